@@ -1,0 +1,68 @@
+# Everything starts here: `make run` on a machine with Python 3.11+ and make, and nothing else.
+
+VENV := .venv
+PY := $(VENV)/bin/python
+PIP := $(PY) -m pip install --disable-pip-version-check
+
+# A Python of your choice for a new environment: make run PYTHON=/opt/python3.13/bin/python
+PYTHON ?=
+# Port of the app. Unset, Streamlit takes 8501 or the next free one.
+PORT ?=
+# More arguments for pytest: make test ARGS="tests/model -k causal"
+ARGS ?=
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help run test check format bench clean
+
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+run: $(VENV)/.installed ## Start the app and open it in the browser (PORT=8600 for another port)
+	$(PY) -m streamlit run app.py $(if $(PORT),--server.port $(PORT))
+
+test: $(VENV)/.installed-dev ## Run the tests (ARGS="-k causal" goes to pytest)
+	$(PY) -m pytest $(ARGS)
+
+check: $(VENV)/.installed-dev ## Check format, lint and types; change nothing
+	$(PY) -m ruff format --check .
+	$(PY) -m ruff check .
+	$(PY) -m mypy model viz app.py benchmarks
+
+format: $(VENV)/.installed-dev ## Format, and repair what the linter can repair
+	$(PY) -m ruff check --fix .
+	$(PY) -m ruff format .
+
+bench: $(VENV)/.installed-dev ## Run every benchmark, one after another
+	@for file in benchmarks/[!_]*.py; do \
+	  name=$${file#benchmarks/}; name=$${name%.py}; \
+	  echo "== $$name"; \
+	  $(PY) -m "benchmarks.$$name" || exit 1; \
+	done
+
+clean: ## Remove caches; leaves .venv, checkpoints and training runs alone
+	rm -rf .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	find . -path ./$(VENV) -prune -o -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# The stamps make the second `make run` start at once. They lie inside the environment and go with it.
+$(VENV)/.installed: requirements.txt | $(PY)
+	$(PIP) -r requirements.txt
+	@touch $@
+
+$(VENV)/.installed-dev: requirements.txt requirements-dev.txt | $(PY)
+	$(PIP) -r requirements-dev.txt
+	@touch $@ $(VENV)/.installed
+
+# Candidates are run, not just looked up: a version manager leaves commands behind that start nothing.
+$(PY):
+	@for candidate in $(PYTHON) python3.13 python3.12 python3.11 python3 python; do \
+	  if "$$candidate" -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; then \
+	    echo "Creating $(VENV) with $$candidate"; \
+	    "$$candidate" -m venv --clear $(VENV) && exit 0; \
+	    rm -rf $(VENV); \
+	    echo "$$candidate has no working venv module; on Debian and Ubuntu, apt install python3-venv adds it." >&2; \
+	    exit 1; \
+	  fi; \
+	done; \
+	echo "Headscope needs Python 3.11 or newer, and none was found; get one from https://www.python.org/downloads/ or name it with PYTHON=." >&2; \
+	exit 1

@@ -1,0 +1,388 @@
+"""Attention, from the formula up to many heads (Vaswani et al. 2017, section 3.2).
+
+An attention module returns `(output, weights)`. Weights are None while nobody asks for them: then
+torch's fused kernel runs and the matrix of weights never exists. Who asks (`need_weights`) gets
+the explicit formula. Both give the same output to float32 rounding.
+
+A query that may look at nothing (every key forbidden) gets weights of zero and an output of zero.
+A plain softmax would give NaN (over -inf) or a false uniform row (over -1e9).
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from model.config import TransformerConfig
+from model.masks import rows_without_keys
+
+KeyValue = tuple[Tensor, Tensor]
+"""Projected keys (batch, head, key, d_k) and values (batch, head, key, d_v)."""
+
+
+def masked_softmax(scores: Tensor, allowed: Tensor | None) -> Tensor:
+    """Softmax over the allowed keys alone; zeros elsewhere and in rows with no allowed key.
+
+    Args:
+        scores: (batch, head, query, key).
+        allowed: boolean, broadcastable to scores, or None for "all".
+
+    Returns:
+        weights, of the shape of scores.
+    """
+    if allowed is None:
+        return scores.softmax(dim=-1)
+    # An empty row keeps finite scores through the softmax, so that neither it nor its gradient
+    # is ever NaN, and is zeroed with the other forbidden cells afterwards.
+    visible = allowed | rows_without_keys(allowed)
+    weights = scores.masked_fill(~visible, -math.inf).softmax(dim=-1)
+    return weights.masked_fill(~allowed, 0.0)
+
+
+class ScaledDotProductAttention(nn.Module):
+    """softmax(QKᵀ/√d_k)V, equation 1 of section 3.2.1.
+
+    A module of its own, so that a forward hook on it sees q, k, v and allowed go in and weights
+    come out.
+    """
+
+    def __init__(self, *, fused: bool = True) -> None:
+        super().__init__()
+        self.fused = fused
+
+    def scale(self, d_k: int) -> float:
+        """What QKᵀ is multiplied by: one over the temperature √d_k."""
+        return 1.0 / math.sqrt(d_k)
+
+    def scores(self, q: Tensor, k: Tensor) -> Tensor:
+        """Scores before masking, (batch, head, query, key)."""
+        return (q @ k.transpose(-2, -1)) * self.scale(q.shape[-1])
+
+    def forward(
+        self,
+        q: Tensor,
+        k: Tensor,
+        v: Tensor,
+        allowed: Tensor | None = None,
+        need_weights: bool = False,
+    ) -> tuple[Tensor, Tensor | None]:
+        """Attend.
+
+        Args:
+            q: (batch, head, query, d_k).
+            k: (batch, head, key, d_k).
+            v: (batch, head, key, d_v).
+            allowed: boolean, broadcastable to (batch, head, query, key), or None for "all".
+            need_weights: whether to compute and return the weights.
+
+        Returns:
+            output (batch, head, query, d_v), and weights (batch, head, query, key) or None.
+        """
+        if self.fused and not need_weights:
+            return self._fused(q, k, v, allowed), None
+        weights = masked_softmax(self.scores(q, k), allowed)
+        return weights @ v, weights if need_weights else None
+
+    def _fused(self, q: Tensor, k: Tensor, v: Tensor, allowed: Tensor | None) -> Tensor:
+        scale = self.scale(q.shape[-1])
+        if allowed is None:
+            return F.scaled_dot_product_attention(q, k, v, scale=scale)
+        # Kernels differ in what they make of a row with no allowed key, so none is shown one.
+        empty = rows_without_keys(allowed)
+        output = F.scaled_dot_product_attention(q, k, v, attn_mask=allowed | empty, scale=scale)
+        return output.masked_fill(empty, 0.0)
+
+
+class DotProductAttention(ScaledDotProductAttention):
+    """softmax(QKᵀ)V: the same without the temperature (section 3.2.1; Luong et al. 2015)."""
+
+    def scale(self, d_k: int) -> float:
+        """Always 1."""
+        return 1.0
+
+
+class AdditiveAttention(nn.Module):
+    """softmax(wᵀ tanh(q + k))V with a learned w per head (Bahdanau et al. 2015, appendix A.1.2).
+
+    The two matrices of the paper are the query and key projections of the multi-head module.
+    """
+
+    def __init__(self, n_heads: int, d_k: int) -> None:
+        super().__init__()
+        self.w = nn.Parameter(torch.empty(n_heads, d_k))
+        nn.init.normal_(self.w, std=d_k**-0.5)
+
+    def scores(self, q: Tensor, k: Tensor) -> Tensor:
+        """Scores before masking, (batch, head, query, key)."""
+        summed = torch.tanh(q.unsqueeze(-2) + k.unsqueeze(-3))
+        return torch.einsum("bhqkd,hd->bhqk", summed, self.w)
+
+    def forward(
+        self,
+        q: Tensor,
+        k: Tensor,
+        v: Tensor,
+        allowed: Tensor | None = None,
+        need_weights: bool = False,
+    ) -> tuple[Tensor, Tensor | None]:
+        """Attend; arguments and result as in ScaledDotProductAttention."""
+        weights = masked_softmax(self.scores(q, k), allowed)
+        return weights @ v, weights if need_weights else None
+
+
+AttentionFunction = ScaledDotProductAttention | AdditiveAttention
+
+SCORINGS: dict[str, Callable[[TransformerConfig, int], AttentionFunction]] = {
+    "scaled_dot_product": lambda config, _: ScaledDotProductAttention(fused=config.fused_attention),
+    "dot_product": lambda config, _: DotProductAttention(fused=config.fused_attention),
+    "additive": lambda config, n_heads: AdditiveAttention(n_heads, config.key_width),
+}
+"""How a query and a key make a score: name -> maker(config, number of heads)."""
+
+
+class MultiHead(nn.Module, ABC):
+    """Concat(head_1 … head_h)W_O with head_i = Attention(QW_Q, KW_K, VW_V) (section 3.2.2).
+
+    What both layouts of the parameters share. d_k and d_v are free.
+    """
+
+    def __init__(self, config: TransformerConfig) -> None:
+        super().__init__()
+        self.n_heads = config.n_heads
+        self.d_v = config.value_width
+        self.w_o = nn.Linear(
+            self.n_heads * self.d_v, config.d_model, bias=config.attention_bias
+        )
+
+    @abstractmethod
+    def project_query(self, queries: Tensor) -> Tensor:
+        """(batch, query, d_model) -> (batch, head, query, d_k)."""
+
+    @abstractmethod
+    def project_key_value(self, keys: Tensor) -> KeyValue:
+        """(batch, key, d_model) -> (batch, head, key, d_k) and (batch, head, key, d_v)."""
+
+    @abstractmethod
+    def attend_heads(
+        self, q: Tensor, k: Tensor, v: Tensor, allowed: Tensor | None
+    ) -> tuple[Tensor, Tensor | None]:
+        """Every head's output (batch, head, query, d_v), and the weights if asked for."""
+
+    def project(self, tokens: Tensor) -> tuple[Tensor, KeyValue]:
+        """Queries, keys and values of the same tokens, for self-attention."""
+        return self.project_query(tokens), self.project_key_value(tokens)
+
+    def forward(
+        self, queries: Tensor, keys: Tensor, allowed: Tensor | None = None
+    ) -> tuple[Tensor, Tensor | None]:
+        """Attend from `queries` to `keys`, which also give the values.
+
+        Args:
+            queries: (batch, query, d_model).
+            keys: (batch, key, d_model); the same tensor for self-attention.
+            allowed: boolean, broadcastable to (batch, head, query, key), or None for "all".
+
+        Returns:
+            output (batch, query, d_model), and weights (batch, head, query, key), which are None
+            unless a tap on the attention function asks for them.
+        """
+        if queries is keys:
+            q, key_value = self.project(queries)
+        else:
+            q, key_value = self.project_query(queries), self.project_key_value(keys)
+        return self.attend(q, key_value, allowed)
+
+    def attend(
+        self, q: Tensor, key_value: KeyValue, allowed: Tensor | None = None
+    ) -> tuple[Tensor, Tensor | None]:
+        """The rest of forward, from projected queries, keys and values on."""
+        heads, weights = self.attend_heads(q, *key_value, allowed)
+        # (batch, head, query, d_v) -> (batch, query, head * d_v)
+        return self.w_o(heads.transpose(1, 2).flatten(2)), weights
+
+    def head_parts(self, heads: Tensor) -> Tensor:
+        """What each head alone adds to the output through its slice of W_O.
+
+        Args:
+            heads: (batch, head, query, d_v), each head's output before they are concatenated.
+
+        Returns:
+            (batch, head, query, d_model); its sum over heads plus the bias is the output.
+        """
+        weight = self.w_o.weight.unflatten(1, (self.n_heads, self.d_v))
+        return torch.einsum("bhqv,dhv->bhqd", heads, weight)
+
+
+class MultiHeadAttention(MultiHead):
+    """All heads in one batched product.
+
+    The projections are three parameters (w_q, w_k, w_v) or, with `fused_qkv`, one (w_qkv) whose
+    rows are theirs, stacked in that order.
+    """
+
+    def __init__(self, config: TransformerConfig) -> None:
+        super().__init__(config)
+        keys, values = self.n_heads * config.key_width, self.n_heads * self.d_v
+        self.widths = (keys, keys, values)
+        self.fused_qkv = config.fused_qkv
+        bias = config.attention_bias
+        if self.fused_qkv:
+            self.w_qkv = nn.Linear(config.d_model, sum(self.widths), bias=bias)
+        else:
+            self.w_q = nn.Linear(config.d_model, keys, bias=bias)
+            self.w_k = nn.Linear(config.d_model, keys, bias=bias)
+            self.w_v = nn.Linear(config.d_model, values, bias=bias)
+        self.attention = SCORINGS[config.scoring](config, config.n_heads)
+
+    def project(self, tokens: Tensor) -> tuple[Tensor, KeyValue]:
+        """Queries, keys and values of the same tokens, in one product where they are fused."""
+        if not self.fused_qkv:
+            return super().project(tokens)
+        q, k, v = map(self._split_heads, self.w_qkv(tokens).split(self.widths, dim=-1))
+        return q, (k, v)
+
+    def project_query(self, queries: Tensor) -> Tensor:
+        """(batch, query, d_model) -> (batch, head, query, d_k)."""
+        if not self.fused_qkv:
+            return self._split_heads(self.w_q(queries))
+        return self._split_heads(self._fused_rows(queries, slice(0, self.widths[0])))
+
+    def project_key_value(self, keys: Tensor) -> KeyValue:
+        """(batch, key, d_model) -> (batch, head, key, d_k) and (batch, head, key, d_v)."""
+        if not self.fused_qkv:
+            return self._split_heads(self.w_k(keys)), self._split_heads(self.w_v(keys))
+        both = self._fused_rows(keys, slice(self.widths[0], sum(self.widths)))
+        k, v = both.split(self.widths[1:], dim=-1)
+        return self._split_heads(k), self._split_heads(v)
+
+    def attend_heads(
+        self, q: Tensor, k: Tensor, v: Tensor, allowed: Tensor | None
+    ) -> tuple[Tensor, Tensor | None]:
+        """Every head's output (batch, head, query, d_v), and the weights if asked for."""
+        return self.attention(q, k, v, allowed)
+
+    def _split_heads(self, x: Tensor) -> Tensor:
+        # (batch, token, head * width) -> (batch, head, token, width)
+        return x.unflatten(-1, (self.n_heads, -1)).transpose(1, 2)
+
+    def _fused_rows(self, x: Tensor, rows: slice) -> Tensor:
+        bias = self.w_qkv.bias
+        return F.linear(x, self.w_qkv.weight[rows], None if bias is None else bias[rows])
+
+
+class AttentionHead(nn.Module):
+    """One head as a small module of its own: three projections and an attention function."""
+
+    def __init__(self, config: TransformerConfig) -> None:
+        super().__init__()
+        bias = config.attention_bias
+        self.w_q = nn.Linear(config.d_model, config.key_width, bias=bias)
+        self.w_k = nn.Linear(config.d_model, config.key_width, bias=bias)
+        self.w_v = nn.Linear(config.d_model, config.value_width, bias=bias)
+        self.attention = SCORINGS[config.scoring](config, 1)
+
+
+class PerHeadAttention(MultiHead):
+    """A list of small modules whose outputs are concatenated, as many tutorials write it.
+
+    The same function as MultiHeadAttention with the same parameters.
+    """
+
+    def __init__(self, config: TransformerConfig) -> None:
+        super().__init__(config)
+        self.heads = nn.ModuleList(AttentionHead(config) for _ in range(config.n_heads))
+
+    def project_query(self, queries: Tensor) -> Tensor:
+        """(batch, query, d_model) -> (batch, head, query, d_k)."""
+        return torch.stack([head.w_q(queries) for head in self.heads], dim=1)
+
+    def project_key_value(self, keys: Tensor) -> KeyValue:
+        """(batch, key, d_model) -> (batch, head, key, d_k) and (batch, head, key, d_v)."""
+        k = torch.stack([head.w_k(keys) for head in self.heads], dim=1)
+        v = torch.stack([head.w_v(keys) for head in self.heads], dim=1)
+        return k, v
+
+    def attend_heads(
+        self, q: Tensor, k: Tensor, v: Tensor, allowed: Tensor | None
+    ) -> tuple[Tensor, Tensor | None]:
+        """Every head's output (batch, head, query, d_v), and the weights if asked for."""
+        outputs, weights = [], []
+        for i, head in enumerate(self.heads):
+            own = slice(i, i + 1)
+            mask = allowed if allowed is None or allowed.shape[1] == 1 else allowed[:, own]
+            output, head_weights = head.attention(q[:, own], k[:, own], v[:, own], mask)
+            outputs.append(output)
+            weights.append(head_weights)
+        heads = torch.cat(outputs, dim=1)
+        if any(each is None for each in weights):
+            return heads, None
+        return heads, torch.cat(weights, dim=1)
+
+
+HEAD_LAYOUTS: dict[str, Callable[[TransformerConfig], MultiHead]] = {
+    "batched": MultiHeadAttention,
+    "per_head": PerHeadAttention,
+}
+"""How the heads' parameters are laid out: name -> maker(config)."""
+
+StateDict = dict[str, Tensor]
+
+
+def fuse_qkv(state: StateDict) -> StateDict:
+    """Parameters of separate projections, rewritten for a model with `fused_qkv`.
+
+    Args:
+        state: a state dict whose attention modules have w_q, w_k and w_v.
+
+    Returns:
+        the same function's parameters with w_qkv; other entries are passed on.
+    """
+    fused = {}
+    for name, value in state.items():
+        module, _, leaf = name.rpartition(".")
+        owner, _, projection = module.rpartition(".")
+        if projection in ("w_k", "w_v"):
+            continue
+        if projection == "w_q":
+            parts = [state[f"{owner}.{each}.{leaf}"] for each in ("w_q", "w_k", "w_v")]
+            fused[f"{owner}.w_qkv.{leaf}"] = torch.cat(parts)
+        else:
+            fused[name] = value
+    return fused
+
+
+def split_qkv(state: StateDict, config: TransformerConfig) -> StateDict:
+    """The inverse of fuse_qkv."""
+    keys, values = config.n_heads * config.key_width, config.n_heads * config.value_width
+    split = {}
+    for name, value in state.items():
+        module, _, leaf = name.rpartition(".")
+        owner, _, projection = module.rpartition(".")
+        if projection == "w_qkv":
+            parts = value.split((keys, keys, values))
+            for each, part in zip(("w_q", "w_k", "w_v"), parts, strict=True):
+                split[f"{owner}.{each}.{leaf}"] = part
+        else:
+            split[name] = value
+    return split
+
+
+def batch_heads(state: StateDict, config: TransformerConfig) -> StateDict:
+    """Parameters of one module per head, rewritten for the batched layout."""
+    batched = {}
+    for name, value in state.items():
+        owner, found, rest = name.partition(".heads.")
+        if not found:
+            batched[name] = value
+            continue
+        head, _, leaf = rest.partition(".")
+        if head != "0":
+            continue
+        parts = [state[f"{owner}.heads.{i}.{leaf}"] for i in range(config.n_heads)]
+        batched[f"{owner}.{leaf}"] = torch.cat(parts)
+    return batched

@@ -1,0 +1,203 @@
+"""A checkpoint on disk: config.json, *.safetensors, tokenizer.model, metrics.json and card.md.
+
+Weights are safetensors and everything else is JSON or SentencePiece's own format, so loading one
+runs no code of whoever made it.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+from model.config import ConfigError, TransformerConfig
+from model.tokenizer import Tokenizer, TokenizerError
+from model.transformer import Transformer
+
+CONFIG, WEIGHTS, TOKENIZER, METRICS = (
+    "config.json",
+    "model.safetensors",
+    "tokenizer.model",
+    "metrics.json",
+)
+INDEX = "model.safetensors.index.json"
+SHARD_BYTES = 45_000_000
+"""A weights file larger than this is split, for code hosts warn above 50 MB."""
+
+_TIED = ("target_embedding.weight", "output.weight")
+
+
+class CheckpointError(ValueError):
+    """A checkpoint that is missing, incomplete or damaged; the message says what and where."""
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """What a checkpoint folder holds, in memory."""
+
+    model: Transformer
+    tokenizer: Tokenizer
+    metrics: dict[str, Any]
+
+
+def save_checkpoint(
+    directory: Path,
+    model: Transformer,
+    tokenizer: Tokenizer,
+    *,
+    metrics: dict[str, Any] | None = None,
+    half: bool = True,
+) -> None:
+    """Write a checkpoint folder.
+
+    Args:
+        directory: made if missing; files of the same names are replaced.
+        model: the Transformer.
+        tokenizer: its vocabulary.
+        metrics: for metrics.json.
+        half: whether weights are stored in float16.
+    """
+    directory.mkdir(parents=True, exist_ok=True)
+    write_json(directory / CONFIG, model.config.to_dict())
+    tokenizer.save(directory / TOKENIZER)
+    write_json(directory / METRICS, metrics or {})
+    dtype = torch.float16 if half else torch.float32
+    state = {
+        name: value.detach().to("cpu", dtype).contiguous()
+        for name, value in unique_state(model).items()
+    }
+    for stale in [*directory.glob("model*.safetensors"), directory / INDEX]:
+        stale.unlink(missing_ok=True)
+    shards = _shards(state)
+    if len(shards) == 1:
+        save_file(state, directory / WEIGHTS)
+        return
+    weight_map = {}
+    for number, names in enumerate(shards, start=1):
+        file = f"model-{number:05}-of-{len(shards):05}.safetensors"
+        save_file({name: state[name] for name in names}, directory / file)
+        weight_map |= dict.fromkeys(names, file)
+    write_json(directory / INDEX, {"weight_map": weight_map})
+
+
+def load_checkpoint(directory: Path) -> Checkpoint:
+    """Read a checkpoint folder; the model is on the CPU, in float32 and in eval mode.
+
+    Raises:
+        CheckpointError: if a file is missing or damaged, or the files do not belong together.
+    """
+    if not directory.is_dir():
+        raise CheckpointError(
+            f"There is no checkpoint folder {directory}; name one that holds a {CONFIG}."
+        )
+    try:
+        config = TransformerConfig.from_dict(read_json(directory / CONFIG))
+        tokenizer = Tokenizer.load(directory / TOKENIZER)
+    except (ConfigError, TokenizerError) as error:
+        raise CheckpointError(f"The checkpoint {directory} is damaged: {error}") from error
+    if len(tokenizer) != config.vocab_size:
+        raise CheckpointError(
+            f"The checkpoint {directory} is damaged: its tokenizer has {len(tokenizer)} pieces "
+            f"and its model {config.vocab_size}."
+        )
+    model = Transformer(config)
+    load_weights(model, _read_weights(directory), directory)
+    metrics = read_json(directory / METRICS) if (directory / METRICS).exists() else {}
+    return Checkpoint(model.eval(), tokenizer, metrics)
+
+
+def unique_state(model: Transformer) -> dict[str, Tensor]:
+    """The model's state, with a tied matrix once."""
+    state = model.state_dict()
+    if model.config.tie_embeddings:
+        for name in _TIED:
+            del state[name]
+    return state
+
+
+def load_weights(model: Transformer, state: dict[str, Tensor], origin: Path) -> None:
+    """Fill a model with what unique_state gave, of any floating type.
+
+    Raises:
+        CheckpointError: if names or shapes are not the model's.
+    """
+    expected = {name: value.shape for name, value in unique_state(model).items()}
+    found = {name: value.shape for name, value in state.items()}
+    if expected != found:
+        wrong = sorted(
+            name
+            for name in expected.keys() | found.keys()
+            if expected.get(name) != found.get(name)
+        )
+        raise CheckpointError(
+            f"The weights in {origin} do not fit its configuration, first at {wrong[0]}."
+        )
+    model.load_state_dict(state, strict=False)
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """A JSON object from a file of a checkpoint.
+
+    Raises:
+        CheckpointError: if the file is missing or holds something else.
+    """
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise CheckpointError(f"The checkpoint lacks a readable {path}.") from error
+    except ValueError as error:
+        raise CheckpointError(f"{path} is damaged: it is not JSON.") from error
+    if not isinstance(content, dict):
+        raise CheckpointError(f"{path} is damaged: it is not a JSON object.")
+    return content
+
+
+def write_json(path: Path, content: dict[str, Any]) -> None:
+    """A JSON file that a person can read."""
+    path.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def read_tensors(path: Path) -> dict[str, Tensor]:
+    """Named tensors of a safetensors file.
+
+    Raises:
+        CheckpointError: if the file is missing or damaged.
+    """
+    try:
+        return load_file(path)
+    except OSError as error:
+        raise CheckpointError(f"The checkpoint lacks a readable {path}.") from error
+    except SafetensorError as error:
+        raise CheckpointError(f"{path} is damaged: it is not a safetensors file.") from error
+
+
+def _read_weights(directory: Path) -> dict[str, Tensor]:
+    if not (directory / INDEX).exists():
+        return read_tensors(directory / WEIGHTS)
+    weight_map = read_json(directory / INDEX).get("weight_map")
+    files = sorted(set(weight_map.values())) if isinstance(weight_map, dict) else []
+    # An index may name files of its own folder alone, whoever wrote it.
+    if not files or any(not isinstance(file, str) or Path(file).name != file for file in files):
+        raise CheckpointError(f"{directory / INDEX} is damaged: it names no weights files.")
+    state: dict[str, Tensor] = {}
+    for file in files:
+        state |= read_tensors(directory / file)
+    return state
+
+
+def _shards(state: dict[str, Tensor]) -> list[list[str]]:
+    shards: list[list[str]] = [[]]
+    size = 0
+    for name, value in state.items():
+        if shards[-1] and size + value.nbytes > SHARD_BYTES:
+            shards.append([])
+            size = 0
+        shards[-1].append(name)
+        size += value.nbytes
+    return shards

@@ -1,0 +1,168 @@
+"""The shape of a Transformer, as one frozen value that travels with its weights."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from dataclasses import dataclass
+from typing import Any, Literal, Self
+
+Norm = Literal["post", "pre"]
+Activation = Literal["relu", "gelu"]
+Positions = Literal["sinusoidal", "learned"]
+Scoring = Literal["scaled_dot_product", "dot_product", "additive"]
+HeadLayout = Literal["batched", "per_head"]
+
+_CHOICES: dict[str, tuple[str, ...]] = {
+    "norm": ("post", "pre"),
+    "activation": ("relu", "gelu"),
+    "positions": ("sinusoidal", "learned"),
+    "scoring": ("scaled_dot_product", "dot_product", "additive"),
+    "head_layout": ("batched", "per_head"),
+}
+
+
+class ConfigError(ValueError):
+    """A configuration that names no buildable Transformer; the message says what to change."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TransformerConfig:
+    """Every published variant is one of these values, not a fork of the code.
+
+    The defaults are the base model of Vaswani et al. 2017, table 3. Token ids are those of the
+    vocabulary that source and target share (section 5.1).
+
+    Raises:
+        ConfigError: if a size is not positive, a choice is unknown, or two fields disagree.
+    """
+
+    vocab_size: int
+    d_model: int = 512
+    d_ff: int = 2048
+    n_heads: int = 8
+    n_encoder_layers: int = 6
+    n_decoder_layers: int = 6
+    d_k: int | None = None
+    """Width of one head's queries and keys; None means d_model / n_heads, as in section 3.2.2."""
+    d_v: int | None = None
+    """Width of one head's values; None means d_model / n_heads."""
+    attention_bias: bool = True
+    """Whether the four attention projections add a bias."""
+    fused_qkv: bool = False
+    """Whether W_Q, W_K and W_V are one parameter. The function is the same."""
+    head_layout: HeadLayout = "batched"
+    """All heads in one matrix, or one small attention module per head, concatenated."""
+    scoring: Scoring = "scaled_dot_product"
+    fused_attention: bool = True
+    """Whether torch's fused kernel runs while nobody asks for weights."""
+    norm: Norm = "post"
+    """LayerNorm(x + Sublayer(x)) as in section 3.1, or x + Sublayer(LayerNorm(x))."""
+    layer_norm_eps: float = 1e-5
+    activation: Activation = "relu"
+    dropout: float = 0.1
+    """On each sub-layer's output and on the embedding sums, as in section 5.4."""
+    positions: Positions = "sinusoidal"
+    max_positions: int = 512
+    """Rows of a learned table; the sinusoidal table starts with as many and grows on demand."""
+    tie_embeddings: bool = True
+    """One matrix for source embedding, target embedding and output projection (section 3.4)."""
+    scale_embeddings: bool = True
+    """Whether embeddings are multiplied by the square root of d_model (section 3.4)."""
+    pad_id: int = 0
+    unk_id: int = 1
+    bos_id: int = 2
+    eos_id: int = 3
+
+    def __post_init__(self) -> None:
+        sizes = ("vocab_size", "d_model", "d_ff", "n_heads", "max_positions")
+        for name in sizes:
+            _require_positive(name, getattr(self, name))
+        for name in ("d_k", "d_v"):
+            if getattr(self, name) is not None:
+                _require_positive(name, getattr(self, name))
+        for name in ("n_encoder_layers", "n_decoder_layers"):
+            _require_positive(name, getattr(self, name))
+        for name, choices in _CHOICES.items():
+            if getattr(self, name) not in choices:
+                raise ConfigError(
+                    f"{name} is {getattr(self, name)!r}; choose one of {', '.join(choices)}."
+                )
+        if (self.d_k is None or self.d_v is None) and self.d_model % self.n_heads:
+            raise ConfigError(
+                f"d_model {self.d_model} does not divide by n_heads {self.n_heads}; "
+                "give d_k and d_v, or change one of the two."
+            )
+        if self.positions == "sinusoidal" and self.d_model % 2:
+            raise ConfigError(
+                f"Sinusoidal positions pair a sine with a cosine, so d_model must be even; "
+                f"it is {self.d_model}."
+            )
+        if not 0 <= self.dropout < 1:
+            raise ConfigError(f"dropout must be in [0, 1); it is {self.dropout}.")
+        if not 0 < self.layer_norm_eps < math.inf:
+            raise ConfigError(
+                f"layer_norm_eps must be finite and above 0; it is {self.layer_norm_eps}."
+            )
+        if self.fused_qkv and self.head_layout == "per_head":
+            raise ConfigError(
+                "fused_qkv packs all heads in one parameter, which the per_head layout keeps "
+                "apart; choose one of them."
+            )
+        for name in ("pad_id", "unk_id", "bos_id", "eos_id"):
+            if not 0 <= getattr(self, name) < self.vocab_size:
+                raise ConfigError(f"{name} lies outside the vocabulary of {self.vocab_size}.")
+
+    @property
+    def key_width(self) -> int:
+        """d_k of one head, resolved."""
+        return self.d_k if self.d_k is not None else self.d_model // self.n_heads
+
+    @property
+    def value_width(self) -> int:
+        """d_v of one head, resolved."""
+        return self.d_v if self.d_v is not None else self.d_model // self.n_heads
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields as plain values for config.json."""
+        return dataclasses.asdict(self)
+
+    @classmethod
+    def from_dict(cls, fields: dict[str, Any]) -> Self:
+        """The inverse of to_dict.
+
+        Raises:
+            ConfigError: if a field is unknown, missing or of the wrong type.
+        """
+        if not isinstance(fields, dict):
+            raise ConfigError("The model configuration must be a JSON object.")
+        known = {field.name: field for field in dataclasses.fields(cls)}
+        unknown = sorted(set(fields) - set(known))
+        if unknown:
+            raise ConfigError(f"Unknown field in the model configuration: {', '.join(unknown)}.")
+        if "vocab_size" not in fields:
+            raise ConfigError("The model configuration lacks vocab_size.")
+        for name, value in fields.items():
+            _require_type(name, value, str(known[name].type))
+        return cls(**fields)
+
+
+def _require_positive(name: str, value: object) -> None:
+    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+        raise ConfigError(f"{name} must be a whole number of at least 1; it is {value!r}.")
+
+
+def _require_type(name: str, value: object, annotation: str) -> None:
+    if annotation == "bool":
+        fits = isinstance(value, bool)
+    elif annotation == "float":
+        fits = isinstance(value, int | float) and not isinstance(value, bool)
+    elif annotation.startswith("int"):
+        optional = "None" in annotation
+        fits = (isinstance(value, int) and not isinstance(value, bool)) or (
+            optional and value is None
+        )
+    else:
+        fits = isinstance(value, str)
+    if not fits:
+        raise ConfigError(f"{name} in the model configuration has an unusable value: {value!r}.")

@@ -1,0 +1,151 @@
+"""Text to token ids and back: one SentencePiece vocabulary for source and target (section 5.1)."""
+
+from __future__ import annotations
+
+import io
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import sentencepiece
+
+PAD, UNK, BOS, EOS = 0, 1, 2, 3
+"""Ids of the special tokens in every vocabulary trained here."""
+
+_TO_ASCII = str.maketrans(
+    {
+        **dict.fromkeys("„“”«»‟″", '"'),
+        **dict.fromkeys("‚‘’‛‹›′`´", "'"),
+        **dict.fromkeys("–—―−‐‑", "-"),
+        "…": "...",
+    }
+)
+_BYTE_PIECE = re.compile(r"<0x[0-9A-F]{2}>")
+_LINE_LIMIT = 4096
+
+
+class TokenizerError(ValueError):
+    """A tokenizer file that is missing, damaged or foreign; the message says which."""
+
+
+def normalize(text: str) -> str:
+    """Text as the corpora write it: NFC, plain quotes and dashes, single spaces."""
+    return " ".join(unicodedata.normalize("NFC", text).translate(_TO_ASCII).split())
+
+
+class Tokenizer:
+    """A trained SentencePiece model."""
+
+    def __init__(self, model: bytes) -> None:
+        self.serialized = model
+        """The model as SentencePiece writes it."""
+        self._processor = sentencepiece.SentencePieceProcessor()
+        try:
+            self._processor.load_from_serialized_proto(model)
+        except RuntimeError as error:
+            raise TokenizerError("The tokenizer is not a SentencePiece model.") from error
+        ids = tuple(
+            getattr(self._processor, name)() for name in ("pad_id", "unk_id", "bos_id", "eos_id")
+        )
+        if ids != (PAD, UNK, BOS, EOS):
+            raise TokenizerError(
+                f"The tokenizer's pad, unk, bos and eos must have ids 0 to 3; they have {ids}."
+            )
+
+    @classmethod
+    def load(cls, path: Path) -> Tokenizer:
+        """Read a tokenizer file.
+
+        Raises:
+            TokenizerError: if there is none or it is damaged.
+        """
+        try:
+            return cls(path.read_bytes())
+        except OSError as error:
+            raise TokenizerError(f"There is no readable tokenizer at {path}.") from error
+
+    @classmethod
+    def train(
+        cls, sentences: Iterable[str], vocab_size: int, *, model_type: str = "unigram"
+    ) -> Tokenizer:
+        """Train a vocabulary with byte fallback, so that no text is out of it.
+
+        Args:
+            sentences: text of both languages.
+            vocab_size: number of pieces, special tokens and bytes included.
+            model_type: "unigram" or "bpe".
+
+        Raises:
+            TokenizerError: if the text is too little for so large a vocabulary.
+        """
+        model = io.BytesIO()
+        try:
+            sentencepiece.SentencePieceTrainer.train(
+                sentence_iterator=iter(sentences),
+                model_writer=model,
+                vocab_size=vocab_size,
+                model_type=model_type,
+                byte_fallback=True,
+                character_coverage=0.9998,
+                normalization_rule_name="nfkc",
+                max_sentence_length=_LINE_LIMIT,
+                split_digits=True,
+                pad_id=PAD,
+                unk_id=UNK,
+                bos_id=BOS,
+                eos_id=EOS,
+                num_threads=2,
+                minloglevel=2,
+            )
+        except RuntimeError as error:
+            raise TokenizerError(
+                f"No vocabulary of {vocab_size} pieces can be trained on this text; "
+                "choose a smaller one or give more text."
+            ) from error
+        return cls(model.getvalue())
+
+    def save(self, path: Path) -> None:
+        """Write the tokenizer file."""
+        path.write_bytes(self.serialized)
+
+    def __len__(self) -> int:
+        return int(self._processor.vocab_size())
+
+    def encode(self, text: str) -> list[int]:
+        """Token ids of a text, without start and end; text is data, "<s>" in it is three letters."""
+        return list(self._processor.encode(normalize(text)))
+
+    def encode_all(self, texts: Sequence[str]) -> list[list[int]]:
+        """`encode` for many texts at once."""
+        return [list(ids) for ids in self._processor.encode([normalize(text) for text in texts])]
+
+    def sample(self, text: str, alpha: float) -> list[int]:
+        """One of the text's many segmentations (subword regularization, Kudo 2018).
+
+        Args:
+            text: any text.
+            alpha: the lower, the more varied; 0.1 to 0.5 is usual.
+        """
+        return list(
+            self._processor.encode(
+                normalize(text), enable_sampling=True, alpha=alpha, nbest_size=-1
+            )
+        )
+
+    def decode(self, token_ids: Sequence[int]) -> str:
+        """Text of token ids; special tokens leave no trace."""
+        return str(self._processor.decode([i for i in token_ids if i not in (PAD, BOS, EOS)]))
+
+    def pieces(self, token_ids: Sequence[int]) -> tuple[str, ...]:
+        """Each token as SentencePiece spells it, "▁" marking the start of a word."""
+        return tuple(self._processor.id_to_piece(i) for i in token_ids)
+
+    def unseen_characters(self, text: str) -> tuple[str, ...]:
+        """Characters of the text that the vocabulary lacks and spells out as bytes, in order."""
+        unseen = []
+        for character in dict.fromkeys(normalize(text)):
+            pieces = self._processor.encode(character, out_type=str)
+            if any(_BYTE_PIECE.fullmatch(piece) or piece == "<unk>" for piece in pieces):
+                unseen.append(character)
+        return tuple(unseen)

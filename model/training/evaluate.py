@@ -1,0 +1,127 @@
+"""Score a checkpoint: `python -m model.training.evaluate --checkpoint DIR --data FILE.tsv`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import sacrebleu
+import torch
+from tqdm import tqdm
+
+from model.checkpoint import CheckpointError, load_checkpoint
+from model.decoding import beam_search, greedy
+from model.tokenizer import Tokenizer
+from model.training.batches import padded
+from model.training.corpus import CorpusError, read_pairs
+from model.transformer import Transformer
+
+
+def translate_all(
+    model: Transformer,
+    tokenizer: Tokenizer,
+    texts: Sequence[str],
+    *,
+    beam: int = 1,
+    alpha: float = 0.6,
+    batch: int = 64,
+    progress: bool = False,
+) -> list[str]:
+    """Translate many sentences, longest first, so that a batch holds sentences of like length.
+
+    Args:
+        model: in eval mode, on any device.
+        tokenizer: its vocabulary.
+        texts: source sentences.
+        beam: 1 decodes greedily.
+        alpha: of the length penalty.
+        batch: sentences decoded together.
+        progress: whether to show a progress bar.
+
+    Returns:
+        a translation for each text, in order.
+    """
+    device = next(model.parameters()).device
+    encoded = tokenizer.encode_all(texts)
+    order = sorted(range(len(encoded)), key=lambda index: -len(encoded[index]))
+    translations = [""] * len(encoded)
+    with tqdm(total=len(order), unit="sentence", disable=not progress) as bar:
+        for start in range(0, len(order), batch):
+            places = order[start : start + batch]
+            source = padded([encoded[place] for place in places], device)
+            if beam == 1:
+                found = greedy(model, source)
+            else:
+                found = [best[0] for best in beam_search(model, source, beam=beam, alpha=alpha)]
+            for place, hypothesis in zip(places, found, strict=True):
+                translations[place] = tokenizer.decode(hypothesis.token_ids)
+            bar.update(len(places))
+    return translations
+
+
+def translation_scores(
+    translations: Sequence[str], references: Sequence[str], *, tokenize: str = "13a"
+) -> dict[str, Any]:
+    """BLEU and chrF by sacrebleu (Post 2018), cased, with the signature that repeats them."""
+    bleu = sacrebleu.BLEU(tokenize=tokenize)
+    chrf = sacrebleu.CHRF()
+    return {
+        "bleu": round(bleu.corpus_score(translations, [references]).score, 2),
+        "chrf": round(chrf.corpus_score(translations, [references]).score, 2),
+        "signature": str(bleu.get_signature()),
+        "chrf_signature": str(chrf.get_signature()),
+        "sentences": len(translations),
+    }
+
+
+def main(argv: list[str] | None = None) -> int:
+    """The command line; gives the exit status."""
+    parser = argparse.ArgumentParser(
+        prog="python -m model.training.evaluate",
+        description="Translate a test set and score it with sacrebleu.",
+    )
+    parser.add_argument("--checkpoint", type=Path, required=True)
+    parser.add_argument("--data", type=Path, required=True, help=".tsv: source, tab, reference")
+    parser.add_argument("--beam", type=int, default=4)
+    parser.add_argument("--alpha", type=float, default=0.6, help="of the length penalty")
+    parser.add_argument("--device", default="auto", help="auto, cpu or cuda")
+    parser.add_argument("--threads", type=int, default=2, help="CPU threads (default 2)")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    parser.add_argument("--output", type=Path, help="write the translations here, one a line")
+    arguments = parser.parse_args(argv)
+    torch.set_num_threads(arguments.threads)
+    try:
+        pairs = read_pairs([arguments.data])
+        checkpoint = load_checkpoint(arguments.checkpoint)
+        device = "cuda" if arguments.device == "auto" and torch.cuda.is_available() else "cpu"
+        if arguments.device != "auto":
+            device = arguments.device
+        translations = translate_all(
+            checkpoint.model.to(device),
+            checkpoint.tokenizer,
+            [pair.source for pair in pairs],
+            beam=arguments.beam,
+            alpha=arguments.alpha,
+            progress=not arguments.json,
+        )
+    except (CheckpointError, CorpusError, ValueError, RuntimeError) as error:
+        print(error, file=sys.stderr)
+        return 1
+    if arguments.output:
+        arguments.output.write_text("".join(f"{line}\n" for line in translations), encoding="utf-8")
+    scores = translation_scores(translations, [pair.target for pair in pairs])
+    if arguments.json:
+        print(json.dumps(scores, ensure_ascii=False))
+    else:
+        print(f"BLEU {scores['bleu']}  {scores['signature']}")
+        print(f"chrF {scores['chrf']}  {scores['chrf_signature']}")
+        print(f"{scores['sentences']} sentences")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

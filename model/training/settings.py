@@ -1,0 +1,141 @@
+"""Training settings: a TOML file a person can read, as one frozen value."""
+
+from __future__ import annotations
+
+import dataclasses
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+CONFIGS = Path(__file__).parent / "configs"
+
+
+class SettingsError(ValueError):
+    """Settings that cannot be trained with; the message says which and what to do."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TrainingSettings:
+    """How to train; the [training] table of a configuration file. Lengths of time are in steps.
+
+    Defaults are the paper's (sections 5.1 to 5.4) where it gives a number.
+    """
+
+    vocab_size: int = 8000
+    tokenizer: Literal["unigram", "bpe"] = "unigram"
+    sampling_alpha: float = 0.0
+    """Subword regularization (Kudo 2018): 0 keeps to the likeliest segmentation."""
+    batch_tokens: int = 4096
+    """Tokens of the longer side in one forward pass of one process."""
+    accumulate: int = 1
+    """Forward passes of one process before a step."""
+    max_steps: int = 100_000
+    optimizer: Literal["adam", "muon"] = "adam"
+    """The paper's Adam, or Muon for hidden matrices with Adam for the rest (Jordan et al. 2024)."""
+    weight_decay: float = 0.0
+    clip_norm: float = 0.0
+    """Largest gradient norm; 0 does not clip."""
+    schedule: Literal["paper", "linear"] = "paper"
+    """Equation 3 of section 5.3; or warm-up, a flat stretch, and a linear decay to zero."""
+    warmup_steps: int = 4000
+    learning_rate: float = 1.0
+    """paper: a factor on equation 3. linear: the peak."""
+    decay_fraction: float = 1.0
+    """linear: the share of max_steps that decays."""
+    label_smoothing: float = 0.1
+    precision: Literal["auto", "float32", "bf16"] = "auto"
+    """auto: bf16 autocast where the machine computes in it."""
+    average_last: int = 5
+    """How many of the last validated weights are averaged at the end (section 6.1)."""
+    validate_every: int = 1000
+    validate_sentences: int = 500
+    """Sentences of the validation set that are translated for BLEU; the loss is over all."""
+    patience: int = 0
+    """Validations without a better loss before training stops; 0 never stops early."""
+    save_every: int = 500
+    log_every: int = 50
+    snapshots: int = 0
+    """Weights kept at this many log-spaced steps, the untrained ones included."""
+    compile: bool = False
+    seed: int = 1
+
+
+def load_settings(
+    name: str, overrides: list[str] | None = None
+) -> tuple[dict[str, Any], TrainingSettings]:
+    """Read a configuration.
+
+    Args:
+        name: of a file in model/training/configs, or a path to a .toml file.
+        overrides: "training.max_steps=100" or "model.dropout=0.3".
+
+    Returns:
+        the fields of [model], without vocab_size, and the settings of [training].
+
+    Raises:
+        SettingsError: if there is no such file, it is not TOML, or a field is unknown or wrong.
+    """
+    path = Path(name) if name.endswith(".toml") else CONFIGS / f"{name}.toml"
+    try:
+        tables = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        known = ", ".join(sorted(each.stem for each in CONFIGS.glob("*.toml")))
+        raise SettingsError(
+            f"There is no configuration {name!r}; choose one of {known}, or give a .toml file."
+        ) from error
+    except tomllib.TOMLDecodeError as error:
+        raise SettingsError(f"{path} is not TOML: {error}.") from error
+    for override in overrides or []:
+        _apply(tables, override)
+    unknown = sorted(set(tables) - {"model", "training"})
+    if unknown:
+        raise SettingsError(f"{path} has an unknown table [{unknown[0]}].")
+    return tables.get("model", {}), training_settings(tables.get("training", {}))
+
+
+def training_settings(fields: dict[str, Any]) -> TrainingSettings:
+    """Settings from plain values.
+
+    Raises:
+        SettingsError: if a field is unknown, of the wrong type or out of range.
+    """
+    defaults = {field.name: field for field in dataclasses.fields(TrainingSettings)}
+    for name, value in fields.items():
+        if name not in defaults:
+            raise SettingsError(f"Unknown training setting {name!r}.")
+        default = defaults[name].default
+        fits = isinstance(value, type(default)) and isinstance(value, bool) == isinstance(
+            default, bool
+        )
+        if not fits and not (isinstance(default, float) and type(value) is int):
+            raise SettingsError(
+                f"The training setting {name} must be like {default!r}; it is {value!r}."
+            )
+        if isinstance(default, int | float) and value < 0:
+            raise SettingsError(f"The training setting {name} must not be negative.")
+    choices = {
+        "tokenizer": ("unigram", "bpe"),
+        "optimizer": ("adam", "muon"),
+        "schedule": ("paper", "linear"),
+        "precision": ("auto", "float32", "bf16"),
+    }
+    for name, known in choices.items():
+        if fields.get(name, known[0]) not in known:
+            raise SettingsError(f"{name} is {fields[name]!r}; choose one of {', '.join(known)}.")
+    for name in ("batch_tokens", "accumulate", "max_steps", "warmup_steps", "average_last"):
+        if fields.get(name, 1) == 0:
+            raise SettingsError(f"The training setting {name} must be at least 1.")
+    return TrainingSettings(**fields)
+
+
+def _apply(tables: dict[str, Any], override: str) -> None:
+    key, equals, value = override.partition("=")
+    table, dot, name = key.strip().partition(".")
+    if not equals or not dot:
+        raise SettingsError(f"{override!r} must read like training.max_steps=100.")
+    try:
+        parsed = tomllib.loads(f"value = {value}")["value"]
+    except tomllib.TOMLDecodeError:
+        parsed = value.strip()
+    tables.setdefault(table, {})[name] = parsed

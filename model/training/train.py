@@ -1,0 +1,521 @@
+"""Train a Transformer: `python -m model.training.train --data FILE… --output DIR`.
+
+One process on a CPU or a GPU; many through `torchrun`. A killed run goes on from its last saved
+state when the same command is given again, and then ends with the weights it would have had.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import dataclasses
+import json
+import os
+import shutil
+import sys
+import time
+from collections import deque
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import torch
+import torch.distributed as dist
+import torch.nn.functional as F
+from safetensors.torch import save_file
+from torch import Tensor, nn
+from torch.nn.parallel import DistributedDataParallel
+from tqdm import tqdm
+
+from model.checkpoint import (
+    CheckpointError,
+    load_weights,
+    read_json,
+    read_tensors,
+    save_checkpoint,
+    unique_state,
+    write_json,
+)
+from model.config import ConfigError, TransformerConfig
+from model.tokenizer import PAD, Tokenizer, TokenizerError
+from model.training.batches import Batch, Batches
+from model.training.corpus import CorpusError, Pair, read_pairs
+from model.training.evaluate import translate_all, translation_scores
+from model.training.schedule import learning_rate, snapshot_steps
+from model.training.settings import SettingsError, TrainingSettings, load_settings
+from model.transformer import Transformer
+
+STATE = "state"
+
+
+@dataclasses.dataclass(slots=True)
+class Progress:
+    """Where a run stands: all that its next step depends on besides weights and optimizer."""
+
+    step: int = 0
+    epoch: int = 0
+    place: int = 0
+    """Batches of the epoch already seen, over all processes."""
+    seconds: float = 0.0
+    target_tokens: int = 0
+    best_loss: float = float("inf")
+    best_bleu: float = -1.0
+    stale: int = 0
+    """Validations since the best loss."""
+
+
+class Muon(torch.optim.Muon):
+    """torch's Muon with the update scaled like Adam's, so that both share a learning rate."""
+
+    def __init__(self, parameters: list[nn.Parameter], weight_decay: float) -> None:
+        super().__init__(
+            parameters, weight_decay=weight_decay, adjust_lr_fn="match_rms_adamw"
+        )
+
+
+class Trainer:
+    """One training run in one process, which may be one of many."""
+
+    def __init__(
+        self,
+        output: Path,
+        model: Transformer,
+        tokenizer: Tokenizer,
+        settings: TrainingSettings,
+        train: list[Pair],
+        valid: list[Pair],
+        device: torch.device,
+    ) -> None:
+        self.output = output
+        self.settings = settings
+        self.tokenizer = tokenizer
+        self.valid = valid
+        self.device = device
+        self.rank = dist.get_rank() if dist.is_initialized() else 0
+        self.world = dist.get_world_size() if dist.is_initialized() else 1
+        self.model = model.to(device)
+        self.train_pairs = train
+        self.batches: Batches | None = None
+        self.valid_batches = self._encode(valid, sampling_alpha=0.0)
+        self.optimizers = _optimizers(self.model, settings, device)
+        forward: nn.Module = self.model
+        if settings.compile:
+            forward = torch.compile(self.model, dynamic=False)
+        if self.world > 1:
+            forward = DistributedDataParallel(forward, gradient_as_bucket_view=True)
+        self.forward = forward
+        self.autocast = _autocast(settings, device)
+        self.progress = Progress()
+        self.snapshots = set(snapshot_steps(settings.snapshots, settings.max_steps))
+
+    def run(self) -> None:
+        """Train to the last step or until validation stops improving."""
+        if (self.output / STATE / "progress.json").exists():
+            self._restore()
+        elif self.rank == 0:
+            self._snapshot()
+        settings, progress = self.settings, self.progress
+        bar = tqdm(
+            total=settings.max_steps,
+            initial=progress.step,
+            unit="step",
+            disable=self.rank != 0,
+            mininterval=2,
+        )
+        recent: deque[tuple[float, int, float]] = deque(maxlen=settings.log_every)
+        self.model.train()
+        for group in self._groups():
+            if progress.step >= settings.max_steps:
+                break
+            began = time.perf_counter()
+            loss, tokens = self._step(group)
+            elapsed = time.perf_counter() - began
+            progress.seconds += elapsed
+            progress.target_tokens += tokens
+            recent.append((loss, tokens, elapsed))
+            bar.update()
+            if progress.step % settings.log_every == 0 or progress.step == settings.max_steps:
+                self._log_training(bar, recent)
+            if progress.step in self.snapshots and self.rank == 0:
+                self._snapshot()
+            last = progress.step == settings.max_steps
+            if progress.step % settings.validate_every == 0 or last:
+                self._validate(bar)
+                if settings.patience and progress.stale >= settings.patience:
+                    break
+            if progress.step % settings.save_every == 0 or last:
+                self._save()
+        bar.close()
+        self._finish()
+
+    def _groups(self) -> Iterator[list[Batch]]:
+        """The batches of each step that are this process's, forever."""
+        progress = self.progress
+        together = self.world * self.settings.accumulate
+        while True:
+            self.batches = self._epoch_batches()
+            plan = self.batches.epoch(self.settings.seed, progress.epoch)
+            if len(plan) < together:
+                raise SettingsError(
+                    "The training data fill fewer batches than one step takes; "
+                    "lower batch_tokens or accumulate."
+                )
+            while progress.place + together <= len(plan):
+                group = plan[progress.place : progress.place + together]
+                self._group_tokens = sum(self.batches.target_tokens(each[1]) for each in group)
+                progress.place += together
+                yield [self.batches.build(*each) for each in group[self.rank :: self.world]]
+            progress.epoch += 1
+            progress.place = 0
+
+    def _epoch_batches(self) -> Batches:
+        alpha = self.settings.sampling_alpha
+        if self.batches is None or alpha:
+            return self._encode(self.train_pairs, sampling_alpha=alpha)
+        return self.batches
+
+    def _encode(self, pairs: list[Pair], *, sampling_alpha: float) -> Batches:
+        sources, targets = [pair.source for pair in pairs], [pair.target for pair in pairs]
+        if sampling_alpha:
+            encoded = [
+                [self.tokenizer.sample(text, sampling_alpha) for text in texts]
+                for texts in (sources, targets)
+            ]
+            if self.world > 1:
+                # SentencePiece draws from a generator of its own; all must train on one draw.
+                dist.broadcast_object_list(encoded)
+        else:
+            encoded = [self.tokenizer.encode_all(texts) for texts in (sources, targets)]
+        return Batches(*encoded, tokens=self.settings.batch_tokens)
+
+    def _step(self, group: list[Batch]) -> tuple[float, int]:
+        settings, progress = self.settings, self.progress
+        progress.step += 1
+        # Dropout follows from seed, step and process alone: nothing to save, exact to resume.
+        torch.manual_seed((settings.seed * 1_000_003 + progress.step) * 1009 + self.rank)
+        rate = learning_rate(settings, self.model.config.d_model, progress.step)
+        total = torch.zeros((), device=self.device)
+        for number, batch in enumerate(group, start=1):
+            batch = batch.to(self.device)
+            synchronize = self.world == 1 or number == len(group)
+            with contextlib.nullcontext() if synchronize else self.forward.no_sync():
+                with self.autocast:
+                    logits = self.forward(batch.source, batch.inputs)
+                loss = _loss_sum(logits, batch.labels, settings.label_smoothing)
+                # DistributedDataParallel averages over processes; the step's loss is a mean
+                # over its tokens, wherever they were.
+                (loss * (self.world / self._group_tokens)).backward()
+            total += loss.detach()
+        if settings.clip_norm:
+            nn.utils.clip_grad_norm_(self.model.parameters(), settings.clip_norm)
+        for optimizer in self.optimizers:
+            for parameters in optimizer.param_groups:
+                parameters["lr"] = rate
+            optimizer.step()
+            optimizer.zero_grad(set_to_none=True)
+        return float(total) * self.world / self._group_tokens, self._group_tokens
+
+    @torch.no_grad()
+    def _validate(self, bar: tqdm[Any]) -> None:
+        progress, settings = self.progress, self.settings
+        self.model.eval()
+        totals = torch.zeros(2, dtype=torch.float64)
+        for shape, indices in self.valid_batches.epoch(0, 0)[self.rank :: self.world]:
+            batch = self.valid_batches.build(shape, indices).to(self.device)
+            with self.autocast:
+                logits = self.model(batch.source, batch.inputs)
+            totals[0] += _loss_sum(logits, batch.labels, 0.0).item()
+            totals[1] += batch.target_tokens
+        if self.world > 1:
+            totals = totals.to(self.device)
+            dist.all_reduce(totals)
+        loss = float(totals[0] / totals[1])
+        sample = self.valid[: settings.validate_sentences]
+        own = sample[self.rank :: self.world]
+        translations = translate_all(self.model, self.tokenizer, [pair.source for pair in own])
+        gathered: list[Any] = [translations]
+        if self.world > 1:
+            gathered = [None] * self.world
+            dist.all_gather_object(gathered, translations)
+        merged = [""] * len(sample)
+        for rank, part in enumerate(gathered):
+            merged[rank :: self.world] = part
+        scores = translation_scores(merged, [pair.target for pair in sample])
+        progress.stale = 0 if loss < progress.best_loss else progress.stale + 1
+        progress.best_loss = min(loss, progress.best_loss)
+        self.model.train()
+        if self.rank:
+            progress.best_bleu = max(progress.best_bleu, scores["bleu"])
+            return
+        self._log(valid_loss=round(loss, 4), bleu=scores["bleu"], chrf=scores["chrf"])
+        bar.write(
+            f"step {progress.step}: validation loss {loss:.3f}, "
+            f"BLEU {scores['bleu']:.2f}, chrF {scores['chrf']:.2f}"
+        )
+        weights = self.output / "weights"
+        weights.mkdir(exist_ok=True)
+        save_file(_cpu(unique_state(self.model)), weights / f"step-{progress.step:07}.safetensors")
+        for stale in sorted(weights.glob("step-*.safetensors"))[: -settings.average_last]:
+            stale.unlink()
+        if scores["bleu"] > progress.best_bleu:
+            progress.best_bleu = scores["bleu"]
+            self._export("best", {"step": progress.step, "valid_loss": loss, "valid": scores})
+
+    def _finish(self) -> None:
+        """Average the last validated weights and keep them where they translate better."""
+        if self.rank:
+            return
+        files = sorted((self.output / "weights").glob("step-*.safetensors"))
+        states = [read_tensors(file) for file in files]
+        if not states:
+            return
+        average = {
+            name: torch.stack([state[name] for state in states]).mean(dim=0) for name in states[0]
+        }
+        load_weights(self.model, average, self.output / "weights")
+        sample = self.valid[: self.settings.validate_sentences]
+        translations = translate_all(
+            self.model, self.tokenizer, [pair.source for pair in sample]
+        )
+        scores = translation_scores(translations, [pair.target for pair in sample])
+        steps = [int(file.stem.removeprefix("step-")) for file in files]
+        self._log(averaged_steps=steps, bleu=scores["bleu"], chrf=scores["chrf"])
+        self._export("averaged", {"averaged_steps": steps, "valid": scores})
+        print(f"Average of steps {steps}: BLEU {scores['bleu']:.2f}, chrF {scores['chrf']:.2f}")
+
+    def _export(self, name: str, metrics: dict[str, Any]) -> None:
+        progress = self.progress
+        metrics |= {
+            "steps": progress.step,
+            "epochs": progress.epoch,
+            "target_tokens": progress.target_tokens,
+            "training_seconds": round(progress.seconds),
+            "processes": self.world,
+            "device": str(self.device),
+            "training": dataclasses.asdict(self.settings),
+        }
+        save_checkpoint(
+            self.output / name, self.model, self.tokenizer, metrics=metrics, half=False
+        )
+
+    def _snapshot(self) -> None:
+        folder = self.output / "snapshots"
+        folder.mkdir(exist_ok=True)
+        state = {name: value.half() for name, value in _cpu(unique_state(self.model)).items()}
+        save_file(state, folder / f"step-{self.progress.step:07}.safetensors")
+
+    def _log_training(self, bar: tqdm[Any], recent: deque[tuple[float, int, float]]) -> None:
+        if self.rank:
+            return
+        tokens = sum(each[1] for each in recent)
+        loss = sum(each[0] * each[1] for each in recent) / tokens
+        speed = tokens / sum(each[2] for each in recent)
+        bar.set_postfix(loss=f"{loss:.3f}", tok_s=f"{speed:,.0f}")
+        rate = learning_rate(self.settings, self.model.config.d_model, self.progress.step)
+        self._log(loss=round(loss, 4), tokens_per_second=round(speed), learning_rate=rate)
+
+    def _log(self, **values: Any) -> None:
+        progress = self.progress
+        line = {
+            "step": progress.step,
+            "epoch": progress.epoch,
+            "target_tokens": progress.target_tokens,
+            "seconds": round(progress.seconds, 1),
+            **values,
+        }
+        with (self.output / "metrics.jsonl").open("a", encoding="utf-8") as file:
+            file.write(json.dumps(line) + "\n")
+
+    def _save(self) -> None:
+        if self.rank:
+            return
+        fresh = self.output / f"{STATE}.new"
+        shutil.rmtree(fresh, ignore_errors=True)
+        fresh.mkdir()
+        save_file(_cpu(unique_state(self.model)), fresh / "model.safetensors")
+        for number, optimizer in enumerate(self.optimizers):
+            tensors = {
+                f"{index}.{name}": torch.as_tensor(value)
+                for index, values in optimizer.state_dict()["state"].items()
+                for name, value in values.items()
+            }
+            save_file(_cpu(tensors), fresh / f"optimizer-{number}.safetensors")
+        write_json(fresh / "progress.json", dataclasses.asdict(self.progress))
+        # A kill at any moment leaves the old state or the new one whole.
+        old = self.output / f"{STATE}.old"
+        shutil.rmtree(old, ignore_errors=True)
+        if (self.output / STATE).exists():
+            (self.output / STATE).rename(old)
+        fresh.rename(self.output / STATE)
+        shutil.rmtree(old, ignore_errors=True)
+
+    def _restore(self) -> None:
+        folder = self.output / STATE
+        self.progress = Progress(**read_json(folder / "progress.json"))
+        load_weights(self.model, read_tensors(folder / "model.safetensors"), folder)
+        for number, optimizer in enumerate(self.optimizers):
+            saved = read_tensors(folder / f"optimizer-{number}.safetensors")
+            state: dict[int, dict[str, Tensor]] = {}
+            for key, value in saved.items():
+                index, _, name = key.partition(".")
+                state.setdefault(int(index), {})[name] = value
+            groups = optimizer.state_dict()["param_groups"]
+            optimizer.load_state_dict({"state": state, "param_groups": groups})
+        self._trim_log()
+
+    def _trim_log(self) -> None:
+        """Drop what a killed run logged after its last saved state: those steps come again."""
+        path = self.output / "metrics.jsonl"
+        if self.rank or not path.exists():
+            return
+        lines = path.read_text(encoding="utf-8").splitlines()
+        kept = [line for line in lines if json.loads(line)["step"] <= self.progress.step]
+        path.write_text("".join(f"{line}\n" for line in kept), encoding="utf-8")
+
+
+def _optimizers(
+    model: Transformer, settings: TrainingSettings, device: torch.device
+) -> list[torch.optim.Optimizer]:
+    matrices, others = [], []
+    for name, parameter in model.named_parameters():
+        hidden = parameter.ndim == 2 and not name.startswith(("source_", "target_", "output"))
+        table = "positions" in name or name.endswith("attention.w")
+        (matrices if hidden and not table else others).append(parameter)
+    adam: dict[str, Any] = {"betas": (0.9, 0.98), "eps": 1e-9, "fused": True}
+    if settings.optimizer == "muon":
+        return [
+            Muon(matrices, settings.weight_decay),
+            torch.optim.AdamW(others, weight_decay=0.0, **adam),
+        ]
+    groups = [
+        {"params": matrices, "weight_decay": settings.weight_decay},
+        {"params": others, "weight_decay": 0.0},
+    ]
+    return [torch.optim.AdamW(groups, **adam)]
+
+
+def _autocast(settings: TrainingSettings, device: torch.device) -> torch.autocast:
+    bf16 = settings.precision == "bf16"
+    if settings.precision == "auto":
+        if device.type == "cuda":
+            bf16 = torch.cuda.is_bf16_supported()
+        else:
+            bf16 = torch.cpu._is_avx512_bf16_supported()
+    return torch.autocast(device.type, torch.bfloat16, enabled=bf16)
+
+
+def _loss_sum(logits: Tensor, labels: Tensor, smoothing: float) -> Tensor:
+    return F.cross_entropy(
+        logits.flatten(0, 1).float(),
+        labels.flatten(),
+        ignore_index=PAD,
+        label_smoothing=smoothing,
+        reduction="sum",
+    )
+
+
+def _cpu(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+    return {name: value.detach().cpu().contiguous() for name, value in tensors.items()}
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m model.training.train",
+        description="Train a translation model. Given again, the command resumes a killed run.",
+    )
+    parser.add_argument("--data", nargs="+", type=Path, required=True, help=".tsv or .tsv.xz files")
+    parser.add_argument("--valid", type=Path, required=True, help="a .tsv file to validate on")
+    parser.add_argument("--output", type=Path, required=True, help="the run's folder")
+    parser.add_argument("--config", default="small", help="a named configuration or a .toml file")
+    parser.add_argument(
+        "--set",
+        nargs="*",
+        default=[],
+        metavar="TABLE.FIELD=VALUE",
+        help="change the configuration, such as training.max_steps=100",
+    )
+    parser.add_argument("--device", default="auto", help="auto, cpu or cuda")
+    parser.add_argument(
+        "--threads", type=int, default=1, help="CPU threads of each process (default 1)"
+    )
+    return parser
+
+
+def _device(name: str) -> torch.device:
+    if name == "auto":
+        name = "cuda" if torch.cuda.is_available() else "cpu"
+    if name.startswith("cuda"):
+        if not torch.cuda.is_available():
+            raise SettingsError("There is no GPU that torch can use; choose --device cpu.")
+        local = int(os.environ.get("LOCAL_RANK", "0"))
+        torch.cuda.set_device(local)
+        return torch.device("cuda", local)
+    if name != "cpu":
+        raise SettingsError(f"The device {name!r} is unknown; choose auto, cpu or cuda.")
+    return torch.device("cpu")
+
+
+def _tokenizer(path: Path, settings: TrainingSettings, pairs: list[Pair]) -> Tokenizer:
+    if path.exists():
+        return Tokenizer.load(path)
+    tokenizer = Tokenizer.train(
+        (text for pair in pairs for text in pair), settings.vocab_size, model_type=settings.tokenizer
+    )
+    tokenizer.save(path)
+    return tokenizer
+
+
+def train(arguments: argparse.Namespace) -> None:
+    """One process of a run, as the command line describes it."""
+    torch.set_num_threads(arguments.threads)
+    device = _device(arguments.device)
+    model_fields, settings = load_settings(arguments.config, arguments.set)
+    if "vocab_size" in model_fields:
+        raise SettingsError("vocab_size belongs in [training]; the model takes the tokenizer's.")
+    if "WORLD_SIZE" in os.environ:
+        dist.init_process_group("nccl" if device.type == "cuda" else "gloo")
+    first = not dist.is_initialized() or dist.get_rank() == 0
+    pairs, valid = read_pairs(arguments.data), read_pairs([arguments.valid])
+    arguments.output.mkdir(parents=True, exist_ok=True)
+    tokenizer_file = arguments.output / "tokenizer.model"
+    if first:
+        _tokenizer(tokenizer_file, settings, pairs)
+    if dist.is_initialized():
+        dist.barrier()
+    tokenizer = Tokenizer.load(tokenizer_file)
+    config = TransformerConfig.from_dict({**model_fields, "vocab_size": len(tokenizer)})
+    if first:
+        run = {"model": config.to_dict(), "training": dataclasses.asdict(settings)}
+        write_json(arguments.output / "run.json", run)
+    torch.manual_seed(settings.seed)
+    trainer = Trainer(
+        arguments.output, Transformer(config), tokenizer, settings, pairs, valid, device
+    )
+    if first:
+        size = sum(parameter.numel() for parameter in trainer.model.parameters())
+        print(
+            f"{size / 1e6:.1f} million parameters, {len(pairs):,} pairs, "
+            f"{trainer.world} process(es) on {device.type}",
+            flush=True,
+        )
+    trainer.run()
+
+
+def main(argv: list[str] | None = None) -> int:
+    """The command line; gives the exit status."""
+    arguments = _parser().parse_args(argv)
+    try:
+        train(arguments)
+    except (
+        CheckpointError, ConfigError, CorpusError, SettingsError, TokenizerError
+    ) as error:  # fmt: skip
+        print(error, file=sys.stderr)
+        return 1
+    finally:
+        if dist.is_initialized():
+            dist.destroy_process_group()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,334 @@
+"""The Transformer of "Attention Is All You Need" (Vaswani et al. 2017), in the paper's order.
+
+Shapes: source (batch, source) and target (batch, target) are token ids; hidden states are
+(batch, source, d_model) and (batch, target, d_model); logits are (batch, target, vocab).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from model.attention import HEAD_LAYOUTS, KeyValue
+from model.config import TransformerConfig
+from model.masks import decoder_allowed, padding_allowed
+from model.positions import ENCODINGS
+
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": F.relu, "gelu": F.gelu}
+
+
+class FeedForward(nn.Module):
+    """max(0, xW_1 + b_1)W_2 + b_2, at each position alone (section 3.3)."""
+
+    def __init__(self, config: TransformerConfig) -> None:
+        super().__init__()
+        self.w_1 = nn.Linear(config.d_model, config.d_ff)
+        self.w_2 = nn.Linear(config.d_ff, config.d_model)
+        self.activation = ACTIVATIONS[config.activation]
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(batch, token, d_model) -> (batch, token, d_model)."""
+        return self.w_2(self.activation(self.w_1(x)))
+
+
+class Residual(nn.Module):
+    """What surrounds each sub-layer: a residual connection, dropout and a norm (sections 3.1, 5.4).
+
+    post: LayerNorm(x + Dropout(Sublayer(x))), the paper's. pre: x + Dropout(Sublayer(LayerNorm(x))),
+    which trains without a long warm-up (Xiong et al. 2020).
+    """
+
+    def __init__(self, config: TransformerConfig) -> None:
+        super().__init__()
+        self.norm = nn.LayerNorm(config.d_model, eps=config.layer_norm_eps)
+        self.dropout = nn.Dropout(config.dropout)
+        self.pre = config.norm == "pre"
+
+    def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
+        """(batch, token, d_model) -> (batch, token, d_model)."""
+        if self.pre:
+            return x + self.dropout(sublayer(self.norm(x)))
+        return self.norm(x + self.dropout(sublayer(x)))
+
+
+class LayerCache:
+    """Keys and values that one decoder layer need not compute again while decoding.
+
+    Attributes:
+        cross: keys and values of the source, (sentence, head, source, width).
+        own: keys and values of the target so far, (sentence * beam, head, target, width).
+    """
+
+    def __init__(self, cross: KeyValue) -> None:
+        self.cross = cross
+        self.own: KeyValue | None = None
+
+    def extend(self, key_value: KeyValue) -> KeyValue:
+        """Append the newest positions and give all of them."""
+        if self.own is not None:
+            k, v = self.own
+            key_value = torch.cat([k, key_value[0]], dim=2), torch.cat([v, key_value[1]], dim=2)
+        self.own = key_value
+        return key_value
+
+    def select(self, rows: Tensor) -> None:
+        """Keep and order the target's rows: what a beam search does with its hypotheses."""
+        if self.own is not None:
+            self.own = self.own[0].index_select(0, rows), self.own[1].index_select(0, rows)
+
+    def select_sentences(self, sentences: Tensor) -> None:
+        """Keep these sentences' source; the others are finished."""
+        k, v = self.cross
+        self.cross = k.index_select(0, sentences), v.index_select(0, sentences)
+
+
+class EncoderLayer(nn.Module):
+    """Self-attention, then feed-forward (section 3.1)."""
+
+    def __init__(self, config: TransformerConfig) -> None:
+        super().__init__()
+        self.self_attention = HEAD_LAYOUTS[config.head_layout](config)
+        self.self_residual = Residual(config)
+        self.feed_forward = FeedForward(config)
+        self.feed_forward_residual = Residual(config)
+
+    def forward(self, x: Tensor, allowed: Tensor | None) -> Tensor:
+        """(batch, source, d_model) -> (batch, source, d_model)."""
+        x = self.self_residual(x, lambda y: self.self_attention(y, y, allowed)[0])
+        return self.feed_forward_residual(x, self.feed_forward)
+
+
+class DecoderLayer(nn.Module):
+    """Causal self-attention, attention over the source, then feed-forward (section 3.1)."""
+
+    def __init__(self, config: TransformerConfig) -> None:
+        super().__init__()
+        self.self_attention = HEAD_LAYOUTS[config.head_layout](config)
+        self.self_residual = Residual(config)
+        self.cross_attention = HEAD_LAYOUTS[config.head_layout](config)
+        self.cross_residual = Residual(config)
+        self.feed_forward = FeedForward(config)
+        self.feed_forward_residual = Residual(config)
+
+    def forward(
+        self, x: Tensor, memory: Tensor, allowed: Tensor | None, memory_allowed: Tensor | None
+    ) -> Tensor:
+        """All target positions at once.
+
+        Args:
+            x: (batch, target, d_model).
+            memory: the encoder's output, (batch, source, d_model).
+            allowed: for self-attention, broadcastable to (batch, head, target, target).
+            memory_allowed: for cross-attention, broadcastable to (batch, head, target, source).
+
+        Returns:
+            (batch, target, d_model).
+        """
+        x = self.self_residual(x, lambda y: self.self_attention(y, y, allowed)[0])
+        x = self.cross_residual(x, lambda y: self.cross_attention(y, memory, memory_allowed)[0])
+        return self.feed_forward_residual(x, self.feed_forward)
+
+    def step(self, x: Tensor, cache: LayerCache, memory_allowed: Tensor | None) -> Tensor:
+        """The newest target position alone, (sentence * beam, 1, d_model) in and out."""
+
+        def attend_to_target(y: Tensor) -> Tensor:
+            q, key_value = self.self_attention.project(y)
+            return self.self_attention.attend(q, cache.extend(key_value))[0]
+
+        def attend_to_source(y: Tensor) -> Tensor:
+            # The beams of a sentence become queries over its one copy of the source:
+            # (sentence * beam, 1, d_model) -> (sentence, beam, d_model) and back.
+            q = self.cross_attention.project_query(
+                y.reshape(cache.cross[0].shape[0], -1, y.shape[-1])
+            )
+            return self.cross_attention.attend(q, cache.cross, memory_allowed)[0].reshape(y.shape)
+
+        x = self.self_residual(x, attend_to_target)
+        x = self.cross_residual(x, attend_to_source)
+        return self.feed_forward_residual(x, self.feed_forward)
+
+
+class Encoder(nn.Module):
+    """A stack of encoder layers over embedded source tokens."""
+
+    def __init__(self, config: TransformerConfig) -> None:
+        super().__init__()
+        self.positions = ENCODINGS[config.positions](config)
+        self.dropout = nn.Dropout(config.dropout)
+        self.layers = nn.ModuleList(EncoderLayer(config) for _ in range(config.n_encoder_layers))
+        self.final_norm = _final_norm(config)
+
+    def forward(self, embedded: Tensor, allowed: Tensor | None) -> Tensor:
+        """(batch, source, d_model) -> (batch, source, d_model)."""
+        x = self.dropout(embedded + self.positions(embedded.shape[1]))
+        for layer in self.layers:
+            x = layer(x, allowed)
+        return self.final_norm(x)
+
+
+class Decoder(nn.Module):
+    """A stack of decoder layers over embedded target tokens."""
+
+    def __init__(self, config: TransformerConfig) -> None:
+        super().__init__()
+        self.positions = ENCODINGS[config.positions](config)
+        self.dropout = nn.Dropout(config.dropout)
+        self.layers = nn.ModuleList(DecoderLayer(config) for _ in range(config.n_decoder_layers))
+        self.final_norm = _final_norm(config)
+
+    def forward(
+        self,
+        embedded: Tensor,
+        memory: Tensor,
+        allowed: Tensor | None,
+        memory_allowed: Tensor | None,
+    ) -> Tensor:
+        """(batch, target, d_model) -> (batch, target, d_model)."""
+        x = self.dropout(embedded + self.positions(embedded.shape[1]))
+        for layer in self.layers:
+            x = layer(x, memory, allowed, memory_allowed)
+        return self.final_norm(x)
+
+    def step(
+        self,
+        embedded: Tensor,
+        position: int,
+        caches: list[LayerCache],
+        memory_allowed: Tensor | None,
+    ) -> Tensor:
+        """One target position, (sentence * beam, 1, d_model) in and out."""
+        x = self.dropout(embedded + self.positions(1, start=position))
+        for layer, cache in zip(self.layers, caches, strict=True):
+            x = layer.step(x, cache, memory_allowed)
+        return self.final_norm(x)
+
+
+class DecodingState:
+    """Where a cached decoding stands: the layers' caches and the number of positions fed.
+
+    Rows are hypotheses, sentence * beam of them, the beams of a sentence beside each other.
+    """
+
+    def __init__(self, caches: list[LayerCache], memory_allowed: Tensor) -> None:
+        self.caches = caches
+        self.memory_allowed = memory_allowed
+        self.position = 0
+
+    def select(self, rows: Tensor, sentences: Tensor | None = None) -> None:
+        """Keep and order hypotheses.
+
+        Args:
+            rows: (kept hypotheses,), indices into the present rows.
+            sentences: (kept sentences,), indices, or None while every sentence stays.
+        """
+        for cache in self.caches:
+            cache.select(rows)
+            if sentences is not None:
+                cache.select_sentences(sentences)
+        if sentences is not None:
+            self.memory_allowed = self.memory_allowed.index_select(0, sentences)
+
+
+class Transformer(nn.Module):
+    """Token ids in, logits over the next target token out."""
+
+    def __init__(self, config: TransformerConfig) -> None:
+        super().__init__()
+        self.config = config
+        self.source_embedding = nn.Embedding(config.vocab_size, config.d_model)
+        if config.tie_embeddings:
+            self.target_embedding = self.source_embedding
+        else:
+            self.target_embedding = nn.Embedding(config.vocab_size, config.d_model)
+        self.encoder = Encoder(config)
+        self.decoder = Decoder(config)
+        self.output = nn.Linear(config.d_model, config.vocab_size, bias=False)
+        self._initialize()
+        if config.tie_embeddings:
+            self.output.weight = self.target_embedding.weight
+
+    def forward(self, source: Tensor, target: Tensor) -> Tensor:
+        """A teacher-forced pass: each target position predicts the next token.
+
+        Args:
+            source: (batch, source), padded with config.pad_id.
+            target: (batch, target), starting with config.bos_id, padded likewise.
+
+        Returns:
+            logits, (batch, target, vocab).
+        """
+        return self.output(self.hidden(source, target))
+
+    def hidden(self, source: Tensor, target: Tensor) -> Tensor:
+        """What forward computes before the output projection, (batch, target, d_model)."""
+        source_allowed = padding_allowed(source, self.config.pad_id)
+        memory = self.encode(source, source_allowed)
+        embedded = self.embed(self.target_embedding, target)
+        allowed = decoder_allowed(target, self.config.pad_id)
+        return self.decoder(embedded, memory, allowed, source_allowed)
+
+    def encode(self, source: Tensor, allowed: Tensor | None = None) -> Tensor:
+        """The encoder's output, (batch, source, d_model).
+
+        Args:
+            source: (batch, source), token ids.
+            allowed: broadcastable to (batch, head, source, source); None derives the padding mask.
+        """
+        if allowed is None:
+            allowed = padding_allowed(source, self.config.pad_id)
+        return self.encoder(self.embed(self.source_embedding, source), allowed)
+
+    def start(self, source: Tensor) -> DecodingState:
+        """Encode the source and prepare for decoding one position at a time."""
+        allowed = padding_allowed(source, self.config.pad_id)
+        memory = self.encode(source, allowed)
+        caches = [
+            LayerCache(layer.cross_attention.project_key_value(memory))
+            for layer in self.decoder.layers
+        ]
+        return DecodingState(caches, allowed)
+
+    def step(self, tokens: Tensor, state: DecodingState) -> Tensor:
+        """Feed one token to every hypothesis.
+
+        Args:
+            tokens: (sentence * beam,), the newest token ids.
+            state: as `start` or the last step left it; moved on by one position.
+
+        Returns:
+            logits for the next token, (sentence * beam, vocab).
+        """
+        embedded = self.embed(self.target_embedding, tokens[:, None])
+        x = self.decoder.step(embedded, state.position, state.caches, state.memory_allowed)
+        state.position += 1
+        return self.output(x[:, 0])
+
+    def embed(self, embedding: nn.Embedding, token_ids: Tensor) -> Tensor:
+        """Embeddings, scaled by √d_model where the configuration says so (section 3.4)."""
+        embedded = embedding(token_ids)
+        return embedded * math.sqrt(self.config.d_model) if self.config.scale_embeddings else embedded
+
+    def _initialize(self) -> None:
+        for name, module in self.named_modules():
+            if isinstance(module, nn.Linear):
+                # Fused projections are initialized block by block, as if they were separate.
+                widths = [module.out_features]
+                if name.endswith("w_qkv"):
+                    widths = list(self.get_submodule(name.rpartition(".")[0]).widths)
+                for block in module.weight.data.split(widths):
+                    nn.init.xavier_uniform_(block)
+                if module.bias is not None:
+                    nn.init.zeros_(module.bias)
+            elif isinstance(module, nn.Embedding):
+                nn.init.normal_(module.weight, std=self.config.d_model**-0.5)
+
+
+def _final_norm(config: TransformerConfig) -> nn.Module:
+    # A pre-norm stack leaves its last residual sum unnormalized; the paper's does not.
+    if config.norm == "post":
+        return nn.Identity()
+    return nn.LayerNorm(config.d_model, eps=config.layer_norm_eps)

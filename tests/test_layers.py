@@ -1,0 +1,64 @@
+"""Who may import whom: app → pages → session → model, and pages → figures → model/trace."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+
+FORBIDDEN = {
+    "model": {"app", "viz", "streamlit", "plotly", "pandas"},
+    "trace": {"app", "viz", "streamlit", "plotly", "pandas", "torch"},
+    "figure": {"app", "viz.pages", "viz.session", "viz.components", "streamlit", "torch", "model"},
+    "component": {"app", "viz.pages", "viz.session", "torch", "model"},
+    "session": {"app", "viz.pages"},
+    "page": {"app"},
+}
+ALLOWED = {"figure": "model.trace", "component": "model.trace"}
+
+
+def layer(path: Path) -> str:
+    match path.relative_to(ROOT).parts:
+        case ("model", "trace.py"):
+            return "trace"
+        case ("model", *_):
+            return "model"
+        case ("viz", "session.py"):
+            return "session"
+        case ("viz", "pages", *_):
+            return "page"
+        case ("viz", "components", *_):
+            return "component"
+    return "figure"
+
+
+def imports(path: Path) -> Iterator[str]:
+    package = path.relative_to(ROOT).parent.parts
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            above = package[: len(package) + 1 - node.level] if node.level else ()
+            origin = ".".join((*above, *filter(None, [node.module])))
+            yield from (f"{origin}.{alias.name}" for alias in node.names)
+
+
+def within(name: str, package: str | None) -> bool:
+    return package is not None and f"{name}.".startswith(f"{package}.")
+
+
+def violations(path: Path) -> list[str]:
+    here = layer(path)
+    return [
+        f"{path.relative_to(ROOT)} ({here}) imports {name}"
+        for name in imports(path)
+        if any(within(name, package) for package in FORBIDDEN[here])
+        and not within(name, ALLOWED.get(here))
+    ]
+
+
+def test_imports_only_point_down() -> None:
+    files = [path for top in ("model", "viz") for path in (ROOT / top).rglob("*.py")]
+    assert files, "no source file found, so nothing was checked"
+    found = [violation for path in files for violation in violations(path)]
+    assert not found, "\n".join(found)
