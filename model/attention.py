@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from typing import cast
 
 import torch
 import torch.nn.functional as F
@@ -155,9 +156,7 @@ class MultiHead(nn.Module, ABC):
         super().__init__()
         self.n_heads = config.n_heads
         self.d_v = config.value_width
-        self.w_o = nn.Linear(
-            self.n_heads * self.d_v, config.d_model, bias=config.attention_bias
-        )
+        self.w_o = nn.Linear(self.n_heads * self.d_v, config.d_model, bias=config.attention_bias)
 
     @abstractmethod
     def project_query(self, queries: Tensor) -> Tensor:
@@ -297,14 +296,18 @@ class PerHeadAttention(MultiHead):
         super().__init__(config)
         self.heads = nn.ModuleList(AttentionHead(config) for _ in range(config.n_heads))
 
+    @property
+    def _heads(self) -> Iterable[AttentionHead]:
+        return cast("Iterable[AttentionHead]", self.heads)
+
     def project_query(self, queries: Tensor) -> Tensor:
         """(batch, query, d_model) -> (batch, head, query, d_k)."""
-        return torch.stack([head.w_q(queries) for head in self.heads], dim=1)
+        return torch.stack([head.w_q(queries) for head in self._heads], dim=1)
 
     def project_key_value(self, keys: Tensor) -> KeyValue:
         """(batch, key, d_model) -> (batch, head, key, d_k) and (batch, head, key, d_v)."""
-        k = torch.stack([head.w_k(keys) for head in self.heads], dim=1)
-        v = torch.stack([head.w_v(keys) for head in self.heads], dim=1)
+        k = torch.stack([head.w_k(keys) for head in self._heads], dim=1)
+        v = torch.stack([head.w_v(keys) for head in self._heads], dim=1)
         return k, v
 
     def attend_heads(
@@ -312,7 +315,7 @@ class PerHeadAttention(MultiHead):
     ) -> tuple[Tensor, Tensor | None]:
         """Every head's output (batch, head, query, d_v), and the weights if asked for."""
         outputs, weights = [], []
-        for i, head in enumerate(self.heads):
+        for i, head in enumerate(self._heads):
             own = slice(i, i + 1)
             mask = allowed if allowed is None or allowed.shape[1] == 1 else allowed[:, own]
             output, head_weights = head.attention(q[:, own], k[:, own], v[:, own], mask)

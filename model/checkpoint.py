@@ -78,7 +78,7 @@ def save_checkpoint(
     if len(shards) == 1:
         save_file(state, directory / WEIGHTS)
         return
-    weight_map = {}
+    weight_map: dict[str, str] = {}
     for number, names in enumerate(shards, start=1):
         file = f"model-{number:05}-of-{len(shards):05}.safetensors"
         save_file({name: state[name] for name in names}, directory / file)
@@ -131,9 +131,7 @@ def load_weights(model: Transformer, state: dict[str, Tensor], origin: Path) -> 
     found = {name: value.shape for name, value in state.items()}
     if expected != found:
         wrong = sorted(
-            name
-            for name in expected.keys() | found.keys()
-            if expected.get(name) != found.get(name)
+            name for name in expected.keys() | found.keys() if expected.get(name) != found.get(name)
         )
         raise CheckpointError(
             f"The weights in {origin} do not fit its configuration, first at {wrong[0]}."

@@ -216,34 +216,38 @@ def beam_search(
     *,
     beam: int = 4,
     alpha: float = 0.6,
+    n_best: int = 1,
     max_length: int | None = None,
     keep_distributions: bool = False,
 ) -> list[list[Hypothesis]]:
     """The best hypotheses of a beam search, ranked by log P(Y|X) / lp(Y) (section 6.1).
 
     A sentence's search ends when it has as many finished hypotheses as the beam is wide, or when
-    no live hypothesis can still overtake the best finished one.
+    no live hypothesis can still overtake the `n_best` best finished ones.
 
     Args:
         model: in eval mode.
         source: (batch, source), as in greedy.
         beam: live hypotheses for each sentence.
         alpha: of the length penalty; 0 ranks by log-probability alone.
+        n_best: hypotheses that are wanted of each sentence; fewer end the search sooner.
         max_length: as in greedy.
         keep_distributions: as in greedy.
 
     Returns:
-        for each sentence, at most `beam` hypotheses, best first. Finished ones come first;
+        for each sentence, `n_best` to `beam` hypotheses, best first. Finished ones come first;
         unfinished ones appear only where the length limit cut the search.
 
     Raises:
-        DecodingError: if the beam is narrower than 1 or wider than the vocabulary allows.
+        DecodingError: if the beam is narrower than n_best or wider than the vocabulary allows.
     """
     config = model.config
     if not 1 <= beam <= (config.vocab_size - 4) // 2:
         raise DecodingError(
             f"The beam must be between 1 and {(config.vocab_size - 4) // 2} wide; it is {beam}."
         )
+    if not 1 <= n_best <= beam:
+        raise DecodingError(f"n_best must be between 1 and the beam of {beam}; it is {n_best}.")
     if alpha < 0:
         raise DecodingError(f"alpha of the length penalty must be at least 0; it is {alpha}.")
     limits = _length_limits(source, config, max_length)
@@ -262,9 +266,9 @@ def beam_search(
         candidates = totals[:, :, None] + _choosable(log_probs, config).unflatten(0, (-1, width))
         # Twice the beam, so that `beam` of them go on even if as many end.
         best, order = candidates.flatten(1).topk(2 * beam, dim=-1)
-        origin_rows = order // config.vocab_size + width * torch.arange(len(active), device=device)[
-            :, None
-        ]
+        origin_rows = (
+            order // config.vocab_size + width * torch.arange(len(active), device=device)[:, None]
+        )
         token_log_probs = log_probs[origin_rows, order % config.vocab_size]
         listed = (best.tolist(), order.tolist(), token_log_probs.tolist())
         rows, tokens, kept_totals, kept_sentences, kept_paths, still_active = [], [], [], [], [], []
@@ -295,7 +299,7 @@ def beam_search(
                 cut = [path.hypothesis(alpha, config.eos_id) for _, path in going_on]
                 search.finished += sorted(cut, key=_by_score)[: max(missing, 0)]
                 continue
-            if _is_over(search, going_on[0][1].total, beam, alpha):
+            if _is_over(search, going_on[0][1].total, beam, n_best, alpha):
                 search.finished.sort(key=_by_score)
                 continue
             still_active.append(sentence)
@@ -320,15 +324,15 @@ def _by_score(hypothesis: Hypothesis) -> float:
     return -hypothesis.score
 
 
-def _is_over(search: _Beam, best_live_total: float, beam: int, alpha: float) -> bool:
+def _is_over(search: _Beam, best_live_total: float, beam: int, n_best: int, alpha: float) -> bool:
     if len(search.finished) >= beam:
         return True
-    if not search.finished:
+    if len(search.finished) < n_best:
         return False
     # Log-probabilities only fall, so the most a live hypothesis can reach is its present total
     # over the largest penalty there is.
     reachable = best_live_total / length_penalty(search.limit, alpha)
-    return max(each.score for each in search.finished) >= reachable
+    return sorted(each.score for each in search.finished)[-n_best] >= reachable
 
 
 def _choosable(log_probs: Tensor, config: TransformerConfig) -> Tensor:

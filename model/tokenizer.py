@@ -113,7 +113,7 @@ class Tokenizer:
         return int(self._processor.vocab_size())
 
     def encode(self, text: str) -> list[int]:
-        """Token ids of a text, without start and end; text is data, "<s>" in it is three letters."""
+        """Token ids of a text, without start and end; "<s>" in it is three letters."""
         return list(self._processor.encode(normalize(text)))
 
     def encode_all(self, texts: Sequence[str]) -> list[list[int]]:

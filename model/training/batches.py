@@ -41,7 +41,9 @@ class Batch:
     def to(self, device: torch.device) -> Batch:
         """The same on another device, without waiting for the copy."""
         return Batch(
-            *(each.to(device, non_blocking=True) for each in (self.source, self.inputs, self.labels)),
+            self.source.to(device, non_blocking=True),
+            self.inputs.to(device, non_blocking=True),
+            self.labels.to(device, non_blocking=True),
             self.target_tokens,
         )
 
@@ -73,10 +75,10 @@ class Batches:
         # A rare pair of lengths joins the bucket that is square in its longer side, so that no
         # batch goes out mostly empty.
         self._buckets: dict[tuple[int, int], list[int]] = defaultdict(list)
-        for (source, target), indices in sorted(buckets.items()):
-            longest = max(source, target)
+        for shape, indices in sorted(buckets.items()):
+            longest = max(shape)
             rare = len(indices) * longest < 4 * tokens
-            self._buckets[(longest, longest) if rare else (source, target)] += indices
+            self._buckets[(longest, longest) if rare else shape] += indices
         self._tokens = tokens
 
     def epoch(self, seed: int, epoch: int) -> list[tuple[tuple[int, int], np.ndarray]]:

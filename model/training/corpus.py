@@ -32,9 +32,11 @@ def read_pairs(paths: Sequence[Path]) -> list[Pair]:
     for path in paths:
         before = len(pairs)
         try:
-            with lzma.open(path, "rt", encoding="utf-8") if path.suffix == ".xz" else path.open(
-                encoding="utf-8"
-            ) as lines:
+            with (
+                lzma.open(path, "rt", encoding="utf-8")
+                if path.suffix == ".xz"
+                else path.open(encoding="utf-8") as lines
+            ):
                 for number, line in enumerate(lines, start=1):
                     columns = line.rstrip("\n").split("\t")
                     if len(columns) < 2:

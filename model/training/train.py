@@ -21,7 +21,6 @@ from typing import Any
 
 import torch
 import torch.distributed as dist
-import torch.nn.functional as F
 from safetensors.torch import save_file
 from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
@@ -41,6 +40,7 @@ from model.tokenizer import PAD, Tokenizer, TokenizerError
 from model.training.batches import Batch, Batches
 from model.training.corpus import CorpusError, Pair, read_pairs
 from model.training.evaluate import translate_all, translation_scores
+from model.training.loss import smoothed_cross_entropy
 from model.training.schedule import learning_rate, snapshot_steps
 from model.training.settings import SettingsError, TrainingSettings, load_settings
 from model.transformer import Transformer
@@ -68,9 +68,7 @@ class Muon(torch.optim.Muon):
     """torch's Muon with the update scaled like Adam's, so that both share a learning rate."""
 
     def __init__(self, parameters: list[nn.Parameter], weight_decay: float) -> None:
-        super().__init__(
-            parameters, weight_decay=weight_decay, adjust_lr_fn="match_rms_adamw"
-        )
+        super().__init__(parameters, weight_decay=weight_decay, adjust_lr_fn="match_rms_adamw")
 
 
 class Trainer:
@@ -100,7 +98,7 @@ class Trainer:
         self.optimizers = _optimizers(self.model, settings, device)
         forward: nn.Module = self.model
         if settings.compile:
-            forward = torch.compile(self.model, dynamic=False)
+            forward.compile(dynamic=False)
         if self.world > 1:
             forward = DistributedDataParallel(forward, gradient_as_bucket_view=True)
         self.forward = forward
@@ -198,7 +196,7 @@ class Trainer:
         for number, batch in enumerate(group, start=1):
             batch = batch.to(self.device)
             synchronize = self.world == 1 or number == len(group)
-            with contextlib.nullcontext() if synchronize else self.forward.no_sync():
+            with contextlib.nullcontext() if synchronize else self._without_sync():
                 with self.autocast:
                     logits = self.forward(batch.source, batch.inputs)
                 loss = _loss_sum(logits, batch.labels, settings.label_smoothing)
@@ -214,6 +212,10 @@ class Trainer:
             optimizer.step()
             optimizer.zero_grad(set_to_none=True)
         return float(total) * self.world / self._group_tokens, self._group_tokens
+
+    def _without_sync(self) -> contextlib.AbstractContextManager[None]:
+        assert isinstance(self.forward, DistributedDataParallel)
+        return self.forward.no_sync()
 
     @torch.no_grad()
     def _validate(self, bar: tqdm[Any]) -> None:
@@ -274,9 +276,7 @@ class Trainer:
         }
         load_weights(self.model, average, self.output / "weights")
         sample = self.valid[: self.settings.validate_sentences]
-        translations = translate_all(
-            self.model, self.tokenizer, [pair.source for pair in sample]
-        )
+        translations = translate_all(self.model, self.tokenizer, [pair.source for pair in sample])
         scores = translation_scores(translations, [pair.target for pair in sample])
         steps = [int(file.stem.removeprefix("step-")) for file in files]
         self._log(averaged_steps=steps, bleu=scores["bleu"], chrf=scores["chrf"])
@@ -294,9 +294,7 @@ class Trainer:
             "device": str(self.device),
             "training": dataclasses.asdict(self.settings),
         }
-        save_checkpoint(
-            self.output / name, self.model, self.tokenizer, metrics=metrics, half=False
-        )
+        save_checkpoint(self.output / name, self.model, self.tokenizer, metrics=metrics, half=False)
 
     def _snapshot(self) -> None:
         folder = self.output / "snapshots"
@@ -376,7 +374,8 @@ class Trainer:
 def _optimizers(
     model: Transformer, settings: TrainingSettings, device: torch.device
 ) -> list[torch.optim.Optimizer]:
-    matrices, others = [], []
+    matrices: list[nn.Parameter] = []
+    others: list[nn.Parameter] = []
     for name, parameter in model.named_parameters():
         hidden = parameter.ndim == 2 and not name.startswith(("source_", "target_", "output"))
         table = "positions" in name or name.endswith("attention.w")
@@ -405,13 +404,7 @@ def _autocast(settings: TrainingSettings, device: torch.device) -> torch.autocas
 
 
 def _loss_sum(logits: Tensor, labels: Tensor, smoothing: float) -> Tensor:
-    return F.cross_entropy(
-        logits.flatten(0, 1).float(),
-        labels.flatten(),
-        ignore_index=PAD,
-        label_smoothing=smoothing,
-        reduction="sum",
-    )
+    return smoothed_cross_entropy(logits.flatten(0, 1), labels.flatten(), smoothing, PAD)
 
 
 def _cpu(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
@@ -429,7 +422,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--config", default="small", help="a named configuration or a .toml file")
     parser.add_argument(
         "--set",
-        nargs="*",
+        nargs="+",
+        action="extend",
         default=[],
         metavar="TABLE.FIELD=VALUE",
         help="change the configuration, such as training.max_steps=100",
@@ -459,7 +453,9 @@ def _tokenizer(path: Path, settings: TrainingSettings, pairs: list[Pair]) -> Tok
     if path.exists():
         return Tokenizer.load(path)
     tokenizer = Tokenizer.train(
-        (text for pair in pairs for text in pair), settings.vocab_size, model_type=settings.tokenizer
+        (text for pair in pairs for text in pair),
+        settings.vocab_size,
+        model_type=settings.tokenizer,
     )
     tokenizer.save(path)
     return tokenizer

@@ -1,0 +1,501 @@
+"""What was seen in one pass over one sentence: plain values, without torch.
+
+A trace holds, for every attention site, the weights of all heads with the two token axes they
+belong to, so that labels cannot drift from numbers. Arrays are read-only float32 or bool; an array
+that already has the right type is viewed and not copied, so its maker must not write to it again.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import zipfile
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import KW_ONLY, dataclass
+from enum import StrEnum
+from types import MappingProxyType
+from typing import Any, BinaryIO, Self, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+FloatArray = NDArray[np.float32]
+BoolArray = NDArray[np.bool_]
+
+NO_ID = -1
+"""The id of a label that is no token of a vocabulary, such as a position."""
+
+TEXTS = ("text", "source_text")
+SEQUENCES = ("source", "target", "predictions")
+"""The texts and the tokens of a trace by name, in a saved trace as well."""
+
+FORMAT = "headscope-trace-1"
+"""What a saved trace says it is, under the name "format"."""
+
+
+class TraceError(ValueError):
+    """Arrays, labels or a file that make no consistent trace; the message says what disagrees."""
+
+
+class AttentionKind(StrEnum):
+    """Which attention of an encoder-decoder this is (Vaswani et al. 2017, section 3.2.3)."""
+
+    ENCODER = "encoder"
+    """Source tokens attend to source tokens."""
+    DECODER = "decoder"
+    """Target tokens attend to themselves and to earlier target tokens."""
+    CROSS = "cross"
+    """Target tokens attend to source tokens."""
+    MODULE = "module"
+    """An attention module of a foreign model whose role is not known."""
+
+
+@functools.total_ordering
+@dataclass(frozen=True, slots=True)
+class Site:
+    """A place where attention happens: its kind and its layer, counted from 0.
+
+    Sites sort in the order of a forward pass: encoder, decoder, cross, module, then by layer.
+
+    Raises:
+        TraceError: if there is no such kind, or the layer is negative.
+    """
+
+    kind: AttentionKind
+    layer: int
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "kind", _known_kind(self.kind))
+        if self.layer < 0:
+            raise TraceError(f"Layers are counted from 0; there is no layer {self.layer}.")
+
+    def __lt__(self, other: object) -> bool:
+        if not isinstance(other, Site):
+            return NotImplemented
+        return self._rank < other._rank
+
+    def __str__(self) -> str:
+        return f"{self.kind}.{self.layer}"
+
+    @property
+    def _rank(self) -> tuple[int, int]:
+        return list(AttentionKind).index(self.kind), self.layer
+
+
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """The labels of one axis: tokens as strings, with their ids in the vocabulary.
+
+    Attributes:
+        tokens: one string a position, as the tokenizer cut them.
+        ids: one id a position; NO_ID where there is none.
+
+    Raises:
+        TraceError: if there are not as many ids as tokens.
+    """
+
+    tokens: tuple[str, ...] = ()
+    ids: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "tokens", tuple(self.tokens))
+        object.__setattr__(self, "ids", tuple(self.ids))
+        if len(self.tokens) != len(self.ids):
+            raise TraceError(
+                f"Each token needs one id: there are {len(self.tokens)} tokens and "
+                f"{len(self.ids)} ids."
+            )
+
+    def __len__(self) -> int:
+        return len(self.tokens)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.tokens)
+
+    def __add__(self, other: Tokens) -> Tokens:
+        return Tokens(self.tokens + other.tokens, self.ids + other.ids)
+
+    def __getitem__(self, positions: slice) -> Tokens:
+        return Tokens(self.tokens[positions], self.ids[positions])
+
+    @classmethod
+    def unnamed(cls, labels: Iterable[object]) -> Tokens:
+        """Labels that are no tokens, such as the positions 0, 1, … of an unknown text."""
+        tokens = tuple(str(label) for label in labels)
+        return cls(tokens, (NO_ID,) * len(tokens))
+
+
+# Compared and hashed by identity: comparing arrays gives an array and not an answer.
+@dataclass(frozen=True, slots=True, eq=False)
+class AttentionMap:
+    """All heads of one site, for one sentence.
+
+    Attributes:
+        site: where it was seen.
+        weights: after the softmax, (head, query, key), each from 0 to 1.
+        allowed: True = may attend, (query, key), or (head, query, key) where heads differ.
+        queries: labels of the query axis (rows).
+        keys: labels of the key axis (columns).
+        scores: before masking and softmax, (head, query, key), or None if not known.
+        q: projected queries, (head, query, d_k), or None if not known.
+        k: projected keys, (head, key, d_k), or None if not known.
+        v: projected values, (head, key, d_v), or None if not known.
+
+    Raises:
+        TraceError: if a shape disagrees with the labels or with the other arrays.
+    """
+
+    site: Site
+    _: KW_ONLY
+    weights: FloatArray
+    allowed: BoolArray
+    queries: Tokens
+    keys: Tokens
+    scores: FloatArray | None = None
+    q: FloatArray | None = None
+    k: FloatArray | None = None
+    v: FloatArray | None = None
+
+    def __post_init__(self) -> None:
+        for name in ARRAYS:
+            value = getattr(self, name)
+            if value is not None:
+                kind = np.bool_ if name == "allowed" else np.float32
+                object.__setattr__(self, name, _read_only(f"{self.site} {name}", value, kind))
+        if self.weights.ndim != 3:
+            raise TraceError(
+                f"The weights of {self.site} must have the shape (head, query, key); "
+                f"theirs is {self.weights.shape}."
+            )
+        full = (self.n_heads, len(self.queries), len(self.keys))
+        self._require("weights", full)
+        self._require("allowed", full if self.allowed.ndim == 3 else full[1:])
+        self._require("scores", full)
+        self._require("q", (*full[:2], None))
+        self._require("k", (full[0], full[2], None if self.q is None else self.q.shape[-1]))
+        self._require("v", (full[0], full[2], None))
+
+    @property
+    def n_heads(self) -> int:
+        """How many heads there are."""
+        return int(self.weights.shape[0])
+
+    @property
+    def empty_queries(self) -> BoolArray:
+        """Which queries have no allowed key, (query,), or (head, query) where heads differ.
+
+        Their weights are zeros throughout. They attended to nothing, which is not the same as
+        attending to everything alike.
+        """
+        return np.logical_not(self.allowed.any(axis=-1))
+
+    def _require(self, name: str, shape: tuple[int | None, ...]) -> None:
+        array = getattr(self, name)
+        if array is None:
+            return
+        if len(array.shape) != len(shape) or any(
+            wanted not in (None, found) for wanted, found in zip(shape, array.shape, strict=True)
+        ):
+            wanted = ", ".join("any" if size is None else str(size) for size in shape)
+            raise TraceError(
+                f"The {name} of {self.site} have the shape {array.shape}, but its labels and "
+                f"heads make ({wanted})."
+            )
+
+
+ARRAYS = ("weights", "allowed", "scores", "q", "k", "v")
+"""The arrays of an AttentionMap by name, in a saved trace as well."""
+
+AXES = ("queries", "keys")
+"""The labels of an AttentionMap by name, in a saved trace as well."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Trace:
+    """Everything seen while one sentence went through a model.
+
+    Attributes:
+        source: what the encoder read.
+        target: what the decoder read; its rows, and so the first of them is <s>.
+        predictions: what each row of the decoder went on to predict, the last of them </s>; empty
+            for a model that predicts no tokens.
+        text: the output as text.
+        source_text: the input as text.
+        maps: every attention map by its site, in the order of sites; cannot be changed.
+        log_probs: the natural logarithm of each prediction's probability, (target,), or None.
+
+    Raises:
+        TraceError: if lengths disagree, or a map has other labels than the trace.
+    """
+
+    source: Tokens
+    target: Tokens
+    predictions: Tokens
+    text: str
+    source_text: str
+    maps: Mapping[Site, AttentionMap]
+    log_probs: FloatArray | None = None
+
+    def __post_init__(self) -> None:
+        maps = MappingProxyType(dict(sorted(self.maps.items(), key=lambda item: item[0])))
+        object.__setattr__(self, "maps", maps)
+        if len(self.predictions) not in (0, len(self.target)):
+            raise TraceError(
+                f"Each target token needs one prediction: there are {len(self.target)} and "
+                f"{len(self.predictions)}."
+            )
+        if self.log_probs is not None:
+            log_probs = _read_only("log_probs", self.log_probs, np.float32)
+            object.__setattr__(self, "log_probs", log_probs)
+            if log_probs.shape != (len(self.predictions),):
+                raise TraceError(
+                    f"log_probs have the shape {log_probs.shape}, but there are "
+                    f"{len(self.predictions)} predictions."
+                )
+        for site, seen in maps.items():
+            self._check_labels(site, seen)
+
+    def attention(self, kind: AttentionKind | str, layer: int) -> AttentionMap:
+        """The map of one site.
+
+        Raises:
+            TraceError: if the trace holds no such site; the message lists those it holds.
+        """
+        if kind in self._kinds and layer in self.layers(kind):
+            return self.maps[Site(AttentionKind(kind), layer)]
+        raise TraceError(
+            f"No {kind} attention of layer {layer} was seen; there is {self._listing}."
+        )
+
+    def layers(self, kind: AttentionKind | str) -> tuple[int, ...]:
+        """The layers seen of one kind, ascending; empty if there are none.
+
+        Raises:
+            TraceError: if there is no such kind of attention.
+        """
+        known = _known_kind(kind)
+        return tuple(site.layer for site in self.maps if site.kind is known)
+
+    @property
+    def nbytes(self) -> int:
+        """What the arrays hold, in bytes."""
+        arrays = [getattr(seen, name) for seen in self.maps.values() for name in ARRAYS]
+        return sum(array.nbytes for array in [*arrays, self.log_probs] if array is not None)
+
+    def save(self, file: str | os.PathLike[str] | BinaryIO) -> None:
+        """Write one .npz that numpy reads back without pickle.
+
+        Every matrix has a name such as "cross.3.weights" or "encoder.0.q"; tokens and texts are
+        arrays of strings, such as "source.tokens".
+
+        Args:
+            file: where to write; a path is taken as it is, without a suffix added.
+
+        Raises:
+            TraceError: if a token or a text ends in a NUL character, which numpy would drop.
+        """
+        arrays: dict[str, Any] = {"format": np.array(FORMAT)}
+        for name in TEXTS:
+            arrays[name] = _strings(name, getattr(self, name))
+        for name in SEQUENCES:
+            arrays |= _token_arrays(name, getattr(self, name))
+        if self.log_probs is not None:
+            arrays["log_probs"] = self.log_probs
+        for site, seen in self.maps.items():
+            arrays |= {
+                f"{site}.{name}": getattr(seen, name)
+                for name in ARRAYS
+                if getattr(seen, name) is not None
+            }
+            # Most axes are the trace's own; only others are worth their own entries.
+            for axis, usual in zip(AXES, _axes_of(site, self.source, self.target), strict=True):
+                if getattr(seen, axis) != usual:
+                    arrays |= _token_arrays(f"{site}.{axis}", getattr(seen, axis))
+        # A zip file whose directory is damaged may lose entries without a word.
+        arrays["contents"] = np.array(sorted(arrays))
+        if isinstance(file, str | os.PathLike):
+            with open(file, "wb") as opened:
+                np.savez(opened, allow_pickle=False, **arrays)
+        else:
+            np.savez(file, allow_pickle=False, **arrays)
+
+    @classmethod
+    def load(cls, file: str | os.PathLike[str] | BinaryIO) -> Self:
+        """Read what `save` wrote.
+
+        Raises:
+            TraceError: if the file is damaged, is no trace, or holds arrays that disagree.
+            OSError: if the file cannot be opened.
+        """
+        entries = _read_arrays(file)
+        if _take(entries, "format", _string) != FORMAT:
+            raise TraceError("The file is no trace that this version of Headscope can read.")
+        lost = set(_take(entries, "contents", _words)) - {*entries, "format"}
+        if lost:
+            raise TraceError(f"The file is damaged: it lacks {min(lost)}.")
+        text, source_text = (_take(entries, name, _string) for name in TEXTS)
+        source, target, predictions = (_take_tokens(entries, name) for name in SEQUENCES)
+        log_probs = entries.pop("log_probs", None)
+        maps = {}
+        for site in _sites(entries):
+            usual = _axes_of(site, source, target)
+            queries, keys = (
+                _take_tokens(entries, f"{site}.{axis}")
+                if f"{site}.{axis}.tokens" in entries
+                else tokens
+                for axis, tokens in zip(AXES, usual, strict=True)
+            )
+            arrays: dict[str, Any] = {name: entries.pop(f"{site}.{name}", None) for name in ARRAYS}
+            for name in ("weights", "allowed"):
+                if arrays[name] is None:
+                    raise TraceError(f"The trace lacks {site}.{name}.")
+            maps[site] = AttentionMap(site, queries=queries, keys=keys, **arrays)
+        if entries:
+            raise TraceError(f"The trace holds an unknown entry, {min(entries)}.")
+        return cls(
+            source=source,
+            target=target,
+            predictions=predictions,
+            text=text,
+            source_text=source_text,
+            maps=maps,
+            log_probs=log_probs,
+        )
+
+    @property
+    def _kinds(self) -> set[AttentionKind]:
+        return {site.kind for site in self.maps}
+
+    @property
+    def _listing(self) -> str:
+        if not self.maps:
+            return "no map in this trace"
+        return "; ".join(
+            f"{kind} {', '.join(map(str, self.layers(kind)))}"
+            for kind in AttentionKind
+            if self.layers(kind)
+        )
+
+    def _check_labels(self, site: Site, seen: AttentionMap) -> None:
+        if seen.site != site:
+            raise TraceError(f"The map of {seen.site} stands under {site}.")
+        if site.kind is AttentionKind.MODULE:
+            return
+        queries, keys = _axes_of(site, self.source, self.target)
+        # A foreign module may append keys of its own (bias_k, add_zero_attn) to the sentence's.
+        if seen.queries != queries or seen.keys[: len(keys)] != keys:
+            raise TraceError(f"The labels of {site} are not the tokens of this trace.")
+
+
+def _axes_of(site: Site, source: Tokens, target: Tokens) -> tuple[Tokens, Tokens]:
+    match site.kind:
+        case AttentionKind.ENCODER:
+            return source, source
+        case AttentionKind.DECODER:
+            return target, target
+        case AttentionKind.CROSS:
+            return target, source
+    return Tokens(), Tokens()
+
+
+def _known_kind(kind: AttentionKind | str) -> AttentionKind:
+    try:
+        return AttentionKind(kind)
+    except ValueError:
+        raise TraceError(
+            f"There is no attention of the kind {kind!r}; choose one of {', '.join(AttentionKind)}."
+        ) from None
+
+
+def _read_only(name: str, value: Any, kind: type[np.generic]) -> NDArray[Any]:
+    array = np.asarray(value)
+    # Casting text or objects would fail with numpy's words, and casting floats to bool would not.
+    if array.dtype.kind not in ("b" if kind is np.bool_ else "bfiu"):
+        raise TraceError(f"{name} must be an array of {kind.__name__}, not of {array.dtype}.")
+    view = array.astype(kind, copy=False).view()
+    view.setflags(write=False)
+    return view
+
+
+# From here on: what a saved trace looks like.
+
+_Part = TypeVar("_Part")
+
+
+def _strings(name: str, value: str | tuple[str, ...]) -> NDArray[np.str_]:
+    array = np.array(value, dtype=np.str_)
+    if array.tolist() != (value if isinstance(value, str) else list(value)):
+        raise TraceError(f"{name} ends in a NUL character, which an .npz file cannot hold.")
+    return array
+
+
+def _token_arrays(name: str, tokens: Tokens) -> dict[str, NDArray[Any]]:
+    return {
+        f"{name}.tokens": _strings(f"A token of {name}", tokens.tokens),
+        f"{name}.ids": np.array(tokens.ids, dtype=np.int64),
+    }
+
+
+UNREADABLE = (
+    zipfile.BadZipFile,
+    zlib.error,
+    EOFError,
+    KeyError,
+    MemoryError,
+    RuntimeError,  # a flipped bit makes an entry look encrypted or compressed by unknown means
+    ValueError,
+)
+"""What numpy and zipfile raise for a file they cannot make sense of."""
+
+
+def _read_arrays(file: str | os.PathLike[str] | BinaryIO) -> dict[str, NDArray[Any]]:
+    try:
+        opened = np.load(file, allow_pickle=False)
+        if isinstance(opened, np.lib.npyio.NpzFile):
+            with opened:
+                return dict(opened)
+    except UNREADABLE as error:
+        raise TraceError("The file is damaged or is no saved trace.") from error
+    raise TraceError("The file holds one array and is no saved trace.")
+
+
+def _sites(entries: Mapping[str, Any]) -> list[Site]:
+    found = set()
+    for name in entries:
+        kind, _, rest = name.partition(".")
+        layer, _, field = rest.partition(".")
+        if not (layer.isdecimal() and layer.isascii() and field):
+            raise TraceError(f"The trace holds an unknown entry, {name}.")
+        found.add(Site(_known_kind(kind), int(layer)))
+    return sorted(found)
+
+
+def _take(
+    entries: dict[str, NDArray[Any]], name: str, read: Callable[[str, NDArray[Any]], _Part]
+) -> _Part:
+    if name not in entries:
+        raise TraceError(f"The file is no saved trace, or lacks its {name}.")
+    return read(name, entries.pop(name))
+
+
+def _take_tokens(entries: dict[str, NDArray[Any]], name: str) -> Tokens:
+    return Tokens(_take(entries, f"{name}.tokens", _words), _take(entries, f"{name}.ids", _ids))
+
+
+def _string(name: str, array: NDArray[Any]) -> str:
+    if array.dtype.kind != "U" or array.ndim != 0:
+        raise TraceError(f"{name} in the file must be one string.")
+    return str(array)
+
+
+def _words(name: str, array: NDArray[Any]) -> tuple[str, ...]:
+    if array.dtype.kind != "U" or array.ndim != 1:
+        raise TraceError(f"{name} in the file must be a list of strings.")
+    return tuple(array.tolist())
+
+
+def _ids(name: str, array: NDArray[Any]) -> tuple[int, ...]:
+    if array.dtype.kind != "i" or array.ndim != 1:
+        raise TraceError(f"{name} in the file must be a list of whole numbers.")
+    return tuple(array.tolist())

@@ -1,0 +1,141 @@
+"""`python -m model translate`, as a person runs it."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from model.__main__ import main
+from model.trace import Trace
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def run(checkpoint_folder, capsys):
+    """Runs the command line in this process; gives (status, stdout, stderr)."""
+
+    def run_command(*arguments, checkpoint=checkpoint_folder):
+        status = main(["translate", "--checkpoint", str(checkpoint), *arguments])
+        output = capsys.readouterr()
+        return status, output.out, output.err
+
+    return run_command
+
+
+def test_a_sentence_is_translated_and_nothing_else_printed(run):
+    assert run("The cat sat on the mat.") == (0, "Die Katze saß auf der Matte.\n", "")
+
+
+def test_it_runs_as_a_module_and_reads_standard_input(checkpoint_folder):
+    result = subprocess.run(
+        [sys.executable, "-m", "model", "translate", "-", "--checkpoint", str(checkpoint_folder)],
+        input="The cat eats.",
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        cwd=ROOT,
+        check=True,
+    )
+    assert result.stdout == "Die Katze frisst.\n"
+
+
+def test_json_holds_tokens_scores_and_the_log_probability_of_every_step(run):
+    status, output, _ = run("The cat eats.", "--json", "--beam", "2")
+    assert status == 0
+    found = json.loads(output)
+    assert found["translation"] == "Die Katze frisst."
+    assert found["source_tokens"][-1] == found["tokens"][-1] == "</s>"
+    assert len(found["tokens"]) == len(found["log_probs"]) == len(found["token_ids"])
+    penalty = ((5 + len(found["tokens"])) / 6) ** 0.6
+    assert found["score"] == pytest.approx(sum(found["log_probs"]) / penalty)
+
+
+def test_a_saved_trace_holds_every_matrix_by_name(run, tmp_path, translator):
+    file = tmp_path / "cat.npz"
+    status, _, _ = run("The cat eats.", "--save-trace", str(file))
+    assert status == 0
+    expected = translator.trace("The cat eats.")
+    with np.load(file, allow_pickle=False) as arrays:
+        for site, seen in expected.maps.items():
+            np.testing.assert_array_equal(arrays[f"{site}.weights"], seen.weights)
+            np.testing.assert_array_equal(arrays[f"{site}.scores"], seen.scores)
+    assert Trace.load(file).text == "Die Katze frisst."
+
+
+def test_a_given_target_is_what_the_trace_is_of(run, tmp_path):
+    file = tmp_path / "dog.npz"
+    status, _, _ = run("The cat eats.", "--target", "Der Hund schläft.", "--save-trace", str(file))
+    assert status == 0
+    assert Trace.load(file).text == "Der Hund schläft."
+
+
+def test_a_sample_repeats_with_its_seed(run):
+    first = run("The dog eats.", "--sample", "--seed", "4", "--temperature", "1.5")
+    assert first == run("The dog eats.", "--sample", "--seed", "4", "--temperature", "1.5")
+
+
+def test_a_character_never_seen_is_named_on_standard_error_and_the_rest_translated(run):
+    status, output, error = run("The cat 猫 eats.")
+    assert status == 0
+    assert output.strip()
+    assert "猫" in error
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ([""], "empty"),
+        (["  "], "empty"),
+        (["word " * 200], "shorten"),
+        (["猫猫"], "never saw"),
+        (["The cat.", "--device", "toaster"], "unknown"),
+        (["The cat.", "--device", "cuda:99"], "no device"),
+        (["The cat.", "--beam", "0"], "beam"),
+        (["The cat.", "--alpha", "-1"], "alpha"),
+        (["The cat.", "--sample", "--top-p", "3"], "top_p"),
+        (["The cat.", "--save-trace", "no/such/folder/x.npz"], "cannot be written"),
+    ],
+)
+def test_what_cannot_be_done_is_one_sentence_and_a_failure(run, arguments, sentence):
+    status, output, error = run(*arguments)
+    assert status == 1
+    assert output == ""
+    assert sentence in error
+    assert error.count("\n") == 1
+    assert error.endswith(".\n")
+    assert "Traceback" not in error
+
+
+def test_a_missing_and_a_damaged_checkpoint_are_one_sentence_each(run, checkpoint_folder, tmp_path):
+    status, _, error = run("The cat.", checkpoint=tmp_path / "nowhere")
+    assert (status, error.count("\n")) == (1, 1)
+    assert "no checkpoint folder" in error
+    damaged = shutil.copytree(checkpoint_folder, tmp_path / "damaged")
+    (damaged / "model.safetensors").write_bytes(b"\x00" * 64)
+    status, _, error = run("The cat.", checkpoint=damaged)
+    assert (status, error.count("\n")) == (1, 1)
+    assert "damaged" in error
+
+
+def test_help_names_every_option(capsys):
+    with pytest.raises(SystemExit) as left:
+        main(["translate", "--help"])
+    assert left.value.code == 0
+    output = capsys.readouterr().out
+    for option in ("--checkpoint", "--device", "--beam", "--json", "--save-trace"):
+        assert option in output
+
+
+@pytest.mark.parametrize("arguments", [[], ["translate"], ["translate", "a", "--beam", "x"]])
+def test_wrong_usage_is_status_two(arguments, capsys):
+    with pytest.raises(SystemExit) as left:
+        main(arguments)
+    assert left.value.code == 2
+    capsys.readouterr()

@@ -1,0 +1,158 @@
+"""Text in, Translation and Trace out, on a model that knows a few sentences by heart."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+import torch
+
+from model import Sampling, load
+from model.decoding import DecodingError
+from model.tokenizer import BOS, EOS
+from model.translator import DeviceError, TextError
+from tests.tiny_checkpoint import PAIRS
+
+
+def test_what_the_model_knows_is_translated(translator):
+    for english, german in PAIRS:
+        translation = translator.translate(english)
+        assert translation.text == german
+        assert translation.finished
+        assert translation.source_text == english
+
+
+def test_a_translation_keeps_tokens_ids_and_log_probabilities_in_step(translator):
+    translation = translator.translate("The cat eats.", keep_distributions=True)
+    assert translation.tokens[-1] == "</s>"
+    assert translation.token_ids[-1] == EOS
+    assert len(translation.tokens) == len(translation.token_ids) == len(translation.log_probs)
+    assert translation.distributions.shape == (len(translation.tokens), len(translator.tokenizer))
+    np.testing.assert_allclose(np.exp(translation.distributions).sum(axis=1), 1, atol=1e-5)
+    assert translation.source.tokens[-1] == "</s>"
+    assert len(translation.source.tokens) == len(translation.source.ids)
+
+
+def test_candidates_are_as_many_as_the_beam_and_ordered(translator):
+    candidates = translator.candidates("The cat eats.", beam=3)
+    assert len(candidates) == 3
+    assert [each.score for each in candidates] == sorted(
+        (each.score for each in candidates), reverse=True
+    )
+    assert len({each.token_ids for each in candidates}) == 3
+
+
+def test_sampling_with_a_seed_repeats_itself(translator):
+    drawn = [
+        translator.translate("The dog eats.", sampling=Sampling(temperature=1.5, seed=seed))
+        for seed in (3, 3)
+    ]
+    assert drawn[0].token_ids == drawn[1].token_ids
+
+
+def test_a_trace_labels_rows_by_what_went_in_and_knows_what_came_out(translator):
+    trace = translator.trace("The cat sat on the mat.")
+    assert trace.text == "Die Katze saß auf der Matte."
+    assert trace.source_text == "The cat sat on the mat."
+    assert trace.target.ids[0] == BOS
+    assert trace.predictions.ids[-1] == EOS
+    assert trace.target.ids[1:] == trace.predictions.ids[:-1]
+    config = translator.model.config
+    assert trace.layers("encoder") == tuple(range(config.n_encoder_layers))
+    assert trace.layers("decoder") == trace.layers("cross") == tuple(range(config.n_decoder_layers))
+    cross = trace.attention("cross", layer=1)
+    assert cross.weights.dtype == np.float32
+    assert cross.weights.shape == (config.n_heads, len(trace.target), len(trace.source))
+    assert cross.queries == trace.target
+    assert cross.keys == trace.source
+
+
+def test_the_recorded_pass_equals_step_by_step_decoding(translator):
+    for english, _ in PAIRS:
+        for settings in ({}, {"beam": 1}, {"sampling": Sampling(seed=1, temperature=1.3)}):
+            translation = translator.translate(english, keep_distributions=True, **settings)
+            trace = translator.trace_of(translation)
+            np.testing.assert_allclose(trace.log_probs, translation.log_probs, atol=1e-4)
+            assert trace.predictions.ids == translation.token_ids
+
+
+def test_a_given_target_is_recorded_instead_of_the_models_own(translator):
+    trace = translator.trace("The cat eats.", target="Der Hund schläft.")
+    assert trace.text == "Der Hund schläft."
+    assert translator.tokenizer.decode(trace.predictions.ids) == "Der Hund schläft."
+    own = translator.trace("The cat eats.")
+    assert own.text == "Die Katze frisst."
+    assert own.log_probs.sum() > trace.log_probs.sum()
+    again = translator.trace("The cat eats.", target=own.text)
+    for site, seen in own.maps.items():
+        np.testing.assert_array_equal(again.maps[site].weights, seen.weights)
+
+
+def test_rows_sum_to_one_and_nothing_attends_ahead(translator):
+    trace = translator.trace("The woman sees the cat.")
+    for seen in trace.maps.values():
+        np.testing.assert_allclose(seen.weights.sum(axis=-1), 1, atol=1e-5)
+    for layer in trace.layers("decoder"):
+        assert not np.triu(trace.attention("decoder", layer).weights, k=1).any()
+
+
+def test_threads_that_share_a_translator_each_get_their_own_sentence(translator):
+    sentences = [english for english, _ in PAIRS] * 3
+    expected = {english: translator.trace(english) for english in set(sentences)}
+    with ThreadPoolExecutor(8) as pool:
+        for english, trace in zip(sentences, pool.map(translator.trace, sentences), strict=True):
+            assert trace.text == expected[english].text
+            for site, seen in expected[english].maps.items():
+                np.testing.assert_array_equal(trace.maps[site].weights, seen.weights)
+
+
+@pytest.mark.parametrize("text", ["", "   ", "\n\t", "\u200b\u00a0"])
+def test_empty_text_is_refused_with_a_sentence(translator, text):
+    with pytest.raises(TextError, match=r"^The (text is empty|model never saw).*\.$"):
+        translator.translate(text)
+
+
+def test_text_beyond_the_limit_is_refused_with_both_numbers(translator):
+    with pytest.raises(TextError, match=r"has \d+ tokens and the model takes 64; shorten it\.$"):
+        translator.translate("The cat sat on the mat. " * 50)
+    with pytest.raises(TextError, match=r"target has \d+ tokens"):
+        translator.trace("The cat eats.", target="Die Katze frisst. " * 50)
+    with pytest.raises(TextError, match="target is empty"):
+        translator.trace("The cat eats.", target="  ")
+
+
+def test_text_of_characters_the_model_never_saw_is_refused_and_a_mixture_is_not(translator):
+    with pytest.raises(TextError, match=r"never saw any of these characters"):
+        translator.translate("猫が座った")
+    assert translator.translate("The cat 猫 eats.").unseen == ("猫",)
+
+
+@pytest.mark.parametrize(
+    "text", ["<s>", "<b>x</b>", "*a*", "$x$", "\u202eabc", "a\x00b", "👩‍👩‍👧 a"]
+)
+def test_text_that_looks_like_markup_or_control_is_translated_as_text(translator, text):
+    assert isinstance(translator.translate(text).text, str)
+
+
+def test_a_beam_out_of_range_is_refused(translator):
+    with pytest.raises(DecodingError):
+        translator.translate("The cat eats.", beam=0)
+
+
+def test_a_device_that_is_not_there_is_refused_with_a_sentence(checkpoint_folder):
+    with pytest.raises(DeviceError, match=r"unknown; choose auto, cpu or cuda\."):
+        load(checkpoint_folder, device="toaster")
+    with pytest.raises(DeviceError, match=r"has no device 'cuda:99'"):
+        load(checkpoint_folder, device="cuda:99")
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA GPU")
+def test_a_gpu_sees_what_the_cpu_sees(checkpoint_folder, translator):
+    on_gpu = load(checkpoint_folder, device="cuda")
+    for english, _ in PAIRS:
+        expected, found = translator.trace(english), on_gpu.trace(english)
+        assert found.text == expected.text
+        for site, seen in expected.maps.items():
+            np.testing.assert_allclose(found.maps[site].weights, seen.weights, atol=1e-3)

@@ -1,0 +1,73 @@
+"""Our lean cross-entropy against torch's, and the byte-wise dropout against what dropout is."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+import torch.nn.functional as F
+from hypothesis import given
+from hypothesis import strategies as st
+
+from model.training.loss import smoothed_cross_entropy
+from model.transformer import Dropout
+
+
+@given(
+    st.integers(1, 12), st.integers(2, 40), st.sampled_from([0.0, 0.1, 0.5]), st.integers(0, 999)
+)
+def test_loss_and_gradient_are_torchs(tokens, vocab, smoothing, seed):
+    torch.manual_seed(seed)
+    logits = (3 * torch.randn(tokens, vocab)).requires_grad_()
+    labels = torch.randint(0, vocab, (tokens,))
+    loss = smoothed_cross_entropy(logits, labels, smoothing, ignored=0)
+    (gradient,) = torch.autograd.grad(loss * 0.7, logits)
+    expected = F.cross_entropy(
+        logits, labels, ignore_index=0, label_smoothing=smoothing, reduction="sum"
+    )
+    (expected_gradient,) = torch.autograd.grad(expected * 0.7, logits)
+    torch.testing.assert_close(loss, expected, atol=1e-4, rtol=1e-5)
+    torch.testing.assert_close(gradient, expected_gradient, atol=1e-6, rtol=1e-5)
+
+
+def test_the_logits_are_left_as_they_were():
+    logits = torch.randn(4, 7, requires_grad=True)
+    before = logits.detach().clone()
+    smoothed_cross_entropy(logits, torch.tensor([1, 2, 3, 0]), 0.1, ignored=0).backward()
+    assert torch.equal(logits.detach(), before)
+
+
+def test_half_precision_logits_are_summed_in_single_precision():
+    torch.manual_seed(1)
+    logits = torch.randn(2000, 50).bfloat16().requires_grad_()
+    labels = torch.randint(1, 50, (2000,))
+    loss = smoothed_cross_entropy(logits, labels, 0.1, ignored=0)
+    expected = F.cross_entropy(logits.float(), labels, label_smoothing=0.1, reduction="sum")
+    torch.testing.assert_close(loss, expected, atol=0.01, rtol=1e-6)
+    loss.backward()
+    assert logits.grad.dtype == torch.bfloat16
+
+
+@pytest.mark.parametrize("p", [0.1, 0.3, 0.5])
+def test_dropout_drops_its_share_keeps_the_mean_and_lets_the_same_gradient_through(p):
+    torch.manual_seed(3)
+    dropout = Dropout(p)
+    x = torch.ones(1000, 1001, requires_grad=True)
+    y = dropout(x)
+    assert (y == 0).float().mean().item() == pytest.approx(p, abs=0.004)
+    assert y.mean().item() == pytest.approx(1.0, abs=0.004)
+    assert len(y.unique()) == 2
+    y.sum().backward()
+    assert torch.equal(x.grad, y.detach())
+
+
+def test_dropout_follows_the_seed_and_does_nothing_in_eval_mode_or_at_zero():
+    x = torch.randn(33, 7)
+    dropout = Dropout(0.5)
+    torch.manual_seed(1)
+    first = dropout(x)
+    second = dropout(x)
+    torch.manual_seed(1)
+    assert torch.equal(dropout(x), first)
+    assert not torch.equal(first, second)
+    assert torch.equal(dropout.eval()(x), x)
+    assert torch.equal(Dropout(0.0)(x), x)

@@ -1,0 +1,250 @@
+"""Training runs from the command line, on a toy corpus."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from model import load
+from model.checkpoint import read_tensors
+from model.training.evaluate import main as evaluate
+from model.training.train import main as train
+
+ROOT = Path(__file__).parents[3]
+WORDS = {
+    "one": "eins", "two": "zwei", "three": "drei", "four": "vier", "five": "fünf", "six": "sechs"
+}  # fmt: skip
+TOY = (
+    "training.vocab_size=300",
+    "training.tokenizer=bpe",
+    "training.batch_tokens=256",
+    "training.optimizer=adam",
+    "training.learning_rate=0.003",
+    "training.warmup_steps=5",
+    "training.log_every=5",
+    "training.precision=float32",
+    "model.d_model=32",
+    "model.d_ff=64",
+    "model.n_heads=4",
+    "model.n_encoder_layers=1",
+    "model.n_decoder_layers=1",
+)
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory) -> Path:
+    """Numbers spelled out in English and German."""
+    random = np.random.default_rng(1)
+    lines = []
+    for _ in range(400):
+        words = random.choice(list(WORDS), random.integers(1, 7))
+        lines.append(f"{' '.join(words)}\t{' '.join(WORDS[word] for word in words)}\n")
+    folder = tmp_path_factory.mktemp("corpus")
+    (folder / "train.tsv").write_text("".join(lines[:340]), encoding="utf-8")
+    (folder / "valid.tsv").write_text("".join(lines[340:]), encoding="utf-8")
+    return folder
+
+
+def arguments(corpus: Path, output: Path, *overrides: str) -> list[str]:
+    return [
+        "--data", str(corpus / "train.tsv"), "--valid", str(corpus / "valid.tsv"),
+        "--output", str(output), "--device", "cpu", "--set", *TOY, *overrides,
+    ]  # fmt: skip
+
+
+def final_weights(output: Path) -> dict[str, torch.Tensor]:
+    return read_tensors(output / "state" / "model.safetensors")
+
+
+def logged(output: Path) -> list[dict]:
+    lines = (output / "metrics.jsonl").read_text().splitlines()
+    return [json.loads(line) for line in lines]
+
+
+def assert_equal(found: dict[str, torch.Tensor], expected: dict[str, torch.Tensor]) -> None:
+    assert found.keys() == expected.keys()
+    for name, value in expected.items():
+        assert torch.equal(found[name], value), name
+
+
+@pytest.fixture(scope="module")
+def finished(corpus, tmp_path_factory) -> Path:
+    """A run that went through undisturbed."""
+    output = tmp_path_factory.mktemp("runs") / "whole"
+    overrides = (
+        "training.max_steps=60",
+        "training.validate_every=20",
+        "training.save_every=10",
+        "training.snapshots=5",
+        "training.average_last=2",
+    )
+    assert train(arguments(corpus, output, *overrides)) == 0
+    return output
+
+
+def test_the_loss_falls_and_every_measure_is_logged_as_json_lines(finished):
+    lines = logged(finished)
+    losses = [line["loss"] for line in lines if "loss" in line]
+    assert len(losses) == 12
+    assert losses[-1] < losses[0] - 1
+    assert all(line["tokens_per_second"] > 0 for line in lines if "loss" in line)
+    validated = [line for line in lines if "valid_loss" in line]
+    assert [line["step"] for line in validated] == [20, 40, 60]
+    assert {"bleu", "chrf"} <= validated[0].keys()
+    assert validated[-1]["valid_loss"] < validated[0]["valid_loss"]
+
+
+def test_the_best_and_the_averaged_weights_are_loadable_checkpoints(finished):
+    for name in ("best", "averaged"):
+        translator = load(finished / name, device="cpu")
+        assert translator.translate("one two").finished
+        assert translator.metrics["steps"] > 0
+
+
+def test_the_average_is_the_mean_of_the_last_validated_weights(finished):
+    files = sorted((finished / "weights").glob("*.safetensors"))
+    assert [file.stem for file in files] == ["step-0000040", "step-0000060"]
+    first, second = (read_tensors(file) for file in files)
+    averaged = read_tensors(finished / "averaged" / "model.safetensors")
+    for name, value in averaged.items():
+        torch.testing.assert_close(value, (first[name] + second[name]) / 2)
+
+
+def test_snapshots_are_kept_from_the_untrained_model_on(finished):
+    steps = [int(file.stem[5:]) for file in sorted((finished / "snapshots").iterdir())]
+    assert steps[0] == 0
+    assert steps[-1] == 60
+    assert len(steps) == 5
+
+
+def test_a_killed_run_goes_on_to_the_very_weights_of_an_undisturbed_one(
+    corpus, finished, tmp_path
+):
+    output = tmp_path / "killed"
+    overrides = (
+        "training.max_steps=60",
+        "training.validate_every=20",
+        "training.save_every=10",
+        "training.average_last=2",
+    )
+    command = [sys.executable, "-m", "model.training.train"]
+    command += arguments(corpus, output, *overrides)
+    process = subprocess.Popen(
+        command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    progress = output / "state" / "progress.json"
+    deadline = time.monotonic() + 240
+    while not progress.exists() and process.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.01)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    killed_at = json.loads(progress.read_text())["step"]
+    assert killed_at < 60
+    assert train(arguments(corpus, output, *overrides)) == 0
+    assert_equal(final_weights(output), final_weights(finished))
+    kept = [(line["step"], line.get("loss"), line.get("bleu")) for line in logged(output)]
+    assert kept == [(line["step"], line.get("loss"), line.get("bleu")) for line in logged(finished)]
+
+
+def test_two_processes_train_as_one_that_accumulates_two_batches(corpus, tmp_path):
+    overrides = ("training.max_steps=6", "training.validate_every=6", "model.dropout=0.0")
+    one, two = tmp_path / "one", tmp_path / "two"
+    assert train(arguments(corpus, one, *overrides, "training.accumulate=2")) == 0
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
+    subprocess.run(
+        [
+            sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2",
+            "--master-addr", "127.0.0.1", "--master-port", "0", "--rdzv-backend", "c10d",
+            "--rdzv-endpoint", "127.0.0.1:0", "-m", "model.training.train",
+            *arguments(corpus, two, *overrides),
+        ],  # fmt: skip
+        cwd=ROOT,
+        env=environment,
+        check=True,
+        capture_output=True,
+    )
+    expected = final_weights(one)
+    for name, value in final_weights(two).items():
+        torch.testing.assert_close(value, expected[name], atol=2e-5, rtol=1e-4)
+    first, second = logged(one)[-2], logged(two)[-2]
+    assert first["valid_loss"] == pytest.approx(second["valid_loss"], abs=1e-3)
+
+
+def test_training_stops_early_once_validation_no_longer_improves(corpus, tmp_path):
+    overrides = (
+        "training.max_steps=50",
+        "training.validate_every=2",
+        "training.patience=2",
+        "training.learning_rate=1000.0",
+        "training.warmup_steps=1",
+    )
+    assert train(arguments(corpus, tmp_path / "early", *overrides)) == 0
+    assert max(line["step"] for line in logged(tmp_path / "early")) < 50
+
+
+def test_subword_regularization_muon_clipping_and_the_papers_schedule_run(corpus, tmp_path):
+    overrides = (
+        "training.max_steps=3",
+        "training.optimizer=muon",
+        "training.sampling_alpha=0.3",
+        "training.clip_norm=1.0",
+        "training.weight_decay=0.01",
+        "training.schedule=paper",
+        "model.fused_qkv=true",
+        "model.positions=learned",
+    )
+    assert train(arguments(corpus, tmp_path / "all", *overrides)) == 0
+    assert logged(tmp_path / "all")[-1]["averaged_steps"] == [3]
+
+
+def test_evaluate_prints_scores_with_their_signature_as_json(finished, corpus, capsys, tmp_path):
+    status = evaluate(
+        ["--checkpoint", str(finished / "best"), "--data", str(corpus / "valid.tsv"),
+         "--json", "--threads", "1", "--output", str(tmp_path / "hypotheses.txt")]
+    )  # fmt: skip
+    assert status == 0
+    scores = json.loads(capsys.readouterr().out)
+    assert scores["sentences"] == 60
+    assert 0 <= scores["bleu"] <= 100
+    assert "tok:13a" in scores["signature"]
+    assert "case:mixed" in scores["signature"]
+    assert len((tmp_path / "hypotheses.txt").read_text().splitlines()) == 60
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (["--config", "nothing"], "choose one of"),
+        (["--data", "none.tsv"], "cannot be read"),
+        (["--device", "toaster"], "unknown"),
+        (["--set", "model.n_heads=5"], "divide"),
+        (["--set", "model.vocab_size=5"], "belongs in"),
+        (["--set", "training.vocab_size=90000"], "smaller"),
+        (["--set", "training.batch_tokens=9000", "training.accumulate=50"], "fewer batches"),
+    ],
+)
+def test_what_cannot_be_trained_is_one_sentence_and_a_failure(
+    corpus, tmp_path, capsys, change, sentence
+):
+    status = train([*arguments(corpus, tmp_path / "bad"), *change])
+    error = capsys.readouterr().err
+    assert status == 1
+    assert sentence in error
+    assert "Traceback" not in error
+
+
+def test_evaluating_what_is_missing_is_one_sentence_and_a_failure(corpus, tmp_path, capsys):
+    status = evaluate(
+        ["--checkpoint", str(tmp_path / "none"), "--data", str(corpus / "valid.tsv")]
+    )
+    assert status == 1
+    assert capsys.readouterr().err.count("\n") == 1

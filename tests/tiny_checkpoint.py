@@ -1,0 +1,68 @@
+"""A checkpoint small enough to make in seconds, which has learned a handful of sentences by heart."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import torch
+import torch.nn.functional as F
+
+from model.checkpoint import save_checkpoint
+from model.config import TransformerConfig
+from model.tokenizer import BOS, EOS, PAD, Tokenizer
+from model.transformer import Transformer
+
+PAIRS = (
+    ("The cat sat on the mat.", "Die Katze saß auf der Matte."),
+    ("The dog sat on the mat.", "Der Hund saß auf der Matte."),
+    ("The cat eats.", "Die Katze frisst."),
+    ("The dog sleeps.", "Der Hund schläft."),
+    ("A woman reads a book.", "Eine Frau liest ein Buch."),
+    ("A man sees the dog.", "Ein Mann sieht den Hund."),
+    ("The man eats.", "Der Mann isst."),
+    ("The woman sees the cat.", "Die Frau sieht die Katze."),
+)
+# Characters a test types must be in the vocabulary, or the model refuses them as never seen.
+SPELLING = "a b c d e f g h i j k l m n o p q r s t u v w x y z < > = / ( ) \" ' ! ? & ; 0 1 2 3"
+STEPS = 120
+
+
+def write_tiny_checkpoint(folder: Path, *, steps: int = STEPS) -> Path:
+    """A checkpoint folder whose model translates PAIRS; with no steps it is untrained."""
+    text = [sentence for pair in PAIRS for sentence in pair] + [SPELLING]
+    tokenizer = Tokenizer.train(text, vocab_size=380, model_type="bpe")
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(2017)
+        model = Transformer(
+            TransformerConfig(
+                vocab_size=len(tokenizer),
+                d_model=48,
+                d_ff=96,
+                n_heads=4,
+                n_encoder_layers=2,
+                n_decoder_layers=3,
+                dropout=0.0,
+                max_positions=64,
+                norm="pre",
+            )
+        )
+        _learn(model, tokenizer, steps)
+    save_checkpoint(folder, model, tokenizer, half=False)
+    return folder
+
+
+def _learn(model: Transformer, tokenizer: Tokenizer, steps: int) -> None:
+    source = _padded([[*tokenizer.encode(english), EOS] for english, _ in PAIRS])
+    target = _padded([[BOS, *tokenizer.encode(german), EOS] for _, german in PAIRS])
+    optimizer = torch.optim.Adam(model.parameters(), lr=3e-3)
+    for _ in range(steps):
+        logits = model(source, target[:, :-1])
+        loss = F.cross_entropy(logits.flatten(0, 1), target[:, 1:].flatten(), ignore_index=PAD)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+
+
+def _padded(sentences: list[list[int]]) -> torch.Tensor:
+    width = max(map(len, sentences))
+    return torch.tensor([ids + [PAD] * (width - len(ids)) for ids in sentences])
