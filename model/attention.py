@@ -20,6 +20,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from model.config import TransformerConfig
+from model.linear import Linear
 from model.masks import rows_without_keys
 
 KeyValue = tuple[Tensor, Tensor]
@@ -156,7 +157,7 @@ class MultiHead(nn.Module, ABC):
         super().__init__()
         self.n_heads = config.n_heads
         self.d_v = config.value_width
-        self.w_o = nn.Linear(self.n_heads * self.d_v, config.d_model, bias=config.attention_bias)
+        self.w_o = Linear(self.n_heads * self.d_v, config.d_model, bias=config.attention_bias)
 
     @abstractmethod
     def project_query(self, queries: Tensor) -> Tensor:
@@ -231,11 +232,11 @@ class MultiHeadAttention(MultiHead):
         self.fused_qkv = config.fused_qkv
         bias = config.attention_bias
         if self.fused_qkv:
-            self.w_qkv = nn.Linear(config.d_model, sum(self.widths), bias=bias)
+            self.w_qkv = Linear(config.d_model, sum(self.widths), bias=bias)
         else:
-            self.w_q = nn.Linear(config.d_model, keys, bias=bias)
-            self.w_k = nn.Linear(config.d_model, keys, bias=bias)
-            self.w_v = nn.Linear(config.d_model, values, bias=bias)
+            self.w_q = Linear(config.d_model, keys, bias=bias)
+            self.w_k = Linear(config.d_model, keys, bias=bias)
+            self.w_v = Linear(config.d_model, values, bias=bias)
         self.attention = SCORINGS[config.scoring](config, config.n_heads)
 
     def project(self, tokens: Tensor) -> tuple[Tensor, KeyValue]:
@@ -249,13 +250,13 @@ class MultiHeadAttention(MultiHead):
         """(batch, query, d_model) -> (batch, head, query, d_k)."""
         if not self.fused_qkv:
             return self._split_heads(self.w_q(queries))
-        return self._split_heads(self._fused_rows(queries, slice(0, self.widths[0])))
+        return self._split_heads(self.w_qkv.rows(queries, 0, self.widths[0]))
 
     def project_key_value(self, keys: Tensor) -> KeyValue:
         """(batch, key, d_model) -> (batch, head, key, d_k) and (batch, head, key, d_v)."""
         if not self.fused_qkv:
             return self._split_heads(self.w_k(keys)), self._split_heads(self.w_v(keys))
-        both = self._fused_rows(keys, slice(self.widths[0], sum(self.widths)))
+        both = self.w_qkv.rows(keys, self.widths[0], sum(self.widths))
         k, v = both.split(self.widths[1:], dim=-1)
         return self._split_heads(k), self._split_heads(v)
 
@@ -269,10 +270,6 @@ class MultiHeadAttention(MultiHead):
         # (batch, token, head * width) -> (batch, head, token, width)
         return x.unflatten(-1, (self.n_heads, -1)).transpose(1, 2)
 
-    def _fused_rows(self, x: Tensor, rows: slice) -> Tensor:
-        bias = self.w_qkv.bias
-        return F.linear(x, self.w_qkv.weight[rows], None if bias is None else bias[rows])
-
 
 class AttentionHead(nn.Module):
     """One head as a small module of its own: three projections and an attention function."""
@@ -280,9 +277,9 @@ class AttentionHead(nn.Module):
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
         bias = config.attention_bias
-        self.w_q = nn.Linear(config.d_model, config.key_width, bias=bias)
-        self.w_k = nn.Linear(config.d_model, config.key_width, bias=bias)
-        self.w_v = nn.Linear(config.d_model, config.value_width, bias=bias)
+        self.w_q = Linear(config.d_model, config.key_width, bias=bias)
+        self.w_k = Linear(config.d_model, config.key_width, bias=bias)
+        self.w_v = Linear(config.d_model, config.value_width, bias=bias)
         self.attention = SCORINGS[config.scoring](config, 1)
 
 

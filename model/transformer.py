@@ -16,8 +16,12 @@ from torch import Tensor, nn
 
 from model.attention import HEAD_LAYOUTS, KeyValue, MultiHeadAttention
 from model.config import TransformerConfig
+from model.linear import Linear
 from model.masks import decoder_allowed, padding_allowed
 from model.positions import ENCODINGS
+
+_ROOM = 32
+"""Target positions that a decoding cache first has room for."""
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": F.relu, "gelu": F.gelu}
 
@@ -30,8 +34,10 @@ class Dropout(nn.Dropout):
 
     def forward(self, x: Tensor) -> Tensor:
         """Any shape, unchanged in eval mode."""
+        if not self.training:
+            return x
         dropped = round(self.p * 256)
-        if not self.training or x.device.type != "cpu" or not 0 < dropped < 256:
+        if x.device.type != "cpu" or not 0 < dropped < 256:
             return super().forward(x)
         size = x.numel()
         words = torch.randint(-(2**63), 2**63 - 1, ((size + 7) // 8,), dtype=torch.int64)
@@ -44,8 +50,8 @@ class FeedForward(nn.Module):
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
-        self.w_1 = nn.Linear(config.d_model, config.d_ff)
-        self.w_2 = nn.Linear(config.d_ff, config.d_model)
+        self.w_1 = Linear(config.d_model, config.d_ff)
+        self.w_2 = Linear(config.d_ff, config.d_model)
         self.activation = ACTIVATIONS[config.activation]
 
     def forward(self, x: Tensor) -> Tensor:
@@ -69,9 +75,10 @@ class Residual(nn.Module):
 
     def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
         """(batch, token, d_model) -> (batch, token, d_model)."""
-        if self.pre:
-            return x + self.dropout(sublayer(self.norm(x)))
-        return self.norm(x + self.dropout(sublayer(x)))
+        update = sublayer(self.norm(x)) if self.pre else sublayer(x)
+        if self.training:
+            update = self.dropout(update)
+        return x + update if self.pre else self.norm(x + update)
 
 
 class LayerCache:
@@ -79,30 +86,52 @@ class LayerCache:
 
     Attributes:
         cross: keys and values of the source, (sentence, head, source, width).
-        own: keys and values of the target so far, (sentence * beam, head, target, width).
+        length: target positions held.
     """
 
     def __init__(self, cross: KeyValue) -> None:
         self.cross = cross
-        self.own: KeyValue | None = None
+        self.length = 0
+        # (sentence * beam, head, room, width), filled up to `length`.
+        self._own: KeyValue | None = None
 
     def extend(self, key_value: KeyValue) -> KeyValue:
-        """Append the newest positions and give all of them."""
-        if self.own is not None:
-            k, v = self.own
-            key_value = torch.cat([k, key_value[0]], dim=2), torch.cat([v, key_value[1]], dim=2)
-        self.own = key_value
-        return key_value
+        """Append the newest position and give all of them.
+
+        Args:
+            key_value: of one target position, (sentence * beam, head, 1, width).
+
+        Returns:
+            of every position so far, (sentence * beam, head, target, width).
+        """
+        if self._own is None:
+            self._own = _with_room(key_value[0], 0), _with_room(key_value[1], 0)
+        elif self.length == self._own[0].shape[2]:
+            k, v = self._own
+            self._own = _with_room(k, self.length), _with_room(v, self.length)
+        for own, newest in zip(self._own, key_value, strict=True):
+            own[:, :, self.length : self.length + 1] = newest
+        self.length += 1
+        k, v = self._own
+        return k[:, :, : self.length], v[:, :, : self.length]
 
     def select(self, rows: Tensor) -> None:
         """Keep and order the target's rows: what a beam search does with its hypotheses."""
-        if self.own is not None:
-            self.own = self.own[0].index_select(0, rows), self.own[1].index_select(0, rows)
+        if self._own is not None:
+            self._own = self._own[0].index_select(0, rows), self._own[1].index_select(0, rows)
 
     def select_sentences(self, sentences: Tensor) -> None:
         """Keep these sentences' source; the others are finished."""
         k, v = self.cross
         self.cross = k.index_select(0, sentences), v.index_select(0, sentences)
+
+
+def _with_room(x: Tensor, length: int) -> Tensor:
+    # Room grows by a half at a time: appending in place costs less than copying all at each step.
+    rows, heads, _, width = x.shape
+    room = x.new_empty(rows, heads, max(_ROOM, length + length // 2), width)
+    room[:, :, :length] = x[:, :, :length]
+    return room
 
 
 class EncoderLayer(nn.Module):
@@ -233,7 +262,7 @@ class DecodingState:
     Rows are hypotheses, sentence * beam of them, the beams of a sentence beside each other.
     """
 
-    def __init__(self, caches: list[LayerCache], memory_allowed: Tensor) -> None:
+    def __init__(self, caches: list[LayerCache], memory_allowed: Tensor | None) -> None:
         self.caches = caches
         self.memory_allowed = memory_allowed
         self.position = 0
@@ -249,7 +278,7 @@ class DecodingState:
             cache.select(rows)
             if sentences is not None:
                 cache.select_sentences(sentences)
-        if sentences is not None:
+        if sentences is not None and self.memory_allowed is not None:
             self.memory_allowed = self.memory_allowed.index_select(0, sentences)
 
 
@@ -266,7 +295,7 @@ class Transformer(nn.Module):
             self.target_embedding = nn.Embedding(config.vocab_size, config.d_model)
         self.encoder = Encoder(config)
         self.decoder = Decoder(config)
-        self.output = nn.Linear(config.d_model, config.vocab_size, bias=False)
+        self.output = Linear(config.d_model, config.vocab_size, bias=False)
         self._initialize()
         if config.tie_embeddings:
             self.output.weight = self.target_embedding.weight
@@ -308,7 +337,8 @@ class Transformer(nn.Module):
         memory = self.encode(source, allowed)
         layers = cast("Iterable[DecoderLayer]", self.decoder.layers)
         caches = [LayerCache(layer.cross_attention.project_key_value(memory)) for layer in layers]
-        return DecodingState(caches, allowed)
+        # Sentences of one length need no mask, and no step then spends time on it.
+        return DecodingState(caches, None if bool(allowed.all()) else allowed)
 
     def step(self, tokens: Tensor, state: DecodingState) -> Tensor:
         """Feed one token to every hypothesis.

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from model.capture import install_taps, recording
 from model.checkpoint import load_checkpoint
 from model.decoding import Hypothesis, beam_search, greedy, sample
+from model.linear import pack_linears
 from model.tokenizer import Tokenizer
 from model.trace import Tokens, Trace
 from model.transformer import Transformer
@@ -85,6 +86,7 @@ class Translator:
         self.metrics = metrics or {}
         self.name = name
         install_taps(self.model)
+        pack_linears(self.model)
 
     @property
     def max_tokens(self) -> int:

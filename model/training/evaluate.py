@@ -15,6 +15,7 @@ from tqdm import tqdm
 
 from model.checkpoint import CheckpointError, load_checkpoint
 from model.decoding import beam_search, greedy
+from model.linear import pack_linears
 from model.tokenizer import Tokenizer
 from model.training.batches import padded
 from model.training.corpus import CorpusError, read_pairs
@@ -97,6 +98,7 @@ def main(argv: list[str] | None = None) -> int:
     try:
         pairs = read_pairs([arguments.data])
         checkpoint = load_checkpoint(arguments.checkpoint)
+        pack_linears(checkpoint.model)
         device = "cuda" if arguments.device == "auto" and torch.cuda.is_available() else "cpu"
         if arguments.device != "auto":
             device = arguments.device

@@ -126,9 +126,7 @@ def test_snapshots_are_kept_from_the_untrained_model_on(finished):
     assert len(steps) == 5
 
 
-def test_a_killed_run_goes_on_to_the_very_weights_of_an_undisturbed_one(
-    corpus, finished, tmp_path
-):
+def test_a_killed_run_goes_on_to_the_very_weights_of_an_undisturbed_one(corpus, finished, tmp_path):
     output = tmp_path / "killed"
     overrides = (
         "training.max_steps=60",
@@ -162,9 +160,21 @@ def test_two_processes_train_as_one_that_accumulates_two_batches(corpus, tmp_pat
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
     subprocess.run(
         [
-            sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2",
-            "--master-addr", "127.0.0.1", "--master-port", "0", "--rdzv-backend", "c10d",
-            "--rdzv-endpoint", "127.0.0.1:0", "-m", "model.training.train",
+            sys.executable,
+            "-m",
+            "torch.distributed.run",
+            "--nproc-per-node",
+            "2",
+            "--master-addr",
+            "127.0.0.1",
+            "--master-port",
+            "0",
+            "--rdzv-backend",
+            "c10d",
+            "--rdzv-endpoint",
+            "127.0.0.1:0",
+            "-m",
+            "model.training.train",
             *arguments(corpus, two, *overrides),
         ],  # fmt: skip
         cwd=ROOT,
@@ -243,8 +253,6 @@ def test_what_cannot_be_trained_is_one_sentence_and_a_failure(
 
 
 def test_evaluating_what_is_missing_is_one_sentence_and_a_failure(corpus, tmp_path, capsys):
-    status = evaluate(
-        ["--checkpoint", str(tmp_path / "none"), "--data", str(corpus / "valid.tsv")]
-    )
+    status = evaluate(["--checkpoint", str(tmp_path / "none"), "--data", str(corpus / "valid.tsv")])
     assert status == 1
     assert capsys.readouterr().err.count("\n") == 1

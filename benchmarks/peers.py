@@ -1,0 +1,139 @@
+"""Translate a 24-token sentence and collect every attention: ours beside Hugging Face's Marian.
+
+    python -m benchmarks.peers
+
+MarianMTModel gets our shape and random weights; its search is held to as many tokens as ours
+gives, so that both do the same work. It is timed in two ways: with attentions collected while it
+generates, as its documentation shows, and with our own method, generate first and collect in one
+teacher-forced pass afterwards.
+"""
+
+from __future__ import annotations
+
+import statistics
+from pathlib import Path
+
+import torch
+from transformers import MarianConfig, MarianMTModel
+
+from benchmarks._measure import interleaved, parser, ratio, report, row
+from model import Translator, load
+from model.translator import resolve_device
+
+TOKENS = 24
+SENTENCE = (
+    "She had forgotten where she had put the keys to the old house, so we waited outside in the "
+    "rain until her brother came home from work and let us in at last"
+)
+
+
+def _sentence(translator: Translator) -> str:
+    """The start of a sentence that is exactly 24 tokens long, end token included."""
+    words = SENTENCE.split()
+    for count in range(1, len(words)):
+        text = " ".join(words[:count]) + "."
+        if len(translator.tokenizer.encode(text)) + 1 >= TOKENS:
+            return text
+    raise SystemExit("The sentence is too short for this vocabulary.")
+
+
+def _marian(translator: Translator) -> MarianMTModel:
+    config = translator.model.config
+    torch.manual_seed(1)
+    model = MarianMTModel(
+        MarianConfig(
+            vocab_size=config.vocab_size,
+            d_model=config.d_model,
+            encoder_layers=config.n_encoder_layers,
+            decoder_layers=config.n_decoder_layers,
+            encoder_attention_heads=config.n_heads,
+            decoder_attention_heads=config.n_heads,
+            encoder_ffn_dim=config.d_ff,
+            decoder_ffn_dim=config.d_ff,
+            max_position_embeddings=config.max_positions,
+            activation_function=config.activation,
+            pad_token_id=config.pad_id,
+            eos_token_id=config.eos_id,
+            bos_token_id=config.bos_id,
+            decoder_start_token_id=config.bos_id,
+            forced_eos_token_id=None,
+            attn_implementation="eager",
+        )
+    )
+    return model.eval().to(translator.device)
+
+
+def main(argv: list[str] | None = None) -> None:
+    """Measure, print and write."""
+    options = parser(__doc__ or "")
+    options.add_argument("--checkpoint", type=Path, default=Path("checkpoints/en-de"))
+    arguments = options.parse_args(argv)
+    torch.set_num_threads(arguments.threads)
+    device = resolve_device(arguments.device)
+    translator = load(arguments.checkpoint, device=str(device))
+    marian = _marian(translator)
+    text = _sentence(translator)
+    translation = translator.translate(text)
+    source = torch.tensor([translation.source.ids], device=device)
+    length = len(translation.token_ids)
+    settings = {
+        "num_beams": 4,
+        "min_new_tokens": length,
+        "max_new_tokens": length,
+        "do_sample": False,
+        "attention_mask": torch.ones_like(source),
+    }
+
+    def ours() -> int:
+        trace = translator.trace(text)
+        return len(trace.maps)
+
+    @torch.inference_mode()
+    def marian_while_generating() -> int:
+        result = marian.generate(
+            source, output_attentions=True, return_dict_in_generate=True, **settings
+        )
+        return len(result.cross_attentions)
+
+    @torch.inference_mode()
+    def marian_afterwards() -> int:
+        generated = marian.generate(source, **settings)
+        result = marian(
+            input_ids=source, decoder_input_ids=generated[:, :-1], output_attentions=True
+        )
+        return len(result.cross_attentions)
+
+    seconds = interleaved(
+        {
+            "ours": ours,
+            "while": marian_while_generating,
+            "afterwards": marian_afterwards,
+            "translate": lambda: translator.translate(text),
+        },
+        arguments.runs,
+        device,
+    )
+    rows = [
+        row("Marian: generate with output_attentions", seconds["while"]),
+        row("Marian: generate, then one pass with output_attentions", seconds["afterwards"]),
+        row("ours: translate and trace", seconds["ours"]),
+        row("ours: translate alone", seconds["translate"]),
+    ]
+    faster = {name: 1 / ratio(seconds, "ours", name) for name in ("while", "afterwards")}
+    for each, name in zip(rows, faster, strict=False):
+        each["ours_is_faster"] = round(faster[name], 2)
+        each["note"] = f"ours is {faster[name]:.2f} times as fast"
+    report(
+        "peers",
+        rows,
+        device,
+        checkpoint=arguments.checkpoint.name,
+        source_tokens=len(translation.source),
+        target_tokens=length,
+        our_median_ms=round(1000 * statistics.median(seconds["ours"]), 2),
+    )
+    print(f"{len(translation.source)} source tokens, {length} target tokens, beam 4, {device}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,74 @@
+"""The linear layer, quick at the few rows at a time that decoding multiplies.
+
+Decoding one token reads every weight to multiply it with a handful of rows, so its time is the
+time to read them. Shipped weights are half-precision numbers; kept as such, half as many bytes
+are read. They are widened to float32 inside the product, which is then the same product.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+
+class Linear(nn.Linear):
+    """xWᵀ + b. Once `pack` was called, inference on a CPU uses weights kept packed for it.
+
+    Packed weights follow the parameters: they are made when first needed and again whenever the
+    parameters have changed. Weights that half precision would round, training, other devices and
+    other precisions take torch's usual path.
+    """
+
+    def __init__(self, in_features: int, out_features: int, bias: bool = True) -> None:
+        super().__init__(in_features, out_features, bias=bias)
+        self._packing = False
+        self._packed: dict[tuple[int, int], tuple[int, Any]] = {}
+
+    def pack(self) -> None:
+        """Keep weights packed from now on, where torch can and nothing is lost."""
+        self._packing = torch.backends.quantized.engine in ("x86", "fbgemm")
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(…, in_features) -> (…, out_features)."""
+        return self.rows(x, 0, self.out_features)
+
+    def rows(self, x: Tensor, start: int, stop: int) -> Tensor:
+        """Outputs start … stop - 1 alone, (…, in_features) -> (…, stop - start)."""
+        if self._packing and not torch.is_grad_enabled() and x.device.type == "cpu":
+            packed = self._packed_rows(start, stop)
+            if packed is not None and x.dtype == torch.float32:
+                product: Tensor = torch.ops.quantized.linear_dynamic_fp16.default(x, packed)
+                return product
+        if stop - start == self.out_features:
+            return F.linear(x, self.weight, self.bias)
+        bias = None if self.bias is None else self.bias[start:stop]
+        return F.linear(x, self.weight[start:stop], bias)
+
+    def _packed_rows(self, start: int, stop: int) -> Any:
+        # Every change in place moves a tensor's version on; the two only ever grow.
+        version = self.weight._version + (0 if self.bias is None else self.bias._version)
+        made_for, packed = self._packed.get((start, stop), (-1, None))
+        if made_for != version:
+            with torch.no_grad():
+                weight = self.weight.detach()[start:stop].contiguous()
+                bias = None if self.bias is None else self.bias.detach()[start:stop].clone()
+                if weight.dtype == torch.float32 and torch.equal(weight, weight.half().float()):
+                    packed = torch.ops.quantized.linear_prepack_fp16(weight, bias)
+                else:
+                    packed = None
+            self._packed[start, stop] = (version, packed)
+        return packed
+
+    def __getstate__(self) -> dict[str, Any]:
+        # A copy packs its own.
+        return {**self.__dict__, "_packed": {}}
+
+
+def pack_linears(model: nn.Module) -> None:
+    """Have every linear layer of a model keep its weights packed for inference on a CPU."""
+    for module in model.modules():
+        if isinstance(module, Linear):
+            module.pack()
