@@ -18,8 +18,9 @@ class Linear(nn.Linear):
     """xWᵀ + b. Once `pack` was called, inference on a CPU uses weights kept packed for it.
 
     Packed weights follow the parameters: they are made when first needed and again whenever the
-    parameters have changed. Weights that half precision would round, training, other devices and
-    other precisions take torch's usual path.
+    parameters have changed. Weights that half precision would round or that were made in
+    inference mode (torch then counts no changes), training, other devices and other precisions
+    take torch's usual path.
     """
 
     def __init__(self, in_features: int, out_features: int, bias: bool = True) -> None:
@@ -48,6 +49,8 @@ class Linear(nn.Linear):
         return F.linear(x, self.weight[start:stop], bias)
 
     def _packed_rows(self, start: int, stop: int) -> Any:
+        if self.weight.is_inference():
+            return None
         # Every change in place moves a tensor's version on; the two only ever grow.
         version = self.weight._version + (0 if self.bias is None else self.bias._version)
         made_for, packed = self._packed.get((start, stop), (-1, None))

@@ -83,6 +83,15 @@ def test_weights_that_half_precision_would_round_are_not_packed():
     assert not is_packed(layer)
 
 
+@needs_packing
+def test_a_copy_made_in_inference_mode_works_unpacked():
+    layer = half_layer(8, 8)
+    x = torch.randn(2, 8)
+    with torch.inference_mode():
+        twin = copy.deepcopy(layer)
+        assert torch.equal(twin(x), F.linear(x, layer.weight, layer.bias))
+
+
 def test_training_uses_the_parameters_themselves():
     layer = half_layer(8, 8)
     x = torch.randn(2, 8)
@@ -98,7 +107,8 @@ def test_a_copy_of_a_packed_layer_works_by_itself():
     x = torch.randn(2, 8)
     with torch.inference_mode():
         expected = layer(x)
-        twin = copy.deepcopy(layer)
+    twin = copy.deepcopy(layer)
+    with torch.inference_mode():
         assert torch.equal(twin(x), expected)
     with torch.no_grad():
         twin.weight.zero_()
