@@ -267,7 +267,15 @@ class Tap(ABC):
 
     def attach(self, function: nn.Module) -> None:
         """Register the hooks."""
+        # Reading a signature takes longer than the attention of a short sentence.
+        self._signature = inspect.signature(function.forward)
         function.register_forward_hook(self.after, with_kwargs=True)
+
+    def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> inspect.BoundArguments:
+        """A call's arguments by name, defaults included."""
+        request = self._signature.bind(*args, **kwargs)
+        request.apply_defaults()
+        return request
 
     def after(
         self, function: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], output: Any
@@ -276,7 +284,7 @@ class Tap(ABC):
         seen = _active.get()
         if seen is None:
             return
-        request = _bind(function, args, kwargs).arguments
+        request = self.bind(args, kwargs).arguments
         with torch.no_grad():
             seen.add(self.site, self.part, self.parts, self.see(function, request, output))
 
@@ -305,7 +313,7 @@ class FunctionTap(Tap):
         """The forward pre-hook, and the only place where a request is changed before it runs."""
         if _active.get() is None:
             return None
-        request = _bind(function, args, kwargs)
+        request = self.bind(args, kwargs)
         request.arguments["need_weights"] = True
         return request.args, request.kwargs
 
@@ -460,14 +468,6 @@ def _role(owner: nn.Module, name: str) -> AttentionKind:
 def _tap_on(function: nn.Module) -> Tap | None:
     owners = (getattr(hook, "__self__", None) for hook in function._forward_hooks.values())
     return next((owner for owner in owners if isinstance(owner, Tap)), None)
-
-
-def _bind(
-    function: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> inspect.BoundArguments:
-    request = inspect.signature(function.forward).bind(*args, **kwargs)
-    request.apply_defaults()
-    return request
 
 
 def _join_heads(parts: list[AttentionRecord]) -> AttentionRecord:

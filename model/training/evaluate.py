@@ -65,10 +65,16 @@ def translate_all(
 
 
 def translation_scores(
-    translations: Sequence[str], references: Sequence[str], *, tokenize: str = "13a"
+    translations: Sequence[str], references: Sequence[str], *, lowercase: bool = False
 ) -> dict[str, Any]:
-    """BLEU and chrF by sacrebleu (Post 2018), cased, with the signature that repeats them."""
-    bleu = sacrebleu.BLEU(tokenize=tokenize)
+    """BLEU and chrF by sacrebleu (Post 2018), with the signatures that repeat them.
+
+    Args:
+        translations: one a sentence.
+        references: as many.
+        lowercase: whether BLEU ignores case, as some older literature does.
+    """
+    bleu = sacrebleu.BLEU(tokenize="13a", lowercase=lowercase)
     chrf = sacrebleu.CHRF()
     return {
         "bleu": round(bleu.corpus_score(translations, [references]).score, 2),
@@ -91,6 +97,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--alpha", type=float, default=0.6, help="of the length penalty")
     parser.add_argument("--device", default="auto", help="auto, cpu or cuda")
     parser.add_argument("--threads", type=int, default=2, help="CPU threads (default 2)")
+    parser.add_argument("--lowercase", action="store_true", help="BLEU that ignores case")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.add_argument("--output", type=Path, help="write the translations here, one a line")
     arguments = parser.parse_args(argv)
@@ -115,7 +122,9 @@ def main(argv: list[str] | None = None) -> int:
         return 1
     if arguments.output:
         arguments.output.write_text("".join(f"{line}\n" for line in translations), encoding="utf-8")
-    scores = translation_scores(translations, [pair.target for pair in pairs])
+    scores = translation_scores(
+        translations, [pair.target for pair in pairs], lowercase=arguments.lowercase
+    )
     if arguments.json:
         print(json.dumps(scores, ensure_ascii=False))
     else:

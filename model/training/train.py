@@ -399,7 +399,9 @@ def _autocast(settings: TrainingSettings, device: torch.device) -> torch.autocas
         if device.type == "cuda":
             bf16 = torch.cuda.is_bf16_supported()
         else:
-            bf16 = torch.cpu._is_avx512_bf16_supported()
+            # Elsewhere bf16 is emulated, and slower than float32.
+            capabilities = torch.cpu.get_capabilities()
+            bf16 = any(has for name, has in capabilities.items() if str(name).endswith("bf16"))
     return torch.autocast(device.type, torch.bfloat16, enabled=bf16)
 
 
