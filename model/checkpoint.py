@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file, save
 from torch import Tensor
 
 from model.config import ConfigError, TransformerConfig
@@ -76,12 +76,12 @@ def save_checkpoint(
         stale.unlink(missing_ok=True)
     shards = _shards(state)
     if len(shards) == 1:
-        save_file(state, directory / WEIGHTS)
+        (directory / WEIGHTS).write_bytes(save(state))
         return
     weight_map: dict[str, str] = {}
     for number, names in enumerate(shards, start=1):
         file = f"model-{number:05}-of-{len(shards):05}.safetensors"
-        save_file({name: state[name] for name in names}, directory / file)
+        (directory / file).write_bytes(save({name: state[name] for name in names}))
         weight_map |= dict.fromkeys(names, file)
     write_json(directory / INDEX, {"weight_map": weight_map})
 
