@@ -123,7 +123,7 @@ def test_the_recorded_pass_equals_step_by_step_decoding(shipped):
 
 
 def test_a_source_of_512_tokens_is_recorded_in_what_its_matrices_take(shipped):
-    words = "The cat sat on the mat and looked at the old man . ".split() * 60
+    words = SENTENCE.replace(".", " .").split() * 60
     count = len(words)
     while len(shipped.tokenizer.encode(" ".join(words[:count]))) + 1 > shipped.max_tokens:
         count -= 1

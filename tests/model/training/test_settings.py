@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 
 from model.config import TransformerConfig
@@ -85,7 +87,7 @@ def test_the_linear_schedule_rises_holds_and_falls_to_almost_nothing():
     assert rates[0] == pytest.approx(0.2)
     assert rates[9:51] == [2.0] * 42
     assert rates[-1] == pytest.approx(2.0 / 50)
-    assert all(later <= earlier for earlier, later in zip(rates[9:], rates[10:], strict=False))
+    assert all(later <= earlier for earlier, later in itertools.pairwise(rates))
 
 
 def test_snapshots_are_log_spaced_from_the_untrained_model_to_the_last_step():
@@ -93,7 +95,7 @@ def test_snapshots_are_log_spaced_from_the_untrained_model_to_the_last_step():
     assert steps[0] == 0
     assert steps[-1] == 10_000
     assert len(steps) == 12
-    ratios = [later / earlier for earlier, later in zip(steps[4:], steps[5:], strict=False)]
+    ratios = [later / earlier for earlier, later in itertools.pairwise(steps)]
     assert max(ratios) / min(ratios) < 1.1
     assert snapshot_steps(0, 100) == []
     assert snapshot_steps(1, 100) == [0]

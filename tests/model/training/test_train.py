@@ -176,7 +176,7 @@ def test_two_processes_train_as_one_that_accumulates_two_batches(corpus, tmp_pat
             "-m",
             "model.training.train",
             *arguments(corpus, two, *overrides),
-        ],  # fmt: skip
+        ],
         cwd=ROOT,
         env=environment,
         check=True,
