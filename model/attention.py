@@ -344,13 +344,12 @@ def fuse_qkv(state: StateDict) -> StateDict:
     """
     fused = {}
     for name, value in state.items():
-        module, _, leaf = name.rpartition(".")
-        owner, _, projection = module.rpartition(".")
+        owner, projection, leaf = _split_name(name)
         if projection in ("w_k", "w_v"):
             continue
         if projection == "w_q":
-            parts = [state[f"{owner}.{each}.{leaf}"] for each in ("w_q", "w_k", "w_v")]
-            fused[f"{owner}.w_qkv.{leaf}"] = torch.cat(parts)
+            parts = [state[f"{owner}{each}.{leaf}"] for each in ("w_q", "w_k", "w_v")]
+            fused[f"{owner}w_qkv.{leaf}"] = torch.cat(parts)
         else:
             fused[name] = value
     return fused
@@ -361,28 +360,33 @@ def split_qkv(state: StateDict, config: TransformerConfig) -> StateDict:
     keys, values = config.n_heads * config.key_width, config.n_heads * config.value_width
     split = {}
     for name, value in state.items():
-        module, _, leaf = name.rpartition(".")
-        owner, _, projection = module.rpartition(".")
+        owner, projection, leaf = _split_name(name)
         if projection == "w_qkv":
             parts = value.split((keys, keys, values))
             for each, part in zip(("w_q", "w_k", "w_v"), parts, strict=True):
-                split[f"{owner}.{each}.{leaf}"] = part
+                split[f"{owner}{each}.{leaf}"] = part
         else:
             split[name] = value
     return split
+
+
+def _split_name(name: str) -> tuple[str, str, str]:
+    # "layers.0.self_attention.w_q.bias" -> "layers.0.self_attention.", "w_q", "bias"
+    module, _, leaf = name.rpartition(".")
+    owner, dot, projection = module.rpartition(".")
+    return owner + dot, projection, leaf
 
 
 def batch_heads(state: StateDict, config: TransformerConfig) -> StateDict:
     """Parameters of one module per head, rewritten for the batched layout."""
     batched = {}
     for name, value in state.items():
-        owner, found, rest = name.partition(".heads.")
+        owner, projection, leaf = _split_name(name)
+        attention, found, head = owner.rpartition("heads.")
         if not found:
             batched[name] = value
-            continue
-        head, _, leaf = rest.partition(".")
-        if head != "0":
-            continue
-        parts = [state[f"{owner}.heads.{i}.{leaf}"] for i in range(config.n_heads)]
-        batched[f"{owner}.{leaf}"] = torch.cat(parts)
+        elif head == "0.":
+            heads = range(config.n_heads)
+            parts = [state[f"{attention}heads.{i}.{projection}.{leaf}"] for i in heads]
+            batched[f"{attention}{projection}.{leaf}"] = torch.cat(parts)
     return batched

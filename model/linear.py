@@ -18,15 +18,15 @@ class Linear(nn.Linear):
     """xWᵀ + b. Once `pack` was called, inference on a CPU uses weights kept packed for it.
 
     Packed weights follow the parameters: they are made when first needed and again whenever the
-    parameters have changed. Weights that half precision would round or that were made in
-    inference mode (torch then counts no changes), training, other devices and other precisions
-    take torch's usual path.
+    parameters have changed (other than through `.data`, which torch counts as no change). Weights
+    that half precision would round or that were made in inference mode, where torch counts
+    nothing, training, other devices and other precisions take torch's usual path.
     """
 
     def __init__(self, in_features: int, out_features: int, bias: bool = True) -> None:
         super().__init__(in_features, out_features, bias=bias)
         self._packing = False
-        self._packed: dict[tuple[int, int], tuple[int, Any]] = {}
+        self._packed: dict[tuple[int, int], tuple[tuple[tuple[int, int], ...], Any]] = {}
 
     def pack(self) -> None:
         """Keep weights packed from now on, where torch can and nothing is lost."""
@@ -51,9 +51,10 @@ class Linear(nn.Linear):
     def _packed_rows(self, start: int, stop: int) -> Any:
         if self.weight.is_inference():
             return None
-        # Every change in place moves a tensor's version on; the two only ever grow.
-        version = self.weight._version + (0 if self.bias is None else self.bias._version)
-        made_for, packed = self._packed.get((start, stop), (-1, None))
+        # A change in place moves a tensor's version on; another tensor lies elsewhere.
+        parts = (self.weight,) if self.bias is None else (self.weight, self.bias)
+        version = tuple((part.data_ptr(), part._version) for part in parts)
+        made_for, packed = self._packed.get((start, stop), (None, None))
         if made_for != version:
             with torch.no_grad():
                 weight = self.weight.detach()[start:stop].contiguous()

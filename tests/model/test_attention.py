@@ -405,6 +405,16 @@ def test_fused_projections_compute_what_separate_ones_do(overrides: dict[str, An
     torch.testing.assert_close(seen, expected, atol=1e-6, rtol=1e-5)
 
 
+def test_one_attention_module_alone_is_fused_and_split_as_a_whole_model_is() -> None:
+    separate, fused = multi_head(), multi_head(fused_qkv=True)
+    fused.load_state_dict(fuse_qkv(separate.state_dict()))
+    x = hidden(2, 5, D_MODEL)
+    torch.testing.assert_close(fused(x, x)[0], separate(x, x)[0], atol=1e-6, rtol=1e-5)
+    split = split_qkv(fused.state_dict(), tiny_config())
+    for name, value in separate.state_dict().items():
+        assert torch.equal(split[name], value), name
+
+
 @pytest.mark.parametrize("overrides", CONVERTIBLE.values(), ids=CONVERTIBLE)
 def test_fusing_and_splitting_projections_gives_every_number_back(
     overrides: dict[str, Any],
@@ -434,9 +444,7 @@ def test_one_module_per_head_computes_what_one_batched_product_does(
 def test_every_head_of_both_layouts_has_the_same_weights(mask: str, scoring: str) -> None:
     widths: dict[str, Any] = {"scoring": scoring, "d_k": 5, "d_v": 3}
     apart, batched = multi_head(head_layout="per_head", **widths), multi_head(**widths)
-    prefixed = {f"layer.{name}": value for name, value in apart.state_dict().items()}
-    converted = batch_heads(prefixed, tiny_config(**widths))
-    batched.load_state_dict({name.removeprefix("layer."): v for name, v in converted.items()})
+    batched.load_state_dict(batch_heads(apart.state_dict(), tiny_config(**widths)))
     x, allowed = hidden(2, 5, D_MODEL), ALLOWED[mask]
     for mine, expected in zip(
         with_weights(apart, x, x, allowed), with_weights(batched, x, x, allowed), strict=True

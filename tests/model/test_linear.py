@@ -127,3 +127,14 @@ def test_a_packed_model_gives_the_logits_of_an_unpacked_one(build):
         pack_linears(model)
         torch.testing.assert_close(model(source, target), expected, atol=1e-5, rtol=1e-5)
     assert all(is_packed(each) for each in model.modules() if isinstance(each, Linear))
+
+
+@needs_packing
+def test_parameters_put_in_the_place_of_others_are_packed_anew():
+    layer, other = half_layer(8, 8), half_layer(8, 8, seed=2)
+    x = torch.randn(2, 8)
+    with torch.inference_mode():
+        layer(x)
+    layer.load_state_dict(other.state_dict(), assign=True)
+    with torch.inference_mode():
+        torch.testing.assert_close(layer(x), F.linear(x, other.weight, other.bias).detach())

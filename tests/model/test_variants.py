@@ -17,7 +17,7 @@ PAD, BOS, EOS = 0, 2, 3
 SYMBOLS = range(4, 14)
 LENGTHS = range(3, 7)
 N_UNSEEN, N_SEEN = 500, 5500
-STEPS, BATCH, WARMUP, LEARNING_RATE = 450, 64, 50, 5e-3
+STEPS, BATCH, WARMUP, LEARNING_RATE = 600, 64, 50, 5e-3
 
 VARIANTS: dict[str, dict[str, Any]] = {
     "post-norm relu sinusoidal, the paper's": {},
