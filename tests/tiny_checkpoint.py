@@ -1,4 +1,4 @@
-"""A checkpoint small enough to make in seconds, which has learned a handful of sentences by heart."""
+"""A checkpoint small enough to make in seconds, which knows a few sentences by heart."""
 
 from __future__ import annotations
 

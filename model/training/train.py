@@ -275,6 +275,7 @@ class Trainer:
             name: torch.stack([state[name] for state in states]).mean(dim=0) for name in states[0]
         }
         load_weights(self.model, average, self.output / "weights")
+        self.model.eval()
         sample = self.valid[: self.settings.validate_sentences]
         translations = translate_all(self.model, self.tokenizer, [pair.source for pair in sample])
         scores = translation_scores(translations, [pair.target for pair in sample])

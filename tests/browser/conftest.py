@@ -19,9 +19,12 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
+from tests.tiny_checkpoint import write_tiny_checkpoint
+
 ROOT = Path(__file__).resolve().parents[2]
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 START_SECONDS = 60
+CHECKPOINTS_VARIABLE = "HEADSCOPE_CHECKPOINTS"
 
 
 @dataclass(frozen=True)
@@ -100,7 +103,20 @@ def is_healthy(url: str) -> bool:
 
 
 @pytest.fixture(scope="session")
-def app_server() -> Iterator[AppServer]:
+def checkpoints(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The checkpoints the app shows: those named, those shipped, or else a tiny one."""
+    if named := os.environ.get(CHECKPOINTS_VARIABLE):
+        return Path(named)
+    shipped = ROOT / "checkpoints"
+    if (shipped / "en-de").is_dir():
+        return shipped
+    folder = tmp_path_factory.mktemp("checkpoints")
+    write_tiny_checkpoint(folder / "en-de")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def app_server(checkpoints: Path) -> Iterator[AppServer]:
     port = free_port()
     url = f"http://127.0.0.1:{port}"
     command = [
@@ -119,7 +135,12 @@ def app_server() -> Iterator[AppServer]:
             return os.pread(output.fileno(), size, 0).decode(errors="replace")
 
         process = subprocess.Popen(
-            command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT
+            command,
+            cwd=ROOT,
+            env=os.environ | {CHECKPOINTS_VARIABLE: str(checkpoints)},
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
         )
         try:
             deadline = time.monotonic() + START_SECONDS

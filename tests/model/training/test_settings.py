@@ -87,7 +87,7 @@ def test_the_linear_schedule_rises_holds_and_falls_to_almost_nothing():
     assert rates[0] == pytest.approx(0.2)
     assert rates[9:51] == [2.0] * 42
     assert rates[-1] == pytest.approx(2.0 / 50)
-    assert all(later <= earlier for earlier, later in itertools.pairwise(rates))
+    assert all(later <= earlier for earlier, later in itertools.pairwise(rates[9:]))
 
 
 def test_snapshots_are_log_spaced_from_the_untrained_model_to_the_last_step():
@@ -95,7 +95,7 @@ def test_snapshots_are_log_spaced_from_the_untrained_model_to_the_last_step():
     assert steps[0] == 0
     assert steps[-1] == 10_000
     assert len(steps) == 12
-    ratios = [later / earlier for earlier, later in itertools.pairwise(steps)]
+    ratios = [later / earlier for earlier, later in itertools.pairwise(steps[4:])]
     assert max(ratios) / min(ratios) < 1.1
     assert snapshot_steps(0, 100) == []
     assert snapshot_steps(1, 100) == [0]

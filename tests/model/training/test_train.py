@@ -119,6 +119,25 @@ def test_the_average_is_the_mean_of_the_last_validated_weights(finished):
         torch.testing.assert_close(value, (first[name] + second[name]) / 2)
 
 
+def test_logged_scores_are_those_of_the_checkpoints_without_dropout(finished, corpus, capsys):
+    logged_scores = {
+        "averaged": logged(finished)[-1],
+        "best": max((line for line in logged(finished) if "valid_loss" in line), key=_bleu),
+    }
+    for name, expected in logged_scores.items():
+        evaluate(
+            ["--checkpoint", str(finished / name), "--data", str(corpus / "valid.tsv"),
+             "--beam", "1", "--json", "--threads", "1"]
+        )  # fmt: skip
+        found = json.loads(capsys.readouterr().out)
+        assert found["bleu"] == expected["bleu"]
+        assert found["chrf"] == expected["chrf"]
+
+
+def _bleu(line: dict) -> float:
+    return line["bleu"]
+
+
 def test_snapshots_are_kept_from_the_untrained_model_on(finished):
     steps = [int(file.stem[5:]) for file in sorted((finished / "snapshots").iterdir())]
     assert steps[0] == 0

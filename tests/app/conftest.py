@@ -1,0 +1,68 @@
+"""The app in-process, with a tiny checkpoint, and what Streamlit logged meanwhile."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from tests.tiny_checkpoint import write_tiny_checkpoint
+
+ROOT = Path(__file__).resolve().parents[2]
+SECONDS = 120
+
+
+@pytest.fixture(scope="session")
+def checkpoints(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the tiny checkpoint in it."""
+    folder = tmp_path_factory.mktemp("checkpoints")
+    write_tiny_checkpoint(folder / "en-de")
+    return folder
+
+
+@pytest.fixture
+def streamlit_log() -> Iterator[list[str]]:
+    """Streamlit's warnings and errors: its deprecations come as nothing else."""
+    messages: list[str] = []
+
+    class Listener(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            messages.append(record.getMessage())
+
+    listener = Listener(logging.WARNING)
+    # Streamlit's loggers do not pass on what they log, so each has to be heard.
+    loggers = [
+        logging.getLogger(name)
+        for name in logging.Logger.manager.loggerDict
+        if name.partition(".")[0] == "streamlit"
+    ]
+    for logger in loggers:
+        logger.addHandler(listener)
+    yield messages
+    for logger in loggers:
+        logger.removeHandler(listener)
+
+
+@pytest.fixture
+def open_app(
+    checkpoints: Path, monkeypatch: pytest.MonkeyPatch, streamlit_log: list[str]
+) -> Iterator[Callable[..., AppTest]]:
+    """Opens the app as a new session at an address; fails for a traceback or a deprecation."""
+    opened: list[AppTest] = []
+
+    def open_at(*, folder: Path = checkpoints, **query: str) -> AppTest:
+        monkeypatch.setenv("HEADSCOPE_CHECKPOINTS", str(folder))
+        app = AppTest.from_file(ROOT / "app.py", default_timeout=SECONDS)
+        for name, value in query.items():
+            app.query_params[name] = value
+        opened.append(app)
+        return app.run()
+
+    yield open_at
+    for app in opened:
+        assert not app.exception, app.exception
+    deprecations = [message for message in streamlit_log if "deprecat" in message.lower()]
+    assert not deprecations, deprecations

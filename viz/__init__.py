@@ -1,0 +1,1 @@
+"""Everything a person sees: figures, labels, style, caching and pages."""

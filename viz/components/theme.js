@@ -1,0 +1,15 @@
+// Tells Python when the reader changes between light and dark. Streamlit recolours its own page then,
+// but runs no script, so a figure drawn in Python would keep the colours of the other theme.
+export default function ({ parentElement, setTriggerValue }) {
+  const probe = parentElement.querySelector("span");
+  const ground = () => getComputedStyle(probe).backgroundColor;
+  let seen = ground();
+  // The probe's background is Streamlit's and changes over a millisecond: the end of that is the event.
+  const report = () => {
+    if (ground() === seen) return;
+    seen = ground();
+    setTriggerValue("changed", seen);
+  };
+  probe.addEventListener("transitionend", report);
+  return () => probe.removeEventListener("transitionend", report);
+}

@@ -1,0 +1,27 @@
+"""Whether the page is light or dark, and a new run when that changes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import streamlit as st
+
+_HERE = Path(__file__)
+
+_watcher = st.components.v2.component(
+    "headscope_theme",
+    html='<span aria-hidden="true"></span>',
+    css=_HERE.with_suffix(".css").read_text(encoding="utf-8"),
+    js=_HERE.with_suffix(".js").read_text(encoding="utf-8"),
+)
+
+
+def watch_theme() -> None:
+    """Run the page again whenever its reader changes the theme; mount it once a page."""
+    # A callback is what makes Streamlit keep the trigger; the new run is all that is wanted of it.
+    _watcher(key="theme", height=1, on_changed_change=lambda: None)
+
+
+def is_dark() -> bool:
+    """Whether the page is dark as its reader sees it."""
+    return st.context.theme.type == "dark"
