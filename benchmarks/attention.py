@@ -122,6 +122,7 @@ def _forward_rows(
     device, config = translator.device, translator.model.config
     torch.manual_seed(1)
     theirs = TorchTransformer(config).to(device).eval()
+    unpacked = Transformer(config).to(device).eval()
     source = torch.randint(4, config.vocab_size, (batch, length), device=device)
     target = torch.randint(4, config.vocab_size, (batch, length), device=device)
 
@@ -132,6 +133,7 @@ def _forward_rows(
     seconds = interleaved(
         {
             "ours": lambda: translator.model(source, target),
+            "unpacked": lambda: unpacked(source, target),
             "recording": record,
             "theirs": lambda: theirs(source, target),
         },
@@ -146,6 +148,12 @@ def _forward_rows(
             seconds["ours"],
             ratio_to_torch=round(ratio(seconds, "ours", "theirs"), 3),
             note=f"{ratio(seconds, 'ours', 'theirs'):.2f} of nn.Transformer",
+        ),
+        row(
+            f"forward, {shape}: ours, weights not packed",
+            seconds["unpacked"],
+            ratio_to_torch=round(ratio(seconds, "unpacked", "theirs"), 3),
+            note=f"{ratio(seconds, 'unpacked', 'theirs'):.2f} of nn.Transformer",
         ),
         row(
             f"forward, {shape}: ours, recording",
