@@ -251,8 +251,8 @@ Arguments = tuple[tuple[Any, ...], dict[str, Any]]
 class Tap(ABC):
     """The hooks on one attention function.
 
-    A tap knows where it sits and holds no tensor and no module, so a model is copied and pickled
-    together with its taps. What a kind of attention needs of its own is in `see`.
+    A tap knows where it sits and holds no tensor and no module, so a model is copied together with
+    its taps. What a kind of attention needs of its own is in `see`.
 
     Attributes:
         site: where the function belongs.

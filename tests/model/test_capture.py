@@ -364,16 +364,6 @@ def test_a_deep_copy_records_by_itself_and_takes_no_second_tap(tiny_model: Trans
     assert len(seen.calls(SITES[0])) == 1
 
 
-def test_a_tapped_model_survives_pickling(tiny_model: Transformer) -> None:
-    install_taps(tiny_model)
-    file = io.BytesIO()
-    torch.save(tiny_model, file)
-    file.seek(0)
-    again = torch.load(file, weights_only=False)
-    assert install_taps(again) == SITES
-    assert hooks(again) == hooks(tiny_model)
-
-
 def test_a_tapped_layer_in_another_model_is_recorded_at_its_new_place() -> None:
     layer = nn.TransformerEncoderLayer(16, 2, 32, batch_first=True).eval()
     assert install_taps(layer) == (Site(AttentionKind.ENCODER, 0),)
