@@ -120,18 +120,24 @@ class Tokenizer:
         """`encode` for many texts at once."""
         return [list(ids) for ids in self._processor.encode([normalize(text) for text in texts])]
 
-    def sample(self, text: str, alpha: float) -> list[int]:
-        """One of the text's many segmentations (subword regularization, Kudo 2018).
+    def sample_all(self, texts: Sequence[str], *, alpha: float, seed: int) -> list[list[int]]:
+        """For each text, one of its many segmentations (subword regularization, Kudo 2018).
 
         Args:
-            text: any text.
+            texts: any texts.
             alpha: the lower, the more varied; 0.1 to 0.5 is usual.
+            seed: the same seed draws the same segmentations.
         """
-        return list(
-            self._processor.encode(
-                normalize(text), enable_sampling=True, alpha=alpha, nbest_size=-1
+        # SentencePiece draws from a generator of the whole process.
+        sentencepiece.set_random_generator_seed(seed)
+        return [
+            list(
+                self._processor.encode(
+                    normalize(text), enable_sampling=True, alpha=alpha, nbest_size=-1
+                )
             )
-        )
+            for text in texts
+        ]
 
     def decode(self, token_ids: Sequence[int]) -> str:
         """Text of token ids; special tokens leave no trace."""

@@ -64,13 +64,6 @@ class Progress:
     """Validations since the best loss."""
 
 
-class Muon(torch.optim.Muon):
-    """torch's Muon with the update scaled like Adam's, so that both share a learning rate."""
-
-    def __init__(self, parameters: list[nn.Parameter], weight_decay: float) -> None:
-        super().__init__(parameters, weight_decay=weight_decay, adjust_lr_fn="match_rms_adamw")
-
-
 class Trainer:
     """One training run in one process, which may be one of many."""
 
@@ -95,7 +88,7 @@ class Trainer:
         self.train_pairs = train
         self.batches: Batches | None = None
         self.valid_batches = self._encode(valid, sampling_alpha=0.0)
-        self.optimizers = _optimizers(self.model, settings, device)
+        self.optimizers = _optimizers(self.model, settings)
         forward: nn.Module = self.model
         if settings.compile:
             forward.compile(dynamic=False)
@@ -175,13 +168,12 @@ class Trainer:
     def _encode(self, pairs: list[Pair], *, sampling_alpha: float) -> Batches:
         sources, targets = [pair.source for pair in pairs], [pair.target for pair in pairs]
         if sampling_alpha:
+            # By epoch, so that a resumed run and every process draw the same segmentations.
+            seed = (self.settings.seed * 1_000_003 + self.progress.epoch) % 2**31
             encoded = [
-                [self.tokenizer.sample(text, sampling_alpha) for text in texts]
+                self.tokenizer.sample_all(texts, alpha=sampling_alpha, seed=seed)
                 for texts in (sources, targets)
             ]
-            if self.world > 1:
-                # SentencePiece draws from a generator of its own; all must train on one draw.
-                dist.broadcast_object_list(encoded)
         else:
             encoded = [self.tokenizer.encode_all(texts) for texts in (sources, targets)]
         return Batches(*encoded, tokens=self.settings.batch_tokens)
@@ -372,9 +364,7 @@ class Trainer:
         path.write_text("".join(f"{line}\n" for line in kept), encoding="utf-8")
 
 
-def _optimizers(
-    model: Transformer, settings: TrainingSettings, device: torch.device
-) -> list[torch.optim.Optimizer]:
+def _optimizers(model: Transformer, settings: TrainingSettings) -> list[torch.optim.Optimizer]:
     matrices: list[nn.Parameter] = []
     others: list[nn.Parameter] = []
     for name, parameter in model.named_parameters():
@@ -384,7 +374,12 @@ def _optimizers(
     adam: dict[str, Any] = {"betas": (0.9, 0.98), "eps": 1e-9, "fused": True}
     if settings.optimizer == "muon":
         return [
-            Muon(matrices, settings.weight_decay),
+            torch.optim.Muon(
+                matrices,
+                weight_decay=settings.weight_decay,
+                # Updates as large as Adam's, so that both share a learning rate.
+                adjust_lr_fn="match_rms_adamw",
+            ),
             torch.optim.AdamW(others, weight_decay=0.0, **adam),
         ]
     groups = [

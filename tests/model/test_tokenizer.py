@@ -66,9 +66,18 @@ def test_special_tokens_leave_no_trace_in_decoded_text(tokenizer):
 
 
 def test_sampled_segmentations_differ_and_all_spell_the_text(tokenizer):
-    drawn = {tuple(tokenizer.sample("The cat sat on the mat.", alpha=0.1)) for _ in range(20)}
+    texts = ["The cat sat on the mat."] * 20
+    drawn = {tuple(ids) for ids in tokenizer.sample_all(texts, alpha=0.1, seed=1)}
     assert len(drawn) > 1
     assert {tokenizer.decode(ids) for ids in drawn} == {"The cat sat on the mat."}
+
+
+def test_a_seed_repeats_the_segmentations_it_drew(tokenizer):
+    first, again, other = (
+        tokenizer.sample_all(TEXT * 5, alpha=0.1, seed=seed) for seed in (1, 1, 2)
+    )
+    assert first == again
+    assert first != other
 
 
 def test_a_saved_tokenizer_is_the_same_tokenizer(tokenizer, tmp_path):

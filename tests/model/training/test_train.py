@@ -145,6 +145,22 @@ def test_snapshots_are_kept_from_the_untrained_model_on(finished):
     assert len(steps) == 5
 
 
+def test_a_run_with_sampled_segmentations_goes_on_as_if_never_stopped(corpus, tmp_path):
+    overrides = (
+        "training.sampling_alpha=0.3",
+        "training.save_every=4",
+        "training.batch_tokens=600",
+        "training.schedule=paper",
+        "training.learning_rate=1.0",
+    )
+    whole, halves = tmp_path / "whole", tmp_path / "halves"
+    assert train(arguments(corpus, whole, *overrides, "training.max_steps=9")) == 0
+    # A schedule that does not look ahead, for the first half must not know where it ends.
+    assert train(arguments(corpus, halves, *overrides, "training.max_steps=4")) == 0
+    assert train(arguments(corpus, halves, *overrides, "training.max_steps=9")) == 0
+    assert_equal(final_weights(halves), final_weights(whole))
+
+
 def test_a_killed_run_goes_on_to_the_very_weights_of_an_undisturbed_one(corpus, finished, tmp_path):
     output = tmp_path / "killed"
     overrides = (
