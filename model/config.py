@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from dataclasses import dataclass
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, get_args
 
 Norm = Literal["post", "pre"]
 Activation = Literal["relu", "gelu"]
@@ -14,11 +14,11 @@ Scoring = Literal["scaled_dot_product", "dot_product", "additive"]
 HeadLayout = Literal["batched", "per_head"]
 
 _CHOICES: dict[str, tuple[str, ...]] = {
-    "norm": ("post", "pre"),
-    "activation": ("relu", "gelu"),
-    "positions": ("sinusoidal", "learned"),
-    "scoring": ("scaled_dot_product", "dot_product", "additive"),
-    "head_layout": ("batched", "per_head"),
+    "norm": get_args(Norm),
+    "activation": get_args(Activation),
+    "positions": get_args(Positions),
+    "scoring": get_args(Scoring),
+    "head_layout": get_args(HeadLayout),
 }
 
 
@@ -75,14 +75,12 @@ class TransformerConfig:
     eos_id: int = 3
 
     def __post_init__(self) -> None:
-        sizes = ("vocab_size", "d_model", "d_ff", "n_heads", "max_positions")
-        for name in sizes:
+        layers = ("n_encoder_layers", "n_decoder_layers")
+        for name in ("vocab_size", "d_model", "d_ff", "n_heads", "max_positions", *layers):
             _require_positive(name, getattr(self, name))
         for name in ("d_k", "d_v"):
             if getattr(self, name) is not None:
                 _require_positive(name, getattr(self, name))
-        for name in ("n_encoder_layers", "n_decoder_layers"):
-            _require_positive(name, getattr(self, name))
         for name, choices in _CHOICES.items():
             if getattr(self, name) not in choices:
                 raise ConfigError(

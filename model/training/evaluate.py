@@ -14,12 +14,14 @@ import torch
 from tqdm import tqdm
 
 from model.checkpoint import CheckpointError, load_checkpoint
-from model.decoding import beam_search, greedy
+from model.decoding import DecodingError, beam_search, greedy
 from model.linear import pack_linears
+from model.positions import LengthError
 from model.tokenizer import Tokenizer
 from model.training.batches import padded
-from model.training.corpus import CorpusError, read_pairs
+from model.training.corpus import CorpusError, Pair, read_pairs
 from model.transformer import Transformer
+from model.translator import DeviceError, resolve_device
 
 
 def translate_all(
@@ -85,6 +87,41 @@ def translation_scores(
     }
 
 
+def evaluate_checkpoint(
+    directory: Path,
+    pairs: Sequence[Pair],
+    *,
+    device: str = "auto",
+    beam: int = 4,
+    alpha: float = 0.6,
+    lowercase: bool = False,
+    progress: bool = False,
+) -> tuple[list[str], dict[str, Any]]:
+    """Translate a test set with a checkpoint, as a translator would, and score it.
+
+    Returns:
+        the translations, and what translation_scores gives.
+
+    Raises:
+        CheckpointError: if the checkpoint is incomplete or damaged.
+        DecodingError: if beam or alpha is out of range.
+        DeviceError: if the machine has no such device.
+    """
+    place = resolve_device(device)
+    checkpoint = load_checkpoint(directory)
+    pack_linears(checkpoint.model)
+    translations = translate_all(
+        checkpoint.model.to(place),
+        checkpoint.tokenizer,
+        [pair.source for pair in pairs],
+        beam=beam,
+        alpha=alpha,
+        progress=progress,
+    )
+    references = [pair.target for pair in pairs]
+    return translations, translation_scores(translations, references, lowercase=lowercase)
+
+
 def main(argv: list[str] | None = None) -> int:
     """The command line; gives the exit status."""
     parser = argparse.ArgumentParser(
@@ -103,28 +140,20 @@ def main(argv: list[str] | None = None) -> int:
     arguments = parser.parse_args(argv)
     torch.set_num_threads(arguments.threads)
     try:
-        pairs = read_pairs([arguments.data])
-        checkpoint = load_checkpoint(arguments.checkpoint)
-        pack_linears(checkpoint.model)
-        device = "cuda" if arguments.device == "auto" and torch.cuda.is_available() else "cpu"
-        if arguments.device != "auto":
-            device = arguments.device
-        translations = translate_all(
-            checkpoint.model.to(device),
-            checkpoint.tokenizer,
-            [pair.source for pair in pairs],
+        translations, scores = evaluate_checkpoint(
+            arguments.checkpoint,
+            read_pairs([arguments.data]),
+            device=arguments.device,
             beam=arguments.beam,
             alpha=arguments.alpha,
+            lowercase=arguments.lowercase,
             progress=not arguments.json,
         )
-    except (CheckpointError, CorpusError, ValueError, RuntimeError) as error:
+    except (CheckpointError, CorpusError, DecodingError, DeviceError, LengthError) as error:
         print(error, file=sys.stderr)
         return 1
     if arguments.output:
         arguments.output.write_text("".join(f"{line}\n" for line in translations), encoding="utf-8")
-    scores = translation_scores(
-        translations, [pair.target for pair in pairs], lowercase=arguments.lowercase
-    )
     if arguments.json:
         print(json.dumps(scores, ensure_ascii=False))
     else:

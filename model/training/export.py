@@ -23,9 +23,8 @@ from model.checkpoint import (
     unique_state,
     write_json,
 )
-from model.linear import pack_linears
 from model.training.corpus import CorpusError, read_pairs
-from model.training.evaluate import translate_all, translation_scores
+from model.training.evaluate import evaluate_checkpoint
 from model.transformer import Transformer
 
 
@@ -62,16 +61,9 @@ def main(argv: list[str] | None = None) -> int:
             arguments.output, fused(trained.model), trained.tokenizer, metrics=trained.metrics
         )
         if pairs:
-            shipped = load_checkpoint(arguments.output)
-            pack_linears(shipped.model)
-            translations = translate_all(
-                shipped.model,
-                shipped.tokenizer,
-                [pair.source for pair in pairs],
-                beam=arguments.beam,
-                progress=True,
+            _, scores = evaluate_checkpoint(
+                arguments.output, pairs, device="cpu", beam=arguments.beam, progress=True
             )
-            scores = translation_scores(translations, [pair.target for pair in pairs])
             scores |= {"data": arguments.test.name, "beam": arguments.beam}
             write_json(arguments.output / METRICS, {**trained.metrics, "test": scores})
             print(f"BLEU {scores['bleu']}, chrF {scores['chrf']} ({scores['signature']})")

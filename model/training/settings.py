@@ -6,7 +6,7 @@ import dataclasses
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args, get_type_hints
 
 CONFIGS = Path(__file__).parent / "configs"
 
@@ -114,14 +114,9 @@ def training_settings(fields: dict[str, Any]) -> TrainingSettings:
             )
         if isinstance(default, int | float) and value < 0:
             raise SettingsError(f"The training setting {name} must not be negative.")
-    choices = {
-        "tokenizer": ("unigram", "bpe"),
-        "optimizer": ("adam", "muon"),
-        "schedule": ("paper", "linear"),
-        "precision": ("auto", "float32", "bf16"),
-    }
-    for name, known in choices.items():
-        if fields.get(name, known[0]) not in known:
+    for name, annotation in get_type_hints(TrainingSettings).items():
+        known = get_args(annotation)
+        if known and fields.get(name, known[0]) not in known:
             raise SettingsError(f"{name} is {fields[name]!r}; choose one of {', '.join(known)}.")
     for name in ("batch_tokens", "accumulate", "max_steps", "warmup_steps", "average_last"):
         if fields.get(name, 1) == 0:

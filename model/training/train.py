@@ -44,6 +44,7 @@ from model.training.loss import smoothed_cross_entropy
 from model.training.schedule import learning_rate, snapshot_steps
 from model.training.settings import SettingsError, TrainingSettings, load_settings
 from model.transformer import Transformer
+from model.translator import DeviceError, resolve_device
 
 STATE = "state"
 
@@ -115,11 +116,11 @@ class Trainer:
         )
         recent: deque[tuple[float, int, float]] = deque(maxlen=settings.log_every)
         self.model.train()
-        for group in self._groups():
+        for batches, tokens in self._groups():
             if progress.step >= settings.max_steps:
                 break
             began = time.perf_counter()
-            loss, tokens = self._step(group)
+            loss = self._step(batches, tokens)
             elapsed = time.perf_counter() - began
             progress.seconds += elapsed
             progress.target_tokens += tokens
@@ -139,8 +140,8 @@ class Trainer:
         bar.close()
         self._finish()
 
-    def _groups(self) -> Iterator[list[Batch]]:
-        """The batches of each step that are this process's, forever."""
+    def _groups(self) -> Iterator[tuple[list[Batch], int]]:
+        """For each step, forever: this process's batches, and the target tokens of all."""
         progress = self.progress
         together = self.world * self.settings.accumulate
         while True:
@@ -153,9 +154,10 @@ class Trainer:
                 )
             while progress.place + together <= len(plan):
                 group = plan[progress.place : progress.place + together]
-                self._group_tokens = sum(self.batches.target_tokens(each[1]) for each in group)
+                tokens = sum(self.batches.target_tokens(indices) for _, indices in group)
                 progress.place += together
-                yield [self.batches.build(*each) for each in group[self.rank :: self.world]]
+                own = group[self.rank :: self.world]
+                yield [self.batches.build(*each) for each in own], tokens
             progress.epoch += 1
             progress.place = 0
 
@@ -178,23 +180,24 @@ class Trainer:
             encoded = [self.tokenizer.encode_all(texts) for texts in (sources, targets)]
         return Batches(*encoded, tokens=self.settings.batch_tokens)
 
-    def _step(self, group: list[Batch]) -> tuple[float, int]:
+    def _step(self, batches: list[Batch], tokens: int) -> float:
+        """One step over this process's batches; the mean loss of a token of them."""
         settings, progress = self.settings, self.progress
         progress.step += 1
         # Dropout follows from seed, step and process alone: nothing to save, exact to resume.
         torch.manual_seed((settings.seed * 1_000_003 + progress.step) * 1009 + self.rank)
         rate = learning_rate(settings, self.model.config.d_model, progress.step)
         total = torch.zeros((), device=self.device)
-        for number, batch in enumerate(group, start=1):
+        for number, batch in enumerate(batches, start=1):
             batch = batch.to(self.device)
-            synchronize = self.world == 1 or number == len(group)
+            synchronize = self.world == 1 or number == len(batches)
             with contextlib.nullcontext() if synchronize else self._without_sync():
                 with self.autocast:
                     logits = self.forward(batch.source, batch.inputs)
                 loss = _loss_sum(logits, batch.labels, settings.label_smoothing)
                 # DistributedDataParallel averages over processes; the step's loss is a mean
                 # over its tokens, wherever they were.
-                (loss * (self.world / self._group_tokens)).backward()
+                (loss * (self.world / tokens)).backward()
             total += loss.detach()
         if settings.clip_norm:
             nn.utils.clip_grad_norm_(self.model.parameters(), settings.clip_norm)
@@ -203,7 +206,7 @@ class Trainer:
                 parameters["lr"] = rate
             optimizer.step()
             optimizer.zero_grad(set_to_none=True)
-        return float(total) * self.world / self._group_tokens, self._group_tokens
+        return float(total) * self.world / tokens
 
     def _without_sync(self) -> contextlib.AbstractContextManager[None]:
         assert isinstance(self.forward, DistributedDataParallel)
@@ -434,17 +437,12 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _device(name: str) -> torch.device:
-    if name == "auto":
-        name = "cuda" if torch.cuda.is_available() else "cpu"
-    if name.startswith("cuda"):
-        if not torch.cuda.is_available():
-            raise SettingsError("There is no GPU that torch can use; choose --device cpu.")
-        local = int(os.environ.get("LOCAL_RANK", "0"))
-        torch.cuda.set_device(local)
-        return torch.device("cuda", local)
-    if name != "cpu":
-        raise SettingsError(f"The device {name!r} is unknown; choose auto, cpu or cuda.")
-    return torch.device("cpu")
+    device = resolve_device(name)
+    if device.type == "cuda":
+        # torchrun gives each process of a machine a GPU of its own.
+        device = torch.device("cuda", int(os.environ.get("LOCAL_RANK", device.index or 0)))
+        torch.cuda.set_device(device)
+    return device
 
 
 def _tokenizer(path: Path, settings: TrainingSettings, pairs: list[Pair]) -> Tokenizer:
@@ -501,7 +499,7 @@ def main(argv: list[str] | None = None) -> int:
     try:
         train(arguments)
     except (
-        CheckpointError, ConfigError, CorpusError, SettingsError, TokenizerError
+        CheckpointError, ConfigError, CorpusError, DeviceError, SettingsError, TokenizerError
     ) as error:  # fmt: skip
         print(error, file=sys.stderr)
         return 1

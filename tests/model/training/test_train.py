@@ -17,6 +17,7 @@ import torch
 from model import load
 from model.checkpoint import read_tensors
 from model.training.evaluate import main as evaluate
+from model.training.export import main as export
 from model.training.train import main as train
 
 ROOT = Path(__file__).parents[3]
@@ -291,3 +292,26 @@ def test_evaluating_what_is_missing_is_one_sentence_and_a_failure(corpus, tmp_pa
     status = evaluate(["--checkpoint", str(tmp_path / "none"), "--data", str(corpus / "valid.tsv")])
     assert status == 1
     assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_an_exported_checkpoint_translates_alike_and_holds_its_own_score(
+    finished, corpus, tmp_path, capsys
+):
+    data = corpus / "valid.tsv"
+    trained, shipped = finished / "best", tmp_path / "shipped"
+    command = ["--checkpoint", str(trained), "--output", str(shipped), "--test", str(data)]
+    assert export([*command, "--threads", "1"]) == 0
+    capsys.readouterr()
+    config = load(shipped, device="cpu").model.config
+    assert config.fused_qkv
+    assert config.fused_attention
+    assert config.d_model == load(trained, device="cpu").model.config.d_model
+    evaluate(["--checkpoint", str(shipped), "--data", str(data), "--json", "--threads", "1"])
+    score = json.loads(capsys.readouterr().out)
+    promised = json.loads((shipped / "metrics.json").read_text())["test"]
+    assert promised == {**score, "data": "valid.tsv", "beam": 4}
+    before, after = (
+        read_tensors(folder / "model.safetensors")["encoder.layers.0.feed_forward.w_1.weight"]
+        for folder in (trained, shipped)
+    )
+    assert torch.equal(after, before.half())
