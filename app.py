@@ -2,22 +2,20 @@
 
 import streamlit as st
 
-from viz import session, style
+from viz import address, bar, session, style
 from viz.components.theme import watch_theme
 
 st.set_page_config(page_title="Headscope", page_icon=style.ICON, layout="wide")
 st.logo(style.LOGO, size="large")
+about = st.Page("viz/pages/about.py", title="About", icon=":material/info:")
 page = st.navigation(
-    [st.Page("viz/pages/heads.py", title="Heads", icon=":material/grid_on:")], position="top"
+    [st.Page("viz/pages/heads.py", title="Heads", icon=":material/grid_on:"), about],
+    position="top",
 )
-st.text_input(
-    "English sentence",
-    session.DEFAULT_SENTENCE,
-    key="sentence",
-    icon=":material/translate:",
-    placeholder="Type a sentence and press Enter",
-    bind="query-params",
-)
+address.arrive(page.url_path)
+if page.url_path != about.url_path:
+    bar.ask()
 page.run()
 watch_theme()
+address.write_address()
 session.settle()

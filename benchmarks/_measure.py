@@ -75,16 +75,20 @@ def report(name: str, rows: list[dict[str, Any]], device: torch.device, **facts:
             f"{each['what']:58} {each['median_ms']:9.2f} {each['min_ms']:9.2f} "
             f"{each['max_ms']:9.2f}{extra}"
         )
+    write(name, device, **facts, rows=rows)
+
+
+def write(name: str, device: torch.device, **content: Any) -> None:
+    """Write benchmarks/results/NAME-DEVICE.json, with the machine it was measured on."""
     RESULTS.mkdir(exist_ok=True)
     file = RESULTS / f"{name}-{device.type}.json"
-    content = {
+    whole = {
         "machine": _machine(device),
         "torch": torch.__version__,
         "threads": torch.get_num_threads(),
-        **facts,
-        "rows": rows,
+        **content,
     }
-    file.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    file.write_text(json.dumps(whole, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def _machine(device: torch.device) -> str:

@@ -6,12 +6,15 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 
+ABOVE_FIGURES = {"app", "viz.pages", "viz.bar", "viz.session", "viz.address"}
+
 FORBIDDEN = {
     "model": {"app", "viz", "streamlit", "plotly", "pandas"},
     "trace": {"app", "viz", "streamlit", "plotly", "pandas", "torch"},
-    "figure": {"app", "viz.pages", "viz.session", "viz.components", "streamlit", "torch", "model"},
-    "component": {"app", "viz.pages", "viz.session", "torch", "model"},
-    "session": {"app", "viz.pages"},
+    "figure": {*ABOVE_FIGURES, "viz.components", "streamlit", "torch", "model"},
+    "component": {*ABOVE_FIGURES, "torch", "model"},
+    "address": {"app", "viz.pages", "viz.session", "viz.bar", "viz.components", "torch", "model"},
+    "session": {"app", "viz.pages", "viz.bar"},
     "page": {"app"},
 }
 ALLOWED = {"figure": "model.trace", "component": "model.trace"}
@@ -25,7 +28,9 @@ def layer(path: Path) -> str:
             return "model"
         case ("viz", "session.py"):
             return "session"
-        case ("viz", "pages", *_):
+        case ("viz", "address.py"):
+            return "address"
+        case ("viz", "bar.py") | ("viz", "pages", *_):
             return "page"
         case ("viz", "components", *_):
             return "component"

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import gc
+import json
 import os
+import threading
 import time
+import weakref
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,8 +19,9 @@ import streamlit as st
 import torch
 
 from model.checkpoint import CONFIG, CheckpointError
-from model.trace import Trace
+from model.trace import Site, Trace
 from model.translator import TextError, Translation, Translator, load
+from viz import facts
 
 DEFAULT_SENTENCE = "The cat sat on the mat."
 DEFAULT_CHECKPOINT = "en-de"
@@ -25,6 +32,33 @@ CHECKPOINTS_VARIABLE = "HEADSCOPE_CHECKPOINTS"
 MAX_CHARACTERS = 5000
 """More than any model here has positions for; longer texts are refused before they are cut up."""
 
+EXAMPLES = "examples.json"
+"""Beside the weights: sentences that the model does well on, and what each of them shows."""
+
+TRACE_BYTES = 600_000_000
+"""What all kept traces may hold together: two of 512 tokens, or some thousand short ones."""
+
+MAX_TRACES = 64
+"""How many traces are kept at most, however short."""
+
+WARM_UP = "One."
+"""Translated once at load: a model packs its weights at its first sentence, which takes longer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A sentence that comes with a checkpoint.
+
+    Attributes:
+        source: what to translate.
+        translation: what the model makes of it.
+        shows: what there is to see, in one sentence.
+    """
+
+    source: str
+    translation: str
+    shows: str
+
 
 @dataclass(frozen=True, slots=True)
 class Timed:
@@ -34,8 +68,8 @@ class Timed:
     seconds: float
 
 
-def checkpoint_folder() -> Path:
-    """The checkpoint that the app shows: en-de, or the first one there is.
+def checkpoints() -> dict[str, Path]:
+    """The folders of the checkpoints to choose from, by name: en-de first, then by alphabet.
 
     Raises:
         CheckpointError: if there is none.
@@ -43,19 +77,23 @@ def checkpoint_folder() -> Path:
     named = os.environ.get(CHECKPOINTS_VARIABLE)
     folder = Path(named) if named else Path(__file__).parents[1] / "checkpoints"
     try:
-        found = sorted(config.parent for config in folder.glob(f"*/{CONFIG}"))
+        found = {config.parent.name: config.parent for config in folder.glob(f"*/{CONFIG}")}
     except OSError:
-        found = []
+        found = {}
     usual = folder / DEFAULT_CHECKPOINT
     # A folder en-de without a configuration is taken all the same: it is damaged, not absent.
     if usual.is_dir():
-        return usual
-    if found:
-        return found[0]
-    raise CheckpointError(
-        f"There is no trained model in {folder} yet: put a checkpoint folder there, or set "
-        f"{CHECKPOINTS_VARIABLE} to a folder that holds one."
-    )
+        found[DEFAULT_CHECKPOINT] = usual
+    if not found:
+        raise CheckpointError(
+            f"There is no trained model in {folder} yet: put a checkpoint folder there, or set "
+            f"{CHECKPOINTS_VARIABLE} to a folder that holds one."
+        )
+    return {name: found[name] for name in sorted(found, key=_usual_first)}
+
+
+def _usual_first(name: str) -> tuple[bool, str]:
+    return name != DEFAULT_CHECKPOINT, name
 
 
 @st.cache_resource(max_entries=2, show_spinner="Loading the model…")
@@ -67,11 +105,46 @@ def translator(checkpoint: Path) -> Translator:
     """
     # Several people's requests share the cores; more threads a request would only fight for them.
     torch.set_num_threads(1)
-    return load(checkpoint)
+    loaded = load(checkpoint)
+    # A vocabulary may hold none of its letters; such a model warms up at its first sentence.
+    with contextlib.suppress(TextError):
+        loaded.trace(WARM_UP)
+    return loaded
 
 
-# Translating takes a search and its result is small; a trace takes one pass and is large. So many
-# translations are kept and few traces: a trace of 500 tokens holds about 200 MB.
+@st.cache_resource(max_entries=16, show_spinner=False)
+def examples(checkpoint: Path) -> tuple[Example, ...]:
+    """The sentences that come with a checkpoint; none where their file is missing or malformed."""
+    try:
+        listed = json.loads((checkpoint / EXAMPLES).read_text(encoding="utf-8"))
+        found = tuple(
+            Example(entry["source"], entry["translation"], entry["shows"]) for entry in listed
+        )
+    except (OSError, ValueError, TypeError, KeyError, RecursionError):
+        return ()
+    fields = [field for each in found for field in (each.source, each.translation, each.shows)]
+    return found if all(isinstance(field, str) and field.strip() for field in fields) else ()
+
+
+@st.cache_resource(max_entries=4, show_spinner="Comparing the heads…")
+def labels(checkpoint: Path) -> Mapping[Site, tuple[facts.Label | None, ...]]:
+    """What each head does in plain words where it earns them, over the checkpoint's examples.
+
+    One label or None a head, by site; empty for a checkpoint without examples.
+
+    Raises:
+        CheckpointError: if the checkpoint is incomplete or damaged.
+    """
+    model = translator(checkpoint)
+    traces = []
+    for example in examples(checkpoint):
+        with contextlib.suppress(TextError):
+            traces.append(model.trace(example.source, example.translation))
+    return facts.survey(traces) if traces else {}
+
+
+# Translating takes a search and its result is small; a trace takes one pass and may be large. So
+# translations are bounded by their number, and traces by their bytes as well.
 @st.cache_resource(max_entries=512, show_spinner="Translating…")
 def translate(checkpoint: Path, sentence: str) -> Timed:
     """The model's translation of a sentence.
@@ -80,18 +153,69 @@ def translate(checkpoint: Path, sentence: str) -> Timed:
         CheckpointError: if the checkpoint is incomplete or damaged.
         TextError: if the sentence is empty, too long, or of characters the model never saw.
     """
-    if len(sentence) > MAX_CHARACTERS:
-        raise TextError(
-            f"The text has {len(sentence):,} characters and the app takes {MAX_CHARACTERS:,}; "
-            "shorten it."
-        )
+    _check_length("text", sentence)
     model = translator(checkpoint)
     started = time.perf_counter()
     translation = model.translate(sentence)
     return Timed(translation, time.perf_counter() - started)
 
 
-@st.cache_resource(max_entries=12, show_spinner=False)
+class TraceStore:
+    """The traces last asked for, bounded by their bytes and their number; safe among threads.
+
+    Streamlit's own caches count entries only, and one trace may be as large as a thousand others.
+
+    Args:
+        most_bytes: what all traces may hold together; a single larger one is kept alone.
+        most: how many there may be.
+    """
+
+    def __init__(self, most_bytes: int, most: int) -> None:
+        self._most_bytes = most_bytes
+        self._most = most
+        self._kept: OrderedDict[Hashable, Trace] = OrderedDict()
+        self._guard = threading.Lock()
+        # A lock goes when the last thread that holds or awaits it is done: nothing grows.
+        self._making: weakref.WeakValueDictionary[Hashable, threading.Lock] = (
+            weakref.WeakValueDictionary()
+        )
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+    @property
+    def nbytes(self) -> int:
+        """What all kept traces hold, in bytes."""
+        with self._guard:
+            return sum(trace.nbytes for trace in self._kept.values())
+
+    def take(self, key: Hashable, make: Callable[[], Trace]) -> Trace:
+        """The trace kept under a key, or a new one, which is made once however many ask for it.
+
+        What `make` raises reaches its caller alone: another that waited makes the trace itself.
+        """
+        with self._guard:
+            making = self._making.setdefault(key, threading.Lock())
+        with making:
+            with self._guard:
+                if key in self._kept:
+                    self._kept.move_to_end(key)
+                    return self._kept[key]
+            made = make()
+            with self._guard:
+                self._kept[key] = made
+                held = sum(trace.nbytes for trace in self._kept.values())
+                while len(self._kept) > 1 and (held > self._most_bytes or len(self) > self._most):
+                    held -= self._kept.popitem(last=False)[1].nbytes
+            return made
+
+
+@st.cache_resource(show_spinner=False)
+def trace_store() -> TraceStore:
+    """The traces that all sessions share."""
+    return TraceStore(TRACE_BYTES, MAX_TRACES)
+
+
 def trace(checkpoint: Path, sentence: str, target: str | None = None) -> Trace:
     """What every head did on a sentence; shared by all sessions, which is safe as it is frozen.
 
@@ -104,9 +228,21 @@ def trace(checkpoint: Path, sentence: str, target: str | None = None) -> Trace:
         CheckpointError: if the checkpoint is incomplete or damaged.
         TextError: as `translate`, and for a target that is empty or too long.
     """
+    _check_length("text", sentence)
+    _check_length("target", target or "")
+    model = translator(checkpoint)
     if target is None:
-        return translator(checkpoint).trace_of(translate(checkpoint, sentence).translation)
-    return translator(checkpoint).trace(sentence, target)
+        translation = translate(checkpoint, sentence).translation
+        return trace_store().take((checkpoint, sentence, None), lambda: model.trace_of(translation))
+    return trace_store().take((checkpoint, sentence, target), lambda: model.trace(sentence, target))
+
+
+def _check_length(what: str, text: str) -> None:
+    if len(text) > MAX_CHARACTERS:
+        raise TextError(
+            f"The {what} has {len(text):,} characters and the app takes {MAX_CHARACTERS:,}; "
+            "shorten it."
+        )
 
 
 @functools.cache

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -40,6 +41,10 @@ class Look:
         hover: the ground of hover texts.
         weights: colours of the weights 0 to 1 at equal steps. They run in lightness alone, in one
             hue, so they read under every colour blindness and in grey.
+        signed: colours from the most negative number to the most positive one at equal steps, blue
+            to orange through the page's own lightness, so that 0 stands back.
+        heads: colours of heads laid over each other, Okabe and Ito's hues in their order; they stay
+            apart under every common colour blindness.
     """
 
     text: str
@@ -50,6 +55,8 @@ class Look:
     hatch: str
     hover: str
     weights: tuple[str, ...]
+    signed: tuple[str, ...]
+    heads: tuple[str, ...]
 
     def ink(self, weight: float) -> str:
         """Black or white: the one in which a number stands out on the cell of that weight."""
@@ -60,8 +67,36 @@ class Look:
     @property
     def colorscale(self) -> list[list[Any]]:
         """`weights` as Plotly takes them, each with its place from 0 to 1."""
-        last = len(self.weights) - 1
-        return [[index / last, color] for index, color in enumerate(self.weights)]
+        return _colorscale(self.weights)
+
+    @property
+    def signed_colorscale(self) -> list[list[Any]]:
+        """`signed` as Plotly takes them, each with its place from 0 to 1; 0.5 is the number 0."""
+        return _colorscale(self.signed)
+
+    @property
+    def beside(self) -> str:
+        """What is compared with the one thing in `accent`."""
+        return self.weights[4]
+
+    @property
+    def negative(self) -> str:
+        """A negative number as one colour, where its size is drawn and not coloured."""
+        return self.signed[_SIGN_STEP]
+
+    @property
+    def positive(self) -> str:
+        """A positive number as one colour."""
+        return self.signed[-1 - _SIGN_STEP]
+
+
+_SIGN_STEP = 2
+"""Where along `signed` a colour says its sign and still stands out on the page."""
+
+
+def _colorscale(colors: tuple[str, ...]) -> list[list[Any]]:
+    last = len(colors) - 1
+    return [[index / last, color] for index, color in enumerate(colors)]
 
 
 # The colours of .streamlit/config.toml, so that figures belong to their page.
@@ -77,6 +112,14 @@ LIGHT = Look(
         *("#f4f8fc", "#dfebf6", "#c5dcef", "#a3c9e5", "#7cb2d9"),
         *("#5599cb", "#347fb9", "#1b65a0", "#0d4b80", "#06325a"),
     ),
+    signed=(
+        *("#06325a", "#1b65a0", "#5599cb", "#a3c9e5", "#dfebf6"),
+        *("#fbe9d9", "#f3c396", "#e0914a", "#b9651b", "#7a3d08"),
+    ),
+    heads=(
+        *("#0072b2", "#d55e00", "#009e73", "#cc79a7"),
+        *("#e69f00", "#56b4e9", "#8a5a00", "#5f6a78"),
+    ),
 )
 DARK = Look(
     text="#e6eaf0",
@@ -89,6 +132,14 @@ DARK = Look(
     weights=(
         *("#151d28", "#16283a", "#173650", "#1a4769", "#205b85"),
         *("#2f74a3", "#4a90bf", "#71add6", "#a2cbe8", "#dcecf8"),
+    ),
+    signed=(
+        *("#a2cbe8", "#5fa3d2", "#2f74a3", "#1f4c70", "#1b2b3c"),
+        *("#352a20", "#6b431d", "#a8641f", "#dd9145", "#f8cf9f"),
+    ),
+    heads=(
+        *("#56b4e9", "#e8743b", "#2bb58d", "#cc79a7"),
+        *("#e69f00", "#3d8fd1", "#f0e442", "#a7b0bd"),
     ),
 )
 
@@ -103,6 +154,15 @@ TRANSLATION_SIZES = {70: 2.4, 160: 1.7}
 
 LONG_TRANSLATION_SIZE = 1.25
 
+FACTS_CSS = """
+.facts { margin: 0 }
+.facts div { display: flex; justify-content: space-between; gap: 1rem; padding: 0.25rem 0;
+  border-bottom: 1px solid color-mix(in srgb, currentColor 15%, transparent) }
+.facts dt, .facts dd { margin: 0 }
+.facts dd { white-space: nowrap; font-variant-numeric: tabular-nums }
+"""
+"""A list of facts: names on the left, values on the right."""
+
 ROW_HEIGHT = 34
 """Pixels a row while there are few."""
 
@@ -116,17 +176,28 @@ MAX_PLOT_HEIGHT = 2400
 COMFORTABLE_HEIGHT = 460
 """What fits on a laptop's screen beside the sentence and the controls."""
 
-TOP, BOTTOM = 64, 68
-"""Pixels above the plot's labels, for title and axis title, and below it, for the colour bar."""
+TOP, BOTTOM, LEGEND_HEIGHT = 64, 68, 26
+"""Pixels above the plot's labels, for title and axis title, and below it, for the colour bar and,
+where the two do not stand side by side, for the legend."""
 
-NARROW_PLOT = 660
-"""Pixels that a plot has across at least, on a laptop's screen."""
+TITLE_HEIGHT, LINE_HEIGHT = 44, 20
+"""Pixels of a title, and of each line below it that takes the place of axis titles."""
 
-NUMBERED_ROWS, NUMBERED_COLUMNS = 20, 16
+NARROW, SIDE_BY_SIDE = 600, 900
+"""A figure with fewer pixels across than the first, as on a phone, is laid out narrow; one with as
+many as the second has room for two parts side by side."""
+
+PLOT_WIDTH, NARROW_PLOT_WIDTH = 660, 190
+"""Pixels that a plot has across at least, on a laptop's screen and on a phone's."""
+
+NUMBERED_ROWS, NUMBERED_COLUMNS, NARROW_NUMBERED_COLUMNS = 20, 16, 5
 """Up to so many, a cell has room for its weight as a number."""
 
-LABELLED_COLUMNS = 56
+LABELLED_COLUMNS, NARROW_LABELLED_COLUMNS = 56, 12
 """Up to so many, every column has room for its label."""
+
+NARROW_LABEL = 10
+"""Characters of a label in a narrow figure, where labels would leave no room for the plot."""
 
 
 def luminance(color: str) -> float:
@@ -174,22 +245,25 @@ def label_step(n_labels: int, room: int) -> int:
     return max(1, -(-n_labels // max(room, 1)))
 
 
-def labels_height(texts: list[str]) -> int:
+def labels_height(texts: list[str], width: int = PLOT_WIDTH) -> int:
     """Pixels that labels above a plot need: one line, or their length where they must turn.
 
     Args:
         texts: as they are read, not as they are escaped.
+        width: of the plot, in pixels.
     """
     size = _label_size(texts)
     # A letter is about half as wide as it is high.
     widths = [len(text) * size / 2 for text in texts]
-    room = NARROW_PLOT / max(len(texts), 1)
+    room = width / max(len(texts), 1)
     if all((left + right) / 2 + 4 <= room for left, right in pairwise(widths)):
         return size + 10
     return round(max(widths)) + 14
 
 
-def layout(theme: Look, *, title: str, height: int, top: int = 0) -> dict[str, Any]:
+def layout(
+    theme: Look, *, title: str, height: int, top: int = 0, lines: Sequence[str] = ()
+) -> dict[str, Any]:
     """What every figure's layout shares.
 
     Args:
@@ -197,10 +271,21 @@ def layout(theme: Look, *, title: str, height: int, top: int = 0) -> dict[str, A
         title: in sentence case.
         height: of the plot without what surrounds it, in pixels.
         top: of labels above the plot, in pixels.
+        lines: in place of axis titles, for which a narrow figure has no room. The legend then
+            stands above the colour bar and not beside it.
     """
+    above = top + (TITLE_HEIGHT + LINE_HEIGHT * len(lines) if lines else TOP)
+    below = BOTTOM + (LEGEND_HEIGHT if lines else 0)
+    in_full = height + above + below
+    beside_bar = {"x": 1, "xanchor": "right", "y": 0}
+    above_bar = {"x": 0, "xanchor": "left", "y": BOTTOM / in_full}
     return {
         "title": {
             "text": title,
+            "subtitle": {
+                "text": "<br>".join(lines),
+                "font": {"size": SMALL_FONT_SIZE, "color": theme.muted},
+            },
             "font": {"size": 19, "color": theme.text, "weight": 600},
             "x": 0,
             "xref": "container",
@@ -209,8 +294,8 @@ def layout(theme: Look, *, title: str, height: int, top: int = 0) -> dict[str, A
             "yanchor": "top",
             "pad": {"t": 6, "l": 2, "b": 6},
         },
-        "height": height + top + TOP + BOTTOM,
-        "margin": {"l": 8, "r": 8, "t": top + TOP, "b": BOTTOM},
+        "height": in_full,
+        "margin": {"l": 8, "r": 8, "t": above, "b": below},
         "font": {"family": FONT, "size": FONT_SIZE, "color": theme.text},
         "hoverlabel": {
             "bgcolor": theme.hover,
@@ -225,9 +310,7 @@ def layout(theme: Look, *, title: str, height: int, top: int = 0) -> dict[str, A
         "modebar": {"bgcolor": CLEAR, "color": theme.muted, "activecolor": theme.accent},
         "legend": {
             "orientation": "h",
-            "x": 1,
-            "xanchor": "right",
-            "y": 0,
+            **(above_bar if lines else beside_bar),
             "yref": "container",
             "yanchor": "bottom",
             "font": {"size": SMALL_FONT_SIZE, "color": theme.muted},
@@ -292,6 +375,40 @@ def weight_bar(theme: Look) -> dict[str, Any]:
         "outlinecolor": theme.grid,
         "outlinewidth": 1,
     }
+
+
+def signed_bar(theme: Look, limit: float, *, y: float) -> dict[str, Any]:
+    """The colour bar of numbers from -limit to limit, to lie right below what it explains.
+
+    Args:
+        theme: the colours.
+        limit: the number at its right end.
+        y: of its upper edge, as a share of the plot's height.
+    """
+    return {
+        **weight_bar(theme),
+        "title": {
+            "text": "value",
+            "side": "bottom",
+            "font": {"size": SMALL_FONT_SIZE, "color": theme.muted},
+        },
+        "len": 190,
+        "y": y,
+        "yref": "paper",
+        "yanchor": "top",
+        "ypad": 0,
+        "tickvals": [-limit, 0, limit],
+        "ticktext": [number(-limit), "0", number(limit)],
+    }
+
+
+def number(value: float) -> str:
+    """A number for a title or a sentence: two digits after the point, or two that count.
+
+    The minus is a minus and not a hyphen, so that it stands out and no line breaks behind it.
+    """
+    written = f"{value:.2f}" if 0.01 <= abs(value) < 1e6 else f"{value:.2g}"
+    return written.replace("-", "−")
 
 
 def chart_config(name: str) -> dict[str, Any]:

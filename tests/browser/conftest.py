@@ -3,36 +3,24 @@
 from __future__ import annotations
 
 import os
-import shutil
-import socket
-import subprocess
-import sys
-import tempfile
-import time
-import urllib.error
-import urllib.request
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
+from tests.browser.running_app import (
+    ROOT,
+    AppServer,
+    StartError,
+    find_chromium,
+    is_local,
+    launch,
+    serve,
+)
 from tests.tiny_checkpoint import write_tiny_checkpoint
 
-ROOT = Path(__file__).resolve().parents[2]
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-START_SECONDS = 60
 CHECKPOINTS_VARIABLE = "HEADSCOPE_CHECKPOINTS"
-
-
-@dataclass(frozen=True)
-class AppServer:
-    """The running app: where it is and what it has logged so far."""
-
-    url: str
-    log: Callable[[], str]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -56,50 +44,20 @@ def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def chromium_path() -> str:
-    for name in BROWSERS:
-        if path := shutil.which(name):
-            return path
-    reason = f"no Chromium found on the PATH (looked for {', '.join(BROWSERS)})"
-    if os.environ.get("HEADSCOPE_REQUIRE_BROWSER") == "1":
-        pytest.fail(reason)
-    pytest.skip(reason)
+    try:
+        return find_chromium()
+    except StartError as error:
+        if os.environ.get("HEADSCOPE_REQUIRE_BROWSER") == "1":
+            pytest.fail(str(error))
+        pytest.skip(str(error))
 
 
 @pytest.fixture(scope="session")
 def browser(chromium_path: str) -> Iterator[Browser]:
     with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(
-            executable_path=chromium_path,
-            args=[
-                # Chromium refuses to start as root, which is who runs most containers, with one.
-                "--no-sandbox",
-                "--disable-gpu",
-                # The browser's own traffic; what the page asks for is watched by `page`.
-                "--disable-quic",
-                "--no-first-run",
-                "--disable-background-networking",
-                "--disable-component-update",
-                "--disable-sync",
-            ],
-        )
+        chromium = launch(playwright, chromium_path)
         yield chromium
         chromium.close()
-
-
-def free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return listener.getsockname()[1]
-
-
-def is_healthy(url: str) -> bool:
-    # Straight to the server: a proxy named in the environment knows nothing of it.
-    direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-    try:
-        with direct.open(f"{url}/_stcore/health", timeout=2) as response:
-            return response.status == 200
-    except (urllib.error.URLError, OSError):
-        return False
 
 
 @pytest.fixture(scope="session")
@@ -117,47 +75,8 @@ def checkpoints(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def app_server(checkpoints: Path) -> Iterator[AppServer]:
-    port = free_port()
-    url = f"http://127.0.0.1:{port}"
-    command = [
-        *(sys.executable, "-m", "streamlit", "run", "app.py"),
-        "--server.headless=true",
-        "--server.address=127.0.0.1",
-        f"--server.port={port}",
-        "--server.fileWatcherType=none",
-        "--browser.gatherUsageStats=false",
-    ]
-    with tempfile.TemporaryFile() as output:
-
-        def log() -> str:
-            # The server writes at the offset it shares with this file, so reading must not move it.
-            size = os.fstat(output.fileno()).st_size
-            return os.pread(output.fileno(), size, 0).decode(errors="replace")
-
-        process = subprocess.Popen(
-            command,
-            cwd=ROOT,
-            env=os.environ | {CHECKPOINTS_VARIABLE: str(checkpoints)},
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-        )
-        try:
-            deadline = time.monotonic() + START_SECONDS
-            while not is_healthy(url):
-                if process.poll() is not None:
-                    pytest.fail(f"the app ended with code {process.returncode}:\n{log()}")
-                if time.monotonic() > deadline:
-                    pytest.fail(f"the app did not answer within {START_SECONDS} s:\n{log()}")
-                time.sleep(0.1)
-            yield AppServer(url, log)
-        finally:
-            process.terminate()
-            try:
-                process.wait(timeout=10)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
+    with serve("app.py", {CHECKPOINTS_VARIABLE: str(checkpoints)}) as server:
+        yield server
 
 
 @pytest.fixture(scope="session")
@@ -169,12 +88,6 @@ def app_url(app_server: AppServer) -> str:
 def console_errors() -> list[str]:
     """What the page's console called an error, and exceptions nothing caught; filled by `page`."""
     return []
-
-
-def is_local(url: str) -> bool:
-    parts = urlsplit(url)
-    inline = parts.scheme in {"about", "blob", "data"}
-    return inline or parts.hostname in {"localhost", "127.0.0.1", "::1"}
 
 
 @pytest.fixture

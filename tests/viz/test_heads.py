@@ -1,4 +1,6 @@
 import json
+import tomllib
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -74,6 +76,25 @@ def test_the_colour_scale_rises_in_lightness_alone(theme: style.Look) -> None:
 
 
 @pytest.mark.parametrize("theme", [style.LIGHT, style.DARK])
+def test_signed_colours_run_from_the_middle_to_both_sides_alike(theme: style.Look) -> None:
+    luminances = [style.luminance(color) for color in theme.signed]
+    half = len(luminances) // 2
+    for side in (luminances[:half], luminances[half:]):
+        assert side in (sorted(side), sorted(side, reverse=True))
+    assert luminances[half] == pytest.approx(luminances[half - 1], abs=0.06)
+    assert [place for place, _ in theme.signed_colorscale][:: len(theme.signed) - 1] == [0, 1]
+
+
+@pytest.mark.parametrize(("theme", "page"), [("light", style.LIGHT), ("dark", style.DARK)])
+def test_figures_have_the_colours_of_their_page(theme: str, page: style.Look) -> None:
+    config = Path(__file__).parents[2] / ".streamlit" / "config.toml"
+    colors = tomllib.loads(config.read_text(encoding="utf-8"))["theme"][theme]
+    assert list(page.weights) == colors["chartSequentialColors"]
+    assert list(page.signed) == colors["chartDivergingColors"]
+    assert page.text == colors["textColor"]
+
+
+@pytest.mark.parametrize("theme", [style.LIGHT, style.DARK])
 @pytest.mark.parametrize("weight", np.linspace(0, 1, 41).tolist())
 def test_a_number_stands_out_on_the_colour_of_its_cell(theme: style.Look, weight: float) -> None:
     color = style.luminance(theme.weights[round(weight * (len(theme.weights) - 1))])
@@ -90,7 +111,7 @@ def test_tokens_stand_at_integers_so_that_equal_tokens_keep_their_own_cells() ->
 
 
 def test_labels_are_escaped_on_every_axis_and_under_the_pointer() -> None:
-    figure = attention_heatmap(a_map(), 0, predictions=PREDICTIONS)
+    figure = attention_heatmap(a_map(), 0, beside=PREDICTIONS)
     assert list(figure.layout.yaxis.ticktext) == [
         "&lt;s&gt;",
         "Katze",
@@ -115,12 +136,98 @@ def test_queries_run_downward_and_keys_to_the_right() -> None:
 
 
 def test_beside_each_decoder_row_stands_the_token_it_predicts() -> None:
-    figure = attention_heatmap(a_map(), 0, predictions=PREDICTIONS)
+    figure = attention_heatmap(a_map(), 0, beside=PREDICTIONS)
     right = figure.layout.yaxis2
     assert (right.side, right.overlaying) == ("right", "y")
     assert list(right.ticktext)[:3] == ["→ Katze", "→ sa", "→ …ß"]
     assert tuple(right.range) == tuple(figure.layout.yaxis.range)
     assert any(trace.yaxis == "y2" for trace in figure.data)
+
+
+def test_rows_named_by_predictions_can_have_the_token_read_beside_them() -> None:
+    figure = attention_heatmap(
+        a_map(queries=PREDICTIONS),
+        0,
+        beside=TARGET,
+        beside_title="Token just read",
+        arrow="←",
+        query_title="Query: target token predicted",
+    )
+    assert figure.layout.yaxis.title.text == "Query: target token predicted"
+    assert figure.layout.yaxis2.title.text == "Token just read"
+    assert list(figure.layout.yaxis2.ticktext)[:2] == ["← &lt;s&gt;", "← Katze"]
+    assert list(figure.layout.yaxis.ticktext)[:2] == ["Katze", "sa"]
+
+
+def test_a_narrow_figure_keeps_its_width_for_the_cells() -> None:
+    wide = attention_heatmap(a_map(), 0, beside=PREDICTIONS).layout
+    narrow = attention_heatmap(a_map(), 0, beside=PREDICTIONS, narrow=True).layout
+    for axis in (narrow.xaxis, narrow.yaxis, narrow.yaxis2):
+        assert axis.title.text == ""
+    assert narrow.title.text == wide.title.text
+    for name in (wide.xaxis, wide.yaxis, wide.yaxis2):
+        assert name.title.text in narrow.title.subtitle.text
+    lines = narrow.title.subtitle.text.count("<br>") + 1
+    assert narrow.margin.t >= style.TITLE_HEIGHT + lines * style.LINE_HEIGHT
+
+
+def test_a_narrow_figure_says_nothing_of_a_right_side_that_is_empty() -> None:
+    assert "Right" not in attention_heatmap(a_map(), 0, narrow=True).layout.title.subtitle.text
+
+
+def test_a_narrow_figure_has_numbers_only_where_they_fit() -> None:
+    def is_numbered(n_keys: int) -> bool:
+        figure = attention_heatmap(a_map(keys=many(n_keys)), 0, narrow=True)
+        return any(trace.name == "weight as a number" for trace in figure.data)
+
+    assert is_numbered(style.NARROW_NUMBERED_COLUMNS)
+    assert not is_numbered(style.NARROW_NUMBERED_COLUMNS + 1)
+
+
+def test_in_a_narrow_figure_the_legend_stands_above_the_colour_bar() -> None:
+    layout = attention_heatmap(causal(), 0, narrow=True).layout
+    assert layout.legend.yref == "container"
+    assert layout.legend.y * layout.height == pytest.approx(style.BOTTOM)
+    assert layout.margin.b == style.BOTTOM + style.LEGEND_HEIGHT
+
+
+def test_a_narrow_figure_cuts_long_labels_and_keeps_them_safe() -> None:
+    words = Tokens.unnamed(["short", "Donaudampfschiff", "<script>alert()", "שלום עולם וברכה"])
+    figure = attention_heatmap(a_map("encoder", queries=words, keys=words), 0, narrow=True)
+    for axis in (figure.layout.xaxis, figure.layout.yaxis):
+        short, long, markup, leftward = axis.ticktext
+        assert short == "short"
+        assert long == "Donaudamp…"
+        assert markup == "&lt;script&gt;a…"
+        assert (leftward[0], leftward[-2:]) == ("\u2068", "…\u2069")
+    assert "Donaudampfschiff (1)" in figure.data[0].customdata[1][1]
+
+
+@pytest.mark.parametrize("narrow", [False, True])
+@pytest.mark.parametrize(("n_queries", "n_keys"), [(0, 4), (5, 0), (0, 0)])
+def test_a_head_whose_tokens_are_all_hidden_gives_a_figure_that_says_so(
+    n_queries: int, n_keys: int, narrow: bool
+) -> None:
+    seen = a_map(queries=TARGET[:n_queries], keys=SOURCE[:n_keys])
+    figure = attention_heatmap(seen, 2, beside=PREDICTIONS[:n_queries], narrow=narrow)
+    assert figure.data[0].z.shape == (n_queries, n_keys)
+    assert figure.data[0].showscale is False
+    assert figure.layout.title.text == "Cross-attention, layer 3, head 2"
+    assert figure.layout.annotations[0].text == "There is no cell to show."
+    assert json.loads(figure.to_json())["layout"]["xaxis"]["visible"] is False
+    assert alt_text(seen, 2) == (
+        f"Layer 3, head 2, cross-attention: {n_queries} target tokens by {n_keys} source tokens; "
+        "there is no cell to show."
+    )
+
+
+def test_whole_words_are_shown_as_they_are() -> None:
+    words = Tokens.unnamed(["Die", "Katze", "saß."])
+    seen = a_map("encoder", queries=words, keys=words)
+    figure = attention_heatmap(seen, 0)
+    assert list(figure.layout.xaxis.ticktext) == ["Die", "Katze", "saß."]
+    row, column = np.unravel_index(np.argmax(seen.weights[0]), (3, 3))
+    assert alt_text(seen, 0).endswith(f"from {words.tokens[row]} to {words.tokens[column]}.")
 
 
 def test_forbidden_cells_are_hatched_and_allowed_zeros_are_not() -> None:
@@ -169,7 +276,7 @@ def test_small_pictures_carry_their_weights_as_numbers() -> None:
 @pytest.mark.parametrize("count", [1, 2, 40, 70, 300])
 def test_pictures_of_any_size_stay_of_a_size_to_be_looked_at(count: int) -> None:
     tokens = many(count)
-    figure = attention_heatmap(causal(tokens), 0, predictions=tokens)
+    figure = attention_heatmap(causal(tokens), 0, beside=tokens)
     assert figure.data[0].z.shape == (count, count)
     assert 250 <= figure.layout.height <= style.MAX_PLOT_HEIGHT + 350
     plot = figure.layout.height - figure.layout.margin.t - figure.layout.margin.b
@@ -198,13 +305,13 @@ def test_a_picture_says_by_itself_which_head_it_shows() -> None:
 def test_drawing_changes_nothing_of_the_trace() -> None:
     seen = causal()
     before = seen.weights.copy(), seen.allowed.copy()
-    attention_heatmap(seen, 0, predictions=PREDICTIONS)
+    attention_heatmap(seen, 0, beside=PREDICTIONS)
     assert np.array_equal(seen.weights, before[0])
     assert np.array_equal(seen.allowed, before[1])
 
 
 def test_a_figure_survives_the_way_to_the_browser() -> None:
-    spec = json.loads(attention_heatmap(causal(), 0, predictions=PREDICTIONS).to_json())
+    spec = json.loads(attention_heatmap(causal(), 0, beside=PREDICTIONS).to_json())
     assert spec["data"][0]["zmax"] == 1
     assert "NaN" not in json.dumps(spec)
 
@@ -217,9 +324,9 @@ def test_a_head_that_is_not_there_is_refused(head: int) -> None:
         alt_text(a_map(), head)
 
 
-def test_predictions_of_another_length_are_refused() -> None:
-    with pytest.raises(ValueError, match="5 rows and 4 predictions"):
-        attention_heatmap(a_map(), 0, predictions=PREDICTIONS[:4])
+def test_tokens_beside_the_rows_of_another_number_are_refused() -> None:
+    with pytest.raises(ValueError, match="5 rows and 4 tokens"):
+        attention_heatmap(a_map(), 0, beside=PREDICTIONS[:4])
 
 
 def test_the_alternative_text_names_head_size_and_largest_weight() -> None:

@@ -1,168 +1,432 @@
-"""One attention head at a time: the translation, the choice of a head, and that head's weights."""
+"""Heads: every head of every layer at once, and any of them large, with its words and numbers."""
 
-from collections.abc import Callable
-from pathlib import Path
+import html
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import streamlit as st
 
-from model.checkpoint import CheckpointError
-from model.trace import AttentionKind, Trace
-from model.translator import DeviceError, TextError, Translation, Translator
-from viz import session, style
+from model.trace import AttentionKind, Site, Trace
+from viz import address, bar, session, style
+from viz.address import Parameter
+from viz.components.explorer import JOINT, explorer, pack
 from viz.components.theme import is_dark
-from viz.heads import alt_text, attention_heatmap, caption
-from viz.labels import escape_html, escape_markdown, visible
+from viz.facts import MEASURES, Label, head_facts, written
+from viz.heads import KIND_NAMES, SHORT_NAMES, alt_text, attention_heatmap, caption, row_titles
+from viz.labels import escape_html, escape_markdown
+from viz.numbers import facts_table, weights_table
+from viz.query_key import alt_text as query_key_alt_text
+from viz.query_key import caption as query_key_caption
+from viz.query_key import query_key_figure
+from viz.reading import Reading, Seen, read
 
-SHORT_NAMES = {
-    AttentionKind.ENCODER: "Encoder",
-    AttentionKind.DECODER: "Decoder",
-    AttentionKind.CROSS: "Cross",
+Facts = Mapping[Site, Mapping[str, Any]]
+
+ATTENTIONS = (*(kind for kind in SHORT_NAMES if kind is not AttentionKind.MODULE), JOINT)
+JOINED = (AttentionKind.ENCODER, AttentionKind.CROSS, AttentionKind.DECODER)
+"""What the joint picture holds, in the order in which it is read."""
+
+SECTIONS = {
+    "facts": "Head facts",
+    "numbers": "Numbers",
+    "query-key": "Query and key",
+    "figure": "Figure to keep",
 }
-MAX_UNSEEN = 12
+SECTION_ICONS = {
+    "facts": ":material/insights:",
+    "numbers": ":material/table:",
+    "query-key": ":material/join_inner:",
+    "figure": ":material/image:",
+}
+FAINT_STEPS = 5
+"""How many steps there are of bringing out faint weights, as in explorer.js."""
+
+READINGS = ("words", "specials", "renormalise", "predicted")
+SELECTED = (
+    *("attention", "layer", "head", "view", "cell", "compare", "order", "faint", "only"),
+    *READINGS,
+)
+"""What the explorer and the address both know."""
+
+_HEARD = "_heard"
+_EPOCH = "_epoch"
+_PREPARED = "_prepared"
 
 
-def choice(
-    label: str,
-    options: list[Any],
-    *,
-    default: Any,
-    illegal: list[str],
-    format_func: Callable[[Any], str] = str,
-) -> Any:
-    """A row of buttons tied to the URL; what the URL asks for in vain goes to `illegal`."""
-    key = label.lower()
-    asked = st.query_params.get(key)
-    # Later in a session the address only says what was clicked, and lags behind it.
-    is_new = key not in st.session_state
-    if is_new and asked is not None and asked not in map(format_func, options):
-        illegal.append(f"{key} “{asked[:40]}”")
-    chosen = st.segmented_control(
-        label,
-        options,
-        default=default,
-        required=True,
-        format_func=format_func,
-        key=key,
-        wrap=True,
-        bind="query-params",
+@dataclass(frozen=True, slots=True, eq=False)
+class Prepared:
+    """All that the page shows of one trace, read in one way."""
+
+    question: bar.Question
+    reading: Reading
+    trace: Trace
+    seen: Seen
+    facts: Facts
+    labels: Mapping[Site, tuple[Label | None, ...]]
+
+
+def parameters(prepared_layers: int, n_heads: int, start: tuple[int, int]) -> list[Parameter[Any]]:
+    """What this page keeps in the address."""
+    layer, head = start
+    number = r"[0-9]{1,3}"
+    pair = rf"{number}\.{number}"
+    return [
+        address.choice("attention", str(AttentionKind.CROSS), map(str, ATTENTIONS)),
+        address.integer("layer", layer, low=0, high=prepared_layers - 1),
+        address.integer("head", head, low=0, high=n_heads - 1),
+        address.choice("view", "heatmap", ("heatmap", "lines")),
+        pattern("cell", pair, "a query and a key such as 3.5"),
+        pattern("compare", rf"{pair}(-{pair}){{0,7}}", "up to eight heads such as 3.0-3.5"),
+        address.choice("order", "", ["", *(measure.key for measure in MEASURES)]),
+        address.integer("faint", 0, low=0, high=FAINT_STEPS - 1),
+        pattern("only", rf"(layer|head)\.{number}", "a layer or a head such as layer.3"),
+        address.flag("words"),
+        address.flag("specials", True),
+        address.flag("renormalise"),
+        address.flag("predicted"),
+        address.choice("below", "facts", SECTIONS),
+    ]
+
+
+def pattern(name: str, form: str, described: str) -> Parameter[str]:
+    """A text of a fixed form, or none."""
+
+    def parse(text: str) -> str:
+        if text and not re.fullmatch(form, text):
+            raise ValueError(f"and that is not {described}")
+        return text
+
+    return Parameter(name, "", parse)
+
+
+def opening_head(labels: Mapping[Site, tuple[Label | None, ...]], n_layers: int) -> tuple[int, int]:
+    """The layer and head of cross-attention to begin with: the first that has a label.
+
+    A layer chosen blindly misleads; a head that earned a label shows a stranger what to look for.
+    """
+    for layer in range(n_layers):
+        for head, label in enumerate(labels.get(Site(AttentionKind.CROSS, layer), ())):
+            if label is not None:
+                return layer, head
+    return n_layers - 1, 0
+
+
+def prepare(question: bar.Question, reading: Reading) -> Prepared:
+    """The trace as it is read, with its facts; kept for as long as both stay the same."""
+    kept: Prepared | None = st.session_state.get(_PREPARED)
+    if kept is not None and (kept.question, kept.reading) == (question, reading):
+        return kept
+    trace = session.trace(question.checkpoint, question.sentence, question.target or None)
+    seen = read(trace, reading)
+    facts = {site: head_facts(each) for site, each in seen.maps.items()}
+    labels = session.labels(question.checkpoint)
+    prepared = Prepared(question, reading, trace, seen, facts, labels)
+    st.session_state[_PREPARED] = prepared
+    return prepared
+
+
+def reading() -> Reading:
+    """How the trace is read, everywhere on the page."""
+    state = st.session_state
+    return Reading(
+        words=state["words"],
+        specials=state["specials"],
+        renormalise=state["renormalise"] and not state["specials"],
+        predicted=state["predicted"],
     )
-    return chosen if chosen in options else default
 
 
-def choose_head(model: Translator) -> tuple[AttentionKind, int, int]:
-    """Which kind of attention, which layer and which head; one warning for what there is not."""
-    config = model.model.config
-    illegal: list[str] = []
-    kind = choice(
-        "Attention",
-        list(SHORT_NAMES),
-        default=AttentionKind.CROSS,
-        illegal=illegal,
-        format_func=SHORT_NAMES.__getitem__,
-    )
-    encoder = kind is AttentionKind.ENCODER
-    n_layers = config.n_encoder_layers if encoder else config.n_decoder_layers
-    layer = choice("Layer", list(range(n_layers)), default=n_layers - 1, illegal=illegal)
-    head = choice("Head", list(range(config.n_heads)), default=0, illegal=illegal)
-    if illegal:
-        message.warning(
-            escape_markdown(
-                f"This model has no {', no '.join(illegal)}, as the address asks for. "
-                f"Shown instead: {SHORT_NAMES[kind].lower()}, layer {layer}, head {head}."
-            ),
-            icon=":material/link_off:",
-        )
-    return kind, layer, head
-
-
-def show_translation(translation: Translation) -> None:
-    """The German, large, and what there is to say against it."""
-    text = visible(translation.text) or "∅"
-    message.html(
-        f'<p lang="de" dir="auto" style="{style.translation_css(text)}">{escape_html(text)}</p>'
-    )
-    if not translation.text:
-        message.warning("The model gave no words for this sentence.", icon=":material/warning:")
-    if not translation.finished:
-        message.warning(
-            "The translation was cut: the model did not end it within the length it is allowed.",
-            icon=":material/content_cut:",
-        )
-    if unseen := translation.unseen:
-        # Each kept to itself, or letters that run to the left would change places.
-        listed = ", ".join(
-            f"“\u2068{escape_markdown(character)}\u2069”" for character in unseen[:MAX_UNSEEN]
-        )
-        more = f" and {len(unseen) - MAX_UNSEEN} more" if len(unseen) > MAX_UNSEEN else ""
-        message.warning(
-            "The model never saw these characters in training and reads them byte by byte: "
-            f"{listed}{more}.",
-            icon=":material/warning:",
-        )
-
-
-def show_facts(model: Translator, seconds: float) -> None:
-    """The model's size, where it runs and how long it took."""
-    config = model.model.config
-    st.caption(
-        f":material/memory: {model.n_parameters / 1e6:.1f} million parameters in "
-        f"{config.n_encoder_layers} encoder and {config.n_decoder_layers} decoder layers of "
-        f"{config.n_heads} heads  \n"
-        f":material/developer_board: {model.device.type.upper()}  \n"
-        f":material/timer: translated in {seconds:.2f} s"
-    )
-
-
-def show_head(trace: Trace, kind: AttentionKind, layer: int, head: int) -> None:
-    """One head's heatmap and how to read it."""
-    seen = trace.attention(kind, layer)
-    reads_target = kind in (AttentionKind.DECODER, AttentionKind.CROSS)
-    st.plotly_chart(
-        attention_heatmap(
-            seen,
-            head,
-            predictions=trace.predictions if reads_target else None,
-            dark=is_dark(),
-        ),
-        width="stretch",
-        # The figure brings its own fonts and colours; Streamlit's would be laid over them.
-        theme=None,
-        key="heatmap",
-        config=style.chart_config(f"headscope-{kind}-layer{layer}-head{head}"),
-        alt=alt_text(seen, head),
-    )
-    st.caption(caption(seen))
-
-
-def show_page(checkpoint: Path, model: Translator, sentence: str) -> None:
-    """Everything, for a model that is loaded."""
-    with choices:
-        # Before the sentence is looked at: one that fails must not take the choice with it.
-        kind, layer, head = choose_head(model)
-        st.caption(
-            ":material/info: A weight says where a head looks, not why the model wrote a word. "
-            "Another layer or head often tells another story."
-        )
-    try:
-        timed = session.translate(checkpoint, sentence)
-        trace = session.trace(checkpoint, sentence)
-    except TextError as error:
-        message.warning(escape_markdown(str(error)), icon=":material/edit:")
+def hear() -> None:
+    """Take over what was selected in the explorer."""
+    told = st.session_state["explorer"].get("selection")
+    if not isinstance(told, Mapping):
         return
-    show_translation(timed.translation)
-    with choices:
-        show_facts(model, timed.seconds)
-    with picture:
-        show_head(trace, kind, layer, head)
+    known = {parameter.name: parameter for parameter in st.session_state["_parameters"]}
+    before = st.session_state["cell"]
+    for name in SELECTED:
+        try:
+            st.session_state[name] = known[name].parse(str(told.get(name)))
+        except ValueError:
+            continue
+    st.session_state["_narrow"] = told.get("narrow") == "1"
+    st.session_state[_HEARD] = selection()
+    if st.session_state["cell"] and st.session_state["cell"] != before:
+        st.session_state["below"] = "query-key"
 
 
-message = st.container()
-picture, choices = st.columns([4, 1.3], gap="large")
-try:
-    checkpoint = session.checkpoint_folder()
-    model = session.translator(checkpoint)
-except (CheckpointError, DeviceError) as error:
-    message.error(escape_markdown(str(error)), icon=":material/error:")
-else:
-    show_page(checkpoint, model, st.session_state["sentence"])
+def selection() -> dict[str, str]:
+    """What is selected, as the address and the explorer spell it."""
+    known = {parameter.name: parameter for parameter in st.session_state["_parameters"]}
+    return {name: known[name].write(st.session_state[name]) for name in SELECTED}
+
+
+@st.fragment
+def show_explorer(question: bar.Question) -> None:
+    """The picture, and below it what belongs to what is selected in it."""
+    prepared = prepare(question, reading())
+    # Told only what it does not know: it has already drawn what a person selected in it.
+    if selection() != st.session_state.get(_HEARD):
+        st.session_state[_EPOCH] = st.session_state.get(_EPOCH, 0) + 1
+        st.session_state[_HEARD] = selection()
+        st.session_state["_told"] = selection()
+    payload = pack(
+        prepared.seen,
+        prepared.facts,
+        prepared.labels,
+        epoch=st.session_state[_EPOCH],
+        selection=st.session_state["_told"],
+    )
+    explorer(payload, on_selection=hear)
+    sites, head = selected_sites(prepared)
+    st.caption(
+        ":material/info: A weight says where a head looks, not why the model wrote a word; another "
+        "layer or head often tells another story. [What the pictures can and cannot tell](about)"
+    )
+    st.segmented_control(
+        "Below the picture",
+        SECTIONS,
+        key="below",
+        required=True,
+        format_func=lambda section: f"{SECTION_ICONS[section]} {SECTIONS[section]}",
+        label_visibility="collapsed",
+    )
+    match st.session_state["below"]:
+        case "numbers":
+            show_numbers(prepared, sites, head)
+        case "query-key":
+            show_query_key(prepared, head)
+        case "figure":
+            show_figures(prepared, sites, head)
+        case _:
+            show_facts(prepared, sites, head)
+    address.write_address()
+    shown = "/".join([payload[4:20].decode(), *(str(st.session_state[n]) for n in SELECTED[:3])])
+    # What waits for the whole page, such as a test or a measurement, waits for this.
+    st.html(f'<span class="headscope-done" data-done="{html.escape(shown)}"></span>')
+
+
+def selected_sites(prepared: Prepared) -> tuple[list[Site], int]:
+    """The sites that the selection stands for, and the head; as near as the trace has them."""
+    attention = st.session_state["attention"]
+    kinds = JOINED if attention == JOINT else (AttentionKind(attention),)
+    sites = []
+    for kind in kinds:
+        layers = prepared.trace.layers(kind)
+        if layers and (attention != JOINT or st.session_state["layer"] < len(layers)):
+            sites.append(Site(kind, layers[min(st.session_state["layer"], len(layers) - 1)]))
+    n_heads = min(prepared.seen.maps[site].n_heads for site in sites)
+    return sites, min(st.session_state["head"], n_heads - 1)
+
+
+def show_facts(prepared: Prepared, sites: list[Site], head: int) -> None:
+    """The selected head's measures, and all heads' in a table."""
+    one, every = st.columns([2, 5], gap="large")
+    with one:
+        for site in sites:
+            show_head_facts(prepared, site, head)
+    with every:
+        show_every_head(prepared, sites[0].kind)
+
+
+def show_every_head(prepared: Prepared, first: AttentionKind) -> None:
+    """All heads' measures in a table, one kind of attention before the others."""
+    facts = dict(sorted(prepared.facts.items(), key=lambda item: item[0].kind is not first))
+    named = {
+        site: tuple(label.text if label else None for label in labels)
+        for site, labels in prepared.labels.items()
+        if site in facts
+    }
+    table = facts_table(facts, named, MEASURES)
+    shares = [measure.name for measure in MEASURES if measure.unit == "share"]
+    shown = [name for name in shares if name in table]
+    table[shown] *= 100
+    rows = [(site, head) for site in facts for head in range(prepared.seen.maps[site].n_heads)]
+    st.session_state["_rows"] = rows
+    st.dataframe(
+        table,
+        key="every-head",
+        hide_index=True,
+        height=390,
+        column_config=table_columns(),
+        on_select=select_row,
+        selection_mode="single-row",
+    )
+    st.caption(
+        "Every head on this sentence; labels over the checkpoint's examples. Click a column's name "
+        "to sort, the box of a row to see its head."
+    )
+
+
+def table_columns() -> dict[str, Any]:
+    """How the columns of measures are written."""
+    formats = {"share": "%.0f %%", "bits": "%.2f", "tokens": "%.2f", "correlation": "%.2f"}
+    return {
+        measure.name: st.column_config.NumberColumn(
+            measure.name, help=measure.meaning, format=formats[measure.unit]
+        )
+        for measure in MEASURES
+    }
+
+
+def select_row() -> None:
+    """Select the head whose row was clicked."""
+    rows = st.session_state["every-head"].selection.rows
+    if not rows or rows[0] >= len(st.session_state["_rows"]):
+        return
+    site, head = st.session_state["_rows"][rows[0]]
+    layers = [other.layer for other, _ in st.session_state["_rows"] if other.kind is site.kind]
+    st.session_state["attention"] = str(site.kind)
+    st.session_state["layer"] = sorted(set(layers)).index(site.layer)
+    st.session_state["head"] = head
+    st.session_state["compare"] = st.session_state["cell"] = ""
+
+
+def show_head_facts(prepared: Prepared, site: Site, head: int) -> None:
+    """One head's measures as a list."""
+    facts = prepared.facts[site]
+    labels = prepared.labels.get(site, ())
+    label = labels[head] if head < len(labels) else None
+    lines = "".join(
+        f'<div title="{html.escape(measure.meaning)}">'
+        f"<dt>{escape_html(measure.name)}</dt>"
+        f"<dd>{escape_html(written(measure, float(facts[measure.key][head])))}</dd></div>"
+        for measure in MEASURES
+        if measure.key in facts and site.kind in measure.kinds
+    )
+    said = (
+        f"<p><strong>{escape_html(label.text)}</strong><br>{escape_html(label.reason)}</p>"
+        if label
+        else "<p>No label: over the examples, nothing this head does passes a threshold.</p>"
+    )
+    st.html(
+        f"<style>{style.FACTS_CSS}</style><h3>{KIND_NAMES[site.kind]}, layer {site.layer}, "
+        f'head {head}</h3>{said}<dl class="facts">{lines}</dl>'
+    )
+
+
+def show_numbers(prepared: Prepared, sites: list[Site], head: int) -> None:
+    """Every weight of the selected head in a table."""
+    for site in sites:
+        seen = prepared.seen
+        st.dataframe(
+            weights_table(seen.maps[site], head, seen.beside.get(site.kind)),
+            key=f"numbers-{site}",
+            hide_index=True,
+            height=420,
+            column_config={
+                "Weight": st.column_config.NumberColumn(format="%.6g"),
+                "Score": st.column_config.NumberColumn(format="%.6g"),
+            },
+        )
+        st.caption(
+            f"{KIND_NAMES[site.kind]}, layer {site.layer}, head {head}: one row for every query "
+            "and key. Click a column to sort; the menu above the table searches and downloads it."
+        )
+
+
+def show_query_key(prepared: Prepared, head: int) -> None:
+    """One cell from the inside: query times key, the score, and the softmax it enters."""
+    found = picked_cell(prepared)
+    if found is None:
+        st.info(
+            "Click a cell of the large heatmap (or move to it with the arrow keys and press Enter) "
+            "to see how its query and its key make the weight.",
+            icon=":material/left_click:",
+        )
+        return
+    site, query, key = found
+    seen = prepared.seen.maps[site]
+    if seen.q is None or seen.k is None:
+        st.info(
+            "Whole words have no query and no key of their own: switch “Whole words” off to look "
+            "into a cell.",
+            icon=":material/info:",
+        )
+        return
+    try:
+        figure = query_key_figure(seen, head, query, key, dark=is_dark())
+    except ValueError as error:
+        st.info(escape_markdown(str(error)), icon=":material/info:")
+        return
+    st.plotly_chart(
+        figure,
+        width="stretch",
+        theme=None,
+        key="query-key-figure",
+        config=style.chart_config(f"headscope-query-key-{site}-head{head}-{query}-{key}"),
+        alt=query_key_alt_text(seen, head, query, key),
+    )
+    st.caption(escape_markdown(query_key_caption(seen, head, query, key)))
+
+
+def picked_cell(prepared: Prepared) -> tuple[Site, int, int] | None:
+    """The site, query and key of the cell that was clicked, if there is one on this trace."""
+    if not st.session_state["cell"]:
+        return None
+    query, key = map(int, st.session_state["cell"].split("."))
+    sites, _ = selected_sites(prepared)
+    if st.session_state["attention"] == JOINT:
+        n_source = len(prepared.seen.source)
+        kind = AttentionKind.ENCODER
+        if query >= n_source:
+            kind = AttentionKind.CROSS if key < n_source else AttentionKind.DECODER
+            query -= n_source
+            key -= n_source if kind is AttentionKind.DECODER else 0
+        sites = [site for site in sites if site.kind is kind]
+    if not sites:
+        return None
+    seen = prepared.seen.maps[sites[0]]
+    inside = query < len(seen.queries) and key < len(seen.keys)
+    return (sites[0], query, key) if inside else None
+
+
+def show_figures(prepared: Prepared, sites: list[Site], head: int) -> None:
+    """The selected head as a figure of Plotly's, to keep."""
+    for site in sites:
+        seen = prepared.seen.maps[site]
+        titles = row_titles(site.kind, prepared.seen)
+        st.plotly_chart(
+            attention_heatmap(
+                seen,
+                head,
+                beside=prepared.seen.beside.get(site.kind),
+                beside_title=titles.beside,
+                arrow=titles.arrow,
+                query_title=titles.query,
+                narrow=st.session_state.get("_narrow", False),
+                dark=is_dark(),
+            ),
+            width="stretch",
+            # The figure brings its own fonts and colours; Streamlit's would be laid over them.
+            theme=None,
+            key=f"figure-{site}",
+            config=style.chart_config(f"headscope-{site.kind}-layer{site.layer}-head{head}"),
+            alt=alt_text(seen, head),
+        )
+        st.caption(
+            " ".join(
+                [caption(seen, by_prediction=prepared.seen.by_prediction), *prepared.seen.notes]
+            )
+        )
+
+
+def show_page(question: bar.Question) -> None:
+    """Everything, for a question that has an answer."""
+    labels = session.labels(question.checkpoint)
+    config = session.translator(question.checkpoint).model.config
+    layers = max(config.n_encoder_layers, config.n_decoder_layers)
+    known = parameters(layers, config.n_heads, opening_head(labels, config.n_decoder_layers))
+    st.session_state["_parameters"] = known
+    notices = address.open_address(known)
+    if notices:
+        st.warning(escape_markdown(" ".join(notices)), icon=":material/link_off:")
+    st.session_state["layer"] = min(st.session_state["layer"], layers - 1)
+    st.session_state["head"] = min(st.session_state["head"], config.n_heads - 1)
+    show_explorer(question)
+
+
+question = bar.asked()
+if question is not None:
+    show_page(question)

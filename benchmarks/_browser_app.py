@@ -1,0 +1,42 @@
+"""All heads of two made-up traces in turn, and nothing else, for benchmarks/browser.py.
+
+python -m streamlit run benchmarks/_browser_app.py, then open it with ?shape=6x8x128
+"""
+
+import streamlit as st
+
+from benchmarks._inputs import Shape, made_up
+from viz import session
+from viz.components.explorer import explorer, pack
+from viz.facts import head_facts
+from viz.reading import read
+
+st.set_page_config(layout="wide")
+
+
+# One shape is measured at a time; the largest two traces hold 300 MB.
+@st.cache_resource(max_entries=2)
+def prepared(shape: Shape, seed: int):
+    seen = read(made_up(shape, seed))
+    return (
+        seen,
+        {site: head_facts(attention) for site, attention in seen.maps.items()},
+        dict.fromkeys(seen.maps, (None,) * shape.heads),
+    )
+
+
+shape = Shape.parse(st.query_params.get("shape", "6x8x32"))
+epoch = st.session_state.setdefault("epoch", 0)
+both = [prepared(shape, seed) for seed in (0, 1)]
+# Packed again each time, as for a sentence that is new to the page.
+seen, facts, labels = both[epoch % 2]
+selection = {"attention": "encoder", "layer": "0", "head": "0", "view": "heatmap"}
+
+
+def show_the_other() -> None:
+    st.session_state["epoch"] += 1
+
+
+st.button("Show the other", on_click=show_the_other)
+explorer(pack(seen, facts, labels, epoch=epoch, selection=selection), on_selection=lambda: None)
+session.settle()

@@ -1,0 +1,393 @@
+import dataclasses
+import json
+import re
+import shutil
+from collections.abc import Callable
+from html import unescape
+from pathlib import Path
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from model.translator import load
+from tests.tiny_checkpoint import PAIRS
+from viz import bar, facts, session
+from viz.labels import escape_html, visible
+
+OpenApp = Callable[..., AppTest]
+
+OWN = "Die Katze saß auf der Matte."
+ABOUT = "viz/pages/about.py"
+HOSTILE = [
+    "<s>",
+    "<b>the cat</b>",
+    "<img src=x onerror=alert(1)>",
+    "*a* `b` $x$ :red[the] :cat: -> www.a.b",
+    "\"the\" 'cat' & &lt;",
+    "the 🐈 cat",
+    "القط the قطة",
+    "e\u0301 \u0301the",
+    "the\x07 cat\u202e",
+]
+
+
+@pytest.fixture
+def several(checkpoints: Path, tmp_path: Path) -> Path:
+    """Two good checkpoints, the usual one with examples, and a damaged one."""
+    for name in ("en-de", "multi", "xx-fr-small"):
+        shutil.copytree(checkpoints / "en-de", tmp_path / name)
+    (tmp_path / "multi" / "model.safetensors").unlink()
+    examples = [
+        {"source": source, "translation": text, "shows": "What *this* $shows$ :cat:."}
+        for source, text in PAIRS
+    ]
+    (tmp_path / "en-de" / "examples.json").write_text(json.dumps(examples), encoding="utf-8")
+    return tmp_path
+
+
+def bodies(app: AppTest) -> list[str]:
+    return [shown.proto.body for shown in app.get("html")]
+
+
+def large(app: AppTest) -> str | None:
+    """What stands in the large line, as a reader sees it."""
+    found = re.match(r"<p ([^>]*)>(.*?)</p>", bodies(app)[0], re.DOTALL) if bodies(app) else None
+    return unescape(found[2]) if found else None
+
+
+def plain(markdown: str) -> str:
+    return re.sub("[\\\\\u2060\u2068\u2069]", "", markdown)
+
+
+def warnings(app: AppTest) -> list[str]:
+    return [plain(warning.value) for warning in app.warning]
+
+
+def captions(app: AppTest) -> str:
+    return " ".join(caption.value for caption in app.caption)
+
+
+def field(app: AppTest, key: str) -> Any:
+    return app.text_input(key=key)
+
+
+def asked(app: AppTest) -> bar.Question | None:
+    found: bar.Question | None = app.session_state["_question"]
+    return found
+
+
+def retype(app: AppTest, text: str) -> AppTest:
+    return field(app, "sentence").set_value(text).run()
+
+
+def test_the_sample_sentence_is_asked_and_translated(open_app: OpenApp, checkpoints: Path) -> None:
+    app = open_app()
+    assert field(app, "sentence").value == session.DEFAULT_SENTENCE
+    assert large(app) == OWN
+    assert asked(app) == bar.Question(checkpoints / "en-de", session.DEFAULT_SENTENCE, "")
+    assert not app.error
+    assert app.query_params == {}
+
+
+def test_a_quiet_line_gives_the_models_size_its_device_and_the_time(open_app: OpenApp) -> None:
+    assert re.search(
+        r"0\.1 million parameters in 2 encoder and 3 decoder layers of 4 heads · (CPU|CUDA) · "
+        r"translated in \d+\.\d\d s",
+        captions(open_app()),
+    )
+
+
+def test_another_sentence_gives_another_translation_and_another_address(open_app: OpenApp) -> None:
+    app = retype(open_app(), "The dog sleeps.")
+    assert large(app) == "Der Hund schläft."
+    assert app.query_params == {"sentence": "The dog sleeps."}
+
+
+@pytest.mark.parametrize(
+    ("name", "marks"),
+    [("en-de", 'lang="de" dir="auto"'), ("xx-fr-small", 'lang="fr" dir="auto"')],
+)
+def test_the_translations_language_is_told_from_the_checkpoints_name(
+    open_app: OpenApp, several: Path, name: str, marks: str
+) -> None:
+    assert bodies(open_app(folder=several, checkpoint=name))[0].startswith(f"<p {marks} style=")
+
+
+def test_a_name_without_languages_claims_none(
+    open_app: OpenApp, checkpoints: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(checkpoints / "en-de", tmp_path / "another")
+    app = open_app(folder=tmp_path)
+    assert bodies(app)[0].startswith('<p dir="auto" style=')
+    assert field(app, "sentence").label == "Sentence"
+    assert large(app) == OWN
+
+
+def test_every_checkpoint_is_offered_and_a_link_opens_one(open_app: OpenApp, several: Path) -> None:
+    app = open_app(folder=several, checkpoint="xx-fr-small")
+    assert app.selectbox(key="checkpoint").options == ["en-de", "multi", "xx-fr-small"]
+    assert asked(app).checkpoint == several / "xx-fr-small"
+    app.selectbox(key="checkpoint").set_value("en-de").run()
+    assert asked(app).checkpoint == several / "en-de"
+    assert app.query_params == {}
+
+
+@pytest.mark.parametrize("name", ["nowhere", "../en-de", "/etc", "", "*x*", "en-de/../en-de"])
+def test_a_checkpoint_that_is_not_there_is_named_and_the_usual_one_shown(
+    open_app: OpenApp, several: Path, name: str
+) -> None:
+    app = open_app(folder=several, checkpoint=name)
+    assert f"The address asks for checkpoint “{name}”" in warnings(app)[0]
+    assert asked(app).checkpoint == several / "en-de"
+    assert large(app) == OWN
+    assert not retype(app, "The cat eats.").warning
+
+
+def test_a_damaged_checkpoint_is_one_sentence_and_another_can_be_chosen(
+    open_app: OpenApp, several: Path
+) -> None:
+    app = open_app(folder=several, checkpoint="multi")
+    assert len(app.error) == 1
+    assert "\n" not in app.error[0].value
+    assert asked(app) is None
+    app.selectbox(key="checkpoint").set_value("en-de").run()
+    assert large(app) == OWN
+
+
+def test_a_checkpoint_whose_folder_went_away_gives_way_to_the_usual_one(
+    open_app: OpenApp, several: Path
+) -> None:
+    app = open_app(folder=several, checkpoint="xx-fr-small")
+    shutil.rmtree(several / "xx-fr-small")
+    app.run()
+    assert asked(app).checkpoint == several / "en-de"
+
+
+def test_without_any_checkpoint_the_bar_says_where_to_put_one(
+    open_app: OpenApp, tmp_path: Path
+) -> None:
+    app = open_app(folder=tmp_path)
+    assert "There is no trained model" in plain(app.error[0].value)
+    assert asked(app) is None
+
+
+def test_examples_are_listed_with_what_they_show_letter_by_letter(
+    open_app: OpenApp, several: Path
+) -> None:
+    menu = open_app(folder=several).menu_button(key="example")
+    assert len(menu.options) == len(PAIRS)
+    assert plain(menu.options[0]) == f"**{PAIRS[0][0]}** What *this* $shows$ :cat:."
+    assert "\\*this\\*" in menu.options[0]
+
+
+def test_choosing_an_example_asks_for_it_and_for_the_models_own_translation(
+    open_app: OpenApp, several: Path
+) -> None:
+    app = open_app(folder=several, target="Der Hund.")
+    app.menu_button(key="example").click_index(3).run()
+    assert field(app, "sentence").value == "The dog sleeps."
+    assert field(app, "target").value == ""
+    assert large(app) == "Der Hund schläft."
+    assert app.query_params == {"sentence": "The dog sleeps."}
+    retype(app, "The cat eats.")
+    assert large(app) == "Die Katze frisst."
+
+
+def test_a_checkpoint_without_examples_shows_no_menu(open_app: OpenApp) -> None:
+    assert len(open_app().menu_button) == 0
+
+
+def test_a_typed_target_is_shown_with_its_probability_beside_the_models_own(
+    open_app: OpenApp, checkpoints: Path
+) -> None:
+    app = open_app()
+    field(app, "target").set_value("Die Katze frisst.").run()
+    model = load(checkpoints / "en-de", device="cpu")
+    typed = model.trace(session.DEFAULT_SENTENCE, "Die Katze frisst.").log_probs.mean()
+    own = model.trace(session.DEFAULT_SENTENCE).log_probs.mean()
+    assert large(app) == "Die Katze frisst."
+    body = bodies(app)[0].replace("−", "-")
+    assert f"its mean log-probability is {typed:.2f} a token" in body
+    assert f'own translation has {own:.2f}: <b lang="de" dir="auto">{OWN}</b>' in body
+    assert asked(app).target == "Die Katze frisst."
+    assert app.query_params == {"target": "Die Katze frisst."}
+
+
+def test_a_target_of_spaces_is_the_models_own(open_app: OpenApp) -> None:
+    app = open_app(target="   ")
+    assert asked(app).target == ""
+    assert large(app) == OWN
+
+
+def test_a_target_too_long_is_refused_and_can_be_mended(open_app: OpenApp) -> None:
+    app = open_app()
+    field(app, "target").set_value("Katze " * 100).run()
+    assert warnings(app) == ["The target has 101 tokens and the model takes 64; shorten it."]
+    assert asked(app) is None
+    field(app, "target").set_value("").run()
+    assert large(app) == OWN
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "The text is empty; type a sentence to translate."),
+        (" \t\u00a0\u3000", "The text is empty; type a sentence to translate."),
+        ("a" * 10_000, "The text has 10,000 characters and the app takes 5,000; shorten it."),
+        ("cat " * 100, "The text has 101 tokens and the model takes 64; shorten it."),
+        (
+            "漢字",
+            "The model never saw any of these characters in training; type a sentence in the "
+            "language it reads.",
+        ),
+    ],
+)
+def test_a_sentence_that_cannot_be_translated_is_answered_and_nothing_is_lost(
+    open_app: OpenApp, text: str, said: str
+) -> None:
+    app = open_app(layer="1", target="Der Hund.")
+    retype(app, text)
+    assert warnings(app) == [said]
+    assert asked(app) is None
+    assert large(app) is None
+    assert field(app, "sentence").value == text
+    retype(app, "The cat eats.")
+    assert large(app) == "Der Hund."
+    assert app.query_params == {"sentence": "The cat eats.", "target": "Der Hund.", "layer": "1"}
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_nothing_in_a_sentence_or_a_target_acts_as_markup(open_app: OpenApp, text: str) -> None:
+    app = open_app(sentence=text, target=text)
+    assert asked(app).sentence == text
+    assert large(app) == visible(text.strip())
+    assert f">{escape_html(visible(text.strip()))}</p>" in bodies(app)[0]
+    assert app.query_params == {"sentence": text, "target": text}
+
+
+def test_characters_the_model_never_saw_are_named_once(open_app: OpenApp) -> None:
+    app = open_app(sentence="漢 the cat * 漢", target="Katze 字 *")
+    assert "reads them byte by byte: “漢”, “*”, “字”." in warnings(app)[0]
+    assert asked(app) is not None
+
+
+def test_many_such_characters_are_counted(open_app: OpenApp) -> None:
+    app = open_app(sentence="the cat " + "".join(map(chr, range(0x4E00, 0x4E0F))))
+    assert warnings(app)[0].endswith(
+        "“一”, “丁”, “丂”, “七”, “丄”, “丅”, “丆”, “万”, “丈”, “三”, “上”, “下” and 3 more."
+    )
+
+
+@pytest.fixture
+def translated_as(
+    open_app: OpenApp, checkpoints: Path, monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., AppTest]:
+    """The app where the model's output is another: this model will not write it by itself."""
+
+    def open_with(**changes: Any) -> AppTest:
+        app = open_app()
+        timed = session.translate(checkpoints / "en-de", session.DEFAULT_SENTENCE)
+        changed = dataclasses.replace(timed.translation, **changes)
+        monkeypatch.setattr(session, "translate", lambda *_: session.Timed(changed, 0.1))
+        return app.run()
+
+    return open_with
+
+
+def test_a_translation_with_markup_in_it_is_shown_as_text(
+    translated_as: Callable[..., AppTest],
+) -> None:
+    text = "<script>alert(1)</script> \u202e"
+    app = translated_as(text=text)
+    assert large(app) == visible(text)
+    assert "<script" not in bodies(app)[0]
+
+
+def test_an_empty_translation_is_said_to_be_one(translated_as: Callable[..., AppTest]) -> None:
+    app = translated_as(text="")
+    assert large(app) == "∅"
+    assert "The model gave no words for this sentence." in warnings(app)
+
+
+def test_a_translation_that_was_cut_says_so(translated_as: Callable[..., AppTest]) -> None:
+    assert any(
+        "The translation was cut" in text for text in warnings(translated_as(finished=False))
+    )
+
+
+def test_a_text_too_long_in_the_address_gives_way_to_the_sample_sentence(
+    open_app: OpenApp,
+) -> None:
+    app = open_app(sentence="x" * 6000)
+    assert large(app) == OWN
+    assert "which has 6,000 characters where 5,000 are taken" in warnings(app)[0]
+    assert len(warnings(app)[0]) < 250
+
+
+def go_to_about(app: AppTest) -> AppTest:
+    app.query_params = {}
+    return app.switch_page(ABOUT).run()
+
+
+def page_text(app: AppTest) -> str:
+    return "\n".join(markdown.value for markdown in app.markdown)
+
+
+def test_the_about_page_has_no_bar_and_the_question_outlives_it(open_app: OpenApp) -> None:
+    app = open_app(sentence="The cat eats.", layer="1")
+    go_to_about(app)
+    assert len(app.text_input) == 0
+    assert app.query_params == {}
+    app.switch_page("viz/pages/heads.py").run()
+    assert large(app) == "Die Katze frisst."
+    assert app.query_params == {"sentence": "The cat eats.", "layer": "1"}
+
+
+def test_the_about_page_gives_every_rule_for_a_label_as_it_is_applied(open_app: OpenApp) -> None:
+    text = page_text(go_to_about(open_app()))
+    assert "# What the pictures can and cannot tell" in text
+    for rule in facts.RULES:
+        assert f"*{rule.text}*: {rule.needs}" in text
+    assert f"{facts.MIN_SENTENCES} sentences" in text
+
+
+def test_the_about_page_names_its_sources_by_plain_links(open_app: OpenApp) -> None:
+    text = page_text(go_to_about(open_app()))
+    papers = re.findall(r"\[arXiv:([\d.]+)\]\(https://arxiv\.org/abs/\1\)", text)
+    assert set(papers) >= {
+        *("1706.03762", "1902.10186", "1908.04626", "2004.10102", "2004.14837"),
+        *("1906.04341", "1905.09418", "1905.10650"),
+    }
+    assert "![" not in text
+
+
+def test_the_about_page_gives_the_scores_of_the_model_last_asked(
+    open_app: OpenApp, several: Path
+) -> None:
+    scores = {"test": {"bleu": 35.93, "chrf": 56.92, "sentences": 3000, "data": "*test*.tsv"}}
+    recorded = {"steps": 6500, "target_tokens": 22_422_290, **scores}
+    (several / "xx-fr-small" / "metrics.json").write_text(json.dumps(recorded))
+    text = plain(page_text(go_to_about(open_app(folder=several, checkpoint="xx-fr-small"))))
+    assert "xx-fr-small: 0.1 million parameters" in text
+    assert "Trained for 6,500 steps on 22.4 million target tokens." in text
+    assert "BLEU 35.9 and chrF 56.9 on 3,000 test sentences (*test*.tsv)" in text
+
+
+@pytest.mark.parametrize(
+    "metrics", [{}, {"test": []}, {"test": {"bleu": "high"}, "steps": True, "target_tokens": "x"}]
+)
+def test_scores_that_are_no_numbers_are_left_out(
+    open_app: OpenApp, several: Path, metrics: dict[str, Any]
+) -> None:
+    (several / "en-de" / "metrics.json").write_text(json.dumps(metrics))
+    text = page_text(go_to_about(open_app(folder=several)))
+    assert "million parameters" in text
+    assert "BLEU" not in text
+    assert "Trained for" not in text
+
+
+def test_the_about_page_stands_without_any_model(open_app: OpenApp, tmp_path: Path) -> None:
+    app = go_to_about(open_app(folder=tmp_path))
+    assert "There is no trained model" in plain(app.error[0].value)
+    assert "## References" in page_text(app)

@@ -1,0 +1,238 @@
+import json
+import shutil
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from model.checkpoint import CheckpointError
+from model.trace import AttentionKind, AttentionMap, Site, Tokens, Trace
+from model.translator import TextError, Translator
+from tests.tiny_checkpoint import PAIRS
+from viz import session
+
+EXAMPLES = [
+    {"source": source, "translation": translation, "shows": f"Number {number}."}
+    for number, (source, translation) in enumerate(PAIRS)
+]
+
+
+@pytest.fixture
+def folder(checkpoints: Path) -> Path:
+    return checkpoints / "en-de"
+
+
+@pytest.fixture
+def with_examples(folder: Path, tmp_path: Path) -> Path:
+    copy = shutil.copytree(folder, tmp_path / "en-de")
+    (copy / "examples.json").write_text(json.dumps(EXAMPLES), encoding="utf-8")
+    return copy
+
+
+def trace_of(n_tokens: int) -> Trace:
+    tokens = Tokens.unnamed(range(n_tokens))
+    seen = AttentionMap(
+        Site(AttentionKind.ENCODER, 0),
+        weights=np.zeros((1, n_tokens, n_tokens), dtype=np.float32),
+        allowed=np.ones((n_tokens, n_tokens), dtype=bool),
+        queries=tokens,
+        keys=tokens,
+    )
+    return Trace(
+        source=tokens,
+        target=Tokens(),
+        predictions=Tokens(),
+        text="",
+        source_text="",
+        maps={seen.site: seen},
+    )
+
+
+def test_every_checkpoint_can_be_chosen_the_usual_one_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(session.CHECKPOINTS_VARIABLE, str(tmp_path))
+    for name in ("zz", "en-de", "aa", "empty"):
+        (tmp_path / name).mkdir()
+        if name != "empty":
+            (tmp_path / name / "config.json").write_text("{}")
+    (tmp_path / "file").write_text("")
+    assert session.checkpoints() == {name: tmp_path / name for name in ("en-de", "aa", "zz")}
+    assert list(session.checkpoints()) == ["en-de", "aa", "zz"]
+
+
+def test_the_usual_checkpoint_counts_even_when_it_is_damaged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(session.CHECKPOINTS_VARIABLE, str(tmp_path))
+    (tmp_path / "en-de").mkdir()
+    assert list(session.checkpoints()) == ["en-de"]
+
+
+@pytest.mark.parametrize("name", [".", "nowhere"])
+def test_a_folder_without_checkpoints_is_answered_with_what_to_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setenv(session.CHECKPOINTS_VARIABLE, str(tmp_path / name))
+    with pytest.raises(CheckpointError, match="put a checkpoint folder there"):
+        session.checkpoints()
+
+
+def test_examples_are_read_from_beside_the_weights(with_examples: Path) -> None:
+    found = session.examples(with_examples)
+    assert [(each.source, each.translation) for each in found] == list(PAIRS)
+    assert found[3].shows == "Number 3."
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        None,
+        b"",
+        b"\xff\xfe",
+        b"[" * 100_000,
+        b"null",
+        b"7",
+        b'{"source": "a"}',
+        b'["a"]',
+        b'[{"source": "a", "translation": "b"}]',
+        b'[{"source": "a", "translation": "b", "shows": 3}]',
+        b'[{"source": " ", "translation": "b", "shows": "c"}]',
+    ],
+)
+def test_missing_or_malformed_examples_are_none(tmp_path: Path, content: bytes | None) -> None:
+    if content is not None:
+        (tmp_path / "examples.json").write_bytes(content)
+    assert session.examples(tmp_path) == ()
+
+
+def test_labels_cover_every_head_and_are_computed_once(with_examples: Path) -> None:
+    labels = session.labels(with_examples)
+    assert {str(site) for site in labels} >= {"encoder.1", "decoder.2", "cross.0"}
+    assert {len(heads) for heads in labels.values()} == {4}
+    assert session.labels(with_examples) is labels
+
+
+def test_a_checkpoint_without_examples_has_no_labels(folder: Path) -> None:
+    assert session.labels(folder) == {}
+
+
+def test_an_example_that_the_model_cannot_take_is_passed_over(folder: Path, tmp_path: Path) -> None:
+    copy = shutil.copytree(folder, tmp_path / "en-de")
+    long = {"source": "cat " * 100, "translation": "Katze", "shows": "Too long."}
+    (copy / "examples.json").write_text(json.dumps([long, *EXAMPLES]), encoding="utf-8")
+    assert session.labels(copy).keys() == session.translator(copy).trace(*PAIRS[0]).maps.keys()
+
+
+def test_the_model_runs_once_for_two_threads_that_ask_the_same(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sentence, target = "The cat eats.", "Der Hund frisst."
+    runs: list[str] = []
+    record = Translator.trace
+
+    def slow_trace(model: Translator, *arguments: Any) -> Trace:
+        runs.append(threading.current_thread().name)
+        time.sleep(0.2)
+        return record(model, *arguments)
+
+    session.translator(folder)
+    monkeypatch.setattr(Translator, "trace", slow_trace)
+    with ThreadPoolExecutor(8) as pool:
+        traces = list(pool.map(lambda _: session.trace(folder, sentence, target), range(8)))
+    assert len(runs) == 1
+    assert all(each is traces[0] for each in traces)
+    assert traces[0].text == target
+
+
+def test_different_sentences_are_traced_at_the_same_time() -> None:
+    store = session.TraceStore(10**9, 10)
+    together = threading.Barrier(2, timeout=30)
+
+    def make() -> Trace:
+        together.wait()
+        return trace_of(3)
+
+    with ThreadPoolExecutor(2) as pool:
+        first, second = pool.map(lambda key: store.take(key, make), "ab")
+    assert first is not second
+
+
+def test_large_traces_push_the_oldest_out() -> None:
+    small, large = trace_of(10), trace_of(1000)
+    store = session.TraceStore(2 * large.nbytes, 10)
+    for number in range(4):
+        store.take(number, lambda: small)
+    store.take(0, lambda: pytest.fail("the first is still kept"))
+    store.take("large", lambda: large)
+    assert len(store) == 5
+    store.take("larger", lambda: trace_of(1000))
+    assert len(store) == 2
+    assert store.nbytes <= 2 * large.nbytes
+    assert store.take("large", lambda: pytest.fail("a recent one was dropped")) is large
+
+
+def test_what_was_asked_for_last_is_kept_longest() -> None:
+    store = session.TraceStore(10**9, 2)
+    first = store.take("first", lambda: trace_of(3))
+    store.take("second", lambda: trace_of(3))
+    assert store.take("first", lambda: pytest.fail("it is kept")) is first
+    store.take("third", lambda: trace_of(3))
+    assert store.take("first", lambda: pytest.fail("it is kept")) is first
+
+
+def test_a_trace_larger_than_the_bound_is_kept_alone() -> None:
+    store = session.TraceStore(1, 10)
+    store.take("small", lambda: trace_of(2))
+    large = store.take("large", lambda: trace_of(50))
+    assert len(store) == 1
+    assert store.take("large", lambda: pytest.fail("it is kept")) is large
+
+
+def test_nothing_grows_however_many_sentences_are_asked_for() -> None:
+    store = session.TraceStore(50_000, 20)
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda key: store.take(key % 70, lambda: trace_of(key % 90 + 1)), range(700)))
+    assert len(store) <= 20
+    assert store.nbytes <= 50_000
+    assert len(store._making) == 0
+
+
+def test_what_goes_wrong_for_one_does_not_reach_who_waits_for_the_same() -> None:
+    store = session.TraceStore(10**9, 10)
+    attempts: list[int] = []
+
+    def make() -> Trace:
+        attempts.append(1)
+        if len(attempts) == 1:
+            time.sleep(0.1)
+            raise KeyboardInterrupt
+        return trace_of(3)
+
+    with ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(lambda: (time.sleep(0.03), store.take("key", make))[1])
+        with pytest.raises(KeyboardInterrupt):
+            store.take("key", make)
+        assert len(waiting.result(timeout=30).source) == 3
+
+
+@pytest.mark.parametrize(
+    ("sentence", "target", "said"),
+    [
+        ("a" * 5001, None, "The text has 5,001 characters"),
+        ("a" * 5001, "b", "The text has 5,001 characters"),
+        ("The cat eats.", "b" * 5001, "The target has 5,001 characters"),
+        ("The cat eats.", "  ", "The target is empty"),
+        ("The cat eats.", "Katze " * 100, "The target has 101 tokens"),
+        ("", None, "The text is empty"),
+    ],
+)
+def test_a_text_that_cannot_be_traced_is_refused_in_a_sentence(
+    folder: Path, sentence: str, target: str | None, said: str
+) -> None:
+    with pytest.raises(TextError, match=said):
+        session.trace(folder, sentence, target)

@@ -1,0 +1,226 @@
+"""The sentence bar: what is asked of which model, and what it answers, above every figure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import fmean
+
+import streamlit as st
+
+from model.checkpoint import CheckpointError
+from model.translator import DeviceError, TextError, Translation, Translator
+from viz import address, session, style
+from viz.labels import escape_html, escape_markdown, visible
+
+MAX_UNSEEN = 12
+"""How many characters that the model never saw are named."""
+
+LANGUAGES = {"de": "German", "en": "English", "fr": "French"}
+"""What languages are called in the label of the sentence."""
+
+NAMED_PAIR = re.compile(r"([a-z]{2,3})-([a-z]{2,3})(?![a-z])")
+"""How a checkpoint's name gives its languages: en-de, or en-de-small."""
+
+TARGET_WIDTH, CHECKPOINT_WIDTH = 290, 170
+"""Pixels; the sentence takes what is left of the row."""
+
+_QUESTION = "_question"
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What a person asks to see.
+
+    Attributes:
+        checkpoint: the model's folder.
+        sentence: the source.
+        target: a translation to look at; empty for the model's own.
+    """
+
+    checkpoint: Path
+    sentence: str
+    target: str
+
+
+def asked() -> Question | None:
+    """What the bar above this page asks; None where there is nothing that could be answered."""
+    question: Question | None = st.session_state.get(_QUESTION)
+    return question
+
+
+def ask() -> Question | None:
+    """Show the bar and the translation, and give what is asked; None if it cannot be answered.
+
+    What is wrong then stands in the bar in a sentence, and pages show nothing.
+    """
+    st.session_state[_QUESTION] = None
+    # Close together: what lies below has to fit on the same screen.
+    with st.container(gap="xxsmall"):
+        st.session_state[_QUESTION] = _show_bar()
+    return asked()
+
+
+def _show_bar() -> Question | None:
+    try:
+        folders = session.checkpoints()
+    except CheckpointError as error:
+        st.error(escape_markdown(str(error)), icon=":material/error:")
+        return None
+    notices = _open(list(folders))
+    with st.container(
+        horizontal=True, vertical_alignment="bottom", gap="small", key="sentence-bar"
+    ):
+        checkpoint = _show_controls(folders)
+    if notices:
+        st.warning(escape_markdown(" ".join(notices)), icon=":material/link_off:")
+    question = Question(
+        checkpoint, st.session_state["sentence"], st.session_state["target"].strip()
+    )
+    try:
+        _answer(question)
+    except (CheckpointError, DeviceError) as error:
+        st.error(escape_markdown(str(error)), icon=":material/error:")
+        return None
+    except TextError as error:
+        st.warning(escape_markdown(str(error)), icon=":material/edit:")
+        return None
+    return question
+
+
+def _open(names: Sequence[str]) -> list[str]:
+    notices = address.open_address(
+        (
+            address.text("sentence", session.DEFAULT_SENTENCE, most=session.MAX_CHARACTERS),
+            address.text("target", most=session.MAX_CHARACTERS),
+            # A name is looked up among the folders there are, and never made into a path.
+            address.choice("checkpoint", names[0], names),
+        )
+    )
+    # A folder may have gone since it was chosen.
+    if st.session_state["checkpoint"] not in names:
+        st.session_state["checkpoint"] = names[0]
+    return notices
+
+
+def _show_controls(folders: dict[str, Path]) -> Path:
+    """The row of fields; gives the chosen checkpoint."""
+    checkpoint = folders[st.session_state["checkpoint"]]
+    source_language, _ = _languages(checkpoint)
+    st.text_input(
+        f"{LANGUAGES.get(source_language, '')} sentence".strip().capitalize(),
+        key="sentence",
+        icon=":material/translate:",
+        placeholder="Type a sentence and press Enter",
+    )
+    if examples := session.examples(checkpoint):
+        st.menu_button(
+            "Examples",
+            examples,
+            key="example",
+            icon=":material/format_list_bulleted:",
+            format_func=_example_label,
+            on_click=_take_example,
+        )
+    st.text_input(
+        "Target sentence",
+        key="target",
+        placeholder="the model's own translation",
+        help="What would the attention be if the model had said this? Type any translation and "
+        "press Enter; leave it empty for the model's own.",
+        width=TARGET_WIDTH,
+    )
+    st.selectbox(
+        "Model", list(folders), key="checkpoint", format_func=visible, width=CHECKPOINT_WIDTH
+    )
+    return checkpoint
+
+
+def _example_label(example: session.Example) -> str:
+    return f"**{escape_markdown(example.source)}** {escape_markdown(example.shows)}"
+
+
+def _take_example() -> None:
+    example: session.Example | None = st.session_state["example"]
+    if example is not None:
+        st.session_state["sentence"] = example.source
+        st.session_state["target"] = ""
+
+
+def _answer(question: Question) -> None:
+    """Translate and show it, with what there is to say against it.
+
+    Raises:
+        CheckpointError, DeviceError, TextError: as `session.trace`.
+    """
+    model = session.translator(question.checkpoint)
+    timed = session.translate(question.checkpoint, question.sentence)
+    own = timed.translation
+    _, language = _languages(question.checkpoint)
+    if question.target:
+        log_probs = session.trace(question.checkpoint, question.sentence, question.target).log_probs
+        assert log_probs is not None, "every trace of a translator holds them"
+        typed = _signed(float(log_probs.mean()))
+        usual = _signed(fmean(own.log_probs))
+        st.html(
+            f"{_large(question.target, language)}<div>You typed this target; its mean "
+            f"log-probability is {typed} a token. The model's own translation has {usual}: "
+            f"<b {_marks(language)}>{_shown(own.text)}</b></div>"
+        )
+    else:
+        st.html(_large(own.text, language))
+    _show_warnings(own, question.target, model)
+    config = model.model.config
+    st.caption(
+        f"{model.n_parameters / 1e6:.1f} million parameters in {config.n_encoder_layers} encoder "
+        f"and {config.n_decoder_layers} decoder layers of {config.n_heads} heads · "
+        f"{model.device.type.upper()} · translated in {timed.seconds:.2f} s"
+    )
+
+
+def _large(text: str, language: str) -> str:
+    """A translation as HTML, large."""
+    css = style.translation_css(visible(text))
+    return f'<p {_marks(language)} style="{css}">{_shown(text)}</p>'
+
+
+def _marks(language: str) -> str:
+    return f'lang="{language}" dir="auto"' if language else 'dir="auto"'
+
+
+def _shown(text: str) -> str:
+    return escape_html(visible(text) or "∅")
+
+
+def _show_warnings(translation: Translation, target: str, model: Translator) -> None:
+    if not translation.text:
+        st.warning("The model gave no words for this sentence.", icon=":material/warning:")
+    if not translation.finished:
+        st.warning(
+            "The translation was cut: the model did not end it within the length it is allowed.",
+            icon=":material/content_cut:",
+        )
+    unseen = dict.fromkeys([*translation.unseen, *model.tokenizer.unseen_characters(target)])
+    if unseen:
+        # Each kept to itself, or letters that run to the left would change places.
+        listed = ", ".join(
+            f"“\u2068{escape_markdown(character)}\u2069”" for character in [*unseen][:MAX_UNSEEN]
+        )
+        more = f" and {len(unseen) - MAX_UNSEEN} more" if len(unseen) > MAX_UNSEEN else ""
+        st.warning(
+            "The model never saw these characters in training and reads them byte by byte: "
+            f"{listed}{more}.",
+            icon=":material/warning:",
+        )
+
+
+def _languages(checkpoint: Path) -> tuple[str, str]:
+    """The codes of source and target language, as far as the checkpoint's name gives them."""
+    named = NAMED_PAIR.match(checkpoint.name)
+    return (named[1], named[2]) if named else ("", "")
+
+
+def _signed(number: float) -> str:
+    return f"{number:.2f}".replace("-", "−")

@@ -1,0 +1,259 @@
+"""Every head of a trace in the browser: overview, one head large, lines.
+
+The browser holds all heads and draws them itself, so moving among them never waits for the server.
+What it is sent is one run of bytes, which `pack` makes and payload.js reads:
+
+    "HSX1", 16 hexadecimal digits that name the content, the header's length as 4 bytes
+    (little-endian), the header as JSON, then the body: weights (layer, head, query, key) of each
+    kind of attention and masks (query, key), at the places that the header names.
+
+Weights travel as 32-bit floats while there are few, and as one byte a cell where there are many.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import math
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import streamlit as st
+from numpy.typing import NDArray
+
+from model.trace import AttentionKind, AttentionMap, Site, Tokens
+from viz import style
+from viz.facts import MEASURES, Label, head_summary
+from viz.heads import KEY_NOUNS, KIND_NAMES, QUERY_NOUNS, SHORT_NAMES, caption, row_titles
+from viz.labels import axis_texts
+from viz.reading import Seen
+
+EXACT_CELLS = 1_000_000
+"""Up to so many weights in all, each is sent exactly; beyond, as one byte (to 1/255)."""
+
+MAGIC = b"HSX1"
+JOINT = "joint"
+"""The name of the picture of all three kinds of attention in one."""
+
+_FOLDER = Path(__file__).with_suffix("")
+# One module, since there is no build step and a component's script cannot import its neighbours.
+SCRIPTS = ("payload", "paint", "overview", "matrix", "lines", "explorer")
+
+
+def script() -> str:
+    """The component's JavaScript, one module."""
+    return "\n".join((_FOLDER / f"{name}.js").read_text(encoding="utf-8") for name in SCRIPTS)
+
+
+_explorer = st.components.v2.component(
+    "headscope_explorer",
+    html='<div class="explorer"></div>',
+    css=(_FOLDER / "explorer.css").read_text(encoding="utf-8"),
+    js=script(),
+)
+
+
+def explorer(payload: bytes, *, on_selection: Callable[[], None], key: str = "explorer") -> None:
+    """Mount the explorer.
+
+    Args:
+        payload: of `pack`.
+        on_selection: called when another head, view or cell was selected; st.session_state[key]
+            then holds the new selection under "selection", unchecked.
+        key: of the mounted component.
+    """
+    _explorer(key=key, data=payload, on_selection_change=on_selection)
+
+
+def pack(
+    seen: Seen,
+    facts: Mapping[Site, Mapping[str, NDArray[np.floating]]],
+    labels: Mapping[Site, tuple[Label | None, ...]],
+    *,
+    epoch: int = 0,
+    selection: Mapping[str, str] | None = None,
+) -> bytes:
+    """A trace as the browser takes it.
+
+    Args:
+        seen: the trace as it is read.
+        facts: of viz.facts.head_facts, by site.
+        labels: of viz.facts.survey, by site; sites may be absent.
+        epoch: the browser takes `selection` once for every new epoch, and keeps its own else.
+        selection: what is selected at first, as explorer.js spells it.
+    """
+    body = _Body()
+    axes = _Axes()
+    cells = sum(each.weights.size for each in seen.maps.values())
+    kinds = [
+        _kind(kind, sites, seen, facts, labels, axes, body, exact=cells <= EXACT_CELLS)
+        for kind, sites in _by_kind(seen).items()
+    ]
+    header = {
+        "epoch": epoch,
+        "selection": dict(selection or {}),
+        "axes": axes.texts,
+        "kinds": kinds,
+        "measures": [
+            {"key": measure.key, "name": measure.name, "unit": measure.unit} for measure in MEASURES
+        ],
+        "notes": list(seen.notes),
+        JOINT: _is_joint(seen),
+        "themes": {
+            "light": dataclasses.asdict(style.LIGHT),
+            "dark": dataclasses.asdict(style.DARK),
+        },
+    }
+    written = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode()
+    content = [len(written).to_bytes(4, "little"), written, *body.parts]
+    digest = hashlib.blake2b(digest_size=8)
+    for part in content:
+        digest.update(part)
+    return b"".join([MAGIC, digest.hexdigest().encode(), *content])
+
+
+class _Body:
+    """Arrays one after another, and where each begins."""
+
+    def __init__(self) -> None:
+        self.parts: list[bytes | memoryview] = []
+        self.length = 0
+        self._masks: dict[bytes, int] = {}
+
+    def add(self, array: NDArray[Any]) -> int:
+        start = self.length
+        part = np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
+        self.parts.append(part)
+        self.length += part.nbytes
+        return start
+
+    def add_mask(self, allowed: NDArray[np.bool_]) -> int | None:
+        """Where a mask lies; None where everything is allowed. Each is sent once."""
+        if allowed.all():
+            return None
+        content = allowed.tobytes()
+        if content not in self._masks:
+            self._masks[content] = self.add(allowed)
+        return self._masks[content]
+
+
+class _Axes:
+    """The texts of axes, each sent once."""
+
+    def __init__(self) -> None:
+        self.texts: list[list[str]] = []
+
+    def place(self, tokens: Tokens | None) -> int | None:
+        if tokens is None:
+            return None
+        texts = axis_texts(tokens)
+        if texts not in self.texts:
+            self.texts.append(texts)
+        return self.texts.index(texts)
+
+
+def _by_kind(seen: Seen) -> dict[AttentionKind, list[Site]]:
+    sites: dict[AttentionKind, list[Site]] = {}
+    for site in seen.maps:
+        sites.setdefault(site.kind, []).append(site)
+    return sites
+
+
+def _kind(
+    kind: AttentionKind,
+    sites: list[Site],
+    seen: Seen,
+    facts: Mapping[Site, Mapping[str, NDArray[np.floating]]],
+    labels: Mapping[Site, tuple[Label | None, ...]],
+    axes: _Axes,
+    body: _Body,
+    *,
+    exact: bool,
+) -> dict[str, Any]:
+    maps = [seen.maps[site] for site in sites]
+    first = maps[0]
+    titles = row_titles(kind, seen)
+    return {
+        "kind": str(kind),
+        "name": KIND_NAMES[kind],
+        "short": SHORT_NAMES[kind],
+        "layers": [site.layer for site in sites],
+        "heads": first.n_heads,
+        "queries": axes.place(first.queries),
+        "keys": axes.place(first.keys),
+        "beside": axes.place(seen.beside.get(kind)),
+        "besideTitle": titles.beside,
+        "besideMark": titles.arrow,
+        "queryTitle": titles.query,
+        "keyTitle": f"Key: {KEY_NOUNS[kind]} looked at",
+        "queryNoun": QUERY_NOUNS[kind],
+        "keyNoun": KEY_NOUNS[kind],
+        "caption": caption(first, by_prediction=seen.by_prediction),
+        "exact": exact,
+        "weights": _weights(maps, body, exact=exact),
+        "allowed": [_masks(each, body) for each in maps],
+        "facts": [
+            _head_facts(site, first.n_heads, facts[site], labels.get(site)) for site in sites
+        ],
+    }
+
+
+def _weights(maps: list[AttentionMap], body: _Body, *, exact: bool) -> int:
+    """Where the weights (layer, head, query, key) begin."""
+    start = body.length
+    for each in maps:
+        # Half a step is added and the rest cut off, which rounds, and needs no second array.
+        body.add(each.weights if exact else (each.weights * 255 + 0.5).astype(np.uint8))
+    return start
+
+
+def _masks(seen: AttentionMap, body: _Body) -> int | list[int | None] | None:
+    """Where a layer's mask lies, or one a head where heads differ."""
+    if seen.allowed.ndim == 2:
+        return body.add_mask(seen.allowed)
+    places = [body.add_mask(allowed) for allowed in seen.allowed]
+    return places if len(set(places)) > 1 else places[0]
+
+
+def _head_facts(
+    site: Site,
+    n_heads: int,
+    facts: Mapping[str, NDArray[np.floating]],
+    labels: tuple[Label | None, ...] | None,
+) -> list[dict[str, Any]]:
+    """One entry a head: its summary, its label if it earned one, and its measures."""
+    columns = {key: values.tolist() for key, values in facts.items()}
+    entries = []
+    for head in range(n_heads):
+        values = {key: column[head] for key, column in columns.items()}
+        label = labels[head] if labels is not None and head < len(labels) else None
+        entries.append(
+            {
+                "summary": head_summary(site.kind, values),
+                "label": label.text if label else None,
+                "reason": label.reason if label else "",
+                "measures": [_number(values.get(measure.key, math.nan)) for measure in MEASURES],
+            }
+        )
+    return entries
+
+
+def _number(value: float) -> float | None:
+    # JSON has no word for "not a number".
+    return None if math.isnan(value) else round(value, 6)
+
+
+def _is_joint(seen: Seen) -> bool:
+    """Whether the three kinds can stand in one picture: their axes have to be the same tokens."""
+    kinds = (AttentionKind.ENCODER, AttentionKind.DECODER, AttentionKind.CROSS)
+    maps = _by_kind(seen)
+    if not all(kind in maps for kind in kinds):
+        return False
+    encoder, decoder, cross = (seen.maps[maps[kind][0]] for kind in kinds)
+    return (
+        encoder.queries == encoder.keys == cross.keys
+        and decoder.queries == decoder.keys == cross.queries
+    )

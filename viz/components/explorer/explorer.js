@@ -1,0 +1,648 @@
+// The heads of one trace: overview, one head large, lines. It holds all of them, so that moving among heads never waits
+// for the server; Python is told the selection afterwards, for the rest of the page.
+
+const MOST_COMPARED = 8;
+const REPORT_PAUSE = 120;
+const GAMMAS = [1, 0.7, 0.5, 0.35, 0.25];
+const HEIGHT_LEAST = 300;
+const CAPTION_ROOM = 64;
+const NARROW = 560;
+
+function writtenMeasure(measure, value) {
+  if (value === null) return "–";
+  if (measure.unit === "share") return `${Math.round(100 * value)} %`;
+  return measure.unit === "bits" ? `${value.toFixed(2)} bits` : value.toFixed(2);
+}
+
+// How the trace is read, which Python does: name, text, what it is for.
+const READINGS = [
+  [
+    "words",
+    "Whole words",
+    "Pieces of a word become one: the weights on a word's pieces are added up, the rows of its pieces averaged",
+  ],
+  ["specials", "Special tokens", "Show <s> and </s>, where heads often park the weight they have no use for"],
+  [
+    "renormalise",
+    "Rows add up to 1",
+    "With special tokens hidden, divide each row by what is left of it; rows that looked mostly there are enlarged",
+  ],
+  [
+    "predicted",
+    "Name rows by prediction",
+    "A row of cross-attention is named by the token just read, one step later than the step that predicted it, since " +
+      "so words align best (Chen et al. 2020); this names it by the token it predicts",
+  ],
+];
+
+/** The state as the address writes it; Python knows it in this spelling alone. */
+function spelled({ attention, layer, head, view, cell, compare, order, gamma, only, reading }) {
+  return {
+    ...Object.fromEntries(READINGS.map(([name]) => [name, reading[name] ? "1" : "0"])),
+    attention,
+    layer: String(layer),
+    head: String(head),
+    view,
+    cell: cell ? cell.join(".") : "",
+    compare: compare.map((pair) => pair.join(".")).join("-"),
+    order,
+    faint: String(GAMMAS.indexOf(gamma)),
+    only: only === null ? "" : "layer" in only ? `layer.${only.layer}` : `head.${only.head}`,
+  };
+}
+
+/** The state that a spelling means; Python has checked that it is well formed. */
+function unspelled({ attention, layer, head, view, cell, compare, order, faint, only, ...flags }) {
+  const pair = (text) => text.split(".").map(Number);
+  const [what, which] = only ? only.split(".") : [];
+  return {
+    attention,
+    layer: Number(layer),
+    head: Number(head),
+    view,
+    cell: cell ? pair(cell) : null,
+    compare: compare ? compare.split("-").map(pair) : [],
+    order,
+    gamma: GAMMAS[Number(faint)],
+    only: only ? { [what]: Number(which) } : null,
+    reading: Object.fromEntries(READINGS.map(([name]) => [name, flags[name] === "1"])),
+  };
+}
+
+/** A row of buttons of which one is chosen, moved among with arrow keys as radio buttons are. */
+class Choices {
+  constructor(label, onChoose) {
+    this.onChoose = onChoose;
+    this.root = element("div", "choices", { role: "radiogroup", "aria-label": label });
+    this.root.addEventListener("keydown", (event) => this._key(event));
+  }
+
+  show(options, chosen) {
+    const same = JSON.stringify(options) === this.shown;
+    if (!same) {
+      this.shown = JSON.stringify(options);
+      this.root.replaceChildren(
+        ...options.map(([value, text]) => {
+          const button = element("button", "", { type: "button", role: "radio", "data-value": value });
+          button.textContent = text;
+          button.addEventListener("click", () => this.onChoose(value));
+          return button;
+        }),
+      );
+    }
+    for (const button of this.root.children) {
+      const checked = button.dataset.value === chosen;
+      button.setAttribute("aria-checked", String(checked));
+      button.tabIndex = checked ? 0 : -1;
+    }
+  }
+
+  _key(event) {
+    const step = { ArrowLeft: -1, ArrowUp: -1, ArrowRight: 1, ArrowDown: 1 }[event.key];
+    if (!step) return;
+    const buttons = [...this.root.children];
+    const at = buttons.findIndex((button) => button.getAttribute("aria-checked") === "true");
+    const next = buttons[(at + step + buttons.length) % buttons.length];
+    event.preventDefault();
+    this.onChoose(next.dataset.value);
+    next.focus();
+  }
+}
+
+class Explorer {
+  constructor(root) {
+    this.root = root;
+    this.state = {
+      attention: "cross",
+      layer: 0,
+      head: 0,
+      view: "heatmap",
+      cell: null,
+      compare: [],
+      order: "",
+      gamma: 1,
+      only: null,
+      reading: {},
+    };
+    this.reported = null;
+    this.adding = false;
+    this._build();
+    this.resized = new ResizeObserver(() => this._resize());
+    this.resized.observe(root);
+    this.onResize = () => this._resize();
+    window.addEventListener("resize", this.onResize);
+  }
+
+  dispose() {
+    this.resized.disconnect();
+    window.removeEventListener("resize", this.onResize);
+    clearTimeout(this.waiting);
+  }
+
+  // ---- building -------------------------------------------------------------------------------------------------
+
+  _build() {
+    this.attentions = new Choices("Attention", (attention) => this._change({ attention, cell: null }));
+    this.views = new Choices("View", (view) => this._change({ view }));
+    const toggle = (text, title, onClick) => {
+      const button = element("button", "toggle", { type: "button", "aria-pressed": "false", title });
+      button.textContent = text;
+      button.addEventListener("click", onClick);
+      return button;
+    };
+    this.compare = toggle(
+      "Compare heads",
+      "A click on a head then adds it to the picture; so does a click with Shift or Ctrl, or the key c",
+      () => this._setAdding(!this.adding),
+    );
+    this.readings = new Map(
+      READINGS.map(([name, text, title]) => [
+        name,
+        toggle(text, title, () =>
+          this._change({ reading: { ...this.state.reading, [name]: !this.state.reading[name] }, cell: null }),
+        ),
+      ]),
+    );
+
+    this.overview = new Overview({
+      select: (layer, head, adds) => this._select(layer, head, adds || this.adding),
+      point: (tile, event) => this._tileTip(tile, event),
+      only: (only) => this._change({ only }),
+      activate: () => this.large().canvas.focus(),
+    });
+    this.matrix = new Matrix({
+      point: (cell, place, spoken) => this._cellTip(cell, place, spoken),
+      pick: (query, key) => this._change({ cell: [query, key] }),
+    });
+    this.lines = new Lines({ point: (token) => this._tokenTip(token) });
+
+    this.all = toggle("Show all heads", "Back to every layer and head", () => this._change({ only: null }));
+    this.all.removeAttribute("aria-pressed");
+    this.order = element("select", "", { "aria-label": "Order of heads" });
+    this.order.addEventListener("change", () => this._change({ order: this.order.value }));
+    this.gamma = element("input", "", {
+      type: "range",
+      min: "0",
+      max: String(GAMMAS.length - 1),
+      step: "1",
+      "aria-label": "Bring out faint weights",
+    });
+    this.gamma.addEventListener("input", () => this._change({ gamma: GAMMAS[Number(this.gamma.value)] }));
+    const orderLabel = element("label", "setting", {}, "Order ", this.order);
+    const gammaLabel = element("label", "setting", {}, "Faint weights ", this.gamma);
+    const overviewZoom = this._zoomButtons("overview", (step) => this.overview.zoomBy(step));
+    this.bar = element("canvas", "bar", { role: "img" });
+    this.barNote = element("span", "note");
+
+    this.heading = element("h3", "name");
+    this.label = element("p", "label-earned");
+    this.legend = element("ul", "legend", { hidden: "", "aria-label": "Heads in the picture" });
+    this.caption = element("p", "caption");
+    this.largeZoom = this._zoomButtons("picture", (step) => this.matrix.zoomBy(step));
+    this.drawing = element("div", "drawing", {}, this.matrix.root, this.lines.root);
+    this.tooltip = element("div", "tooltip", { hidden: "", "aria-hidden": "true" });
+    this.spoken = element("div", "spoken", { "aria-live": "polite" });
+
+    const left = element(
+      "section",
+      "left",
+      { "aria-label": "All heads" },
+      element("div", "overview-room", {}, this.overview.root),
+      element("div", "scale", {}, this.bar, this.barNote, overviewZoom),
+      element("div", "settings", {}, orderLabel, gammaLabel, this.all),
+    );
+    const right = element(
+      "section",
+      "right",
+      { "aria-label": "One head" },
+      element("div", "title-row", {}, element("div", "titles", {}, this.heading, this.label), this.largeZoom),
+      this.legend,
+      this.drawing,
+      this.caption,
+    );
+    const toggles = element("div", "toggles", {}, ...this.readings.values(), this.compare);
+    const toolbar = element("div", "toolbar", {}, this.attentions.root, this.views.root, toggles);
+    this.root.replaceChildren(toolbar, element("div", "panes", {}, left, right), this.tooltip, this.spoken);
+  }
+
+  _zoomButtons(what, zoom) {
+    const button = (text, label, step) => {
+      const made = element("button", "zoom", { type: "button", "aria-label": label, title: label });
+      made.textContent = text;
+      made.addEventListener("click", () => zoom(step));
+      return made;
+    };
+    const [smaller, larger] = [button("−", `Zoom the ${what} out`, -1), button("+", `Zoom the ${what} in`, 1)];
+    return element("span", "zooms", {}, smaller, larger);
+  }
+
+  // ---- what changes it ------------------------------------------------------------------------------------------
+
+  /** Takes what Python sent; draws only what differs from what is there. */
+  update(bytes, report) {
+    this.report = report;
+    const id = payloadId(bytes);
+    if (this.payload?.id !== id) {
+      const payload = new Payload(bytes);
+      const asked = payload.epoch !== this.payload?.epoch;
+      this.payload = payload;
+      this.state = this._legal(asked ? unspelled(payload.selection) : { ...this.state, cell: null });
+      if (asked) this.reported = JSON.stringify({ ...payload.selection, narrow: "0" });
+      this.draw();
+      this.root.dataset.payload = id;
+      // A trace with fewer layers or heads may have moved the selection.
+      this._tell();
+    } else this._retheme();
+  }
+
+  _legal(state) {
+    const { payload } = this;
+    const attention = payload.attentions.includes(state.attention) ? state.attention : payload.attentions.at(-1);
+    const kind = payload.kind(attention);
+    const within = (value, count) => Math.max(0, Math.min(count - 1, value));
+    const [layer, head] = [within(state.layer, kind.layers.length), within(state.head, kind.heads)];
+    const there = ([one, other]) => one < kind.layers.length && other < kind.heads;
+    const compare = state.compare.filter(there);
+    const selected = compare.some(([one, other]) => one === layer && other === head);
+    const [nQueries, nKeys] = [payload.axis(kind.queries).length, payload.axis(kind.keys).length];
+    const cell = state.cell && state.cell[0] < nQueries && state.cell[1] < nKeys ? state.cell : null;
+    const only =
+      state.only === null || there([state.only.layer ?? 0, state.only.head ?? 0]) ? state.only : null;
+    const order = payload.measures.some(({ key }) => key === state.order) ? state.order : "";
+    const gamma = GAMMAS.includes(state.gamma) ? state.gamma : 1;
+    const view = state.view === "lines" ? "lines" : "heatmap";
+    const kept = compare.length > 1 && selected ? compare : [];
+    return { ...state, attention, layer, head, view, cell, compare: kept, order, gamma, only };
+  }
+
+  _change(changes) {
+    const before = this.state;
+    this.state = this._legal({ ...before, ...changes });
+    const overview = ["attention", "order", "gamma", "only"].some(
+      (name) => JSON.stringify(before[name]) !== JSON.stringify(this.state[name]),
+    );
+    this.draw(overview);
+    this._tell();
+  }
+
+  _select(layer, head, adds) {
+    const { compare, layer: nowLayer, head: nowHead } = this.state;
+    if (!adds) {
+      this._change({ layer, head, compare: [] });
+    } else {
+      const shown = compare.length ? compare : [[nowLayer, nowHead]];
+      const rest = shown.filter(([one, other]) => one !== layer || other !== head);
+      if (rest.length < shown.length && rest.length) {
+        const [[firstLayer, firstHead]] = rest;
+        this._change({ layer: firstLayer, head: firstHead, compare: rest });
+      } else if (shown.length >= MOST_COMPARED) this._say(`Up to ${MOST_COMPARED} heads can be compared.`);
+      else this._change({ layer, head, compare: [...rest, [layer, head]] });
+    }
+    this._say(this._summary(this.state.layer, this.state.head));
+  }
+
+  _setAdding(adding) {
+    this.adding = adding;
+    this.compare.setAttribute("aria-pressed", String(adding));
+    if (!adding) this._change({ compare: [] });
+  }
+
+  _selection() {
+    return { ...spelled(this.state), narrow: this.root.clientWidth < NARROW ? "1" : "0" };
+  }
+
+  /** Tells Python the selection, soon: quick steps among heads are told once, after the last. */
+  _tell() {
+    const selection = this._selection();
+    if (JSON.stringify(selection) === this.reported) return;
+    const now = performance.now();
+    const tell = () => {
+      this.reported = JSON.stringify(this._selection());
+      this.lastTold = performance.now();
+      this.report(this._selection());
+    };
+    clearTimeout(this.waiting);
+    const pause = Math.max(0, (this.lastTold ?? -Infinity) + REPORT_PAUSE - now);
+    // After the paint: the message must not stand before the picture.
+    this.waiting = setTimeout(tell, pause);
+  }
+
+  // ---- drawing --------------------------------------------------------------------------------------------------
+
+  large() {
+    return this.state.view === "lines" ? this.lines : this.matrix;
+  }
+
+  _palette() {
+    const ground = this._ground();
+    const dark = luminance(channels(ground)) < 0.2;
+    const theme = { ...this.payload.themes[dark ? "dark" : "light"], ground };
+    this.root.style.colorScheme = dark ? "dark" : "light";
+    this.root.style.setProperty("--hatch-line", theme.hatch);
+    this.root.style.setProperty("--hatch-ground", theme.forbidden);
+    return new Palette(theme, this.state.gamma);
+  }
+
+  /** The page's background as "#rrggbb". */
+  _ground() {
+    const probe = document.createElement("canvas").getContext("2d");
+    probe.fillStyle = getComputedStyle(this.root).getPropertyValue("--st-background-color").trim() || "#ffffff";
+    return probe.fillStyle;
+  }
+
+  _retheme() {
+    if (this.palette && this._ground() !== this.palette.theme.ground) this.draw();
+  }
+
+  _resize() {
+    if (!this.payload) return;
+    const size = [this.root.clientWidth, window.innerHeight, window.devicePixelRatio].join();
+    if (size === this.size) return;
+    this.draw();
+  }
+
+  draw(overview = true) {
+    this.size = [this.root.clientWidth, window.innerHeight, window.devicePixelRatio].join();
+    const { payload, state } = this;
+    const kind = payload.kind(state.attention);
+    if (!this.palette || overview) this.palette = this._palette();
+    this.views.show([["heatmap", "Heatmap"], ["lines", "Lines"]], state.view);
+    this._drawReadings();
+    if (overview) {
+      this._drawControls(kind);
+      this.overview.show(payload, state, this.palette);
+      this._drawBar();
+    } else {
+      this.overview.state = state;
+      this.overview.reveal();
+    }
+    this._drawLarge(kind);
+    const { attention, layer, head, view } = state;
+    this.root.dataset.painted = JSON.stringify({ id: payload.id, attention, layer, head, view });
+  }
+
+  _drawControls(kind) {
+    const { payload, state } = this;
+    const options = payload.attentions.map((name) => [name, payload.kind(name).short]);
+    this.attentions.show(options, state.attention);
+    const measures = payload.measures.filter(
+      (_, index) => kind.facts.some((layer) => layer.some((facts) => (facts.measures[index] ?? null) !== null)),
+    );
+    const orders = [["", "by layer and head"], ...measures.map(({ key, name }) => [key, name.toLowerCase()])];
+    this.order.replaceChildren(
+      ...orders.map(([value, text]) => {
+        const option = element("option", "", { value });
+        option.textContent = text;
+        return option;
+      }),
+    );
+    this.order.value = state.order;
+    this.gamma.value = String(GAMMAS.indexOf(state.gamma));
+    this.all.hidden = state.only === null;
+    this.overview.canvas.setAttribute(
+      "aria-label",
+      `${kind.name}: ${kind.layers.length} layers of ${kind.heads} heads. Arrow keys choose a head, Enter goes to its ` +
+        "picture, c adds it to a comparison, plus and minus zoom.",
+    );
+  }
+
+  _drawReadings() {
+    const { reading, attention } = this.state;
+    for (const [name, button] of this.readings) button.setAttribute("aria-pressed", String(Boolean(reading[name])));
+    this.readings.get("renormalise").hidden = reading.specials !== false;
+    this.readings.get("predicted").hidden = attention !== "cross";
+  }
+
+  _drawBar() {
+    const rem = parseFloat(getComputedStyle(document.documentElement).fontSize);
+    const { theme, lookup, gamma } = this.palette;
+    const [width, thick, height] = [15 * rem, 0.7 * rem, 2 * rem];
+    const { context, density } = fitted(this.bar, width, height);
+    context.setTransform(density, 0, 0, density, 0, 0);
+    context.clearRect(0, 0, width, height);
+    const [left, right] = [0.4 * rem, width - 1.2 * rem];
+    for (let x = 0; x < right - left; x++) {
+      const color = lookup[Math.round(255 * (x / (right - left)) ** (1 / gamma))];
+      context.fillStyle = `rgb(${color & 255} ${(color >> 8) & 255} ${(color >> 16) & 255})`;
+      context.fillRect(left + x, 0, 1.5, thick);
+    }
+    context.strokeStyle = theme.grid;
+    context.strokeRect(left, 0.5, right - left, thick - 1);
+    context.fillStyle = theme.muted;
+    context.font = `${0.8 * rem}px ${getComputedStyle(this.root).fontFamily}`;
+    context.textAlign = "center";
+    context.textBaseline = "top";
+    let last = -Infinity;
+    for (const weight of [0, 0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 1]) {
+      const place = left + weight ** gamma * (right - left);
+      if (place - last < 1.9 * rem || (weight < 1 && right - place < 1.6 * rem)) continue;
+      last = place;
+      context.fillText(String(weight), place, thick + 3);
+    }
+    this.bar.setAttribute("aria-label", "Colour bar: the weight, 0 to 1, the same for every head");
+    this.barNote.replaceChildren("weight, every head alike");
+    if (this._hasForbidden()) this.barNote.append(element("span", "hatched", { "aria-hidden": "true" }), "not allowed");
+  }
+
+  _hasForbidden() {
+    const { allowed } = this.payload.cells(this.state.attention, this.state.layer, this.state.head);
+    return allowed !== null && allowed.includes(0);
+  }
+
+  _drawn() {
+    const { attention, layer, head, compare } = this.state;
+    const { heads } = this.palette.theme;
+    if (!compare.length) return [{ layer, head, color: null, cells: this.payload.cells(attention, layer, head) }];
+    return compare.map(([one, other], index) => ({
+      layer: one,
+      head: other,
+      color: heads[index % heads.length],
+      cells: this.payload.cells(attention, one, other),
+    }));
+  }
+
+  _drawLarge(kind) {
+    const { payload, state } = this;
+    const drawn = this._drawn();
+    const lines = state.view === "lines";
+    const several = drawn.length > 1;
+    const facts = payload.facts(state.attention, state.layer, state.head);
+    this.heading.textContent = several
+      ? `${kind.name}, ${drawn.length} heads`
+      : `${kind.name}, layer ${kind.layers[state.layer]}, head ${state.head}`;
+    const earned = !several && facts?.label;
+    this.label.hidden = several || !facts || state.attention === "joint";
+    this.label.replaceChildren();
+    if (earned) {
+      const mark = element("strong", "", { title: facts.reason });
+      mark.textContent = facts.label;
+      this.label.append(mark, " · ");
+    }
+    if (facts && !several) this.label.append(facts.summary);
+    this.label.title = this.label.textContent;
+    this._drawLegend(kind, drawn);
+    this.matrix.root.hidden = lines;
+    this.lines.root.hidden = !lines;
+    this.largeZoom.hidden = lines;
+    const height = this._roomBelow();
+    if (lines) this.lines.show(payload, kind, drawn, this.palette, height);
+    else this.matrix.show(payload, kind, drawn, this.palette, state.cell, height);
+    const reading = lines
+      ? `A line joins a query on the left with a key on the right; its thickness and opacity are the weight. ` +
+        `Weights below ${FAINTEST_LINE} are left out. Point at a token to see only its lines.`
+      : several
+        ? "Each cell holds one stripe a head, in the colour of the legend; the stronger the colour, the larger the weight."
+        : kind.caption;
+    this.caption.textContent = [reading, ...payload.notes].join(" ");
+    const alt = this._alt(kind, drawn);
+    this.matrix.canvas.setAttribute("aria-label", `${alt} Arrow keys move among cells, Enter looks into one.`);
+    this.lines.canvas.setAttribute("aria-label", `${alt} Arrow keys move among tokens, Escape shows all lines again.`);
+  }
+
+  /** The height that the picture may take, so that it ends on the first screen where it stands beside the overview. */
+  _roomBelow() {
+    const host = this.root.getRootNode().host;
+    const scroller = host?.closest('[data-testid="stMain"]');
+    const top = this.drawing.getBoundingClientRect().top + (scroller?.scrollTop ?? window.scrollY);
+    const room = window.innerHeight - top - CAPTION_ROOM;
+    return Math.max(HEIGHT_LEAST, room < HEIGHT_LEAST ? 0.65 * window.innerHeight : room);
+  }
+
+  _alt(kind, drawn) {
+    const [nQueries, nKeys] = [this.payload.axis(kind.queries).length, this.payload.axis(kind.keys).length];
+    const count = (number, noun) => `${number} ${noun}${number === 1 ? "" : "s"}`;
+    const sizes = `${count(nQueries, kind.queryNoun)} by ${count(nKeys, kind.keyNoun)}`;
+    const heads = drawn.map(({ layer, head, cells }) => {
+      let at = -1;
+      for (let place = 0; place < cells.weights.length; place++) {
+        const open = cells.allowed === null || cells.allowed[place];
+        if (open && (at < 0 || cells.weights[place] > cells.weights[at])) at = place;
+      }
+      const name = `Layer ${kind.layers[layer]}, head ${head}, ${kind.name.toLowerCase()}: ${sizes}`;
+      if (at < 0) return `${name}; no query may attend to any key.`;
+      const query = this.payload.axis(kind.queries)[Math.floor(at / nKeys)];
+      const key = this.payload.axis(kind.keys)[at % nKeys];
+      const weight = ((cells.weights[at] * cells.scale) / 255).toFixed(2);
+      return `${name}; the largest weight is ${weight}, from ${query} to ${key}.`;
+    });
+    return heads.join(" ");
+  }
+
+  _drawLegend(kind, drawn) {
+    this.legend.hidden = drawn.length < 2;
+    this.legend.replaceChildren();
+    if (drawn.length < 2) return;
+    for (const { layer, head, color } of drawn) {
+      const name = `Layer ${kind.layers[layer]}, head ${head}`;
+      const swatch = element("span", "swatch", { "aria-hidden": "true" });
+      swatch.style.background = color;
+      const button = element("button", "", { type: "button", "aria-label": `Take ${name} out of the picture` });
+      button.textContent = "×";
+      button.addEventListener("click", () => this._select(layer, head, true));
+      this.legend.append(element("li", "", {}, swatch, name, button));
+    }
+  }
+
+  // ---- what is said under the pointer -----------------------------------------------------------------------------
+
+  _summary(layer, head) {
+    const kind = this.payload.kind(this.state.attention);
+    const facts = this.payload.facts(this.state.attention, layer, head);
+    const name = `Layer ${kind.layers[layer]}, head ${head}`;
+    return [name, facts?.label, facts?.summary].filter(Boolean).join(": ");
+  }
+
+  _say(text) {
+    this.spoken.textContent = text;
+  }
+
+  _tip(place, ...content) {
+    this.tooltip.hidden = !place;
+    if (!place) return;
+    this.tooltip.replaceChildren(...content);
+    const box = this.root.getBoundingClientRect();
+    const { offsetWidth, offsetHeight } = this.tooltip;
+    const left = Math.max(0, Math.min(place.clientX - box.left + 14, box.width - offsetWidth - 4));
+    const below = place.clientY + 18 + offsetHeight < window.innerHeight;
+    const top = place.clientY - box.top + (below ? 18 : -12 - offsetHeight);
+    this.tooltip.style.transform = `translate(${left}px, ${top}px)`;
+  }
+
+  _line(className, text) {
+    const line = element("div", className);
+    line.textContent = text;
+    return line;
+  }
+
+  _tileTip(tile, event) {
+    if (!tile) {
+      this._tip(null);
+      return;
+    }
+    const kind = this.payload.kind(this.state.attention);
+    const facts = this.payload.facts(this.state.attention, tile.layer, tile.head);
+    const lines = [this._line("strong", `Layer ${kind.layers[tile.layer]}, head ${tile.head}`)];
+    if (facts?.label) lines.push(this._line("strong", facts.label));
+    if (facts) lines.push(this._line("", facts.summary));
+    this._tip(event, ...lines);
+  }
+
+  _cellTip(cell, place, spoken) {
+    if (!cell) {
+      this._tip(null);
+      return;
+    }
+    const kind = this.payload.kind(this.state.attention);
+    const [query, key] = cell;
+    const names = [this.payload.axis(kind.queries)[query], this.payload.axis(kind.keys)[key]];
+    const head = `${names[0]} (${query}) to ${names[1]} (${key})`;
+    const lines = [this._line("strong", head)];
+    const drawn = this._drawn();
+    for (const { layer, head: number, cells, color } of drawn) {
+      const at = query * cells.nKeys + key;
+      const open = cells.allowed === null || cells.allowed[at];
+      const value = open ? `weight ${written(cells.weights[at], cells.exact)}` : "not allowed";
+      const line = this._line("", drawn.length > 1 ? `Layer ${kind.layers[layer]}, head ${number}: ${value}` : value);
+      if (color) {
+        const swatch = element("span", "swatch");
+        swatch.style.background = color;
+        line.prepend(swatch);
+      }
+      lines.push(line);
+    }
+    const beside = this.payload.axis(kind.beside)?.[query];
+    if (beside) lines.push(this._line("beside", `${kind.besideTitle.toLowerCase()}: ${beside}`));
+    this._tip(place, ...lines);
+    if (spoken) this._say(lines.map((line) => line.textContent).join(", "));
+  }
+
+  _tokenTip(token) {
+    if (!token) return;
+    const kind = this.payload.kind(this.state.attention);
+    const [own, other] = token.side === "query" ? [kind.queries, kind.keys] : [kind.keys, kind.queries];
+    const weights = this.payload
+      .axis(other)
+      .map((text, index) => [text, this.lines._weights(token, index)[0]])
+      .sort((one, two) => two[1] - one[1])
+      .slice(0, 3)
+      .map(([text, weight]) => `${text} ${weight.toFixed(2)}`);
+    this._say(`${this.payload.axis(own)[token.index]}: ${weights.join(", ")}`);
+  }
+}
+
+const explorers = new WeakMap();
+
+export default function ({ parentElement, data, setStateValue }) {
+  const root = parentElement.querySelector(".explorer");
+  // Called for every run of the script and for every change of theme, with the element of the first time.
+  let explorer = explorers.get(root);
+  if (!explorer) {
+    explorer = new Explorer(root);
+    explorers.set(root, explorer);
+  }
+  explorer.update(data, (selection) => setStateValue("selection", selection));
+  return () => {
+    explorer.dispose();
+    explorers.delete(root);
+  };
+}

@@ -1,0 +1,182 @@
+// The same head as lines between two columns of tokens. Thickness and opacity mean weight and nothing else.
+
+const FAINTEST_LINE = 0.01;
+const LINE_MOST = 14;
+
+class Lines {
+  /** @param {object} on - what the reader does: `point(token)`. */
+  constructor(on) {
+    this.on = on;
+    this.pinned = null;
+    this.hovered = null;
+    this.canvas = element("canvas", "lines", { tabindex: "0", role: "application" });
+    this.root = element("div", "lines-scroll", {}, this.canvas);
+    this.canvas.addEventListener("pointermove", (event) => this._pointed(event));
+    this.canvas.addEventListener("pointerleave", () => this._hover(null));
+    this.canvas.addEventListener("click", (event) => this._clicked(event));
+    this.canvas.addEventListener("keydown", (event) => this._key(event));
+  }
+
+  /** Shows heads of one attention: `{cells, color}` each. */
+  show(payload, kind, heads, palette, height) {
+    const axes = `${payload.id}/${kind.kind}`;
+    if (this.axes !== axes) this.pinned = null;
+    Object.assign(this, { payload, kind, heads, palette, axes, heightGiven: height, hovered: null });
+    this.queries = payload.axis(kind.queries);
+    this.keys = payload.axis(kind.keys);
+    this._arrange();
+    this.paint();
+  }
+
+  _arrange() {
+    const rem = parseFloat(getComputedStyle(document.documentElement).fontSize);
+    this.rem = rem;
+    this.title = 1.7 * rem;
+    const most = Math.max(this.queries.length, this.keys.length, 1);
+    this.step = Math.max(0.9 * rem, Math.min(2.4 * rem, (this.heightGiven - this.title - 8) / most));
+    this.size = Math.min(1.05 * rem, Math.max(0.7 * rem, 0.72 * this.step));
+    this.width = Math.max(Math.min(this.root.parentElement.clientWidth, 56 * rem), 200);
+    this.height = this.title + most * this.step + 8;
+    this.root.style.maxHeight = `${this.heightGiven}px`;
+    const context = this.canvas.getContext("2d");
+    context.font = `${this.size}px ${getComputedStyle(this.root).fontFamily}`;
+    const widest = (texts) => Math.max(0, ...texts.map((text) => context.measureText(text).width));
+    const column = (texts) => Math.min(widest(texts) + 3.4 * rem, 0.36 * this.width);
+    this.left = column(this.queries);
+    this.right = this.width - column(this.keys);
+  }
+
+  get focus() {
+    return this.hovered ?? this.pinned;
+  }
+
+  _y(index) {
+    return this.title + (index + 0.5) * this.step;
+  }
+
+  paint() {
+    if (!this.payload) return;
+    const { context, density } = fitted(this.canvas, this.width, this.height);
+    const { theme } = this.palette;
+    context.setTransform(density, 0, 0, density, 0, 0);
+    context.clearRect(0, 0, this.width, this.height);
+    const focus = this.focus;
+    const spread = Math.min(4, this.step / (this.heads.length + 1));
+    for (const [index, { cells, color }] of this.heads.entries()) {
+      const shift = (index - (this.heads.length - 1) / 2) * spread;
+      context.strokeStyle = color ?? theme.accent;
+      this._strokes(context, cells, shift, focus);
+    }
+    context.globalAlpha = 1;
+    this._tokens(context, theme, focus);
+  }
+
+  _strokes(context, cells, shift, focus) {
+    const middle = (this.left + this.right) / 2;
+    const thickest = Math.min(LINE_MOST, 0.5 * this.step);
+    for (let query = 0; query < cells.nQueries; query++) {
+      if (focus?.side === "query" && focus.index !== query) continue;
+      for (let key = 0; key < cells.nKeys; key++) {
+        if (focus?.side === "key" && focus.index !== key) continue;
+        const weight = (cells.weights[query * cells.nKeys + key] * cells.scale) / 255;
+        if (weight < FAINTEST_LINE) continue;
+        context.globalAlpha = weight;
+        context.lineWidth = weight * thickest;
+        context.beginPath();
+        context.moveTo(this.left, this._y(query) + shift);
+        context.bezierCurveTo(middle, this._y(query) + shift, middle, this._y(key) + shift, this.right, this._y(key) + shift);
+        context.stroke();
+      }
+    }
+  }
+
+  _tokens(context, theme, focus) {
+    const family = getComputedStyle(this.root).fontFamily;
+    context.textBaseline = "middle";
+    const column = (texts, side, x, align) => {
+      for (const [index, text] of texts.entries()) {
+        const focused = focus?.side === side && focus.index === index;
+        const weights = focus && focus.side !== side ? this._weights(focus, index) : [];
+        const met = weights.some((weight) => weight >= FAINTEST_LINE);
+        context.font = `${focused ? "700 " : ""}${this.size}px ${family}`;
+        context.fillStyle = focus && !focused && !met ? theme.muted : theme.text;
+        context.textAlign = align;
+        context.fillText(text, x, this._y(index));
+        if (met && weights.length === 1) {
+          context.font = `${0.85 * this.size}px ${family}`;
+          context.fillStyle = theme.muted;
+          context.textAlign = align === "right" ? "left" : "right";
+          context.fillText(weights[0].toFixed(2), align === "right" ? 2 : this.width - 2, this._y(index));
+        }
+      }
+    };
+    column(this.queries, "query", this.left - 8, "right");
+    column(this.keys, "key", this.right + 8, "left");
+    context.font = `${0.85 * this.rem}px ${family}`;
+    context.fillStyle = theme.muted;
+    context.textBaseline = "top";
+    context.textAlign = "left";
+    context.fillText(this.kind.queryTitle, 0, 1);
+    context.textAlign = "right";
+    context.fillText(this.kind.keyTitle, this.width, 1);
+  }
+
+  /** The weights between the focused token and one on the other side, one a head. */
+  _weights(focus, index) {
+    return this.heads.map(({ cells }) => {
+      const [query, key] = focus.side === "query" ? [focus.index, index] : [index, focus.index];
+      return (cells.weights[query * cells.nKeys + key] * cells.scale) / 255;
+    });
+  }
+
+  _tokenAt(event) {
+    const box = this.canvas.getBoundingClientRect();
+    const x = event.clientX - box.left;
+    const index = Math.floor((event.clientY - box.top - this.title) / this.step);
+    const side = x < this.left + 12 ? "query" : x > this.right - 12 ? "key" : null;
+    const count = side === "query" ? this.queries.length : this.keys.length;
+    return side && index >= 0 && index < count ? { side, index } : null;
+  }
+
+  _hover(token) {
+    if (token?.side === this.hovered?.side && token?.index === this.hovered?.index) return;
+    this.hovered = token;
+    this.paint();
+    this.on.point(this.focus);
+  }
+
+  _pointed(event) {
+    const token = this._tokenAt(event);
+    this.canvas.style.cursor = token ? "pointer" : "default";
+    this._hover(token);
+  }
+
+  _pin(token) {
+    const same = token && this.pinned?.side === token.side && this.pinned?.index === token.index;
+    this.pinned = same ? null : token;
+    this.hovered = null;
+    this.paint();
+    this.on.point(this.focus);
+  }
+
+  _clicked(event) {
+    this._pin(this._tokenAt(event));
+  }
+
+  _key(event) {
+    const at = this.pinned ?? { side: "query", index: -1 };
+    const count = (side) => (side === "query" ? this.queries.length : this.keys.length);
+    const moved = { ArrowUp: at.index - 1, ArrowDown: at.index + 1 };
+    if (event.key in moved) {
+      const index = Math.max(0, Math.min(count(at.side) - 1, moved[event.key]));
+      this.pinned = { side: at.side, index };
+    } else if (event.key === "ArrowLeft" || event.key === "ArrowRight") {
+      const side = event.key === "ArrowLeft" ? "query" : "key";
+      this.pinned = { side, index: Math.max(0, Math.min(count(side) - 1, at.index)) };
+    } else if (event.key === "Escape") this.pinned = null;
+    else return;
+    event.preventDefault();
+    this.paint();
+    this.on.point(this.focus);
+  }
+}

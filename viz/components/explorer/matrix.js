@@ -1,0 +1,424 @@
+// One head, large: tokens on both axes, the exact weight under the pointer, and what each row predicts beside it.
+
+const CELL_MOST = { width: 72, height: 46 };
+const CELL_LEAST = 1.5;
+const NUMBERED = { width: 36, height: 18 };
+const MATRIX_ZOOMS = [1, 1.5, 2, 3, 4, 6, 8, 12, 16];
+const LINES_BETWEEN_FROM = 9;
+
+class Matrix {
+  /** @param {object} on - what the reader does: `point(cell, place)`, `pick(query, key)`. */
+  constructor(on) {
+    this.on = on;
+    this.zoom = 0;
+    this.cursor = null;
+    this.canvas = element("canvas", "matrix", { tabindex: "0", role: "application" });
+    this.row = element("div", "band", { hidden: "" });
+    this.column = element("div", "band", { hidden: "" });
+    this.cell = element("div", "cell", { hidden: "" });
+    this.picked = element("div", "cell picked", { hidden: "" });
+    const marks = element("div", "marks", {}, this.row, this.column, this.picked, this.cell);
+    this.stage = element("div", "stage", {}, this.canvas, marks);
+    this.root = element("div", "matrix-scroll", {}, this.stage);
+    this.root.addEventListener("scroll", () => this._scrolled());
+    this.canvas.addEventListener("pointermove", (event) => this._pointed(event));
+    this.canvas.addEventListener("pointerleave", () => this._mark(null));
+    this.canvas.addEventListener("click", (event) => this._clicked(event));
+    this.canvas.addEventListener("keydown", (event) => this._key(event));
+    this.canvas.addEventListener("blur", () => this._mark(null));
+    this.root.addEventListener(
+      "wheel",
+      (event) => {
+        if (!event.ctrlKey && !event.metaKey) return;
+        event.preventDefault();
+        this.zoomBy(event.deltaY < 0 ? 1 : -1);
+      },
+      { passive: false },
+    );
+  }
+
+  /**
+   * Shows heads of one attention.
+   *
+   * @param {object} kind - axes and titles, of a payload.
+   * @param {object[]} heads - `{cells, color}`; several are drawn as stripes, each in its colour.
+   * @param {number[]|null} picked - the cell whose query and key are looked into.
+   */
+  show(payload, kind, heads, palette, picked, height) {
+    Object.assign(this, { payload, kind, heads, palette, heightGiven: height });
+    this.queries = payload.axis(kind.queries);
+    this.keys = payload.axis(kind.keys);
+    this.beside = payload.axis(kind.beside);
+    this._arrange();
+    this.paint();
+    this.pick(picked);
+    this._mark(null);
+  }
+
+  zoomBy(step) {
+    this.zoom = Math.max(0, Math.min(MATRIX_ZOOMS.length - 1, this.zoom + step));
+    this._arrange();
+    this.paint();
+    this.pick(this.pickedCell);
+  }
+
+  /** Marks the cell that is looked into. */
+  pick(cell) {
+    const inside = cell && cell[0] < this.queries.length && cell[1] < this.keys.length;
+    this.pickedCell = inside ? cell : null;
+    this.picked.hidden = !inside;
+    if (inside) this._frame(this.picked, this._x(cell[1]), this._y(cell[0]), this.cellWidth, this.cellHeight);
+  }
+
+  _fonts() {
+    const rem = parseFloat(getComputedStyle(document.documentElement).fontSize);
+    const family = getComputedStyle(this.root).fontFamily;
+    const most = Math.max(this.queries.length, this.keys.length, 1);
+    this.size = Math.max(0.75 * rem, Math.min(rem, (0.75 * this.heightGiven) / most));
+    this.rem = rem;
+    this.font = `${this.size}px ${family}`;
+    this.small = `${0.85 * rem}px ${family}`;
+    this.numbers = `${0.8 * rem}px ${family}`;
+  }
+
+  _arrange() {
+    this._fonts();
+    const context = this.canvas.getContext("2d");
+    context.font = this.font;
+    const widest = (texts) => Math.max(0, ...texts.map((text) => context.measureText(text).width));
+    const room = Math.max(this.root.parentElement.clientWidth, 200);
+    const narrow = room < 30 * this.rem;
+    const title = 1.5 * this.rem;
+    const most = narrow ? 0.22 * room : 0.2 * room;
+    this.left = title + Math.min(widest(this.queries), most) + 8;
+    // On a phone the predictions would leave the cells no room; they are said under the pointer.
+    this.right = this.beside && !narrow ? title + Math.min(widest(this.beside) + 18, most) + 8 : 4;
+    const keysWidest = widest(this.keys);
+    const fit = (room - this.left - this.right) / Math.max(1, this.keys.length);
+    this.turned = keysWidest + 6 > fit * MATRIX_ZOOMS[this.zoom];
+    this.top = title + (this.turned ? Math.min(keysWidest, 9 * this.rem) : this.size) + 10;
+    const tall = (this.heightGiven - this.top - 4) / Math.max(1, this.queries.length);
+    const scale = MATRIX_ZOOMS[this.zoom];
+    const side = (space, limit) => Math.max(CELL_LEAST / 2, Math.min(space, limit)) * scale;
+    this.cellWidth = side(fit, CELL_MOST.width);
+    this.cellHeight = side(tall, CELL_MOST.height);
+    this.width = this.left + this.cellWidth * this.keys.length + this.right;
+    this.height = this.top + this.cellHeight * this.queries.length + 4;
+    this.stage.style.width = `${this.width}px`;
+    this.stage.style.height = `${this.height}px`;
+    const scrolls = this.zoom > 0;
+    this.root.style.height = `${Math.ceil(scrolls ? this.heightGiven : this.height)}px`;
+    this.root.style.overflow = scrolls ? "auto" : "hidden";
+    this.view = {
+      width: Math.min(this.width, room),
+      height: Math.min(this.height, scrolls ? this.heightGiven : this.height),
+    };
+  }
+
+  _x(key) {
+    return this.left + key * this.cellWidth;
+  }
+
+  _y(query) {
+    return this.top + query * this.cellHeight;
+  }
+
+  _scrolled() {
+    this.paint();
+    this._mark(null);
+  }
+
+  paint() {
+    if (!this.payload) return;
+    const { context, density } = fitted(this.canvas, this.view.width, this.view.height);
+    const [dx, dy] = [this.root.scrollLeft, this.root.scrollTop];
+    context.setTransform(1, 0, 0, 1, 0, 0);
+    context.clearRect(0, 0, this.canvas.width, this.canvas.height);
+    const shown = {
+      left: this.left,
+      top: this.top,
+      right: this.view.width - this.right,
+      bottom: Math.min(this.view.height, this.top + this.cellHeight * this.queries.length - dy),
+    };
+    if (this.queries.length && this.keys.length) {
+      if (this.heads.length === 1) this._single(context, density, dx, dy, shown);
+      else this._stripes(context, density, dx, dy, shown);
+    }
+    context.setTransform(density, 0, 0, density, 0, 0);
+    this._gaps(context, dx, dy, shown);
+    if (this.heads.length === 1) this._numbers(context, dx, dy, shown);
+    this._labels(context, dx, dy, shown);
+  }
+
+  _single(context, density, dx, dy, shown) {
+    const width = Math.round(this.keys.length * this.cellWidth * density);
+    const height = Math.round(this.queries.length * this.cellHeight * density);
+    const [left, top] = [Math.round(this.left * density), Math.round(this.top * density)];
+    const wide = Math.max(1, Math.min(width, Math.round((shown.right - shown.left) * density)));
+    const high = Math.max(1, Math.round((shown.bottom - shown.top) * density));
+    const image = context.createImageData(wide, high);
+    const pixels = new Uint32Array(image.data.buffer);
+    const [offX, offY] = [Math.round(dx * density), Math.round(dy * density)];
+    this._fill(pixels, wide, high, width, height, offX, offY);
+    context.putImageData(image, left, top);
+  }
+
+  /** The cells of one head, (query, key), as pixels; where cells are smaller than pixels the largest weight shows. */
+  _fill(pixels, wide, high, width, height, offX, offY) {
+    const cells = this.heads[0].cells;
+    const { nKeys, nQueries, allowed } = cells;
+    const palette = this.palette;
+    if (width < nKeys || height < nQueries) {
+      paintSteps(pixels, wide, high, pooled(cells, width, height), -offX, -offY, width, height, palette);
+      return;
+    }
+    const columns = new Int32Array(wide);
+    for (let x = 0; x < wide; x++) columns[x] = Math.min(nKeys - 1, Math.floor(((x + offX) * nKeys) / width));
+    for (let y = 0; y < high; y++) {
+      const query = Math.min(nQueries - 1, Math.floor(((y + offY) * nQueries) / height));
+      const start = query * nKeys;
+      for (let x = 0; x < wide; x++) {
+        const place = start + columns[x];
+        pixels[y * wide + x] =
+          allowed === null || allowed[place]
+            ? palette.lookup[palette.step(cells, place)]
+            : (x + offX + y + offY) % (2 * HATCH_PERIOD) < 2
+              ? palette.hatch
+              : palette.forbidden;
+      }
+    }
+  }
+
+  /** Several heads: each cell holds one stripe a head, its opacity the weight. */
+  _stripes(context, density, dx, dy, shown) {
+    context.setTransform(density, 0, 0, density, 0, 0);
+    context.save();
+    context.beginPath();
+    context.rect(shown.left, shown.top, shown.right - shown.left, shown.bottom - shown.top);
+    context.clip();
+    context.fillStyle = this.palette.theme.ground;
+    context.fillRect(shown.left, shown.top, shown.right - shown.left, shown.bottom - shown.top);
+    const stripe = this.cellWidth / this.heads.length;
+    for (const [index, { cells, color }] of this.heads.entries()) {
+      context.fillStyle = color;
+      for (let query = 0; query < cells.nQueries; query++) {
+        for (let key = 0; key < cells.nKeys; key++) {
+          const place = query * cells.nKeys + key;
+          if (cells.allowed !== null && !cells.allowed[place]) continue;
+          const weight = (cells.weights[place] * cells.scale) / 255;
+          if (weight < 0.004) continue;
+          context.globalAlpha = weight ** this.palette.gamma;
+          context.fillRect(this._x(key) - dx + index * stripe, this._y(query) - dy, stripe, this.cellHeight);
+        }
+      }
+    }
+    context.globalAlpha = 1;
+    this._hatched(context, dx, dy);
+    context.restore();
+  }
+
+  _hatched(context, dx, dy) {
+    const { allowed, nKeys, nQueries } = this.heads[0].cells;
+    if (allowed === null) return;
+    context.fillStyle = this._hatchPattern(context);
+    for (let query = 0; query < nQueries; query++) {
+      for (let key = 0; key < nKeys; key++) {
+        if (allowed[query * nKeys + key]) continue;
+        context.fillRect(this._x(key) - dx, this._y(query) - dy, this.cellWidth, this.cellHeight);
+      }
+    }
+  }
+
+  _hatchPattern(context) {
+    const size = 2 * HATCH_PERIOD;
+    const { theme } = this.palette;
+    const tile = document.createElement("canvas");
+    tile.width = tile.height = size;
+    const pen = tile.getContext("2d");
+    pen.fillStyle = theme.forbidden;
+    pen.fillRect(0, 0, size, size);
+    pen.fillStyle = theme.hatch;
+    for (let place = 0; place < size; place++) pen.fillRect(size - 1 - place, place, 2, 1);
+    return context.createPattern(tile, "repeat");
+  }
+
+  _gaps(context, dx, dy, shown) {
+    const [right, bottom] = [
+      Math.min(shown.right, this._x(this.keys.length) - dx),
+      Math.min(shown.bottom, this._y(this.queries.length) - dy),
+    ];
+    context.fillStyle = this.palette.theme.ground;
+    if (Math.min(this.cellWidth, this.cellHeight) >= LINES_BETWEEN_FROM) {
+      for (let key = 1; key < this.keys.length; key++) {
+        const x = Math.round(this._x(key) - dx);
+        if (x > shown.left && x < right) context.fillRect(x, shown.top, 1, bottom - shown.top);
+      }
+      for (let query = 1; query < this.queries.length; query++) {
+        const y = Math.round(this._y(query) - dy);
+        if (y > shown.top && y < bottom) context.fillRect(shown.left, y, right - shown.left, 1);
+      }
+    }
+    if (this.kind.border !== undefined) {
+      context.fillStyle = this.palette.theme.text;
+      const [x, y] = [Math.round(this._x(this.kind.border) - dx), Math.round(this._y(this.kind.border) - dy)];
+      if (x > shown.left && x < right) context.fillRect(x - 1, shown.top, 2, bottom - shown.top);
+      if (y > shown.top && y < bottom) context.fillRect(shown.left, y - 1, right - shown.left, 2);
+    }
+    context.strokeStyle = this.palette.theme.grid;
+    context.lineWidth = 1;
+    context.strokeRect(shown.left - 0.5, shown.top - 0.5, right - shown.left + 1, bottom - shown.top + 1);
+  }
+
+  _numbers(context, dx, dy, shown) {
+    if (this.cellWidth < NUMBERED.width || this.cellHeight < NUMBERED.height) return;
+    const cells = this.heads[0].cells;
+    context.font = this.numbers;
+    context.textAlign = "center";
+    context.textBaseline = "middle";
+    for (let query = 0; query < cells.nQueries; query++) {
+      const y = this._y(query) + this.cellHeight / 2 - dy;
+      if (y < shown.top || y > shown.bottom) continue;
+      for (let key = 0; key < cells.nKeys; key++) {
+        const place = query * cells.nKeys + key;
+        const weight = (cells.weights[place] * cells.scale) / 255;
+        const x = this._x(key) + this.cellWidth / 2 - dx;
+        if (weight < 0.005 || x < shown.left || x > shown.right) continue;
+        if (cells.allowed !== null && !cells.allowed[place]) continue;
+        context.fillStyle = this.palette.ink(this.palette.step(cells, place));
+        context.fillText(weight.toFixed(2), x, y);
+      }
+    }
+  }
+
+  _labels(context, dx, dy, shown) {
+    const { theme } = this.palette;
+    const every = (space, needed) => Math.max(1, Math.ceil(needed / space));
+    context.font = this.font;
+    context.textBaseline = "middle";
+    const down = every(this.cellHeight, 1.05 * this.size);
+    const inside = (low, middle, high) => middle >= low - 2 && middle <= high + 2;
+    for (let query = 0; query < this.queries.length; query += down) {
+      const y = this._y(query) + this.cellHeight / 2 - dy;
+      if (!inside(shown.top, y, shown.bottom)) continue;
+      context.textAlign = "right";
+      context.fillStyle = theme.text;
+      context.fillText(this._cut(context, this.queries[query], this.left - 1.5 * this.rem - 6), this.left - 7, y);
+      if (this.beside?.[query] && this.right > 10) {
+        context.textAlign = "left";
+        context.fillStyle = theme.accent;
+        const text = `${this.kind.besideMark} ${this.beside[query]}`;
+        context.fillText(this._cut(context, text, this.right - 1.5 * this.rem - 8), shown.right + 8, y);
+      }
+    }
+    const across = every(this.cellWidth, this.turned ? 1.15 * this.size : 1);
+    context.fillStyle = theme.text;
+    for (let key = 0; key < this.keys.length; key += across) {
+      const x = this._x(key) + this.cellWidth / 2 - dx;
+      if (!inside(shown.left, x, shown.right)) continue;
+      if (this.turned) {
+        context.save();
+        context.translate(x, this.top - 6);
+        context.rotate(-Math.PI / 2);
+        context.textAlign = "left";
+        context.fillText(this._cut(context, this.keys[key], 9 * this.rem), 0, 0);
+        context.restore();
+      } else {
+        context.textAlign = "center";
+        context.fillText(this.keys[key], x, this.top - this.size / 2 - 6);
+      }
+    }
+    this._titles(context, shown);
+  }
+
+  _titles(context, shown) {
+    const { theme } = this.palette;
+    context.font = this.small;
+    context.fillStyle = theme.muted;
+    context.textAlign = "left";
+    context.textBaseline = "top";
+    context.fillText(this.kind.keyTitle, this.left, 1);
+    const turned = (text, x, color) => {
+      context.save();
+      context.translate(x, shown.top);
+      context.rotate(-Math.PI / 2);
+      context.textAlign = "right";
+      context.textBaseline = "middle";
+      context.fillStyle = color;
+      context.fillText(this._cut(context, text, shown.bottom - shown.top), 0, 0);
+      context.restore();
+    };
+    turned(this.kind.queryTitle, 0.55 * this.rem, theme.muted);
+    if (this.beside && this.right > 10) turned(this.kind.besideTitle, this.view.width - 0.55 * this.rem, theme.accent);
+  }
+
+  /** The text, shortened until it fits the width. */
+  _cut(context, text, width) {
+    if (context.measureText(text).width <= width) return text;
+    let length = text.length;
+    while (length > 1 && context.measureText(`${text.slice(0, length)}…`).width > width) length--;
+    return `${text.slice(0, length)}…`;
+  }
+
+  _cellAt(event) {
+    const box = this.canvas.getBoundingClientRect();
+    const x = event.clientX - box.left;
+    const y = event.clientY - box.top;
+    if (x < this.left || y < this.top || x > this.view.width - this.right) return null;
+    const key = Math.floor((x + this.root.scrollLeft - this.left) / this.cellWidth);
+    const query = Math.floor((y + this.root.scrollTop - this.top) / this.cellHeight);
+    const inside = key >= 0 && query >= 0 && key < this.keys.length && query < this.queries.length;
+    return inside ? [query, key] : null;
+  }
+
+  _pointed(event) {
+    this._mark(this._cellAt(event), event);
+  }
+
+  _clicked(event) {
+    const cell = this._cellAt(event);
+    if (cell) this.on.pick(...cell);
+  }
+
+  _key(event) {
+    const steps = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] };
+    if (event.key in steps) {
+      const [query, key] = this.cursor ?? this.pickedCell ?? [0, 0];
+      const [down, right] = this.cursor ? steps[event.key] : [0, 0];
+      const clamp = (value, count) => Math.max(0, Math.min(count - 1, value));
+      this._mark([clamp(query + down, this.queries.length), clamp(key + right, this.keys.length)]);
+    } else if ((event.key === "Enter" || event.key === " ") && this.cursor) this.on.pick(...this.cursor);
+    else if (event.key === "+" || event.key === "=") this.zoomBy(1);
+    else if (event.key === "-") this.zoomBy(-1);
+    else if (event.key === "Escape") this._mark(null);
+    else return;
+    event.preventDefault();
+  }
+
+  _frame(mark, x, y, width, height) {
+    mark.style.transform = `translate(${x}px, ${y}px)`;
+    mark.style.width = `${width}px`;
+    mark.style.height = `${height}px`;
+  }
+
+  /** Marks row, column and cell, and says what the cell holds. */
+  _mark(cell, event) {
+    this.cursor = cell;
+    for (const mark of [this.row, this.column, this.cell]) mark.hidden = !cell;
+    if (!cell) {
+      this.on.point(null);
+      return;
+    }
+    const [query, key] = cell;
+    const [x, y] = [this._x(key), this._y(query)];
+    const { scrollLeft, scrollTop } = this.root;
+    this._frame(this.row, scrollLeft, y, this.view.width, this.cellHeight);
+    this._frame(this.column, x, scrollTop, this.cellWidth, this.view.height);
+    this._frame(this.cell, x, y, this.cellWidth, this.cellHeight);
+    const box = this.canvas.getBoundingClientRect();
+    const place = event ?? {
+      clientX: box.left + x - scrollLeft + this.cellWidth,
+      clientY: box.top + y - scrollTop + this.cellHeight,
+    };
+    this.on.point(cell, place, !event);
+  }
+}

@@ -1,0 +1,295 @@
+// Every head at once: layers down, heads across, on one colour scale. Only what is scrolled into view is painted.
+
+const TILE_GAP = 4;
+const LARGEST_TILE = 88;
+const SMALLEST_TILE = 30;
+const NAME_ROOM = 1.3;
+const ZOOM_STEPS = [1, 1.5, 2, 3, 4, 6, 8, 12];
+const FINEST_CELL = 6;
+
+class Overview {
+  /**
+   * @param {object} on - what the reader does: `select(layer, head, adds)`, `point(tile, x, y)`, `only(filter)`,
+   *   `activate()`.
+   */
+  constructor(on) {
+    this.on = on;
+    this.zoom = 0;
+    this.tiles = [];
+    this.pooledTiles = new Map();
+    this.canvas = element("canvas", "overview", { tabindex: "0", role: "application" });
+    this.rings = element("div", "rings");
+    this.ring = element("div", "ring selected");
+    this.pointed = element("div", "ring pointed", { hidden: "" });
+    this.rings.append(this.pointed, this.ring);
+    this.stage = element("div", "stage", {}, this.canvas, this.rings);
+    this.columns = element("div", "columns");
+    this.rows = element("div", "rows");
+    this.corner = element("div", "corner", { "aria-hidden": "true" });
+    this.root = element("div", "overview-scroll", {}, this.corner, this.columns, this.rows, this.stage);
+    this.root.addEventListener("scroll", () => this.paint());
+    this.canvas.addEventListener("pointermove", (event) => this._point(event));
+    this.canvas.addEventListener("pointerleave", () => this._leave());
+    this.canvas.addEventListener("click", (event) => this._click(event));
+    this.canvas.addEventListener("keydown", (event) => this._key(event));
+    this.root.addEventListener(
+      "wheel",
+      (event) => {
+        if (!event.ctrlKey && !event.metaKey) return;
+        event.preventDefault();
+        this.zoomBy(event.deltaY < 0 ? 1 : -1);
+      },
+      { passive: false },
+    );
+  }
+
+  /** Shows a trace's heads of one attention; `order` is a measure's key or "", `only` one row or column or null. */
+  show(payload, state, palette) {
+    if (this.payload?.id !== payload.id) this.pooledTiles.clear();
+    Object.assign(this, { payload, state, palette });
+    this._arrange();
+    this.paint();
+  }
+
+  zoomBy(step) {
+    this.zoom = Math.max(0, Math.min(ZOOM_STEPS.length - 1, this.zoom + step));
+    this._arrange();
+    this.reveal();
+    this.paint();
+  }
+
+  /** The tile of a head, or undefined where it is not shown. */
+  tile(layer, head) {
+    return this.tiles.find((tile) => tile.layer === layer && tile.head === head);
+  }
+
+  /** Scrolls the selected tile into view and puts the rings around what is selected. */
+  reveal() {
+    const { layer, head, compare } = this.state;
+    const tile = this.tile(layer, head);
+    this.ring.hidden = !tile;
+    for (const old of this.rings.querySelectorAll(".compared")) old.remove();
+    if (!tile) return;
+    this._place(this.ring, tile);
+    for (const [index, [otherLayer, otherHead]] of compare.entries()) {
+      const other = this.tile(otherLayer, otherHead);
+      if (!other) continue;
+      const ring = element("div", "ring compared");
+      ring.style.borderColor = this.palette.theme.heads[index % this.palette.theme.heads.length];
+      this._place(ring, other);
+      this.rings.append(ring);
+    }
+    const scroll = this.root;
+    const [gutter, header] = [this.gutter, this.header];
+    const view = { width: scroll.clientWidth - gutter, height: scroll.clientHeight - header };
+    if (tile.x < scroll.scrollLeft) scroll.scrollLeft = tile.x;
+    else if (tile.x + tile.width > scroll.scrollLeft + view.width) scroll.scrollLeft = tile.x + tile.width - view.width;
+    if (tile.y < scroll.scrollTop) scroll.scrollTop = tile.y;
+    else if (tile.y + tile.height > scroll.scrollTop + view.height) scroll.scrollTop = tile.y + tile.height - view.height;
+  }
+
+  _place(ring, tile) {
+    ring.style.transform = `translate(${tile.x - 3}px, ${tile.y - 3}px)`;
+    ring.style.width = `${tile.width + 6}px`;
+    ring.style.height = `${tile.height + 6}px`;
+  }
+
+  /** The heads to show, in reading order. */
+  _heads() {
+    const { attention, order, only } = this.state;
+    const kind = this.payload.kind(attention);
+    const heads = [];
+    for (let layer = 0; layer < kind.layers.length; layer++) {
+      for (let head = 0; head < kind.heads; head++) {
+        if (only?.layer !== undefined && only.layer !== layer) continue;
+        if (only?.head !== undefined && only.head !== head) continue;
+        heads.push({ layer, head });
+      }
+    }
+    const measure = this.payload.measures.findIndex(({ key }) => key === order);
+    if (measure < 0) return heads;
+    const value = ({ layer, head }) => this.payload.facts(attention, layer, head).measures[measure];
+    return heads
+      .map((each) => ({ ...each, value: value(each) }))
+      .sort((one, other) => (other.value ?? -Infinity) - (one.value ?? -Infinity));
+  }
+
+  _arrange() {
+    const { attention, order, only } = this.state;
+    const kind = this.payload.kind(attention);
+    const measure = this.payload.measures.find(({ key }) => key === order);
+    const rem = parseFloat(getComputedStyle(document.documentElement).fontSize);
+    const heads = this._heads();
+    const flows = Boolean(measure || only);
+    this.root.classList.toggle("flows", flows);
+    const room = Math.max(this.root.parentElement.clientWidth, 200);
+    this.gutter = flows ? 0 : Math.ceil((room < 420 ? 1.6 : 4.2) * rem);
+    this.header = flows ? 0 : Math.ceil(1.6 * rem);
+    const nameRoom = flows ? NAME_ROOM * rem : 0;
+    const across = flows ? Math.max(1, Math.min(heads.length, Math.round(Math.sqrt(heads.length * 1.6)))) : kind.heads;
+    const fitting = Math.floor((room - this.gutter - 6) / across) - TILE_GAP;
+    const smallest = Math.max(SMALLEST_TILE, flows ? 4.2 * rem : 0);
+    const base = Math.max(smallest, Math.min(flows ? 2 * LARGEST_TILE : LARGEST_TILE, fitting));
+    const most = Math.max(base, FINEST_CELL * this.payload.axis(kind.keys).length);
+    const side = Math.min(most, Math.round(base * ZOOM_STEPS[this.zoom]));
+    this.side = side;
+    const step = side + TILE_GAP;
+    this.tiles = heads.map((each, index) => {
+      const column = flows ? index % across : each.head;
+      const row = flows ? Math.floor(index / across) : each.layer;
+      return {
+        attention,
+        ...each,
+        column,
+        row,
+        x: 3 + column * step,
+        y: 3 + row * (step + nameRoom) + nameRoom,
+        width: side,
+        height: side,
+      };
+    });
+    const last = this.tiles.at(-1);
+    const down = (last?.row ?? 0) + 1;
+    this.width = 6 + across * step - TILE_GAP;
+    this.height = 6 + down * (step + nameRoom) - TILE_GAP;
+    this.stage.style.width = `${this.width}px`;
+    this.stage.style.height = `${this.height}px`;
+    this.root.style.gridTemplate = `${this.header}px 1fr / ${this.gutter}px 1fr`;
+    this._label(kind, flows, step);
+    const most_shown = Math.max(0.55 * window.innerHeight, 280);
+    this.root.style.maxHeight = `${most_shown}px`;
+    this.view = {
+      width: Math.min(this.width, room - this.gutter),
+      height: Math.min(this.height, most_shown - this.header),
+    };
+    this.canvas.style.left = `${this.gutter}px`;
+    this.canvas.style.top = `${this.header}px`;
+    this.reveal();
+  }
+
+  _label(kind, flows, step) {
+    this.columns.replaceChildren();
+    this.rows.replaceChildren();
+    if (flows) return;
+    const rem = parseFloat(getComputedStyle(document.documentElement).fontSize);
+    const wordy = step > 3.6 * rem;
+    this.corner.textContent = wordy || this.gutter < 3 * rem ? "" : "Head";
+    for (let head = 0; head < kind.heads; head++) {
+      const button = element("button", "label", { type: "button", "aria-label": `Only head ${head} of every layer` });
+      button.textContent = wordy ? `Head ${head}` : String(head);
+      button.style.left = `${3 + head * step}px`;
+      button.style.width = `${step - TILE_GAP}px`;
+      button.addEventListener("click", () => this.on.only({ head }));
+      this.columns.append(button);
+    }
+    for (const [layer, name] of kind.layers.entries()) {
+      const button = element("button", "label", { type: "button", "aria-label": `Only the heads of layer ${name}` });
+      button.textContent = this.gutter > 3 * rem ? `Layer ${name}` : String(name);
+      button.style.top = `${3 + layer * step}px`;
+      button.style.height = `${step - TILE_GAP}px`;
+      button.addEventListener("click", () => this.on.only({ layer }));
+      this.rows.append(button);
+    }
+  }
+
+  paint() {
+    if (!this.payload) return;
+    const { width, height } = this.view;
+    const { context, density } = fitted(this.canvas, width, height);
+    const [wide, high] = [this.canvas.width, this.canvas.height];
+    const image = context.createImageData(wide, high);
+    const pixels = new Uint32Array(image.data.buffer);
+    const [offsetX, offsetY] = [this.root.scrollLeft, this.root.scrollTop];
+    const named = [];
+    for (const tile of this.tiles) {
+      const [x, y] = [tile.x - offsetX, tile.y - offsetY];
+      if (x > width || y > height || x + tile.width < 0 || y + tile.height < 0) continue;
+      named.push({ tile, x, y });
+      const size = Math.round(tile.width * density);
+      const steps = this._steps(tile, size);
+      paintSteps(pixels, wide, high, steps, Math.round(x * density), Math.round(y * density), size, size, this.palette);
+    }
+    context.putImageData(image, 0, 0);
+    if (this.root.classList.contains("flows")) this._name(context, density, named);
+    this.canvas.dataset.tiles = JSON.stringify(
+      named.map(({ tile, x, y }) => {
+        const { attention, layer, head, width, height } = tile;
+        return { attention, layer, head, x, y, width, height };
+      }),
+    );
+  }
+
+  _steps(tile, size) {
+    const key = `${tile.attention}/${tile.layer}/${tile.head}/${size}`;
+    if (!this.pooledTiles.has(key)) {
+      // Zooming makes ever larger ones; what is kept stays bounded.
+      if (this.pooledTiles.size > 512) this.pooledTiles.clear();
+      this.pooledTiles.set(key, pooled(this.payload.cells(tile.attention, tile.layer, tile.head), size, size));
+    }
+    return this.pooledTiles.get(key);
+  }
+
+  _name(context, density, named) {
+    const rem = parseFloat(getComputedStyle(document.documentElement).fontSize);
+    const kind = this.payload.kind(this.state.attention);
+    const measure = this.payload.measures.find(({ key }) => key === this.state.order);
+    context.save();
+    context.scale(density, density);
+    context.font = `${0.8 * rem}px ${getComputedStyle(this.root).fontFamily}`;
+    context.fillStyle = this.palette.theme.text;
+    context.textBaseline = "bottom";
+    for (const { tile, x, y } of named) {
+      const name = `L${kind.layers[tile.layer]} H${tile.head}`;
+      const value = measure && tile.value !== null ? ` ${writtenMeasure(measure, tile.value)}` : "";
+      const whole = name + value;
+      context.fillText(context.measureText(whole).width > tile.width + TILE_GAP ? name : whole, x, y - 2);
+    }
+    context.restore();
+  }
+
+  _at(event) {
+    const box = this.canvas.getBoundingClientRect();
+    const x = event.clientX - box.left + this.root.scrollLeft;
+    const y = event.clientY - box.top + this.root.scrollTop;
+    return this.tiles.find(
+      (tile) => x >= tile.x && x < tile.x + tile.width + TILE_GAP && y >= tile.y && y < tile.y + tile.height + TILE_GAP,
+    );
+  }
+
+  _point(event) {
+    const tile = this._at(event);
+    this.pointed.hidden = !tile;
+    if (tile) this._place(this.pointed, tile);
+    this.on.point(tile, event);
+  }
+
+  _leave() {
+    this.pointed.hidden = true;
+    this.on.point(undefined);
+  }
+
+  _click(event) {
+    const tile = this._at(event);
+    if (tile) this.on.select(tile.layer, tile.head, event.shiftKey || event.ctrlKey || event.metaKey);
+  }
+
+  _key(event) {
+    const steps = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
+    const current = this.tile(this.state.layer, this.state.head) ?? this.tiles[0];
+    if (event.altKey || !current) return;
+    if (event.key in steps) {
+      const [right, down] = steps[event.key];
+      const next = this.tiles.find((tile) => tile.column === current.column + right && tile.row === current.row + down);
+      if (next) this.on.select(next.layer, next.head, event.shiftKey);
+    } else if (event.key === "Home" || event.key === "End") {
+      const next = this.tiles.at(event.key === "Home" ? 0 : -1);
+      this.on.select(next.layer, next.head, false);
+    } else if (event.key === "+" || event.key === "=") this.zoomBy(1);
+    else if (event.key === "-") this.zoomBy(-1);
+    else if (event.key === "Enter" || event.key === " ") this.on.activate();
+    else if (event.key === "c") this.on.select(current.layer, current.head, true);
+    else if (event.key === "Escape") this.on.only(null);
+    else return;
+    event.preventDefault();
+  }
+}

@@ -1,0 +1,155 @@
+// What Python sends, read back: a header of JSON, then the weights and masks as plain bytes.
+
+const ID_START = 4;
+const ID_LENGTH = 16;
+const HEADER_START = ID_START + ID_LENGTH + 4;
+
+/** The id of a payload, read without decoding the rest. */
+function payloadId(bytes) {
+  return String.fromCharCode(...bytes.subarray(ID_START, ID_START + ID_LENGTH));
+}
+
+/**
+ * One trace as the page shows it.
+ *
+ * `cells(attention, layer, head)` gives `{weights, scale, allowed, nQueries, nKeys}`: `weights` is (query, key) row by
+ * row, `scale` turns a weight into 0 to 255, `allowed` is (query, key) or null where everything is allowed.
+ */
+class Payload {
+  constructor(bytes) {
+    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    const length = view.getUint32(HEADER_START - 4, true);
+    const header = bytes.subarray(HEADER_START, HEADER_START + length);
+    this.id = payloadId(bytes);
+    this.body = bytes.subarray(HEADER_START + length);
+    Object.assign(this, JSON.parse(new TextDecoder().decode(header)));
+    this.byName = new Map(this.kinds.map((kind) => [kind.kind, kind]));
+    this.joined = new Map();
+    this.read = new Map();
+    if (this.joint) this._addJoint();
+  }
+
+  /** The names of the kinds of attention that can be shown. */
+  get attentions() {
+    return [...this.byName.keys()];
+  }
+
+  kind(attention) {
+    return this.byName.get(attention);
+  }
+
+  axis(index) {
+    return index === null ? null : this.axes[index];
+  }
+
+  facts(attention, layer, head) {
+    return this.kind(attention).facts[layer]?.[head] ?? null;
+  }
+
+  cells(attention, layer, head) {
+    return attention === "joint" ? this._joint(layer, head) : this._cells(this.kind(attention), layer, head);
+  }
+
+  _cells(kind, layer, head) {
+    const nQueries = this.axes[kind.queries].length;
+    const nKeys = this.axes[kind.keys].length;
+    const size = nQueries * nKeys;
+    const place = layer * kind.heads + head;
+    const mask = kind.allowed[layer];
+    const start = mask === null ? null : Array.isArray(mask) ? mask[head] : mask;
+    return {
+      weights: this._weights(kind).subarray(place * size, (place + 1) * size),
+      scale: kind.exact ? 255 : 1,
+      exact: kind.exact,
+      allowed: start === null ? null : this.body.subarray(start, start + size),
+      nQueries,
+      nKeys,
+    };
+  }
+
+  _weights(kind) {
+    if (!this.read.has(kind.kind)) {
+      const count = kind.layers.length * kind.heads * this.axes[kind.queries].length * this.axes[kind.keys].length;
+      // Copied: a view of 4-byte numbers may not begin at just any byte.
+      const weights = kind.exact
+        ? new Float32Array(this.body.slice(kind.weights, kind.weights + 4 * count).buffer)
+        : this.body.subarray(kind.weights, kind.weights + count);
+      this.read.set(kind.kind, weights);
+    }
+    return this.read.get(kind.kind);
+  }
+
+  _addJoint() {
+    const [encoder, decoder, cross] = ["encoder", "decoder", "cross"].map((name) => this.byName.get(name));
+    const deeper = encoder.layers.length > decoder.layers.length ? encoder : decoder;
+    this.axes.push([...this.axes[encoder.keys], ...this.axes[decoder.keys]]);
+    const axis = this.axes.length - 1;
+    let beside = null;
+    if (decoder.beside !== null) {
+      this.axes.push([...this.axes[encoder.keys].map(() => ""), ...this.axes[decoder.beside]]);
+      beside = this.axes.length - 1;
+    }
+    const parts = [encoder, cross, decoder];
+    const heads = Math.max(...parts.map((part) => part.heads));
+    const facts = deeper.layers.map((_, layer) =>
+      Array.from({ length: heads }, (_, head) => {
+        const summaries = parts
+          .filter((part) => part.facts[layer]?.[head])
+          .map((part) => `${part.short}: ${part.facts[layer][head].summary}`);
+        return { summary: summaries.join("; "), label: null, reason: "", measures: [] };
+      }),
+    );
+    this.byName.set("joint", {
+      kind: "joint",
+      name: "Encoder, cross- and decoder attention",
+      short: "All three",
+      layers: deeper.layers,
+      heads,
+      queries: axis,
+      keys: axis,
+      beside,
+      besideTitle: decoder.besideTitle,
+      besideMark: decoder.besideMark,
+      queryTitle: "Query: source, then target",
+      keyTitle: "Key: source, then target",
+      queryNoun: "token",
+      keyNoun: "token",
+      caption:
+        "Top left the encoder's square, below it the cross-attention's rectangle, beside that the decoder's triangle. " +
+        "An encoder row adds up to 1; a decoder row adds up to 1 twice, once in each part. Hatched: not allowed.",
+      facts,
+      border: this.axes[encoder.keys].length,
+    });
+  }
+
+  _joint(layer, head) {
+    const key = `${layer}/${head}`;
+    if (this.joined.has(key)) return this.joined.get(key);
+    const nSource = this.axes[this.byName.get("encoder").keys].length;
+    const size = this.axes[this.byName.get("joint").queries].length;
+    const exact = this.kinds.every((kind) => kind.exact);
+    const weights = exact ? new Float32Array(size * size) : new Uint8Array(size * size);
+    const allowed = new Uint8Array(size * size);
+    const place = (name, top, left) => {
+      const kind = this.byName.get(name);
+      if (layer >= kind.layers.length || head >= kind.heads) return;
+      const part = this._cells(kind, layer, head);
+      // Parts of one trace may differ in precision; the joint picture takes the coarser.
+      const factor = exact ? 1 : part.scale;
+      for (let query = 0; query < part.nQueries; query++) {
+        for (let key = 0; key < part.nKeys; key++) {
+          const from = query * part.nKeys + key;
+          const to = (top + query) * size + left + key;
+          weights[to] = exact ? part.weights[from] : Math.round(part.weights[from] * factor);
+          allowed[to] = part.allowed === null ? 1 : part.allowed[from];
+        }
+      }
+    };
+    place("encoder", 0, 0);
+    place("cross", nSource, 0);
+    place("decoder", nSource, nSource);
+    const joined = { weights, scale: exact ? 255 : 1, exact, allowed, nQueries: size, nKeys: size };
+    this.joined.set(key, joined);
+    return joined;
+  }
+}
