@@ -18,6 +18,7 @@ import importlib
 import importlib.metadata
 import random
 import re
+import statistics
 import tempfile
 import threading
 import time
@@ -352,8 +353,8 @@ class BertViz:
         self.url = url
         self.folder = folder
         self.model_view = importlib.import_module("bertviz").model_view
-        self.seconds_per_cell: float | None = None
-        """As the last shape had it; each cell is a line of its own."""
+        self.seconds_per_cell = 0.0
+        self.beyond: int | None = None
 
     def write(self, trace: Trace) -> float:
         """Writes the page of a trace; the seconds that BertViz took to make it."""
@@ -387,7 +388,24 @@ class BertViz:
                 f"window.shown = headscopeClock.seen(() => document.getElementById('{last}'))"
             )
             page.goto(f"{self.url}/view.html", wait_until="commit")
-            return float(page.evaluate("shown.then(({ at }) => at)"))
+            try:
+                taken = float(page.evaluate("shown.then(({ at }) => at)"))
+            except Error:
+                self.beyond = shape.cells
+                raise
+        self.seconds_per_cell = taken / 1000 / shape.cells
+        if taken > 1000 * BERTVIZ_LIMIT:
+            self.beyond = shape.cells
+        return taken
+
+    def refusal(self, shape: Shape) -> str | None:
+        """Why a shape is not shown, judged by those before: each cell is a line of its own."""
+        if self.beyond is not None and shape.cells >= self.beyond:
+            return "BertViz not shown: as many weights or fewer were too much for it"
+        expected = self.seconds_per_cell * shape.cells
+        if expected > BERTVIZ_LIMIT:
+            return f"BertViz not shown: about {expected:.0f} s, judged by the shape before"
+        return None
 
 
 @contextmanager
@@ -434,6 +452,8 @@ def measure_bertviz_alone(browser: Browser, other: BertViz, runs: int) -> dict[s
         taken = other.show(browser, shape)
         if run >= 0:
             times.add(what, taken)
+    # Of a page that has next to no cells it says nothing.
+    other.seconds_per_cell = 0.0
     return times.row(what, note="next to nothing to draw")
 
 
@@ -444,11 +464,7 @@ def measure_shape(
     ours, theirs = f"{shape}: click → painted", f"{shape}: BertViz, page opened → painted"
     made = f"{shape}: BertViz, page made (Python)"
     times = Times({})
-    left_out = None
-    if other is not None and other.seconds_per_cell is not None:
-        expected = other.seconds_per_cell * shape.cells
-        if expected > BERTVIZ_LIMIT:
-            left_out = f"BertViz left out: about {expected:.0f} s, judged by the shape before"
+    left_out = other.refusal(shape) if other else None
     traces = [made_up(shape, seed) for seed in (0, 1)] if other and not left_out else []
     with visitor(browser) as page:
         page.goto(f"{url}/?shape={shape}")
@@ -468,21 +484,21 @@ def measure_shape(
                 continue
             times.add(made, 1000 * other.write(traces[run % 2]))
             try:
-                shown = other.show(browser, shape)
+                times.add(theirs, other.show(browser, shape))
             except Error as error:
                 left_out = f"BertViz given up: {error.message.splitlines()[0]}"
-                continue
-            times.add(theirs, shown)
-            other.seconds_per_cell = shown / 1000 / shape.cells
-            if shown > 1000 * BERTVIZ_LIMIT:
-                left_out = f"BertViz not shown again: it took longer than {BERTVIZ_LIMIT} s"
+            # Its page goes away behind the scenes, which our next run must not wait for.
+            page.wait_for_timeout(1000)
+            if other.beyond is not None:
+                left_out = left_out or f"BertViz stopped: it took longer than {BERTVIZ_LIMIT} s"
     line = times.row(ours, OVERVIEW_TARGETS.get(str(shape)))
     rows = [line, *(times.row(what) for what in (made, theirs) if what in times.seconds)]
     if left_out is not None:
         line["bertviz"] = left_out
         line["note"] = "; ".join(filter(None, [line.get("note"), left_out]))
     if theirs in times.seconds:
-        rows[-1]["times_ours"] = round(rows[-1]["median_ms"] / line["median_ms"], 1)
+        pairs = zip(times.seconds[theirs], times.seconds[ours], strict=False)
+        rows[-1]["times_ours"] = round(statistics.median(bert / our for bert, our in pairs), 1)
         rows[-1]["note"] = f"{rows[-1]['times_ours']} times as long as ours"
     return rows
 

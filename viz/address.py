@@ -89,6 +89,23 @@ def integer(name: str, default: int, *, low: int, high: int) -> Parameter[int]:
     return Parameter(name, default, parse_integer)
 
 
+def pattern(name: str, form: str, described: str) -> Parameter[str]:
+    """A text of a fixed form, or none.
+
+    Args:
+        name: as in Parameter.
+        form: a regular expression for the whole text.
+        described: the form in words, with an example.
+    """
+
+    def parse_pattern(written: str) -> str:
+        if written and not re.fullmatch(form, written):
+            raise ValueError(f"and that is not {described}")
+        return written
+
+    return Parameter(name, "", parse_pattern)
+
+
 def flag(name: str, default: bool = False) -> Parameter[bool]:
     """Yes or no, written 1 or 0."""
 

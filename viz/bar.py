@@ -164,20 +164,24 @@ def _answer(question: Question) -> None:
         assert log_probs is not None, "every trace of a translator holds them"
         typed = _signed(float(log_probs.mean()))
         usual = _signed(fmean(own.log_probs))
-        st.html(
-            f"{_large(question.target, language)}<div>You typed this target; its mean "
+        shown = (
+            f"<div>{_large(question.target, language)}<div>You typed this target; its mean "
             f"log-probability is {typed} a token. The model's own translation has {usual}: "
-            f"<b {_marks(language)}>{_shown(own.text)}</b></div>"
+            f"<b {_marks(language)}>{_shown(own.text)}</b></div></div>"
         )
     else:
-        st.html(_large(own.text, language))
-    _show_warnings(own, question.target, model)
+        shown = _large(own.text, language)
     config = model.model.config
-    st.caption(
+    facts = (
         f"{model.n_parameters / 1e6:.1f} million parameters in {config.n_encoder_layers} encoder "
-        f"and {config.n_decoder_layers} decoder layers of {config.n_heads} heads · "
+        f"and {config.n_decoder_layers} decoder layers of {config.n_heads} heads<br>"
         f"{model.device.type.upper()} · translated in {timed.seconds:.2f} s"
     )
+    st.html(
+        f"<style>{style.ANSWER_CSS}</style>"
+        f'<div class="answer">{shown}<p class="model">{facts}</p></div>'
+    )
+    _show_warnings(own, question.target, model)
 
 
 def _large(text: str, language: str) -> str:

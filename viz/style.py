@@ -154,6 +154,13 @@ TRANSLATION_SIZES = {70: 2.4, 160: 1.7}
 
 LONG_TRANSLATION_SIZE = 1.25
 
+ANSWER_CSS = """
+.answer { display: flex; flex-wrap: wrap; align-items: center; gap: 0.25rem 2rem;
+  justify-content: space-between }
+.answer .model { margin: 0; font-size: 0.875rem; line-height: 1.35; opacity: 0.7 }
+"""
+"""The translation with the model's facts at its right where there is room, and below it else."""
+
 FACTS_CSS = """
 .facts { margin: 0 }
 .facts div { display: flex; justify-content: space-between; gap: 1rem; padding: 0.25rem 0;

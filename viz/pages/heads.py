@@ -1,9 +1,8 @@
 """Heads: every head of every layer at once, and any of them large, with its words and numbers."""
 
 import html
-import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import streamlit as st
@@ -50,6 +49,39 @@ SELECTED = (
 )
 """What the explorer and the address both know."""
 
+USUAL = -1
+"""Stands for the layer and the head that a checkpoint opens with."""
+
+
+def place(name: str) -> Parameter[int]:
+    """A layer or a head, counted from 0; how many there are depends on the model."""
+    number = address.integer(name, USUAL, low=0, high=999)
+    return replace(number, write=lambda value: "the usual one" if value == USUAL else str(value))
+
+
+_NUMBER = r"[0-9]{1,3}"
+_PAIR = rf"{_NUMBER}\.{_NUMBER}"
+
+PARAMETERS = (
+    address.choice("attention", str(AttentionKind.CROSS), map(str, ATTENTIONS)),
+    place("layer"),
+    place("head"),
+    address.choice("view", "heatmap", ("heatmap", "lines")),
+    address.pattern("cell", _PAIR, "a query and a key such as 3.5"),
+    address.pattern("compare", rf"{_PAIR}(-{_PAIR}){{0,7}}", "up to eight heads such as 3.0-3.5"),
+    address.choice("order", "", ["", *(measure.key for measure in MEASURES)]),
+    address.integer("faint", 0, low=0, high=FAINT_STEPS - 1),
+    address.pattern("only", rf"(layer|head)\.{_NUMBER}", "a layer or a head such as layer.3"),
+    address.flag("words"),
+    address.flag("specials", True),
+    address.flag("renormalise"),
+    address.flag("predicted"),
+    address.choice("below", "facts", SECTIONS),
+)
+"""What this page keeps in the address."""
+
+BY_NAME = {parameter.name: parameter for parameter in PARAMETERS}
+
 _HEARD = "_heard"
 _EPOCH = "_epoch"
 _PREPARED = "_prepared"
@@ -65,40 +97,6 @@ class Prepared:
     seen: Seen
     facts: Facts
     labels: Mapping[Site, tuple[Label | None, ...]]
-
-
-def parameters(prepared_layers: int, n_heads: int, start: tuple[int, int]) -> list[Parameter[Any]]:
-    """What this page keeps in the address."""
-    layer, head = start
-    number = r"[0-9]{1,3}"
-    pair = rf"{number}\.{number}"
-    return [
-        address.choice("attention", str(AttentionKind.CROSS), map(str, ATTENTIONS)),
-        address.integer("layer", layer, low=0, high=prepared_layers - 1),
-        address.integer("head", head, low=0, high=n_heads - 1),
-        address.choice("view", "heatmap", ("heatmap", "lines")),
-        pattern("cell", pair, "a query and a key such as 3.5"),
-        pattern("compare", rf"{pair}(-{pair}){{0,7}}", "up to eight heads such as 3.0-3.5"),
-        address.choice("order", "", ["", *(measure.key for measure in MEASURES)]),
-        address.integer("faint", 0, low=0, high=FAINT_STEPS - 1),
-        pattern("only", rf"(layer|head)\.{number}", "a layer or a head such as layer.3"),
-        address.flag("words"),
-        address.flag("specials", True),
-        address.flag("renormalise"),
-        address.flag("predicted"),
-        address.choice("below", "facts", SECTIONS),
-    ]
-
-
-def pattern(name: str, form: str, described: str) -> Parameter[str]:
-    """A text of a fixed form, or none."""
-
-    def parse(text: str) -> str:
-        if text and not re.fullmatch(form, text):
-            raise ValueError(f"and that is not {described}")
-        return text
-
-    return Parameter(name, "", parse)
 
 
 def opening_head(labels: Mapping[Site, tuple[Label | None, ...]], n_layers: int) -> tuple[int, int]:
@@ -143,11 +141,10 @@ def hear() -> None:
     told = st.session_state["explorer"].get("selection")
     if not isinstance(told, Mapping):
         return
-    known = {parameter.name: parameter for parameter in st.session_state["_parameters"]}
     before = st.session_state["cell"]
     for name in SELECTED:
         try:
-            st.session_state[name] = known[name].parse(str(told.get(name)))
+            st.session_state[name] = BY_NAME[name].parse(str(told.get(name)))
         except ValueError:
             continue
     st.session_state["_narrow"] = told.get("narrow") == "1"
@@ -158,8 +155,7 @@ def hear() -> None:
 
 def selection() -> dict[str, str]:
     """What is selected, as the address and the explorer spell it."""
-    known = {parameter.name: parameter for parameter in st.session_state["_parameters"]}
-    return {name: known[name].write(st.session_state[name]) for name in SELECTED}
+    return {name: BY_NAME[name].write(st.session_state[name]) for name in SELECTED}
 
 
 @st.fragment
@@ -412,21 +408,34 @@ def show_figures(prepared: Prepared, sites: list[Site], head: int) -> None:
         )
 
 
-def show_page(question: bar.Question) -> None:
-    """Everything, for a question that has an answer."""
-    labels = session.labels(question.checkpoint)
+def settle_place(question: bar.Question) -> list[str]:
+    """Bring layer and head into this model's range; a sentence for each that was not."""
     config = session.translator(question.checkpoint).model.config
-    layers = max(config.n_encoder_layers, config.n_decoder_layers)
-    known = parameters(layers, config.n_heads, opening_head(labels, config.n_decoder_layers))
-    st.session_state["_parameters"] = known
-    notices = address.open_address(known)
-    if notices:
-        st.warning(escape_markdown(" ".join(notices)), icon=":material/link_off:")
-    st.session_state["layer"] = min(st.session_state["layer"], layers - 1)
-    st.session_state["head"] = min(st.session_state["head"], config.n_heads - 1)
-    show_explorer(question)
+    n_layers = {
+        str(AttentionKind.ENCODER): config.n_encoder_layers,
+        JOINT: max(config.n_encoder_layers, config.n_decoder_layers),
+    }.get(st.session_state["attention"], config.n_decoder_layers)
+    counts = {"layer": n_layers, "head": config.n_heads}
+    usual = opening_head(session.labels(question.checkpoint), n_layers)
+    notices = []
+    for (name, count), start in zip(counts.items(), usual, strict=True):
+        asked = st.session_state[name]
+        if asked == USUAL:
+            st.session_state[name] = start
+        elif asked >= count:
+            st.session_state[name] = count - 1
+            notices.append(
+                f"This model has the {name}s 0 to {count - 1} there and no {name} {asked}; shown "
+                f"instead: {name} {count - 1}."
+            )
+    return notices
 
 
+notices = address.open_address(PARAMETERS)
 question = bar.asked()
 if question is not None:
-    show_page(question)
+    notices += settle_place(question)
+if notices:
+    st.warning(escape_markdown(" ".join(notices)), icon=":material/link_off:")
+if question is not None:
+    show_explorer(question)
