@@ -65,7 +65,7 @@ HOVER_CELL = "pointing at a cell → tooltip"
 BERTVIZ_LIMIT = 60
 """Seconds; BertViz is not shown a shape that would take it longer."""
 
-BERTVIZ_INSTALL = "pip install --no-deps -r benchmarks/bertviz.txt"
+BERTVIZ_INSTALL = ".venv/bin/pip install --no-deps -r benchmarks/bertviz.txt"
 
 
 class Script(NamedTuple):
@@ -166,9 +166,9 @@ def settled(page: Page) -> None:
     page.wait_for_timeout(300)
 
 
-def open_app(page: Page, url: str, query: str = "") -> None:
+def open_app(page: Page, url: str) -> None:
     """The heads page with everything on it."""
-    page.goto(f"{url}/{query}")
+    page.goto(url)
     clock(page, "ready")
     settled(page)
 
@@ -254,9 +254,14 @@ def measure_selection(browser: Browser, url: str, runs: int, times: Times) -> No
             clock(page, "armHead", "pointerdown", None, with_rest)
             page.mouse.click(tile["x"], tile["y"])
 
+        last = max(tile["head"] for tile in clock(page, "tiles"))
+        forward = True
+
         def press(*, with_rest: bool) -> None:
-            # There and back, so that no edge is met.
-            forward = clock(page, "painted")["head"] % 2 == 0
+            nonlocal forward
+            # There and back along a layer.
+            head = clock(page, "painted")["head"]
+            forward = head == 0 or (forward and head < last)
             key = "ArrowRight" if forward else "ArrowLeft"
             clock(page, "armHead", "keydown", key, with_rest)
             page.keyboard.press(key)
@@ -280,10 +285,12 @@ def _require_no_round_trip(page: Page, act: Callable[..., None]) -> None:
         clock(page, "result")
     except Error as error:
         raise SystemExit(
-            f"Another head is not painted before the server has been asked: {error}"
+            f"Another head is not painted before the server has been asked: {error.message}"
         ) from None
-    finally:
-        clock(page, "release")
+    page.wait_for_timeout(500)
+    if not clock(page, "release"):
+        raise SystemExit("The server was not told of another head, so nothing was held back.")
+    page.wait_for_timeout(500)
     settled(page)
 
 
@@ -335,9 +342,10 @@ def measure_page(browser: Browser, runs: int) -> None:
         **{f"{act} → large view": 70 for act in ("click on a tile", "arrow key")},
         **{f"{act} → the rest of the page": 300 for act in ("click on a tile", "arrow key")},
     }
+    notes = {MODEL: {"note": "to the nearest 10 ms"}}
     report(
         "browser-page",
-        [times.row(what, targets.get(what)) for what in times.seconds],
+        [times.row(what, targets.get(what), **notes.get(what, {})) for what in times.seconds],
         resolve_device("auto"),
         **_circumstances(browser),
         checkpoint=CHECKPOINT.name,

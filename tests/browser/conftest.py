@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, Route, expect, sync_playwright
 
+from model.translator import Translator, load
+from tests.browser.heads_page import HeadsPage
 from tests.browser.running_app import (
     ROOT,
     AppServer,
@@ -21,6 +25,10 @@ from tests.browser.running_app import (
 from tests.tiny_checkpoint import write_tiny_checkpoint
 
 CHECKPOINTS_VARIABLE = "HEADSCOPE_CHECKPOINTS"
+VIEWPORT = {"width": 1280, "height": 800}
+
+# The first page of a server loads torch; everything is slow on a machine with other work.
+MILLISECONDS = 60_000
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -56,6 +64,7 @@ def chromium_path() -> str:
 def browser(chromium_path: str) -> Iterator[Browser]:
     with sync_playwright() as playwright:
         chromium = launch(playwright, chromium_path)
+        expect.set_options(timeout=MILLISECONDS)
         yield chromium
         chromium.close()
 
@@ -74,6 +83,12 @@ def checkpoints(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
+def model(checkpoints: Path) -> Translator:
+    """The app's model once more, in the tests' own process: what the page shows is held to it."""
+    return load(checkpoints / "en-de", device="cpu")
+
+
+@pytest.fixture(scope="session")
 def app_server(checkpoints: Path) -> Iterator[AppServer]:
     with serve("app.py", {CHECKPOINTS_VARIABLE: str(checkpoints)}) as server:
         yield server
@@ -84,34 +99,103 @@ def app_url(app_server: AppServer) -> str:
     return app_server.url
 
 
-@pytest.fixture
-def console_errors() -> list[str]:
-    """What the page's console called an error, and exceptions nothing caught; filled by `page`."""
-    return []
+class Watch:
+    """What went wrong in browsers without a test having looked for it."""
+
+    def __init__(self) -> None:
+        self.left_the_machine: list[str] = []
+        self.console_errors: list[str] = []
+        self.dialogs: list[str] = []
+
+    def forget(self) -> None:
+        for seen in (self.left_the_machine, self.console_errors, self.dialogs):
+            seen.clear()
+
+    def settle(self) -> None:
+        """Raises AssertionError if anything went wrong."""
+        assert not self.left_the_machine, f"requests left the machine: {self.left_the_machine}"
+        assert not self.dialogs, f"a page opened dialogs: {self.dialogs}"
+        assert not self.console_errors, f"in the console: {self.console_errors}"
+
+    def watch(self, context: BrowserContext) -> None:
+        """Refuses what a context asks of another machine, and listens to its pages."""
+
+        def refuse(route: Route) -> None:
+            self.left_the_machine.append(route.request.url)
+            route.abort()
+
+        def refuse_socket(web_socket: Any) -> None:
+            self.left_the_machine.append(web_socket.url)
+            web_socket.close()
+
+        def dismiss(dialog: Any) -> None:
+            self.dialogs.append(dialog.message)
+            dialog.dismiss()
+
+        def listen(page: Page) -> None:
+            page.on("dialog", dismiss)
+            page.on("pageerror", lambda error: self.console_errors.append(str(error)))
+
+        context.route(lambda url: not is_local(url), refuse)
+        context.route_web_socket(lambda url: not is_local(url), refuse_socket)
+        context.on(
+            "console",
+            lambda message: (
+                self.console_errors.append(message.text) if message.type == "error" else None
+            ),
+        )
+        context.on("page", listen)
 
 
-@pytest.fixture
-def page(browser: Browser, app_server: AppServer, console_errors: list[str]) -> Iterator[Page]:
-    """An empty page, 1280 × 800. What it asks of another machine is refused and fails the test."""
-    left_the_machine: list[str] = []
-    context = browser.new_context(viewport={"width": 1280, "height": 800})
-
-    def refuse(route) -> None:
-        left_the_machine.append(route.request.url)
-        route.abort()
-
-    def refuse_socket(web_socket) -> None:
-        left_the_machine.append(web_socket.url)
-        web_socket.close()
-
-    context.route(lambda url: not is_local(url), refuse)
-    context.route_web_socket(lambda url: not is_local(url), refuse_socket)
-    page = context.new_page()
-    page.on(
-        "console",
-        lambda message: console_errors.append(message.text) if message.type == "error" else None,
-    )
-    page.on("pageerror", lambda error: console_errors.append(str(error)))
-    yield page
+@contextmanager
+def _context(browser: Browser, watch: Watch, **options: Any) -> Iterator[BrowserContext]:
+    context = browser.new_context(**{"viewport": VIEWPORT, **options})
+    context.set_default_timeout(MILLISECONDS)
+    watch.watch(context)
+    yield context
     context.close()
-    assert not left_the_machine, f"requests left the machine: {left_the_machine}"
+
+
+@pytest.fixture(scope="session")
+def watch_of_session() -> Watch:
+    return Watch()
+
+
+@pytest.fixture
+def watch(watch_of_session: Watch, app_server: AppServer) -> Iterator[Watch]:
+    """What went wrong unseen: a request to elsewhere, a dialog, the console, the server's log."""
+    watch_of_session.forget()
+    before = len(app_server.log())
+    yield watch_of_session
+    watch_of_session.settle()
+    log = app_server.log()[before:]
+    assert "Traceback" not in log, log
+    assert "deprecat" not in log.lower(), log
+
+
+@pytest.fixture
+def page(browser: Browser, watch: Watch) -> Iterator[Page]:
+    """An empty page, 1280 × 800, of a reader who was never here."""
+    with _context(browser, watch) as context:
+        yield context.new_page()
+
+
+@pytest.fixture
+def visitor(browser: Browser, app_url: str, watch: Watch) -> Iterator[Callable[..., HeadsPage]]:
+    """Gives a reader of their own, with options of Playwright's `new_context`."""
+    with ExitStack() as stack:
+        yield lambda **options: HeadsPage(
+            stack.enter_context(_context(browser, watch, **options)).new_page(), app_url
+        )
+
+
+@pytest.fixture(scope="session")
+def _shared_page(browser: Browser, app_url: str, watch_of_session: Watch) -> Iterator[HeadsPage]:
+    with _context(browser, watch_of_session) as context:
+        yield HeadsPage(context.new_page(), app_url)
+
+
+@pytest.fixture
+def heads(_shared_page: HeadsPage, watch: Watch) -> HeadsPage:
+    """A reader at 1280 × 800 whom all tests share, since each new one loads everything anew."""
+    return _shared_page

@@ -1,20 +1,14 @@
 """Every head of a trace in the browser: overview, one head large, lines.
 
 The browser holds all heads and draws them itself, so moving among them never waits for the server.
-What it is sent is one run of bytes, which `pack` makes and payload.js reads:
-
-    "HSX1", 16 hexadecimal digits that name the content, the header's length as 4 bytes
-    (little-endian), the header as JSON, then the body: weights (layer, head, query, key) of each
-    kind of attention and masks (query, key), at the places that the header names.
-
-Weights travel as 32-bit floats while there are few, and as one byte a cell where there are many.
+What it is sent is an envelope, which `pack` makes and payload.js reads: in its body lie the weights
+(layer, head, query, key) of each kind of attention, and masks (query, key). Weights travel as
+32-bit floats while there are few, and as one byte a cell where there are many.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import hashlib
-import json
 import math
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -26,6 +20,8 @@ from numpy.typing import NDArray
 
 from model.trace import AttentionKind, AttentionMap, Site, Tokens
 from viz import style
+from viz.components.envelope import Body, seal
+from viz.components.files import joined
 from viz.facts import MEASURES, Label, head_summary
 from viz.heads import KEY_NOUNS, KIND_NAMES, QUERY_NOUNS, SHORT_NAMES, caption, row_titles
 from viz.labels import axis_texts
@@ -34,25 +30,21 @@ from viz.reading import Seen
 EXACT_CELLS = 1_000_000
 """Up to so many weights in all, each is sent exactly; beyond, as one byte (to 1/255)."""
 
-MAGIC = b"HSX1"
 JOINT = "joint"
 """The name of the picture of all three kinds of attention in one."""
 
-_FOLDER = Path(__file__).with_suffix("")
-# One module, since there is no build step and a component's script cannot import its neighbours.
-SCRIPTS = ("payload", "paint", "overview", "matrix", "lines", "explorer")
-
-
-def script() -> str:
-    """The component's JavaScript, one module."""
-    return "\n".join((_FOLDER / f"{name}.js").read_text(encoding="utf-8") for name in SCRIPTS)
+_FOLDER = Path(__file__).parent
+SCRIPTS = (
+    *("canvas/envelope.js", "canvas/paint.js", "canvas/controls.js", "canvas/matrix.js"),
+    *("explorer/payload.js", "explorer/overview.js", "explorer/lines.js", "explorer/explorer.js"),
+)
 
 
 _explorer = st.components.v2.component(
     "headscope_explorer",
-    html='<div class="explorer"></div>',
-    css=(_FOLDER / "explorer.css").read_text(encoding="utf-8"),
-    js=script(),
+    html='<div class="headscope explorer"></div>',
+    css=joined(_FOLDER, ("canvas/canvas.css", "explorer/explorer.css")),
+    js=joined(_FOLDER, SCRIPTS),
 )
 
 
@@ -85,7 +77,7 @@ def pack(
         epoch: the browser takes `selection` once for every new epoch, and keeps its own else.
         selection: what is selected at first, as explorer.js spells it.
     """
-    body = _Body()
+    body = Body()
     axes = _Axes()
     cells = sum(each.weights.size for each in seen.maps.values())
     kinds = [
@@ -107,37 +99,7 @@ def pack(
             "dark": dataclasses.asdict(style.DARK),
         },
     }
-    written = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode()
-    content = [len(written).to_bytes(4, "little"), written, *body.parts]
-    digest = hashlib.blake2b(digest_size=8)
-    for part in content:
-        digest.update(part)
-    return b"".join([MAGIC, digest.hexdigest().encode(), *content])
-
-
-class _Body:
-    """Arrays one after another, and where each begins."""
-
-    def __init__(self) -> None:
-        self.parts: list[bytes | memoryview] = []
-        self.length = 0
-        self._masks: dict[bytes, int] = {}
-
-    def add(self, array: NDArray[Any]) -> int:
-        start = self.length
-        part = np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
-        self.parts.append(part)
-        self.length += part.nbytes
-        return start
-
-    def add_mask(self, allowed: NDArray[np.bool_]) -> int | None:
-        """Where a mask lies; None where everything is allowed. Each is sent once."""
-        if allowed.all():
-            return None
-        content = allowed.tobytes()
-        if content not in self._masks:
-            self._masks[content] = self.add(allowed)
-        return self._masks[content]
+    return seal(header, body)
 
 
 class _Axes:
@@ -169,7 +131,7 @@ def _kind(
     facts: Mapping[Site, Mapping[str, NDArray[np.floating]]],
     labels: Mapping[Site, tuple[Label | None, ...]],
     axes: _Axes,
-    body: _Body,
+    body: Body,
     *,
     exact: bool,
 ) -> dict[str, Any]:
@@ -201,7 +163,7 @@ def _kind(
     }
 
 
-def _weights(maps: list[AttentionMap], body: _Body, *, exact: bool) -> int:
+def _weights(maps: list[AttentionMap], body: Body, *, exact: bool) -> int:
     """Where the weights (layer, head, query, key) begin."""
     start = body.length
     for each in maps:
@@ -210,7 +172,7 @@ def _weights(maps: list[AttentionMap], body: _Body, *, exact: bool) -> int:
     return start
 
 
-def _masks(seen: AttentionMap, body: _Body) -> int | list[int | None] | None:
+def _masks(seen: AttentionMap, body: Body) -> int | list[int | None] | None:
     """Where a layer's mask lies, or one a head where heads differ."""
     if seen.allowed.ndim == 2:
         return body.add_mask(seen.allowed)

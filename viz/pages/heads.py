@@ -10,6 +10,7 @@ import streamlit as st
 from model.trace import AttentionKind, Site, Trace
 from viz import address, bar, session, style
 from viz.address import Parameter
+from viz.components.envelope import content_id
 from viz.components.explorer import JOINT, explorer, pack
 from viz.components.theme import is_dark
 from viz.facts import MEASURES, Label, head_facts, written
@@ -198,7 +199,7 @@ def show_explorer(question: bar.Question) -> None:
         case _:
             show_facts(prepared, sites, head)
     address.write_address()
-    shown = "/".join([payload[4:20].decode(), *(str(st.session_state[n]) for n in SELECTED[:3])])
+    shown = "/".join([content_id(payload), *(str(st.session_state[n]) for n in SELECTED[:3])])
     # What waits for the whole page, such as a test or a measurement, waits for this.
     st.html(f'<span class="headscope-done" data-done="{html.escape(shown)}"></span>')
 

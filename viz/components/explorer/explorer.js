@@ -69,46 +69,6 @@ function unspelled({ attention, layer, head, view, cell, compare, order, faint, 
   };
 }
 
-/** A row of buttons of which one is chosen, moved among with arrow keys as radio buttons are. */
-class Choices {
-  constructor(label, onChoose) {
-    this.onChoose = onChoose;
-    this.root = element("div", "choices", { role: "radiogroup", "aria-label": label });
-    this.root.addEventListener("keydown", (event) => this._key(event));
-  }
-
-  show(options, chosen) {
-    const same = JSON.stringify(options) === this.shown;
-    if (!same) {
-      this.shown = JSON.stringify(options);
-      this.root.replaceChildren(
-        ...options.map(([value, text]) => {
-          const button = element("button", "", { type: "button", role: "radio", "data-value": value });
-          button.textContent = text;
-          button.addEventListener("click", () => this.onChoose(value));
-          return button;
-        }),
-      );
-    }
-    for (const button of this.root.children) {
-      const checked = button.dataset.value === chosen;
-      button.setAttribute("aria-checked", String(checked));
-      button.tabIndex = checked ? 0 : -1;
-    }
-  }
-
-  _key(event) {
-    const step = { ArrowLeft: -1, ArrowUp: -1, ArrowRight: 1, ArrowDown: 1 }[event.key];
-    if (!step) return;
-    const buttons = [...this.root.children];
-    const at = buttons.findIndex((button) => button.getAttribute("aria-checked") === "true");
-    const next = buttons[(at + step + buttons.length) % buttons.length];
-    event.preventDefault();
-    this.onChoose(next.dataset.value);
-    next.focus();
-  }
-}
-
 class Explorer {
   constructor(root) {
     this.root = root;
@@ -144,12 +104,6 @@ class Explorer {
   _build() {
     this.attentions = new Choices("Attention", (attention) => this._change({ attention, cell: null }));
     this.views = new Choices("View", (view) => this._change({ view }));
-    const toggle = (text, title, onClick) => {
-      const button = element("button", "toggle", { type: "button", "aria-pressed": "false", title });
-      button.textContent = text;
-      button.addEventListener("click", onClick);
-      return button;
-    };
     this.compare = toggle(
       "Compare heads",
       "A click on a head then adds it to the picture; so does a click with Shift or Ctrl, or the key c",
@@ -190,7 +144,7 @@ class Explorer {
     this.gamma.addEventListener("input", () => this._change({ gamma: GAMMAS[Number(this.gamma.value)] }));
     const orderLabel = element("label", "setting", {}, "Order ", this.order);
     const gammaLabel = element("label", "setting", {}, "Faint weights ", this.gamma);
-    const overviewZoom = this._zoomButtons("overview", (step) => this.overview.zoomBy(step));
+    const overviewZoom = zoomButtons("overview", (step) => this.overview.zoomBy(step));
     this.bar = element("canvas", "bar", { role: "img" });
     this.barNote = element("span", "note");
 
@@ -198,9 +152,9 @@ class Explorer {
     this.label = element("p", "label-earned");
     this.legend = element("ul", "legend", { hidden: "", "aria-label": "Heads in the picture" });
     this.caption = element("p", "caption");
-    this.largeZoom = this._zoomButtons("picture", (step) => this.matrix.zoomBy(step));
+    this.largeZoom = zoomButtons("picture", (step) => this.matrix.zoomBy(step));
     this.drawing = element("div", "drawing", {}, this.matrix.root, this.lines.root);
-    this.tooltip = element("div", "tooltip", { hidden: "", "aria-hidden": "true" });
+    this.tooltip = new Tooltip(this.root);
     this.spoken = element("div", "spoken", { "aria-live": "polite" });
 
     const left = element(
@@ -222,18 +176,7 @@ class Explorer {
     );
     const toggles = element("div", "toggles", {}, ...this.readings.values(), this.compare);
     const toolbar = element("div", "toolbar", {}, this.attentions.root, this.views.root, toggles);
-    this.root.replaceChildren(toolbar, element("div", "panes", {}, left, right), this.tooltip, this.spoken);
-  }
-
-  _zoomButtons(what, zoom) {
-    const button = (text, label, step) => {
-      const made = element("button", "zoom", { type: "button", "aria-label": label, title: label });
-      made.textContent = text;
-      made.addEventListener("click", () => zoom(step));
-      return made;
-    };
-    const [smaller, larger] = [button("−", `Zoom the ${what} out`, -1), button("+", `Zoom the ${what} in`, 1)];
-    return element("span", "zooms", {}, smaller, larger);
+    this.root.replaceChildren(toolbar, element("div", "panes", {}, left, right), this.tooltip.element, this.spoken);
   }
 
   // ---- what changes it ------------------------------------------------------------------------------------------
@@ -334,24 +277,11 @@ class Explorer {
   }
 
   _palette() {
-    const ground = this._ground();
-    const dark = luminance(channels(ground)) < 0.2;
-    const theme = { ...this.payload.themes[dark ? "dark" : "light"], ground };
-    this.root.style.colorScheme = dark ? "dark" : "light";
-    this.root.style.setProperty("--hatch-line", theme.hatch);
-    this.root.style.setProperty("--hatch-ground", theme.forbidden);
-    return new Palette(theme, this.state.gamma);
-  }
-
-  /** The page's background as "#rrggbb". */
-  _ground() {
-    const probe = document.createElement("canvas").getContext("2d");
-    probe.fillStyle = getComputedStyle(this.root).getPropertyValue("--st-background-color").trim() || "#ffffff";
-    return probe.fillStyle;
+    return new Palette(pageTheme(this.root, this.payload.themes), this.state.gamma);
   }
 
   _retheme() {
-    if (this.palette && this._ground() !== this.palette.theme.ground) this.draw();
+    if (this.palette && pageGround(this.root) !== this.palette.theme.ground) this.draw();
   }
 
   _resize() {
@@ -556,53 +486,35 @@ class Explorer {
     this.spoken.textContent = text;
   }
 
-  _tip(place, ...content) {
-    this.tooltip.hidden = !place;
-    if (!place) return;
-    this.tooltip.replaceChildren(...content);
-    const box = this.root.getBoundingClientRect();
-    const { offsetWidth, offsetHeight } = this.tooltip;
-    const left = Math.max(0, Math.min(place.clientX - box.left + 14, box.width - offsetWidth - 4));
-    const below = place.clientY + 18 + offsetHeight < window.innerHeight;
-    const top = place.clientY - box.top + (below ? 18 : -12 - offsetHeight);
-    this.tooltip.style.transform = `translate(${left}px, ${top}px)`;
-  }
-
-  _line(className, text) {
-    const line = element("div", className);
-    line.textContent = text;
-    return line;
-  }
-
   _tileTip(tile, event) {
     if (!tile) {
-      this._tip(null);
+      this.tooltip.show(null);
       return;
     }
     const kind = this.payload.kind(this.state.attention);
     const facts = this.payload.facts(this.state.attention, tile.layer, tile.head);
-    const lines = [this._line("strong", `Layer ${kind.layers[tile.layer]}, head ${tile.head}`)];
-    if (facts?.label) lines.push(this._line("strong", facts.label));
-    if (facts) lines.push(this._line("", facts.summary));
-    this._tip(event, ...lines);
+    const lines = [said("strong", `Layer ${kind.layers[tile.layer]}, head ${tile.head}`)];
+    if (facts?.label) lines.push(said("strong", facts.label));
+    if (facts) lines.push(said("", facts.summary));
+    this.tooltip.show(event, ...lines);
   }
 
   _cellTip(cell, place, spoken) {
     if (!cell) {
-      this._tip(null);
+      this.tooltip.show(null);
       return;
     }
     const kind = this.payload.kind(this.state.attention);
     const [query, key] = cell;
     const names = [this.payload.axis(kind.queries)[query], this.payload.axis(kind.keys)[key]];
     const head = `${names[0]} (${query}) to ${names[1]} (${key})`;
-    const lines = [this._line("strong", head)];
+    const lines = [said("strong", head)];
     const drawn = this._drawn();
     for (const { layer, head: number, cells, color } of drawn) {
       const at = query * cells.nKeys + key;
       const open = cells.allowed === null || cells.allowed[at];
       const value = open ? `weight ${written(cells.weights[at], cells.exact)}` : "not allowed";
-      const line = this._line("", drawn.length > 1 ? `Layer ${kind.layers[layer]}, head ${number}: ${value}` : value);
+      const line = said("", drawn.length > 1 ? `Layer ${kind.layers[layer]}, head ${number}: ${value}` : value);
       if (color) {
         const swatch = element("span", "swatch");
         swatch.style.background = color;
@@ -611,8 +523,8 @@ class Explorer {
       lines.push(line);
     }
     const beside = this.payload.axis(kind.beside)?.[query];
-    if (beside) lines.push(this._line("beside", `${kind.besideTitle.toLowerCase()}: ${beside}`));
-    this._tip(place, ...lines);
+    if (beside) lines.push(said("beside", `${kind.besideTitle.toLowerCase()}: ${beside}`));
+    this.tooltip.show(place, ...lines);
     if (spoken) this._say(lines.map((line) => line.textContent).join(", "));
   }
 

@@ -1,13 +1,4 @@
-// What Python sends, read back: a header of JSON, then the weights and masks as plain bytes.
-
-const ID_START = 4;
-const ID_LENGTH = 16;
-const HEADER_START = ID_START + ID_LENGTH + 4;
-
-/** The id of a payload, read without decoding the rest. */
-function payloadId(bytes) {
-  return String.fromCharCode(...bytes.subarray(ID_START, ID_START + ID_LENGTH));
-}
+// One trace as the page shows it: the weights of every head, with axes, masks and facts.
 
 /**
  * One trace as the page shows it.
@@ -17,12 +8,8 @@ function payloadId(bytes) {
  */
 class Payload {
   constructor(bytes) {
-    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-    const length = view.getUint32(HEADER_START - 4, true);
-    const header = bytes.subarray(HEADER_START, HEADER_START + length);
-    this.id = payloadId(bytes);
-    this.body = bytes.subarray(HEADER_START + length);
-    Object.assign(this, JSON.parse(new TextDecoder().decode(header)));
+    const { id, header, body } = opened(bytes);
+    Object.assign(this, header, { id, body });
     this.byName = new Map(this.kinds.map((kind) => [kind.kind, kind]));
     this.joined = new Map();
     this.read = new Map();
@@ -70,9 +57,8 @@ class Payload {
   _weights(kind) {
     if (!this.read.has(kind.kind)) {
       const count = kind.layers.length * kind.heads * this.axes[kind.queries].length * this.axes[kind.keys].length;
-      // Copied: a view of 4-byte numbers may not begin at just any byte.
       const weights = kind.exact
-        ? new Float32Array(this.body.slice(kind.weights, kind.weights + 4 * count).buffer)
+        ? floats(this.body, kind.weights, count)
         : this.body.subarray(kind.weights, kind.weights + count);
       this.read.set(kind.kind, weights);
     }

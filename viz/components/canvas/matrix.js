@@ -45,13 +45,23 @@ class Matrix {
    * @param {number[]|null} picked - the cell whose query and key are looked into.
    */
   show(payload, kind, heads, palette, picked, height) {
-    Object.assign(this, { payload, kind, heads, palette, heightGiven: height });
-    this.queries = payload.axis(kind.queries);
-    this.keys = payload.axis(kind.keys);
-    this.beside = payload.axis(kind.beside);
+    this.draw({
+      kind,
+      heads,
+      palette,
+      heightGiven: height,
+      queries: payload.axis(kind.queries),
+      keys: payload.axis(kind.keys),
+      beside: payload.axis(kind.beside),
+    });
+    this.pick(picked);
+  }
+
+  /** Draws anew, with what is given in the place of what was there. */
+  draw(given) {
+    Object.assign(this, given);
     this._arrange();
     this.paint();
-    this.pick(picked);
     this._mark(null);
   }
 
@@ -129,7 +139,7 @@ class Matrix {
   }
 
   paint() {
-    if (!this.payload) return;
+    if (!this.heads) return;
     const { context, density } = fitted(this.canvas, this.view.width, this.view.height);
     const [dx, dy] = [this.root.scrollLeft, this.root.scrollTop];
     context.setTransform(1, 0, 0, 1, 0, 0);
@@ -280,14 +290,21 @@ class Matrix {
       if (y < shown.top || y > shown.bottom) continue;
       for (let key = 0; key < cells.nKeys; key++) {
         const place = query * cells.nKeys + key;
-        const weight = (cells.weights[place] * cells.scale) / 255;
         const x = this._x(key) + this.cellWidth / 2 - dx;
-        if (weight < 0.005 || x < shown.left || x > shown.right) continue;
+        if (x < shown.left || x > shown.right) continue;
         if (cells.allowed !== null && !cells.allowed[place]) continue;
+        const text = this._number(cells, place);
+        if (!text) continue;
         context.fillStyle = this.palette.ink(this.palette.step(cells, place));
-        context.fillText(weight.toFixed(2), x, y);
+        context.fillText(text, x, y);
       }
     }
+  }
+
+  /** What stands in a cell that has room for it; nothing where it would round to 0. */
+  _number(cells, place) {
+    const weight = (cells.weights[place] * cells.scale) / 255;
+    return weight < 0.005 ? "" : weight.toFixed(2);
   }
 
   _labels(context, dx, dy, shown) {

@@ -1,0 +1,519 @@
+"""The explorer in a real browser: its pixels, its pointer, its keys."""
+
+import re
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from playwright.sync_api import expect
+
+from model.trace import Trace
+from model.translator import Translator
+from tests.browser.heads_page import (
+    GAMMAS,
+    REM,
+    SENTENCE,
+    HeadsPage,
+    channels,
+    has_colour,
+    picture,
+    pixels,
+    scale,
+    title,
+    wrong_cells,
+    wrong_tiles,
+)
+from viz.facts import MEASURES, head_facts
+from viz.labels import axis_texts
+from viz.query_key import alt_text
+from viz.reading import Reading, read
+from viz.style import LIGHT
+
+Visitor = Callable[..., HeadsPage]
+KINDS = {"encoder": "Encoder", "decoder": "Decoder", "cross": "Cross", "joint": "All three"}
+
+
+@pytest.fixture(scope="module")
+def trace(model: Translator) -> Trace:
+    """What the model did on the sentence that most tests open."""
+    return model.trace(SENTENCE)
+
+
+def last_head(trace: Trace, attention: str) -> tuple[int, int]:
+    kind = "cross" if attention == "joint" else attention
+    layer = trace.layers(kind)[-1]
+    return layer, trace.attention(kind, layer).n_heads - 1
+
+
+@pytest.mark.parametrize("attention", KINDS)
+def test_every_cell_of_the_large_heatmap_has_the_colour_of_its_weight(
+    heads: HeadsPage, trace: Trace, attention: str
+) -> None:
+    heads.open(sentence=SENTENCE, attention=attention, layer="0", head="1")
+    assert wrong_cells(heads, read(trace)) == []
+    heads.click_tile(*last_head(trace, attention))
+    assert heads.selected == (attention, *last_head(trace, attention))
+    assert wrong_cells(heads, read(trace)) == []
+
+
+def test_every_cell_of_every_tile_has_the_colour_of_its_weight(
+    heads: HeadsPage, trace: Trace
+) -> None:
+    heads.open(sentence=SENTENCE)
+    for attention, text in KINDS.items():
+        heads.control(text).click()
+        heads.wait_for_painted(attention=attention)
+        layer, head = last_head(trace, attention)
+        assert len(heads.tiles) == (layer + 1) * (head + 1)
+        assert wrong_tiles(heads, read(trace)) == []
+
+
+@pytest.mark.parametrize("step", [2, 4])
+def test_bringing_out_faint_weights_changes_all_colours_by_one_rule(
+    heads: HeadsPage, trace: Trace, step: int
+) -> None:
+    heads.open(sentence=SENTENCE, attention="cross", layer="0", head="0", faint=str(step))
+    assert wrong_cells(heads, read(trace), gamma=GAMMAS[step]) == []
+    assert wrong_tiles(heads, read(trace), gamma=GAMMAS[step]) == []
+
+
+def test_faint_weights_brought_out_keep_their_own_colours(heads: HeadsPage, trace: Trace) -> None:
+    heads.open(sentence=SENTENCE, attention="cross", layer="0", head="0", faint="4")
+    weights, _ = picture(read(trace), "cross", 0, 0)
+    frame, drawn = heads.frame(), pixels(heads.matrix)
+    faint = [place for place in np.ndindex(weights.shape) if 1e-4 < weights[place] < 1.9e-3]
+    assert faint, "this sentence has no faint weight to look at"
+    for query, key in faint:
+        color = drawn[round(frame.y + query * frame.height + 4), round(frame.middle(query, key)[0])]
+        expected = scale(weights[query, key], LIGHT, GAMMAS[4])
+        assert np.abs(color[:3] - expected).max() <= 8, f"{weights[query, key]}: {color}"
+
+
+def test_pixels_are_exact_on_a_screen_of_double_density(visitor: Visitor, trace: Trace) -> None:
+    heads = visitor(device_scale_factor=2).open(sentence=SENTENCE, attention="decoder", head="2")
+    assert heads.matrix.evaluate("c => c.width / c.getBoundingClientRect().width") == (
+        pytest.approx(2, rel=0.01)
+    )
+    assert wrong_cells(heads, read(trace), density=2) == []
+    assert wrong_tiles(heads, read(trace), density=2) == []
+
+
+def test_a_zoomed_picture_shows_the_same_numbers_wherever_it_is_scrolled_to(
+    heads: HeadsPage, trace: Trace
+) -> None:
+    heads.open(sentence=SENTENCE, attention="cross", layer="1", head="3")
+    weights, _ = picture(read(trace), "cross", 1, 3)
+    for _ in range(3):
+        heads.control("Zoom the picture in").click()
+    frame = heads.frame()
+    scroller = heads.page.locator(".explorer .matrix-scroll")
+    end = scroller.evaluate(
+        "node => { node.scrollTo(1e6, 1e6); return [node.scrollLeft, node.scrollTop]; }"
+    )
+    assert min(end) > 0, "there is nothing to scroll to"
+    query, key = (length - 1 for length in weights.shape)
+    heads.page.wait_for_function(
+        "() => window.explorer().querySelector('.matrix-scroll').scrollTop > 0"
+    )
+    # Scrolling paints with the next frame.
+    heads.page.evaluate("() => new Promise(done => requestAnimationFrame(() => setTimeout(done)))")
+    x = frame.x + key * frame.width - end[0] + 6
+    y = frame.y + query * frame.height - end[1] + 6
+    color = pixels(heads.matrix)[round(y), round(x)]
+    assert has_colour(color, weights[query, key]), f"{weights[query, key]}: {color}"
+    heads.matrix.hover(position={"x": x, "y": y})
+    assert heads.pointed() == (query, key)
+
+
+def test_a_sentence_of_more_cells_than_pixels_still_shows_its_largest_weights(
+    heads: HeadsPage, model: Translator
+) -> None:
+    sentence = "The man and the woman see the dog, and the dog sees the cat, " * 8
+    trace = model.trace(sentence[:380].rpartition(" ")[0])
+    heads.open(sentence=trace.source_text, attention="encoder")
+    seen, drawn = read(trace), pixels(heads.overview)
+    for tile in heads.tiles:
+        weights, _ = picture(seen, "encoder", tile["layer"], tile["head"])
+        left, top, side = round(tile["x"]), round(tile["y"]), round(tile["width"])
+        assert max(weights.shape) > side, "the sentence is too short for this test"
+        part = drawn[top : top + side, left : left + side].reshape(-1, 4)
+        darkest = part[part[:, :3].astype(int).sum(axis=-1).argmin()]
+        assert has_colour(darkest, float(weights.max())), f"{tile}: {darkest}, {weights.max()}"
+
+
+def test_pointing_at_a_cell_gives_its_tokens_its_weight_and_what_is_predicted(
+    heads: HeadsPage, trace: Trace
+) -> None:
+    heads.open(sentence=SENTENCE, attention="cross", layer="0", head="1")
+    found = trace.attention("cross", 0)
+    rows, columns = axis_texts(found.queries), axis_texts(found.keys)
+    predictions = axis_texts(trace.predictions)
+    frame = heads.frame()
+    for query, key in [(0, 0), (1, len(columns) - 1), (len(rows) - 1, 2)]:
+        lines = heads.point_at(frame, query, key)
+        assert lines[0] == f"{rows[query]} ({query}) to {columns[key]} ({key})"
+        value = float(lines[1].removeprefix("weight "))
+        assert value == pytest.approx(float(found.weights[1, query, key]), rel=1e-3, abs=1e-6)
+        assert lines[2].endswith(f": {predictions[query]}")
+    heads.page.mouse.move(2, 2)
+    expect(heads.tooltip).to_be_hidden()
+
+
+def test_pointing_at_a_forbidden_cell_says_that_it_is_not_allowed(heads: HeadsPage) -> None:
+    heads.open(sentence=SENTENCE, attention="decoder", layer="0", head="0")
+    assert heads.point_at(heads.frame(), 0, 2)[1] == "not allowed"
+
+
+def test_pointing_at_a_tile_names_its_head_and_says_what_it_does(
+    heads: HeadsPage, trace: Trace
+) -> None:
+    heads.open(sentence=SENTENCE)
+    tile = heads.tile(1, 2)
+    heads.overview.hover(position={"x": tile["x"] + 5, "y": tile["y"] + 5})
+    expect(heads.tooltip).to_contain_text("Layer 1, head 2")
+    entropy = head_facts(trace.attention("cross", 1))["entropy"][2]
+    expect(heads.tooltip).to_contain_text(f"{entropy:.2f} bits")
+
+
+def test_a_click_on_a_tile_selects_its_head_everywhere(heads: HeadsPage) -> None:
+    heads.open(sentence=SENTENCE, attention="cross", layer="0", head="0")
+    facts = heads.facts.first.inner_text()
+    heads.click_tile(1, 2)
+    assert heads.selected == ("cross", 1, 2)
+    expect(heads.heading).to_have_text(title("cross", 1, 2))
+    tile = heads.tile(1, 2)
+    ring = heads.page.locator(".explorer .ring.selected")
+    stage = heads.overview.bounding_box()
+    box = ring.bounding_box()
+    assert stage is not None
+    assert box is not None
+    assert box["x"] - stage["x"] == pytest.approx(tile["x"] - 3, abs=1)
+    assert box["y"] - stage["y"] == pytest.approx(tile["y"] - 3, abs=1)
+    heads.settle()
+    heads.wait_for_query(layer="1", head="2")
+    expect(heads.facts.first).not_to_have_text(facts)
+    expect(heads.page.locator("h3", has_text=title("cross", 1, 2))).to_have_count(2)
+
+
+def test_another_head_is_painted_before_anything_is_sent(heads: HeadsPage) -> None:
+    heads.open(sentence=SENTENCE, attention="cross", layer="0", head="0")
+    heads.page.evaluate(
+        """() => {
+            window.sent = 0;
+            window.held = [];
+            window.sentAtPaint = null;
+            new MutationObserver(() => { window.sentAtPaint ??= window.sent; })
+                .observe(window.explorer(), { attributeFilter: ["data-painted"] });
+        }"""
+    )
+    heads.click_tile(1, 3)
+    heads.wait_for_painted(layer=1, head=3)
+    assert heads.page.evaluate("window.sentAtPaint") == 0
+    expect(heads.heading).to_have_text(title("cross", 1, 3))
+    assert "layer" not in heads.query or heads.query["layer"] == "0"
+    heads.page.evaluate("window.release()")
+    heads.settle()
+    heads.wait_for_query(layer="1", head="3")
+
+
+def test_quick_steps_among_heads_end_with_the_last_one(heads: HeadsPage, trace: Trace) -> None:
+    heads.open(sentence=SENTENCE, attention="cross", layer="0", head="0")
+    heads.overview.focus()
+    for key in ("ArrowRight", "ArrowRight", "ArrowDown", "ArrowRight", "ArrowLeft"):
+        heads.page.keyboard.press(key)
+    assert heads.selected == ("cross", 1, 2)
+    heads.settle()
+    heads.wait_for_query(layer="1", head="2")
+    assert heads.selected == ("cross", 1, 2)
+    heads.page.keyboard.press("Home")
+    assert heads.selected == ("cross", 0, 0)
+    heads.page.keyboard.press("ArrowUp")
+    assert heads.selected == ("cross", 0, 0)
+    heads.page.keyboard.press("End")
+    assert heads.selected == ("cross", *last_head(trace, "cross"))
+    expect(heads.spoken).to_contain_text("Layer {}, head {}".format(*last_head(trace, "cross")))
+    heads.settle()
+
+
+def test_a_cell_is_reached_read_and_looked_into_by_keys_alone(
+    heads: HeadsPage, trace: Trace
+) -> None:
+    heads.open(sentence=SENTENCE, attention="cross", layer="0", head="1")
+    heads.overview.focus()
+    heads.page.keyboard.press("Enter")
+    assert heads.page.evaluate("window.focused().className") == "matrix"
+    for key in ("ArrowRight", "ArrowRight", "ArrowDown", "ArrowDown", "ArrowUp"):
+        heads.page.keyboard.press(key)
+    assert heads.pointed() == (1, 1)
+    found = trace.attention("cross", 0)
+    names = axis_texts(found.queries)[1], axis_texts(found.keys)[1]
+    said = heads.spoken.inner_text()
+    assert said.startswith(f"{names[0]} (1) to {names[1]} (1), weight ")
+    weight = float(re.search(r"weight ([\d.e-]+)", said)[1])
+    assert weight == pytest.approx(float(found.weights[1, 1, 1]), rel=1e-3)
+    heads.page.keyboard.press("Enter")
+    heads.wait_for_query(cell="1.1", below="query-key")
+    expect(heads.chart).to_be_visible()
+    expect(heads.page.get_by_label(alt_text(found, 1, 1, 1))).to_have_count(1)
+    expect(heads.page.locator(".explorer .cell.picked")).to_be_visible()
+    assert heads.page.evaluate("window.focused().className") == "matrix"
+
+
+def test_a_click_on_a_cell_looks_into_it(heads: HeadsPage, trace: Trace) -> None:
+    heads.open(sentence=SENTENCE, attention="encoder", layer="1", head="2")
+    x, y = heads.frame().middle(2, 3)
+    heads.matrix.click(position={"x": x, "y": y})
+    heads.wait_for_query(cell="2.3", below="query-key")
+    found = trace.attention("encoder", 1)
+    expect(heads.page.get_by_label(alt_text(found, 2, 2, 3))).to_have_count(1)
+    # Another head keeps the cell, and looks into its own.
+    heads.click_tile(0, 0)
+    heads.settle()
+    found = trace.attention("encoder", 0)
+    expect(heads.page.get_by_label(alt_text(found, 0, 2, 3))).to_have_count(1)
+
+
+def test_everything_is_reached_with_the_tab_key(heads: HeadsPage) -> None:
+    heads.open(
+        sentence=SENTENCE, layer="0", head="1", compare="0.0-0.1", specials="0", renormalise="1"
+    )
+    heads.page.get_by_label(re.compile("sentence$", re.IGNORECASE)).first.focus()
+    reached = []
+    for _ in range(90):
+        heads.page.keyboard.press("Tab")
+        reached.append(
+            heads.page.evaluate(
+                """() => {
+                    const node = window.focused();
+                    const label = node.getAttribute("aria-label") ?? node.textContent;
+                    const group = node.closest('[role="radiogroup"]')?.getAttribute("aria-label");
+                    return [node.tagName, node.className, group ?? "", label].join("|");
+                }"""
+            )
+        )
+        if "below the picture" in reached[-1].lower() or "Head facts" in reached[-1]:
+            break
+    stops = "\n".join(reached)
+    for expected in (
+        "|Attention|",
+        "|View|",
+        "|Whole words",
+        "|Special tokens",
+        "|Rows add up to 1",
+        "|Name rows by prediction",
+        "|Compare heads",
+        "|Only head 0 of every layer",
+        "|Only the heads of layer 1",
+        "CANVAS|overview|",
+        "|Zoom the overview in",
+        "|Zoom the overview out",
+        "|Order of heads",
+        "|Bring out faint weights",
+        "|Zoom the picture in",
+        "|Zoom the picture out",
+        "|Take Layer 0, head 0 out of the picture",
+        "CANVAS|matrix|",
+        "Head facts",
+    ):
+        assert expected in stops, f"{expected} is not among\n{stops}"
+
+
+def test_choices_are_moved_among_with_arrow_keys(heads: HeadsPage) -> None:
+    heads.open(sentence=SENTENCE, attention="cross", layer="0", head="1")
+    heads.control("Cross").focus()
+    heads.page.keyboard.press("ArrowRight")
+    heads.wait_for_painted(attention="joint")
+    assert heads.page.evaluate("window.focused().textContent") == "All three"
+    heads.page.keyboard.press("ArrowLeft")
+    heads.page.keyboard.press("ArrowLeft")
+    heads.wait_for_painted(attention="decoder")
+    expect(heads.control("Decoder")).to_have_attribute("aria-checked", "true")
+    heads.control("Heatmap").focus()
+    heads.page.keyboard.press("ArrowRight")
+    heads.wait_for_painted(view="lines")
+    expect(heads.lines).to_be_visible()
+    expect(heads.matrix).to_be_hidden()
+    heads.settle()
+    heads.wait_for_query(attention="decoder", view="lines")
+
+
+def test_a_layers_name_shows_only_that_layer_and_the_way_back(heads: HeadsPage) -> None:
+    heads.open(sentence=SENTENCE, attention="cross", layer="1", head="1")
+    every = len(heads.tiles)
+    heads.root.get_by_role("button", name="Only the heads of layer 1").click()
+    assert {tile["layer"] for tile in heads.tiles} == {1}
+    heads.wait_for_query(only="layer.1")
+    heads.control("Show all heads").click()
+    assert len(heads.tiles) == every
+    heads.wait_for_query(only=None)
+    expect(heads.control("Show all heads")).to_be_hidden()
+    heads.root.get_by_role("button", name="Only head 2 of every layer").click()
+    assert {tile["head"] for tile in heads.tiles} == {2}
+    assert len(heads.tiles) > 1
+    heads.wait_for_query(only="head.2")
+    heads.overview.focus()
+    heads.page.keyboard.press("Escape")
+    assert len(heads.tiles) == every
+    heads.wait_for_query(only=None)
+
+
+def test_heads_are_ordered_by_their_measures(heads: HeadsPage, trace: Trace) -> None:
+    heads.open(sentence=SENTENCE, attention="cross")
+    facts = {layer: head_facts(trace.attention("cross", layer)) for layer in trace.layers("cross")}
+    order = heads.root.get_by_label("Order of heads")
+    offered = order.locator("option").evaluate_all("options => options.map(o => o.value)")
+    known = [
+        measure.key
+        for measure in MEASURES
+        if not all(np.isnan(values[measure.key]).all() for values in facts.values())
+    ]
+    assert offered == ["", *known]
+    for key in ("entropy", "end", "diagonal"):
+        order.select_option(key)
+        heads.wait_for_query(order=key)
+        tiles = sorted(heads.tiles, key=lambda tile: (tile["y"], tile["x"]))
+        values = [facts[tile["layer"]][key][tile["head"]] for tile in tiles]
+        assert len(values) == sum(len(column[key]) for column in facts.values())
+        assert all(one >= other - 1e-6 for one, other in zip(values, values[1:], strict=False))
+    assert wrong_tiles(heads, read(trace)) == []
+    order.select_option("")
+    heads.wait_for_query(order=None)
+
+
+def line_ink(heads: HeadsPage) -> np.ndarray:
+    """Where lines are drawn: which pixels are inked in the middle, where no text is."""
+    drawn = pixels(heads.lines)
+    top, width = round(2 * REM), drawn.shape[1]
+    return drawn[top:, round(0.37 * width) : round(0.63 * width), 3] > 0
+
+
+def test_pointing_at_a_token_leaves_its_lines_alone(heads: HeadsPage, trace: Trace) -> None:
+    heads.open(sentence=SENTENCE, attention="decoder", layer="0", head="0", view="lines")
+    weights, _ = picture(read(trace), "decoder", 0, 0)
+    box = heads.lines.bounding_box()
+    assert box is not None
+    step = (box["height"] - 1.7 * REM - 8) / max(weights.shape)
+    every = line_ink(heads)
+    together = np.zeros_like(every)
+    for query in range(len(weights)):
+        y = 1.7 * REM + (query + 0.5) * step
+        heads.lines.hover(position={"x": 20, "y": y})
+        expect(heads.spoken).to_contain_text(f"{axis_texts(trace.target)[query]}: ")
+        alone = line_ink(heads)
+        assert alone.any() == bool((weights[query] >= 0.01).any())
+        assert not (alone & ~every).any()
+        together |= alone
+        # No line of this token leads above its first key or below itself.
+        rows = np.flatnonzero(alone.any(axis=1)) + 2 * REM
+        assert rows.max() <= y + 8
+    assert np.array_equal(together, every)
+    heads.page.mouse.move(2, 2)
+    assert np.array_equal(line_ink(heads), every)
+
+
+def test_a_click_on_a_token_holds_its_lines_until_it_is_let_go(heads: HeadsPage) -> None:
+    heads.open(sentence=SENTENCE, attention="cross", layer="0", head="0", view="lines")
+    every = line_ink(heads)
+    heads.lines.click(position={"x": 20, "y": 1.7 * REM + 10})
+    heads.page.mouse.move(2, 2)
+    held = line_ink(heads)
+    assert held.any()
+    assert held.sum() < every.sum()
+    heads.lines.focus()
+    heads.page.keyboard.press("ArrowDown")
+    assert not np.array_equal(line_ink(heads), held)
+    heads.page.keyboard.press("Escape")
+    assert np.array_equal(line_ink(heads), every)
+
+
+def test_heads_laid_over_each_other_keep_their_colours_and_their_weights(
+    heads: HeadsPage, trace: Trace
+) -> None:
+    heads.open(sentence=SENTENCE, attention="cross", layer="0", head="0")
+    heads.click_tile(0, 1, modifiers=["Shift"])
+    heads.click_tile(1, 2, modifiers=["Control"])
+    expect(heads.heading).to_have_text("Cross-attention, 3 heads")
+    names = [f"Layer {layer}, head {head}" for layer, head in ((0, 0), (0, 1), (1, 2))]
+    expect(heads.legend).to_have_text([re.compile(name) for name in names])
+    swatches = heads.legend.locator(".swatch").evaluate_all(
+        "nodes => nodes.map(node => getComputedStyle(node).backgroundColor)"
+    )
+    colors = [channels(color) for color in LIGHT.heads[:3]]
+    assert swatches == [f"rgb({r}, {g}, {b})" for r, g, b in colors]
+    expect(heads.page.locator(".explorer .ring.compared")).to_have_count(3)
+    heads.settle()
+    heads.wait_for_query(compare="0.0-0.1-1.2", layer="1", head="2")
+    frame, drawn = heads.frame(), pixels(heads.matrix)
+    stripe = frame.width / 3
+    for index, (layer, head) in enumerate(((0, 0), (0, 1), (1, 2))):
+        weights, _ = picture(read(trace), "cross", layer, head)
+        for query, key in np.ndindex(weights.shape):
+            x = frame.x + key * frame.width + (index + 0.5) * stripe
+            y = frame.middle(query, key)[1]
+            shown = drawn[round(y), round(x), :3].astype(float)
+            weight = weights[query, key] if weights[query, key] >= 0.004 else 0
+            expected = 255 + (np.array(colors[index]) - 255.0) * weight
+            assert np.abs(shown - expected).max() <= 4, f"{(query, key)}: {shown}, {expected}"
+    heads.root.get_by_label("Take Layer 0, head 0 out of the picture").click()
+    expect(heads.legend).to_have_count(2)
+    heads.root.get_by_label("Take Layer 0, head 1 out of the picture").click()
+    expect(heads.legend).to_have_count(0)
+    expect(heads.heading).to_have_text(title("cross", 1, 2))
+    assert wrong_cells(heads, read(trace)) == []
+
+
+def test_up_to_eight_heads_can_be_compared_and_a_ninth_is_refused_in_words(
+    heads: HeadsPage,
+) -> None:
+    heads.open(sentence=SENTENCE, attention="cross", layer="0", head="0")
+    heads.control("Compare heads").click()
+    expect(heads.control("Compare heads")).to_have_attribute("aria-pressed", "true")
+    places = [(tile["layer"], tile["head"]) for tile in heads.tiles]
+    for layer, head in places[1:9]:
+        heads.click_tile(layer, head)
+    expect(heads.legend).to_have_count(8)
+    expect(heads.spoken).to_contain_text("Up to 8 heads can be compared.")
+    heads.control("Compare heads").click()
+    expect(heads.legend).to_have_count(0)
+    heads.settle()
+    heads.wait_for_query(compare=None)
+
+
+def test_the_key_c_adds_a_head_to_a_comparison(heads: HeadsPage) -> None:
+    heads.open(sentence=SENTENCE, attention="cross", layer="0", head="0", compare="0.0-0.1")
+    expect(heads.legend).to_have_count(2)
+    heads.overview.focus()
+    heads.page.keyboard.press("c")
+    expect(heads.legend).to_have_count(0)
+    assert heads.selected == ("cross", 0, 1)
+
+
+def test_each_way_of_reading_shows_its_own_axes_and_numbers(heads: HeadsPage, trace: Trace) -> None:
+    heads.open(sentence=SENTENCE, attention="cross", layer="0", head="1")
+    expect(heads.control("Rows add up to 1")).to_be_hidden()
+    for button, query, reading in (
+        ("Whole words", {"words": "1"}, Reading(words=True)),
+        ("Special tokens", {"specials": "0"}, Reading(words=True, specials=False)),
+        ("Rows add up to 1", {"renormalise": "1"}, Reading(True, False, True)),
+        ("Name rows by prediction", {"predicted": "1"}, Reading(True, False, True, True)),
+        ("Whole words", {"words": None}, Reading(False, False, True, True)),
+    ):
+        heads.toggle(button)
+        heads.wait_for_query(**query)
+        seen = read(trace, reading)
+        found = seen.maps[trace.attention("cross", 0).site]
+        assert heads.named_axes() == (axis_texts(found.queries), axis_texts(found.keys))
+        assert wrong_cells(heads, seen) == []
+        for note in seen.notes:
+            expect(heads.caption).to_contain_text(note)
+
+
+def test_the_picture_is_described_in_words(heads: HeadsPage, trace: Trace) -> None:
+    heads.open(sentence=SENTENCE, attention="cross", layer="0", head="1")
+    weights, _ = picture(read(trace), "cross", 0, 1)
+    described = heads.matrix.get_attribute("aria-label")
+    assert described is not None
+    assert f"{weights.shape[0]} target tokens by {weights.shape[1]} source tokens" in described
+    assert f"the largest weight is {weights.max():.2f}" in described
+    assert "Arrow keys" in described
+    assert "Arrow keys" in (heads.overview.get_attribute("aria-label") or "")

@@ -1,0 +1,113 @@
+// What our components are worked with: choices, toggles, zoom, and what is said under the pointer.
+
+/** A row of buttons of which one is chosen, moved among with arrow keys as radio buttons are. */
+class Choices {
+  constructor(label, onChoose) {
+    this.onChoose = onChoose;
+    this.root = element("div", "choices", { role: "radiogroup", "aria-label": label });
+    this.root.addEventListener("keydown", (event) => this._key(event));
+  }
+
+  show(options, chosen) {
+    const same = JSON.stringify(options) === this.shown;
+    if (!same) {
+      this.shown = JSON.stringify(options);
+      this.root.replaceChildren(
+        ...options.map(([value, text]) => {
+          const button = element("button", "", { type: "button", role: "radio", "data-value": value });
+          button.textContent = text;
+          button.addEventListener("click", () => this.onChoose(value));
+          return button;
+        }),
+      );
+    }
+    for (const button of this.root.children) {
+      const checked = button.dataset.value === chosen;
+      button.setAttribute("aria-checked", String(checked));
+      button.tabIndex = checked ? 0 : -1;
+    }
+  }
+
+  _key(event) {
+    const step = { ArrowLeft: -1, ArrowUp: -1, ArrowRight: 1, ArrowDown: 1 }[event.key];
+    if (!step) return;
+    const buttons = [...this.root.children];
+    const at = buttons.findIndex((button) => button.getAttribute("aria-checked") === "true");
+    const next = buttons[(at + step + buttons.length) % buttons.length];
+    event.preventDefault();
+    this.onChoose(next.dataset.value);
+    next.focus();
+  }
+}
+
+/** A button that is on or off. */
+function toggle(text, title, onClick) {
+  const button = element("button", "toggle", { type: "button", "aria-pressed": "false", title });
+  button.textContent = text;
+  button.addEventListener("click", onClick);
+  return button;
+}
+
+/** The buttons − and +; `zoom` is called with -1 or 1. */
+function zoomButtons(what, zoom) {
+  const button = (text, label, step) => {
+    const made = element("button", "zoom", { type: "button", "aria-label": label, title: label });
+    made.textContent = text;
+    made.addEventListener("click", () => zoom(step));
+    return made;
+  };
+  return element(
+    "span",
+    "zooms",
+    {},
+    button("−", `Zoom the ${what} out`, -1),
+    button("+", `Zoom the ${what} in`, 1),
+  );
+}
+
+/** One line of a tooltip. */
+function said(className, text) {
+  const line = element("div", className);
+  line.textContent = text;
+  return line;
+}
+
+/** What is said beside the pointer. */
+class Tooltip {
+  /** @param {HTMLElement} root - the component's root, inside which it stays. */
+  constructor(root) {
+    this.root = root;
+    this.element = element("div", "tooltip", { hidden: "", "aria-hidden": "true" });
+  }
+
+  /** Shows lines at a place `{clientX, clientY}`; hides where there is none. */
+  show(place, ...lines) {
+    this.element.hidden = !place;
+    if (!place) return;
+    this.element.replaceChildren(...lines);
+    const box = this.root.getBoundingClientRect();
+    const { offsetWidth, offsetHeight } = this.element;
+    const left = Math.max(0, Math.min(place.clientX - box.left + 14, box.width - offsetWidth - 4));
+    const below = place.clientY + 18 + offsetHeight < window.innerHeight;
+    const top = place.clientY - box.top + (below ? 18 : -12 - offsetHeight);
+    this.element.style.transform = `translate(${left}px, ${top}px)`;
+  }
+}
+
+/** The page's background as "#rrggbb". */
+function pageGround(root) {
+  const probe = document.createElement("canvas").getContext("2d");
+  probe.fillStyle = getComputedStyle(root).getPropertyValue("--st-background-color").trim() || "#ffffff";
+  return probe.fillStyle;
+}
+
+/** The theme of `{light, dark}` that goes with the page, which the root then knows as well. */
+function pageTheme(root, themes) {
+  const ground = pageGround(root);
+  const dark = luminance(channels(ground)) < 0.2;
+  const theme = { ...themes[dark ? "dark" : "light"], ground };
+  root.style.colorScheme = dark ? "dark" : "light";
+  root.style.setProperty("--hatch-line", theme.hatch);
+  root.style.setProperty("--hatch-ground", theme.forbidden);
+  return theme;
+}
