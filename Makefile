@@ -13,10 +13,10 @@ ARGS ?=
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run test check format bench clean
+.PHONY: help run test check format bench screenshots clean
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 run: $(VENV)/.installed ## Start the app and open it in the browser (PORT=8600 for another port)
 	$(PY) -m streamlit run app.py $(if $(PORT),--server.port $(PORT))
@@ -39,6 +39,9 @@ bench: $(VENV)/.installed-dev ## Run every benchmark, one after another
 	  echo "== $$name"; \
 	  $(PY) -m "benchmarks.$$name" || exit 1; \
 	done
+
+screenshots: $(VENV)/.installed-dev ## Take the README's pictures anew; needs Chromium
+	$(PY) -m tests.browser.screenshots
 
 clean: ## Remove caches; leaves .venv, checkpoints and training runs alone
 	rm -rf .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -9,7 +9,11 @@ st.set_page_config(page_title="Headscope", page_icon=style.ICON, layout="wide")
 st.logo(style.LOGO, size="large")
 about = st.Page("viz/pages/about.py", title="About", icon=":material/info:")
 page = st.navigation(
-    [st.Page("viz/pages/heads.py", title="Heads", icon=":material/grid_on:"), about],
+    [
+        st.Page("viz/pages/heads.py", title="Heads", icon=":material/grid_on:"),
+        st.Page("viz/pages/masks.py", title="Masks", icon=":material/visibility_off:"),
+        about,
+    ],
     position="top",
 )
 address.arrive(page.url_path)

@@ -1,5 +1,14 @@
 """The Transformer of "Attention Is All You Need", trained, with every attention head recorded."""
 
-from model.translator import Sampling, Translation, Translator, load
+from model.masks import PRESETS, MaskError
+from model.translator import BatchTrace, Sampling, Translation, Translator, load
 
-__all__ = ["Sampling", "Translation", "Translator", "load"]
+__all__ = [
+    "PRESETS",
+    "BatchTrace",
+    "MaskError",
+    "Sampling",
+    "Translation",
+    "Translator",
+    "load",
+]

@@ -1,13 +1,19 @@
-"""Recording what attention does; the only file that registers hooks.
+"""Recording what attention does and editing its masks; the only file that registers hooks.
 
     install_taps(model)             once, when the model is loaded
     with recording() as seen:       around one forward pass, in any thread
         model(source, target)
     trace = seen.trace(source=..., target=..., ...)
 
+    with editing({"decoder": allowed}):
+        model(source, target)       under other masks than the model's own
+
+    with editing_positions(PositionEdit(scale=0)):
+        model(source, target)       with other positions than the model's own
+
 A cached model is shared by every browser session. Hooks that come and go around a forward pass
-would leak one person's sentence into another's; these stay, and ask a ContextVar who is recording.
-While nobody records in the present thread, that one question is all they cost.
+would leak one person's sentence into another's; these stay, and ask a ContextVar who is recording
+and another who edits. While nobody does in the present thread, these questions are all they cost.
 
 Recording changes nothing for the caller. Our own attention is asked for its weights and then runs
 the explicit formula, which gives the same logits bit for bit where the configuration already uses
@@ -22,7 +28,7 @@ from __future__ import annotations
 import inspect
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -40,12 +46,14 @@ from model.attention import (
     ScaledDotProductAttention,
     masked_softmax,
 )
-from model.trace import AttentionKind, AttentionMap, FloatArray, Site, Tokens, Trace
-from model.transformer import DecoderLayer, EncoderLayer
+from model.masks import MaskEdits, MaskError, Masks, Rule, allowed_array
+from model.positions import PositionalEncoding, PositionEdit, PositionError, Side
+from model.trace import AttentionKind, AttentionMap, BoolArray, FloatArray, Site, Tokens, Trace
+from model.transformer import Decoder, DecoderLayer, Encoder, EncoderLayer, decoding_position
 
 
 class CaptureError(RuntimeError):
-    """Nothing fitting was recorded, or a module cannot be; the message says what to do."""
+    """Nothing fitting was seen or edited, or a module cannot be; the message says what to do."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -245,6 +253,373 @@ def recording() -> Generator[Recording, None, None]:
         _active.reset(token)
 
 
+@dataclass(frozen=True, slots=True)
+class SentenceLengths:
+    """How long one sentence of a padded batch is without its padding.
+
+    Attributes:
+        source: tokens that the encoder reads.
+        target: tokens that the decoder reads, or None while they are being decoded.
+    """
+
+    source: int
+    target: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Pass:
+    """Where masks are asked for.
+
+    Attributes:
+        site: which attention.
+        n_heads: all of the site's.
+        full: its queries and keys, padding included. A decoding step counts as the last row of a
+            pass over the positions so far.
+        real: the same without the sentence's padding.
+        position: of a decoding step, else None.
+        exact: whether a matrix must have the pass's shape, instead of being cut and filled up.
+    """
+
+    site: Site
+    n_heads: int
+    full: tuple[int, int]
+    real: tuple[int, int]
+    position: int | None
+    exact: bool
+
+
+class Editing:
+    """The masks that attention gets instead of the model's own, in one thread."""
+
+    def __init__(
+        self,
+        sentences: tuple[MaskEdits | None, ...],
+        lengths: tuple[SentenceLengths, ...] | None,
+        exact: bool,
+    ) -> None:
+        self._sentences = sentences
+        self._lengths = lengths
+        self._exact = exact
+        self._seen: set[Site] = set()
+        # What each rule gave last: every layer asks it for the same lengths.
+        self._built: dict[int, tuple[tuple[int, int], BoolArray]] = {}
+
+    def concerns(self, site: Site) -> bool:
+        """Whether any sentence has a mask for the site."""
+        return any(each is not None and each.at(site) is not None for each in self._sentences)
+
+    def allowed(
+        self, site: Site, part: int, parts: int, q: Tensor, k: Tensor, own: Tensor | None
+    ) -> Tensor | None:
+        """What one call of an attention function may attend to.
+
+        Args:
+            site: where the function belongs.
+            part: which of the functions that share the site's heads it is, from 0.
+            parts: how many functions share them.
+            q: projected queries, (batch, head, query, d_k).
+            k: projected keys, (batch, head, key, d_k).
+            own: the model's own mask, broadcastable to (batch, head, query, key), or None for all.
+
+        Returns:
+            boolean, (batch or 1, head or 1, query or 1, key), or None for all. It is `own` itself
+            where the edit forbids and allows the same, so that not one bit of the pass changes.
+
+        Raises:
+            MaskError: if a mask does not fit this pass.
+        """
+        self._seen.add(site)
+        if not self.concerns(site):
+            return own
+        whole = own if own is None or own.dim() == 4 else own[(None,) * (4 - own.dim())]
+        position = decoding_position.get()
+        self._require_batch(len(q), position)
+        n_heads, n_keys = q.shape[1], k.shape[2]
+        # All rows of q in a decoding step are hypotheses at one position.
+        n_rows = q.shape[2] if position is None else 1
+        full = (n_rows if position is None else position + 1), n_keys
+        exact = position is None and (
+            self._exact or site.kind not in (AttentionKind.DECODER, AttentionKind.CROSS)
+        )
+        edited = []
+        for sentence, edits in enumerate(self._sentences):
+            before = whole
+            if whole is not None and len(whole) == len(self._sentences):
+                before = whole[sentence : sentence + 1]
+            mask = None if edits is None else edits.at(site)
+            drawn = None
+            if mask is not None:
+                real = self._without_padding(site, sentence, full)
+                drawn = self._drawn(mask, _Pass(site, n_heads * parts, full, real, position, exact))
+            if drawn is not None and len(drawn) > 1:
+                drawn = drawn[part * n_heads : (part + 1) * n_heads]
+            edited.append(_overwritten(before, drawn, n_rows, n_keys, q.device))
+        heads = max(each.shape[1] for each in edited)
+        rows = max(each.shape[2] for each in edited)
+        allowed = torch.cat([each.expand(-1, heads, rows, -1) for each in edited])
+        if own is None:
+            return None if bool(allowed.all()) else allowed
+        return own if torch.equal(*torch.broadcast_tensors(allowed, own)) else allowed
+
+    def require_met(self) -> None:
+        """Check that every place that was named has been met.
+
+        Raises:
+            CaptureError: if no attention ran at one of them.
+        """
+        met = self._seen | {site.kind for site in self._seen}
+        for edits in self._sentences:
+            for place in () if edits is None else edits.places:
+                if place not in met:
+                    raise CaptureError(
+                        f"No attention ran at {place}, so its mask changed nothing; call "
+                        "install_taps(model) once, and mask what the model has and runs."
+                    )
+
+    def _require_batch(self, batch: int, position: int | None) -> None:
+        n_sentences = len(self._sentences)
+        if position is not None:
+            if n_sentences > 1:
+                raise CaptureError(
+                    "Sentences of a batch that is decoded come and go; decode those that have "
+                    "masks of their own one at a time."
+                )
+        elif n_sentences != batch and (n_sentences > 1 or self._lengths is not None):
+            raise MaskError(
+                "Each sentence of the batch needs its own masks and lengths: there are "
+                f"{batch} and {n_sentences}."
+            )
+
+    def _drawn(self, mask: BoolArray | Callable[[int, int], Any], asked: _Pass) -> BoolArray | None:
+        """What a mask says about a pass, (head or 1, query, key) from the first position on.
+
+        It may have fewer rows and columns than the pass; None if it says nothing.
+        """
+        if callable(mask):
+            array = self._of_rule(mask, asked)
+        elif asked.exact:
+            array = _of_its_shape(mask, asked)
+        else:
+            array = _cut(mask, asked)
+        if array.ndim == 3 and len(array) != asked.n_heads:
+            raise MaskError(
+                f"The mask for {asked.site} is for {len(array)} heads, but there are "
+                f"{asked.n_heads}; give it as many, or no axis of heads."
+            )
+        array = array[None] if array.ndim == 2 else array
+        if asked.position is None:
+            return array
+        return array[:, asked.position :] if array.shape[1] > asked.position else None
+
+    def _of_rule(self, rule: Callable[[int, int], Any], asked: _Pass) -> BoolArray:
+        lengths = asked.full if isinstance(rule, Rule) and rule.over_padding else asked.real
+        known = self._built.get(id(rule))
+        if known is None or known[0] != lengths:
+            known = lengths, allowed_array(asked.site, rule(*lengths))
+            self._built[id(rule)] = known
+        array = known[1]
+        if array.shape[-2:] != lengths:
+            raise _misfit(array.shape, asked, lengths)
+        return array
+
+    def _without_padding(self, site: Site, sentence: int, full: tuple[int, int]) -> tuple[int, int]:
+        if self._lengths is None:
+            return full
+        lengths = self._lengths[sentence]
+        target = full[0] if lengths.target is None else lengths.target
+        match site.kind:
+            case AttentionKind.ENCODER:
+                return lengths.source, lengths.source
+            case AttentionKind.DECODER:
+                return target, target
+            case AttentionKind.CROSS:
+                return target, lengths.source
+        return full
+
+
+def _overwritten(
+    own: Tensor | None,
+    drawn: BoolArray | None,
+    n_rows: int,
+    n_keys: int,
+    device: torch.device,
+) -> Tensor:
+    # What was drawn lies over the model's own mask, which stays wherever it does not reach.
+    if own is None:
+        own = torch.ones((1, 1, 1, n_keys), dtype=torch.bool, device=device)
+    if drawn is None:
+        return own
+    top = torch.tensor(drawn, device=device)
+    heads, rows, columns = top.shape
+    if (rows, columns) == (n_rows, n_keys):
+        return top[None]
+    below = own.expand(-1, max(heads, own.shape[1]), n_rows, n_keys).clone()
+    below[:, :, :rows, :columns] = top
+    return below
+
+
+def _of_its_shape(mask: BoolArray, asked: _Pass) -> BoolArray:
+    rows, columns = mask.shape[-2:]
+    fits = rows in (asked.real[0], asked.full[0]) and columns in (asked.real[1], asked.full[1])
+    if not fits:
+        raise _misfit(mask.shape, asked, asked.real)
+    return mask
+
+
+def _cut(mask: BoolArray, asked: _Pass) -> BoolArray:
+    # The target grows while it is decoded; the source is known from the start.
+    rows, columns = (
+        padded if length == padded else min(length, real)
+        for length, padded, real in zip(mask.shape[-2:], asked.full, asked.real, strict=True)
+    )
+    if asked.site.kind is AttentionKind.CROSS and columns < mask.shape[-1]:
+        padded = f", {asked.full[1]} with padding" if asked.full[1] != asked.real[1] else ""
+        raise MaskError(
+            f"The mask for {asked.site} has {mask.shape[-1]} keys, but the source has "
+            f"{asked.real[1]} tokens{padded}; give it no more keys than that."
+        )
+    return mask[..., :rows, :columns]
+
+
+def _misfit(shape: tuple[int, ...], asked: _Pass, wanted: tuple[int, int]) -> MaskError:
+    padded = ""
+    if asked.full != wanted:
+        padded = f" ({asked.full[0]} and {asked.full[1]} with padding)"
+    return MaskError(
+        f"The mask for {asked.site} has the shape {shape}, but this pass has {wanted[0]} queries "
+        f"and {wanted[1]} keys{padded}; give it the shape {wanted} or {(asked.n_heads, *wanted)}."
+    )
+
+
+_editing: ContextVar[Editing | None] = ContextVar("editing", default=None)
+
+
+@contextmanager
+def editing(
+    masks: Masks | Sequence[Masks | None],
+    *,
+    lengths: Sequence[SentenceLengths] | None = None,
+    exact: bool = True,
+    sites: Iterable[Site] | None = None,
+) -> Generator[None, None, None]:
+    """Replace masks of every tapped model that runs in this thread until the block ends.
+
+    A mask replaces the model's own, which can so be lifted as well as narrowed. The model itself
+    is not changed, and other threads keep its own masks. Inside another editing, the inner one
+    holds alone. Recordings show the masks that were used. A query that is left no key gets weights
+    of zero, and of what attention gives only the bias.
+
+    In a teacher-forced pass a matrix has the shape of the pass. While a sentence is decoded step by
+    step its length is not known: the query at step t takes row t, cut to the t + 1 target keys that
+    exist, so nothing can look ahead there, whatever a mask allows. Rows and columns that a matrix
+    lacks then follow the model's own mask; a rule is asked for t + 1 queries and gives the last.
+
+    Args:
+        masks: for every sentence that runs; or a sequence of them, one for each of a batch, None
+            where a sentence keeps the model's masks. Each is {place: mask}: a place is a kind of
+            attention for all its layers, a Site or a (kind, layer); a mask is boolean, (query, key)
+            or (head, query, key), or a rule that gives one for any numbers of queries and keys.
+        lengths: of each sentence without padding, or None where nothing is padded. A mask may then
+            end at the padding, which keeps the model's own mask, or cover it too.
+        exact: whether a teacher-forced pass takes decoder and cross masks of its own shape alone;
+            otherwise they are cut and filled up as in step-by-step decoding.
+        sites: those of the model, to refuse others at once.
+
+    Raises:
+        MaskError: if a mask is none or does not fit the pass, or a place is not among sites.
+        CaptureError: if attention is to be masked that cannot be (nn.MultiheadAttention), or, when
+            the block ends, none ran at a place that has a mask.
+    """
+    known = None if sites is None else tuple(sites)
+    if isinstance(masks, Sequence):
+        each = tuple(None if one is None else MaskEdits(one, known) for one in masks)
+    else:
+        each = (MaskEdits(masks, known),) * (1 if lengths is None else len(lengths))
+    if lengths is not None and len(lengths) != len(each):
+        raise MaskError(
+            f"Each sentence needs its masks and its lengths: there are {len(each)} and "
+            f"{len(lengths)}."
+        )
+    edits = Editing(each, None if lengths is None else tuple(lengths), exact)
+    token = _editing.set(edits)
+    try:
+        yield
+    finally:
+        _editing.reset(token)
+    edits.require_met()
+
+
+class _PositionEditing:
+    """The positions that tokens get instead of the model's own, in one thread."""
+
+    def __init__(self, edit: PositionEdit) -> None:
+        self.edit = edit
+        self.met = False
+
+
+_moving: ContextVar[_PositionEditing | None] = ContextVar("editing_positions", default=None)
+
+
+@contextmanager
+def editing_positions(edit: PositionEdit) -> Generator[None, None, None]:
+    """Give every tapped model that runs in this thread other positions until the block ends.
+
+    The model itself is not changed, and other threads keep its own positions. Inside another such
+    block, the inner one holds alone. In a padded batch, `reverse` counts from the end of the
+    padding.
+
+    Raises:
+        PositionError: if a shift leads beyond the positions the model was made for, or the decoder
+            is to reverse what it has not written yet.
+        CaptureError: if, when the block ends, no encoding that the edit concerns ran.
+    """
+    moving = _PositionEditing(edit)
+    token = _moving.set(moving)
+    try:
+        yield
+    finally:
+        _moving.reset(token)
+    if not (moving.met or edit.at_rest):
+        raise CaptureError(
+            "No position encoding ran that this edit concerns, so it changed nothing; call "
+            "install_taps(model) once, and run the side that it names."
+        )
+
+
+class PositionTap:
+    """The hook on one side's positional encoding.
+
+    Attributes:
+        side: whose positions it gives.
+    """
+
+    def __init__(self, side: Side) -> None:
+        self.side: Side = side
+
+    def attach(self, encoding: PositionalEncoding) -> None:
+        """Register the hook."""
+        encoding.register_forward_hook(self.after, with_kwargs=True)
+
+    def after(
+        self,
+        encoding: PositionalEncoding,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        output: Tensor,
+    ) -> Tensor | None:
+        """The forward hook: other rows for whoever edits positions in this thread."""
+        moving = _moving.get()
+        if moving is None or not moving.edit.concerns(self.side):
+            return None
+        moving.met = True
+        if moving.edit.reverse and decoding_position.get() is not None:
+            raise PositionError(
+                "A sentence that is being decoded has no known length, so the decoder's positions "
+                "cannot be reversed; give its target, or reverse the encoder's alone."
+            )
+        return moving.edit.rows(encoding, *args, **kwargs)
+
+
 Arguments = tuple[tuple[Any, ...], dict[str, Any]]
 
 
@@ -311,10 +686,17 @@ class FunctionTap(Tap):
         self, function: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Arguments | None:
         """The forward pre-hook, and the only place where a request is changed before it runs."""
-        if _active.get() is None:
+        records, edits = _active.get() is not None, _editing.get()
+        if not records and edits is None:
             return None
         request = self.bind(args, kwargs)
-        request.arguments["need_weights"] = True
+        if records:
+            request.arguments["need_weights"] = True
+        if edits is not None:
+            q, k, own = (request.arguments[name] for name in ("q", "k", "allowed"))
+            request.arguments["allowed"] = edits.allowed(
+                self.site, self.part, self.parts, q, k, own
+            )
         return request.args, request.kwargs
 
     def see(self, function: Any, request: Mapping[str, Any], output: Any) -> AttentionRecord:
@@ -335,7 +717,20 @@ class TorchTap(Tap):
 
     Takes every form of its arguments: batch first or second, no batch, nested tensors, boolean and
     additive masks. A hint `is_causal` is believed to describe attn_mask, as torch believes it.
+    Its masks cannot be edited.
     """
+
+    def after(
+        self, function: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], output: Any
+    ) -> None:
+        """The forward hook, which refuses an edit instead of ignoring it."""
+        edits = _editing.get()
+        if edits is not None and edits.concerns(self.site):
+            raise CaptureError(
+                f"{self.site} is a {type(function).__name__}, whose mask cannot be replaced; edit "
+                "attention built of this project's modules, or pass the mask to the model itself."
+            )
+        super().after(function, args, kwargs, output)
 
     def see(self, function: Any, request: Mapping[str, Any], output: Any) -> AttentionRecord:
         """The module's own formula, on its own inputs and parameters."""
@@ -434,12 +829,17 @@ def install_taps(model: nn.Module) -> tuple[Site, ...]:
             f"{', '.join(known.__name__ for known in ADAPTERS)}."
         )
     for function, tap in plan:
-        present = _tap_on(function)
+        present: Tap | None = _tap_on(function, Tap)
         if present is None:
             tap.attach(function)
         else:
             # A layer that was tapped alone, or in another model, has moved here.
             present.site = tap.site
+    for module in model.modules():
+        if isinstance(module, Encoder | Decoder) and _tap_on(module.positions, PositionTap) is None:
+            PositionTap("encoder" if isinstance(module, Encoder) else "decoder").attach(
+                module.positions
+            )
     return tuple(sorted({tap.site for _, tap in plan}))
 
 
@@ -465,25 +865,31 @@ def _role(owner: nn.Module, name: str) -> AttentionKind:
     return AttentionKind.MODULE
 
 
-def _tap_on(function: nn.Module) -> Tap | None:
+def _tap_on(function: nn.Module, kind: type[Any]) -> Any:
     owners = (getattr(hook, "__self__", None) for hook in function._forward_hooks.values())
-    return next((owner for owner in owners if isinstance(owner, Tap)), None)
+    return next((owner for owner in owners if isinstance(owner, kind)), None)
 
 
 def _join_heads(parts: list[AttentionRecord]) -> AttentionRecord:
     if len(parts) == 1:
         return parts[0]
-    masks = [part.allowed for part in parts if part.allowed is not None]
     # Heads that share one mask were all given the same tensor.
-    shared = not masks or all(mask is masks[0] for mask in masks)
+    shared = all(part.allowed is parts[0].allowed for part in parts)
     return AttentionRecord(
         weights=torch.cat([part.weights for part in parts], dim=1),
         scores=torch.cat([part.scores for part in parts], dim=1),
         q=torch.cat([part.q for part in parts], dim=1),
         k=torch.cat([part.k for part in parts], dim=1),
         v=torch.cat([part.v for part in parts], dim=1),
-        allowed=parts[0].allowed if shared else torch.cat(masks, dim=1),
+        allowed=parts[0].allowed if shared else torch.cat([*map(_full_mask, parts)], dim=1),
     )
+
+
+def _full_mask(record: AttentionRecord) -> Tensor:
+    allowed = record.allowed
+    if allowed is None:
+        allowed = torch.ones((), dtype=torch.bool, device=record.weights.device)
+    return allowed.expand(record.weights.shape)
 
 
 def _split_heads(attention: Any, x: Tensor) -> Tensor:
@@ -592,12 +998,10 @@ def _sentence_map(
 def _allowed_array(
     record: AttentionRecord, sentence_of: Callable[[Tensor], Tensor]
 ) -> NDArray[np.bool_]:
-    allowed = record.allowed
-    if allowed is None:
-        allowed = torch.ones((), dtype=torch.bool, device=record.weights.device)
     # Expanding costs no memory: (batch, head, query, key) -> (head, query, key) of one sentence.
-    by_head = sentence_of(allowed.expand(record.weights.shape))
-    heads_share = allowed.dim() < 3 or allowed.shape[-3] == 1
+    by_head = sentence_of(_full_mask(record))
+    allowed = record.allowed
+    heads_share = allowed is None or allowed.dim() < 3 or allowed.shape[-3] == 1
     if heads_share or bool((by_head == by_head[:1]).all()):
         by_head = by_head[0]
     return _array(by_head, torch.bool)

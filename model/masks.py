@@ -183,9 +183,9 @@ def block_diagonal(
     lengths: Sequence[int],
     key_lengths: Sequence[int] | None = None,
 ) -> Tensor:
-    """Each query may look at its own block alone, as sentences packed into one text do.
+    """Each query may look at its own block alone.
 
-    Krell et al. 2021, section 3.2, keep packed sentences apart in this way.
+    Sentences that are packed into one text are kept apart in this way (Krell et al. 2021).
 
     Args:
         n_queries: number of rows.
@@ -331,8 +331,7 @@ class Preset:
         except TypeError:
             raise MaskError(
                 f"The preset {self.title!r} takes {' and '.join(self.settings) or 'no setting'}; "
-                f"given {'is' if len(settings) < 2 else 'are'} "
-                f"{' and '.join(map(str, settings)) or 'none'}."
+                f"it was given {' and '.join(settings) or 'none'}."
             ) from None
         return self.build(n_queries, n_keys, **settings)
 
@@ -422,16 +421,17 @@ Place = Site | tuple[AttentionKind | str, int] | AttentionKind | str
 """What a mask is for: one layer, or every layer of a kind."""
 Allowed = ArrayLike | Callable[[int, int], ArrayLike]
 """Boolean, (query, key) or (head, query, key), or a rule that gives one for any two lengths."""
-Masks = Mapping[Place, Allowed]
-"""Masks that replace a model's own. A mask for one layer comes before one for its kind."""
+# Any stands for Place: a mapping of single kinds or of single sites must do as well.
+Masks = Mapping[Any, Allowed]
+"""Masks that replace a model's own, by Place. One for a layer comes before one for its kind."""
 
 
 class MaskEdits:
     """Masks whose places and values have been checked; the arrays are copies.
 
     Raises:
-        MaskError: if a place is none, is named twice or is not among sites, or a mask is not
-            boolean or has neither two axes nor three.
+        MaskError: if a place is none, is named twice or is not among sites, a mask is not boolean
+            or has neither two axes nor three, or a rule takes other arguments than two lengths.
     """
 
     def __init__(self, masks: Masks, sites: Iterable[Site] | None = None) -> None:
@@ -446,9 +446,13 @@ class MaskEdits:
             place = _place(named, known)
             if place in self._by_place:
                 raise MaskError(f"There are two masks for {place}; give one.")
-            self._by_place[place] = (
-                allowed if callable(allowed) else allowed_array(place, allowed).copy()
-            )
+            if isinstance(allowed, Preset):
+                allowed = allowed.rule()
+            if callable(allowed):
+                _require_rule(place, allowed)
+                self._by_place[place] = allowed
+            else:
+                self._by_place[place] = allowed_array(place, allowed).copy()
 
     @property
     def places(self) -> tuple[AttentionKind | Site, ...]:
@@ -496,6 +500,16 @@ def allowed_array(place: AttentionKind | Site, allowed: Any) -> BoolArray:
             f"shape is {array.shape}."
         )
     return array
+
+
+def _require_rule(place: AttentionKind | Site, rule: Callable[[int, int], Any]) -> None:
+    try:
+        inspect.signature(rule).bind(1, 1)
+    except (TypeError, ValueError):
+        raise MaskError(
+            f"The rule for {place} must take the numbers of queries and keys and nothing else; "
+            "give its settings beforehand, as PRESETS[...].rule(width=2) does."
+        ) from None
 
 
 def _place(named: Any, known: tuple[Site, ...] | None) -> AttentionKind | Site:

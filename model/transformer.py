@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
+from contextvars import ContextVar
 from typing import cast
 
 import torch
@@ -22,6 +23,12 @@ from model.positions import ENCODINGS
 
 _ROOM = 32
 """Target positions that a decoding cache first has room for."""
+
+decoding_position: ContextVar[int | None] = ContextVar("decoding_position", default=None)
+"""The target position that `Transformer.step` computes in this thread; None in every other pass.
+
+Attention over the source cannot tell from its shapes which target position it serves.
+"""
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": F.relu, "gelu": F.gelu}
 
@@ -351,7 +358,11 @@ class Transformer(nn.Module):
             logits for the next token, (sentence * beam, vocab).
         """
         embedded = self.embed(self.target_embedding, tokens[:, None])
-        x = self.decoder.step(embedded, state.position, state.caches, state.memory_allowed)
+        token = decoding_position.set(state.position)
+        try:
+            x = self.decoder.step(embedded, state.position, state.caches, state.memory_allowed)
+        finally:
+            decoding_position.reset(token)
         state.position += 1
         return self.output(x[:, 0])
 

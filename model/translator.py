@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -11,13 +13,25 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from model.capture import install_taps, recording
+from model.capture import SentenceLengths, editing, editing_positions, install_taps, recording
 from model.checkpoint import load_checkpoint
-from model.decoding import Hypothesis, beam_search, greedy, sample
+from model.decoding import EXTRA_LENGTH, Hypothesis, beam_search, greedy, sample
 from model.linear import pack_linears
+from model.masks import MaskError, Masks
+from model.positions import (
+    EmbeddingParts,
+    LengthError,
+    PositionalEncoding,
+    PositionEdit,
+    PositionError,
+    ScoreTerms,
+    Side,
+    ordered,
+    score_terms,
+)
 from model.tokenizer import Tokenizer
-from model.trace import Tokens, Trace
-from model.transformer import Transformer
+from model.trace import AttentionKind, AttentionMap, FloatArray, Site, Tokens, Trace
+from model.transformer import EncoderLayer, Transformer
 
 
 class TextError(ValueError):
@@ -68,6 +82,26 @@ class Translation:
     distributions: NDArray[np.float32] | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class BatchTrace:
+    """Several sentences that went through a model in one padded batch.
+
+    Attributes:
+        source_lengths: tokens of each source, </s> included and padding not.
+        target_lengths: tokens of each decoder input, <s> included and padding not.
+        padded: a trace a sentence, with the rows and columns of its padding, labelled <pad>. What
+            a row of padding predicts is <pad>, with the probability that the model gives it;
+            training never looked at it.
+        traces: the same without padding. Only where an edit lets words look at padding do their
+            rows sum to less than 1; the rest is in `padded`.
+    """
+
+    source_lengths: tuple[int, ...]
+    target_lengths: tuple[int, ...]
+    padded: tuple[Trace, ...]
+    traces: tuple[Trace, ...]
+
+
 class Translator:
     """A model, its vocabulary and a device. Safe to share among threads."""
 
@@ -85,7 +119,8 @@ class Translator:
         self.tokenizer = tokenizer
         self.metrics = metrics or {}
         self.name = name
-        install_taps(self.model)
+        self.sites = install_taps(self.model)
+        """Every attention of the model, in the order of sites."""
         pack_linears(self.model)
 
     @property
@@ -106,6 +141,9 @@ class Translator:
         alpha: float = 0.6,
         sampling: Sampling | None = None,
         keep_distributions: bool = False,
+        masks: Masks | None = None,
+        positions: PositionEdit | None = None,
+        source_order: Sequence[int] | None = None,
     ) -> Translation:
         """The best translation.
 
@@ -115,12 +153,26 @@ class Translator:
             alpha: of the length penalty (section 6.1).
             sampling: draw instead of searching; beam and alpha then do nothing.
             keep_distributions: keep every step's log-probabilities of the whole vocabulary.
+            masks: to use instead of the model's own, as {"decoder": allowed} or
+                {("cross", 2): allowed}; see model.capture.editing. A mask of decoder or
+                cross-attention may be of any length, but nothing can look ahead to tokens that
+                are not there yet.
+            positions: to use instead of the model's own. A shift of the decoder's leaves it fewer
+                positions, where the translation is cut; reversed, they must not be.
+            source_order: for each place, which of the source's tokens before </s> the encoder
+                reads there, counted from 0; None leaves them as they stand in the text.
 
         Raises:
             TextError: if the text is empty, too long, or all of characters the model never saw.
             DecodingError: if a setting is out of range.
+            MaskError: if a mask does not fit the sentence, or the model has no such attention.
+            PositionError: if positions cannot be edited so, or the order misses a token.
         """
-        return self._decode(text, beam, 1, alpha, sampling, keep_distributions)[0]
+        source_ids = ordered(self._source_ids(text), source_order)
+        room = self._room(len(source_ids), positions)
+        with self._editing(masks), self._moving(positions):
+            found = self._decode(source_ids, beam, 1, alpha, sampling, keep_distributions, room)
+        return self._translation(text, source_ids, found[0])
 
     def candidates(
         self,
@@ -130,47 +182,55 @@ class Translator:
         alpha: float = 0.6,
         sampling: Sampling | None = None,
         keep_distributions: bool = False,
+        masks: Masks | None = None,
+        positions: PositionEdit | None = None,
+        source_order: Sequence[int] | None = None,
     ) -> list[Translation]:
         """What the search found, best first: `beam` translations, or one where nothing is searched.
 
         Arguments and errors are those of `translate`.
         """
-        return self._decode(text, beam, beam, alpha, sampling, keep_distributions)
+        source_ids = ordered(self._source_ids(text), source_order)
+        room = self._room(len(source_ids), positions)
+        with self._editing(masks), self._moving(positions):
+            found = self._decode(source_ids, beam, beam, alpha, sampling, keep_distributions, room)
+        return [self._translation(text, source_ids, hypothesis) for hypothesis in found]
 
     def _decode(
         self,
-        text: str,
+        ids: list[int],
         beam: int,
         n_best: int,
         alpha: float,
         sampling: Sampling | None,
         keep_distributions: bool,
-    ) -> list[Translation]:
-        ids = self._source_ids(text)
+        max_length: int | None = None,
+    ) -> list[Hypothesis]:
         source = torch.tensor([ids], device=self.device)
         if sampling is not None:
-            found = sample(
+            return sample(
                 self.model,
                 source,
                 temperature=sampling.temperature,
                 top_k=sampling.top_k,
                 top_p=sampling.top_p,
                 seed=sampling.seed,
+                max_length=max_length,
                 keep_distributions=keep_distributions,
             )
-        elif beam == 1:
-            found = greedy(self.model, source, keep_distributions=keep_distributions)
-        else:
-            found = beam_search(
-                self.model,
-                source,
-                beam=beam,
-                alpha=alpha,
-                n_best=n_best,
-                keep_distributions=keep_distributions,
-            )[0]
-        unseen = self.tokenizer.unseen_characters(text)
-        return [self._translation(text, ids, unseen, hypothesis) for hypothesis in found]
+        if beam == 1:
+            return greedy(
+                self.model, source, max_length=max_length, keep_distributions=keep_distributions
+            )
+        return beam_search(
+            self.model,
+            source,
+            beam=beam,
+            alpha=alpha,
+            n_best=n_best,
+            max_length=max_length,
+            keep_distributions=keep_distributions,
+        )[0]
 
     def trace(
         self,
@@ -180,11 +240,16 @@ class Translator:
         beam: int = 4,
         alpha: float = 0.6,
         sampling: Sampling | None = None,
+        masks: Masks | None = None,
+        positions: PositionEdit | None = None,
+        source_order: Sequence[int] | None = None,
     ) -> Trace:
         """Everything every attention head did on a sentence.
 
         The translation is decoded first; then one teacher-forced pass over source and translation
-        is recorded, which under the causal mask is what step-by-step decoding computes.
+        is recorded, which under the causal mask is what step-by-step decoding computes. Under a
+        decoder mask that looks ahead the two differ: the pass sees tokens that decoding had not
+        written yet.
 
         Args:
             text: a sentence.
@@ -192,52 +257,303 @@ class Translator:
             beam: as in translate.
             alpha: as in translate.
             sampling: as in translate.
+            masks: as in translate. With a target, a matrix must have the trace's own shape.
+            positions: as in translate. With a target, the decoder's may be reversed too.
+            source_order: as in translate; the trace's source stands in that order.
 
         Raises:
             TextError: as translate, and for a target that is empty or too long.
+            MaskError: as translate, and for a matrix of another shape.
+            PositionError: as translate.
         """
         if target is None:
-            return self.trace_of(self.translate(text, beam=beam, alpha=alpha, sampling=sampling))
-        ids = self._source_ids(text)
-        target_ids = self.tokenizer.encode(target)
-        if not target_ids:
-            raise TextError("The target is empty; type a translation, or leave it to the model.")
-        if len(target_ids) >= self.max_tokens:
-            raise TextError(
-                f"The target has {len(target_ids) + 1} tokens and the model takes "
-                f"{self.max_tokens}; shorten it."
+            translation = self.translate(
+                text,
+                beam=beam,
+                alpha=alpha,
+                sampling=sampling,
+                masks=masks,
+                positions=positions,
+                source_order=source_order,
             )
-        return self._record(text, ids, target, [*target_ids, self.model.config.eos_id])
+            return self.trace_of(translation, masks=masks, positions=positions)
+        source_ids = ordered(self._source_ids(text), source_order)
+        predicted = self._target_ids(target)
+        with self._editing(masks), self._moving(positions):
+            return self._record([text], [source_ids], [target], [predicted])[0]
 
-    def trace_of(self, translation: Translation) -> Trace:
-        """The trace of a translation that `translate` gave, without translating again."""
-        return self._record(
-            translation.source_text,
-            list(translation.source.ids),
-            translation.text,
-            list(translation.token_ids),
+    def trace_of(
+        self,
+        translation: Translation,
+        *,
+        masks: Masks | None = None,
+        positions: PositionEdit | None = None,
+    ) -> Trace:
+        """The trace of a translation that `translate` gave, without translating again.
+
+        Args:
+            translation: what was translated.
+            masks: those that `translate` was given; matrices of decoder and cross-attention are
+                cut and filled up as it does it.
+            positions: those that `translate` was given.
+        """
+        with self._editing(masks, exact=False), self._moving(positions):
+            return self._record(
+                [translation.source_text],
+                [list(translation.source.ids)],
+                [translation.text],
+                [list(translation.token_ids)],
+            )[0]
+
+    def trace_batch(
+        self,
+        texts: Sequence[str],
+        targets: Sequence[str] | None = None,
+        masks: Sequence[Masks | None] | None = None,
+        *,
+        beam: int = 4,
+        alpha: float = 0.6,
+        sampling: Sampling | None = None,
+    ) -> BatchTrace:
+        """Several sentences, padded to one length and recorded in one pass, as in training.
+
+        Where the model translates, each sentence is decoded from its padded source, and so sees
+        padding where its masks say so.
+
+        Args:
+            texts: sentences.
+            targets: their translations; None lets the model translate.
+            masks: for each sentence, as in trace, or None. A matrix without the padding leaves the
+                model's own mask there; one with it replaces everything. A rule is asked for the
+                lengths without padding, unless it is made to go over padding, as that of the preset
+                "ignore_padding".
+            beam: as in translate.
+            alpha: as in translate.
+            sampling: as in translate.
+
+        Raises:
+            TextError: as trace, and if there is no list of texts, or not one target for each.
+            MaskError: as trace, and if there is not one entry for each text.
+        """
+        if not texts or isinstance(texts, str):
+            raise TextError("A batch is a list of texts; give at least one.")
+        if targets is not None and len(targets) != len(texts):
+            raise TextError(
+                f"Each text needs one target: there are {len(texts)} and {len(targets)}."
+            )
+        if masks is not None and (isinstance(masks, Mapping) or len(masks) != len(texts)):
+            raise MaskError(
+                f"Masks of a batch are a list with an entry, or None, for each text; there are "
+                f"{len(texts)} texts."
+            )
+        each_masks: list[Masks | None] = [None] * len(texts) if masks is None else list(masks)
+        sources = [self._source_ids(text) for text in texts]
+        if targets is None:
+            predicted = []
+            padded = _padded(sources, self.model.config.pad_id)
+            for ids, row, own in zip(sources, padded, each_masks, strict=True):
+                with self._editing([own], lengths=[SentenceLengths(len(ids))]):
+                    found = self._decode(row, beam, 1, alpha, sampling, False)[0]
+                predicted.append(list(found.token_ids))
+        else:
+            predicted = [self._target_ids(target) for target in targets]
+        lengths = [
+            SentenceLengths(len(source), len(target))
+            for source, target in zip(sources, predicted, strict=True)
+        ]
+        with self._editing(each_masks, lengths=lengths, exact=targets is not None):
+            traces = self._record(texts, sources, targets, predicted)
+        return BatchTrace(
+            source_lengths=tuple(map(len, sources)),
+            target_lengths=tuple(map(len, predicted)),
+            padded=tuple(traces),
+            traces=tuple(map(_without_padding, traces, lengths)),
+        )
+
+    def position_table(self, length: int | None = None, *, side: Side = "encoder") -> FloatArray:
+        """The model's own table of position encodings, bit for bit.
+
+        Args:
+            length: rows; None gives as many as the model was made for. Sinusoids reach further, as
+                they do for a longer text, and learned positions do not.
+            side: "encoder" or "decoder".
+
+        Returns:
+            (position, d_model), float32, read-only.
+
+        Raises:
+            PositionError: if there is no such side or no table of this length.
+        """
+        encodings: dict[Side, PositionalEncoding] = {
+            "encoder": self.model.encoder.positions,
+            "decoder": self.model.decoder.positions,
+        }
+        if side not in encodings:
+            raise PositionError(f"There is no side {side!r}; choose encoder or decoder.")
+        encoding = encodings[side]
+        length = encoding.max_positions if length is None else length
+        if length < 1:
+            raise PositionError(f"A table needs at least 1 position; {length} were asked for.")
+        try:
+            rows = encoding.extended(length)[:length]
+        except LengthError:
+            raise PositionError(
+                f"This model learned {encoding.max_positions} positions and has no table of "
+                f"{length}; choose at most {encoding.max_positions}."
+            ) from None
+        # A copy, or it would change with the model.
+        table = rows.detach().float().cpu().numpy().copy()
+        table.setflags(write=False)
+        return table
+
+    @torch.inference_mode()
+    def encode(
+        self,
+        text: str,
+        *,
+        positions: PositionEdit | None = None,
+        source_order: Sequence[int] | None = None,
+    ) -> FloatArray:
+        """What the encoder makes of a sentence: one row a source token, (source, d_model).
+
+        Arguments and errors are those of `translate`. Row i belongs to the token that
+        `source_order` puts in place i; the last row is that of </s>.
+        """
+        source = self._source(text, source_order)
+        with self._moving(_of_encoder(positions)):
+            return self.model.encode(source)[0].float().cpu().numpy()
+
+    @torch.inference_mode()
+    def embedding_parts(
+        self,
+        text: str,
+        *,
+        positions: PositionEdit | None = None,
+        source_order: Sequence[int] | None = None,
+    ) -> EmbeddingParts:
+        """Word and position of a sentence's tokens, and the sum that the encoder reads.
+
+        Arguments and errors are those of `translate`.
+        """
+        source = self._source(text, source_order)
+        word = self.model.source_embedding(source)
+        scaled = self.model.embed(self.model.source_embedding, source)
+        with self._moving(_of_encoder(positions)):
+            position = self.model.encoder.positions(source.shape[1])
+        parts = {
+            "word": word[0],
+            "scaled": scaled[0],
+            "position": position,
+            "sum": (scaled + position)[0],
+        }
+        return EmbeddingParts(
+            tokens=self.tokens(source[0].tolist()),
+            **{name: x.float().cpu().numpy() for name, x in parts.items()},
+        )
+
+    @torch.inference_mode()
+    def score_terms(
+        self,
+        text: str,
+        *,
+        positions: PositionEdit | None = None,
+        source_order: Sequence[int] | None = None,
+    ) -> ScoreTerms:
+        """What the scores of the encoder's first layer come from: words, positions, or both.
+
+        Arguments and errors are those of `translate`, and PositionError for additive attention.
+        """
+        source = self._source(text, source_order)
+        with recording() as seen, self._moving(_of_encoder(positions)):
+            self.model.encode(source)
+            position = self.model.encoder.positions(source.shape[1])
+        layer = self.model.encoder.layers[0]
+        assert isinstance(layer, EncoderLayer)
+        word = self.model.embed(self.model.source_embedding, source)[0]
+        terms = score_terms(
+            layer.self_attention,
+            layer.self_residual.norm if layer.self_residual.pre else None,
+            word,
+            position,
+        )
+        scores = seen[Site(AttentionKind.ENCODER, 0)].scores[0]
+        return ScoreTerms(
+            tokens=self.tokens(source[0].tolist()),
+            terms={name: x.float().cpu().numpy() for name, x in terms.items()},
+            scores=scores.float().cpu().numpy(),
         )
 
     def tokens(self, token_ids: list[int] | tuple[int, ...]) -> Tokens:
         """Token ids with their spelling."""
         return Tokens(tokens=self.tokenizer.pieces(token_ids), ids=tuple(token_ids))
 
+    def _editing(
+        self,
+        masks: Masks | Sequence[Masks | None] | None,
+        *,
+        lengths: Sequence[SentenceLengths] | None = None,
+        exact: bool = True,
+    ) -> AbstractContextManager[None]:
+        # Without masks of this call's own, those of a caller's `with editing` hold.
+        if masks is None or (isinstance(masks, list) and masks == [None] * len(masks)):
+            return nullcontext()
+        return editing(masks, lengths=lengths, exact=exact, sites=self.sites)
+
+    def _moving(self, positions: PositionEdit | None) -> AbstractContextManager[None]:
+        return nullcontext() if positions is None else editing_positions(positions)
+
+    def _room(self, n_source: int, positions: PositionEdit | None) -> int | None:
+        """The length limit of a translation whose positions are moved on; else None."""
+        if positions is None or positions.shift <= 0 or not positions.concerns("decoder"):
+            return None
+        room = self.model.config.max_positions - positions.shift
+        return max(1, min(n_source + EXTRA_LENGTH, room))
+
+    def _source(self, text: str, source_order: Sequence[int] | None) -> torch.Tensor:
+        # (1, source)
+        return torch.tensor([ordered(self._source_ids(text), source_order)], device=self.device)
+
     @torch.inference_mode()
-    def _record(self, text: str, ids: list[int], target: str, predicted: list[int]) -> Trace:
-        inputs = [self.model.config.bos_id, *predicted[:-1]]
-        source = torch.tensor([ids], device=self.device)
-        labels = torch.tensor(predicted, device=self.device)
+    def _record(
+        self,
+        texts: Sequence[str],
+        sources: list[list[int]],
+        targets: Sequence[str] | None,
+        predicted: list[list[int]],
+    ) -> list[Trace]:
+        """Traces of one teacher-forced pass, with padding; without targets, of what was decoded."""
+        config = self.model.config
+        inputs = _padded([[config.bos_id, *ids[:-1]] for ids in predicted], config.pad_id)
+        sources, labels = _padded(sources, config.pad_id), _padded(predicted, config.pad_id)
         with recording() as seen:
-            logits = self.model(source, torch.tensor([inputs], device=self.device))
-        log_probs = logits[0].float().log_softmax(dim=-1).gather(1, labels[:, None])[:, 0]
-        return seen.trace(
-            source=self.tokens(ids),
-            target=self.tokens(inputs),
-            predictions=self.tokens(predicted),
-            text=target,
-            source_text=text,
-            log_probs=log_probs.cpu().numpy(),
-        )
+            logits = self.model(*(torch.tensor(x, device=self.device) for x in (sources, inputs)))
+        chosen = torch.tensor(labels, device=self.device)[:, :, None]
+        log_probs = logits.float().log_softmax(dim=-1).gather(2, chosen)[:, :, 0].cpu().numpy()
+        return [
+            seen.trace(
+                sentence,
+                source=self.tokens(sources[sentence]),
+                target=self.tokens(inputs[sentence]),
+                predictions=self.tokens(labels[sentence]),
+                text=self.tokenizer.decode(predicted[sentence])
+                if targets is None
+                else targets[sentence],
+                source_text=text,
+                log_probs=log_probs[sentence],
+            )
+            for sentence, text in enumerate(texts)
+        ]
+
+    def _target_ids(self, target: str) -> list[int]:
+        ids = self.tokenizer.encode(target)
+        if not ids:
+            raise TextError("The target is empty; type a translation, or leave it to the model.")
+        if len(ids) >= self.max_tokens:
+            raise TextError(
+                f"The target has {len(ids) + 1} tokens and the model takes {self.max_tokens}; "
+                "shorten it."
+            )
+        return [*ids, self.model.config.eos_id]
 
     def _source_ids(self, text: str) -> list[int]:
         ids = self.tokenizer.encode(text)
@@ -256,9 +572,7 @@ class Translator:
             )
         return [*ids, self.model.config.eos_id]
 
-    def _translation(
-        self, text: str, ids: list[int], unseen: tuple[str, ...], hypothesis: Hypothesis
-    ) -> Translation:
+    def _translation(self, text: str, ids: list[int], hypothesis: Hypothesis) -> Translation:
         kept = hypothesis.distributions
         return Translation(
             text=self.tokenizer.decode(hypothesis.token_ids),
@@ -269,9 +583,57 @@ class Translator:
             finished=hypothesis.finished,
             source_text=text,
             source=self.tokens(ids),
-            unseen=unseen,
+            unseen=self.tokenizer.unseen_characters(text),
             distributions=None if kept is None else kept.cpu().numpy(),
         )
+
+
+def _of_encoder(positions: PositionEdit | None) -> PositionEdit | None:
+    # Where only the encoder runs, an edit of the decoder's positions has nothing to change.
+    if positions is None or positions.concerns("encoder"):
+        return positions
+    return PositionEdit()
+
+
+def _padded(sentences: list[list[int]], pad_id: int) -> list[list[int]]:
+    width = max(map(len, sentences))
+    return [ids + [pad_id] * (width - len(ids)) for ids in sentences]
+
+
+def _without_padding(trace: Trace, lengths: SentenceLengths) -> Trace:
+    kept = {
+        AttentionKind.ENCODER: (slice(lengths.source), slice(lengths.source)),
+        AttentionKind.DECODER: (slice(lengths.target), slice(lengths.target)),
+        AttentionKind.CROSS: (slice(lengths.target), slice(lengths.source)),
+    }
+    rows = slice(lengths.target)
+    return replace(
+        trace,
+        source=trace.source[: lengths.source],
+        target=trace.target[rows],
+        predictions=trace.predictions[rows],
+        maps={site: _part(seen, *kept[site.kind]) for site, seen in trace.maps.items()},
+        log_probs=None if trace.log_probs is None else trace.log_probs[rows],
+    )
+
+
+def _part(seen: AttentionMap, queries: slice, keys: slice) -> AttentionMap:
+    def cut(
+        array: NDArray[np.float32] | None, rows: slice, columns: slice = slice(None)
+    ) -> NDArray[np.float32] | None:
+        return None if array is None else array[..., rows, columns]
+
+    return replace(
+        seen,
+        weights=seen.weights[..., queries, keys],
+        allowed=seen.allowed[..., queries, keys],
+        queries=seen.queries[queries],
+        keys=seen.keys[keys],
+        scores=cut(seen.scores, queries, keys),
+        q=cut(seen.q, queries),
+        k=cut(seen.k, keys),
+        v=cut(seen.v, keys),
+    )
 
 
 def resolve_device(name: str) -> torch.device:

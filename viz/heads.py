@@ -112,7 +112,7 @@ def attention_heatmap(
     if numbered:
         traces.append(_numbers(weights, forbidden, theme))
     figure = go.Figure(traces)
-    rows = query_title or f"Query: {_query_title(attention_map.site.kind)}"
+    rows = query_title or f"Query: {row_noun(attention_map.site.kind)}"
     keys = key_title(attention_map.site.kind)
     lines = []
     if narrow:
@@ -195,7 +195,7 @@ def row_titles(kind: AttentionKind, seen: Seen) -> RowTitles:
     """What the rows of a trace are called, as it is read."""
     if kind is AttentionKind.CROSS and seen.by_prediction:
         return RowTitles("Query: target token predicted", "Token just read", "←")
-    return RowTitles(f"Query: {_query_title(kind)}", "Token predicted next", "→")
+    return RowTitles(f"Query: {row_noun(kind)}", "Token predicted next", "→")
 
 
 def alt_text(attention_map: AttentionMap, head: int) -> str:
@@ -283,7 +283,8 @@ def key_title(kind: AttentionKind) -> str:
     return f"Key: {KEY_NOUNS[kind]} looked at"
 
 
-def _query_title(kind: AttentionKind) -> str:
+def row_noun(kind: AttentionKind) -> str:
+    """What a row stands for, such as "target token just read"."""
     reads = kind in (AttentionKind.DECODER, AttentionKind.CROSS)
     return f"{QUERY_NOUNS[kind]} just read" if reads else QUERY_NOUNS[kind]
 

@@ -215,7 +215,9 @@ def _inflate(text: str, size: int) -> bytes:
     inflate = zlib.decompressobj(_RAW_DEFLATE)
     try:
         # One byte more than there may be tells a longer one from one that ends here.
-        found = inflate.decompress(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)), size + 1)
+        found = inflate.decompress(
+            base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)), size + 1
+        )
     except (ValueError, zlib.error):
         raise ValueError(UNREADABLE) from None
     if len(found) != size or not inflate.eof or inflate.unused_data:

@@ -14,14 +14,16 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, Protocol, TypeVar
 
 import streamlit as st
 import torch
 
 from model.checkpoint import CONFIG, CheckpointError
-from model.trace import Site, Trace
+from model.trace import AttentionKind, BoolArray, Site, Trace
 from model.translator import TextError, Translation, Translator, load
-from viz import facts
+from viz import facts, mask_edits
+from viz.mask_edits import Edit
 
 DEFAULT_SENTENCE = "The cat sat on the mat."
 DEFAULT_CHECKPOINT = "en-de"
@@ -160,6 +162,17 @@ def translate(checkpoint: Path, sentence: str) -> Timed:
     return Timed(translation, time.perf_counter() - started)
 
 
+class Weighed(Protocol):
+    """Something large that knows its size."""
+
+    @property
+    def nbytes(self) -> int:
+        """What its arrays hold."""
+
+
+W = TypeVar("W", bound=Weighed)
+
+
 class TraceStore:
     """The traces last asked for, bounded by their bytes and their number; safe among threads.
 
@@ -173,7 +186,7 @@ class TraceStore:
     def __init__(self, most_bytes: int, most: int) -> None:
         self._most_bytes = most_bytes
         self._most = most
-        self._kept: OrderedDict[Hashable, Trace] = OrderedDict()
+        self._kept: OrderedDict[Hashable, Any] = OrderedDict()
         self._guard = threading.Lock()
         # A lock goes when the last thread that holds or awaits it is done: nothing grows.
         self._making: weakref.WeakValueDictionary[Hashable, threading.Lock] = (
@@ -189,7 +202,7 @@ class TraceStore:
         with self._guard:
             return sum(trace.nbytes for trace in self._kept.values())
 
-    def take(self, key: Hashable, make: Callable[[], Trace]) -> Trace:
+    def take(self, key: Hashable, make: Callable[[], W]) -> W:
         """The trace kept under a key, or a new one, which is made once however many ask for it.
 
         What `make` raises reaches its caller alone: another that waited makes the trace itself.
@@ -200,7 +213,8 @@ class TraceStore:
             with self._guard:
                 if key in self._kept:
                     self._kept.move_to_end(key)
-                    return self._kept[key]
+                    found: W = self._kept[key]
+                    return found
             made = make()
             with self._guard:
                 self._kept[key] = made
@@ -235,6 +249,114 @@ def trace(checkpoint: Path, sentence: str, target: str | None = None) -> Trace:
         translation = translate(checkpoint, sentence).translation
         return trace_store().take((checkpoint, sentence, None), lambda: model.trace_of(translation))
     return trace_store().take((checkpoint, sentence, target), lambda: model.trace(sentence, target))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Batch:
+    """Several sentences in one padded pass, each with the model's own translation.
+
+    Attributes:
+        padded: a trace a sentence, with the rows and columns of its padding.
+        n_source: tokens of each source, without padding.
+        n_target: tokens of each decoder input, without padding.
+    """
+
+    padded: tuple[Trace, ...]
+    n_source: tuple[int, ...]
+    n_target: tuple[int, ...]
+
+    @property
+    def nbytes(self) -> int:
+        """What all traces hold, in bytes."""
+        return sum(trace.nbytes for trace in self.padded)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Outcome:
+    """What the model does with one sentence of a batch under changed masks.
+
+    Attributes:
+        forced: the pass over its own unchanged translation, with the rows and columns of padding.
+        free: the translation it writes under these masks, token by token, without padding.
+    """
+
+    forced: Trace
+    free: Trace
+
+    @property
+    def nbytes(self) -> int:
+        """What both traces hold, in bytes."""
+        return self.forced.nbytes + self.free.nbytes
+
+
+def batch(checkpoint: Path, sentences: tuple[str, ...]) -> Batch:
+    """Sentences padded to one length, as in training, and recorded in one pass.
+
+    Raises:
+        CheckpointError: if the checkpoint is incomplete or damaged.
+        TextError: as `translate`, for any of the sentences.
+    """
+    model = translator(checkpoint)
+    targets = [translate(checkpoint, sentence).translation.text for sentence in sentences]
+
+    def make() -> Batch:
+        made = model.trace_batch(sentences, targets)
+        return Batch(made.padded, made.source_lengths, made.target_lengths)
+
+    return trace_store().take(("batch", checkpoint, sentences), make)
+
+
+def outcome(
+    checkpoint: Path, sentences: tuple[str, ...], number: int, edits: tuple[Edit, ...]
+) -> Outcome:
+    """One sentence of a batch under edited masks, beside its unedited translation.
+
+    Args:
+        checkpoint: its folder.
+        sentences: the batch.
+        number: which sentence of it, from 0.
+        edits: masks of the padded lengths; none gives the model's own.
+
+    Raises:
+        CheckpointError, TextError: as `batch`.
+        MaskError: if a mask does not fit.
+    """
+    model = translator(checkpoint)
+    own = batch(checkpoint, sentences)
+    targets = [translate(checkpoint, sentence).translation.text for sentence in sentences]
+    masks = _by_site(edits)
+    n_source = own.n_source[number]
+
+    def make() -> Outcome:
+        each = [masks if other == number else None for other in range(len(sentences))]
+        forced = model.trace_batch(sentences, targets, each).padded[number]
+        if any(_reads_padding(edit, n_source) for edit in edits):
+            # Decoded beside the longest sentence, for as much padding as in the batch.
+            longest = sentences[own.n_source.index(max(own.n_source))]
+            free = model.trace_batch([sentences[number], longest], None, [masks, None]).traces[0]
+        else:
+            free = model.trace(sentences[number], masks=_by_site(edits, n_source))
+        return Outcome(forced, free)
+
+    return trace_store().take(
+        ("outcome", checkpoint, sentences, number, mask_edits.write(edits)), make
+    )
+
+
+def _by_site(edits: tuple[Edit, ...], n_source: int | None = None) -> dict[Any, BoolArray]:
+    """Edits as the model takes them; cut to a source without padding where its length is given."""
+    masks: dict[Any, BoolArray] = {}
+    for edit in edits:
+        rows = n_source if edit.kind is AttentionKind.ENCODER else None
+        columns = None if edit.kind is AttentionKind.DECODER else n_source
+        places = [edit.kind] if edit.layers is None else [(edit.kind, n) for n in edit.layers]
+        masks |= dict.fromkeys(places, edit.allowed[:rows, :columns])
+    return masks
+
+
+def _reads_padding(edit: Edit, n_source: int) -> bool:
+    """Whether an edit lets anything look at the padding of a source."""
+    return edit.kind is not AttentionKind.DECODER and bool(edit.allowed[:, n_source:].any())
 
 
 def _check_length(what: str, text: str) -> None:

@@ -45,6 +45,9 @@ class Look:
             to orange through the page's own lightness, so that 0 stands back.
         heads: colours of heads laid over each other, Okabe and Ito's hues in their order; they stay
             apart under every common colour blindness.
+        cells: colours of a mask's cells: allowed, future, padding, both, forbidden by an edit. They
+            differ in lightness too.
+        compared: colours of two masks' cells: both allow, both forbid, only A allows, only B.
     """
 
     text: str
@@ -57,6 +60,8 @@ class Look:
     weights: tuple[str, ...]
     signed: tuple[str, ...]
     heads: tuple[str, ...]
+    cells: tuple[str, ...]
+    compared: tuple[str, ...]
 
     def ink(self, weight: float) -> str:
         """Black or white: the one in which a number stands out on the cell of that weight."""
@@ -120,6 +125,8 @@ LIGHT = Look(
         *("#0072b2", "#d55e00", "#009e73", "#cc79a7"),
         *("#e69f00", "#56b4e9", "#8a5a00", "#5f6a78"),
     ),
+    cells=("#d3e8f7", "#e69f00", "#8e98a6", "#6b4300", "#a83279"),
+    compared=("#d3e8f7", "#8e98a6", "#0072b2", "#d55e00"),
 )
 DARK = Look(
     text="#e6eaf0",
@@ -141,10 +148,18 @@ DARK = Look(
         *("#56b4e9", "#e8743b", "#2bb58d", "#cc79a7"),
         *("#e69f00", "#3d8fd1", "#f0e442", "#a7b0bd"),
     ),
+    cells=("#a2cbe8", "#c07f00", "#5b6675", "#5a3b00", "#c2609a"),
+    compared=("#a2cbe8", "#5b6675", "#3d8fd1", "#e8743b"),
 )
 
 _NAMED = "<b>%{customdata[0]}</b> to <b>%{customdata[1]}</b><br>"
 _PLACED = "<b>%{y}</b> to <b>%{x}</b><br>"
+
+LOG_PROB_HOVER = (
+    "<b>%{customdata[0]}</b><br>%{customdata[1]}<br>log-probability <b>%{y:.4~g}</b><br>"
+    "probability <b>%{customdata[2]:.4~g}</b><extra></extra>"
+)
+"""What a bar of a log-probability says; customdata is the token, whose bar it is, and e^y."""
 
 NAMED_CELLS = 64 * 64
 """Up to so many, every cell carries its names; beyond, they would take longer than the weights."""
@@ -160,6 +175,14 @@ ANSWER_CSS = """
 .answer .model { margin: 0; font-size: 0.875rem; line-height: 1.35; opacity: 0.7 }
 """
 """The translation with the model's facts at its right where there is room, and below it else."""
+
+CHANGE_CSS = """
+.change { display: grid; grid-template-columns: auto 1fr; gap: 0.25rem 1rem; margin: 0;
+  font-size: 1.5rem; line-height: 1.3 }
+.change dt { font-size: 0.875rem; line-height: 2.2; opacity: 0.7 }
+.change dd { margin: 0; font-weight: 600 }
+"""
+"""Two translations, one below the other."""
 
 FACTS_CSS = """
 .facts { margin: 0 }
@@ -227,6 +250,33 @@ def translation_css(text: str) -> str:
     fitting = [size for most, size in TRANSLATION_SIZES.items() if len(text) <= most]
     size = fitting[0] if fitting else LONG_TRANSLATION_SIZE
     return f"font-size: {size}rem; font-weight: 650; line-height: 1.25; margin: 0"
+
+
+def grid_css(theme: Look) -> str:
+    """How the tokens of a batch are set out: one row a sentence, padding hatched."""
+    hatch = f"repeating-linear-gradient(-45deg, {theme.hatch} 0 1.5px, {theme.forbidden} 1.5px 5px)"
+    return f"""
+.token-grid {{ overflow-x: auto }}
+.token-grid table {{ border-collapse: separate; border-spacing: 2px; margin: 0 }}
+.token-grid caption {{ text-align: left; font-weight: 600; padding: 0.25rem 0 }}
+.token-grid th, .token-grid td {{ padding: 0.2rem 0.5rem; text-align: center; white-space: nowrap;
+  font-weight: 400; border: 1px solid {theme.grid} }}
+.token-grid th {{ border: 0; color: {theme.muted} }}
+.token-grid .padding {{ background: {hatch}; color: {theme.muted} }}
+.token-grid .framed td {{ border: 2px solid {theme.accent} }}
+"""
+
+
+def change_css(theme: Look, *, removed: bool) -> str:
+    """How words are set that a text lost, or that it gained.
+
+    A line tells them from others without colour; their letters keep the page's own contrast.
+    """
+    line, color = ("line-through", 0) if removed else ("underline", 1)
+    return (
+        f"text-decoration: {line} 2px {theme.heads[color]}; background: {theme.heads[color]}2e; "
+        "border-radius: 3px; padding: 0 2px"
+    )
 
 
 def plot_height(n_rows: int) -> int:

@@ -27,6 +27,9 @@ SENTENCE = "I don't think that Tom is happy."
 GAMMAS = (1, 0.7, 0.5, 0.35, 0.25)
 """How much faint weights are brought out, one a step of the slider."""
 
+LOADING = 120_000
+"""Milliseconds that a page may take: the first one of a server loads torch and labels all heads."""
+
 REM = 16
 HALF_A_STEP = 0.5 / 255
 """Weights are drawn in 256 steps."""
@@ -50,7 +53,7 @@ window.release = () => {
   for (const [socket, message] of messages) send.call(socket, message);
 };
 window.explorer = () => {
-  for (const host of document.querySelectorAll('[data-testid^="stBidiComponent"], .stBidiComponent, *')) {
+  for (const host of document.querySelectorAll("*")) {
     const root = host.shadowRoot?.querySelector(".explorer");
     if (root) return root;
   }
@@ -104,16 +107,19 @@ class HeadsPage:
     def open(self, **query: str) -> HeadsPage:
         """Loads an address and waits until all of its page stands."""
         self.goto(**query)
-        self.page.wait_for_function("window.painted().id !== undefined")
-        self.settle()
+        self._wait_until_loaded()
         return self
 
     def goto(self, **query: str) -> None:
-        self.page.goto(f"{self.url}/?{urlencode(query, quote_via=quote)}")
+        address = f"{self.url}/?{urlencode(query, quote_via=quote)}"
+        self.page.goto(address, timeout=LOADING)
 
     def reload(self) -> None:
-        self.page.reload()
-        self.page.wait_for_function("window.painted().id !== undefined")
+        self.page.reload(timeout=LOADING)
+        self._wait_until_loaded()
+
+    def _wait_until_loaded(self) -> None:
+        self.page.wait_for_function("window.painted().id !== undefined", timeout=LOADING)
         self.settle()
 
     def settle(self) -> None:
@@ -128,16 +134,21 @@ class HeadsPage:
             }"""
         )
 
-    def type(self, label: str, text: str) -> None:
+    def field(self, name: str) -> Locator:
+        """A field of the bar: "sentence", in whatever language, or "target"."""
+        label = {"sentence": "^(?!target).*sentence$", "target": "^target sentence$"}[name]
+        return self.page.get_by_role("textbox", name=re.compile(label, re.IGNORECASE))
+
+    def type(self, name: str, text: str) -> None:
         """Types into a field of the bar and presses Enter; waits for nothing."""
-        field = self.page.get_by_label(re.compile(label, re.IGNORECASE)).first
+        field = self.field(name)
         field.fill(text)
         field.press("Enter")
 
     def ask(self, text: str) -> None:
         """Types a sentence that can be answered and waits until its heads stand."""
         before = self.root.get_attribute("data-payload") if self.root.count() else None
-        self.type("sentence$", text)
+        self.type("sentence", text)
         self.wait_for_payload_other_than(before)
         self.settle()
 

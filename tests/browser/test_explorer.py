@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -277,7 +278,7 @@ def test_everything_is_reached_with_the_tab_key(heads: HeadsPage) -> None:
     heads.open(
         sentence=SENTENCE, layer="0", head="1", compare="0.0-0.1", specials="0", renormalise="1"
     )
-    heads.page.get_by_label(re.compile("sentence$", re.IGNORECASE)).first.focus()
+    heads.field("sentence").focus()
     reached = []
     for _ in range(90):
         heads.page.keyboard.press("Tab")
@@ -374,7 +375,7 @@ def test_heads_are_ordered_by_their_measures(heads: HeadsPage, trace: Trace) -> 
         tiles = sorted(heads.tiles, key=lambda tile: (tile["y"], tile["x"]))
         values = [facts[tile["layer"]][key][tile["head"]] for tile in tiles]
         assert len(values) == sum(len(column[key]) for column in facts.values())
-        assert all(one >= other - 1e-6 for one, other in zip(values, values[1:], strict=False))
+        assert all(one >= other - 1e-6 for one, other in pairwise(values))
     assert wrong_tiles(heads, read(trace)) == []
     order.select_option("")
     heads.wait_for_query(order=None)

@@ -1,217 +1,555 @@
-import io
+"""The heads page in a real browser: the address, the bar, what stands below, and its looks."""
+
 import re
-from collections.abc import Iterator
-from itertools import pairwise
-from urllib.parse import quote
+from collections.abc import Callable
+from itertools import combinations
 
+import numpy as np
 import pytest
-from PIL import Image
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Page, expect
 
-SECOND = 1000
-PLOT = ".js-plotly-plot"
-LIGHT_PAGE, DARK_PAGE = (255, 255, 255), (18, 22, 28)
+from model.trace import Trace
+from model.translator import Translator
+from tests.browser.heads_page import (
+    SENTENCE,
+    HeadsPage,
+    channels,
+    pictures,
+    pixels,
+    same_pictures,
+    title,
+    wrong_cells,
+    wrong_tiles,
+)
+from viz.facts import MEASURES, head_facts, written
+from viz.labels import axis_texts
+from viz.query_key import alt_text
+from viz.reading import HIDDEN_NOTE, PREDICTED_NOTE, WORDS_NOTE, read
+from viz.session import Example, examples
+from viz.style import DARK, LIGHT
 
-
-@pytest.fixture(autouse=True)
-def nothing_goes_wrong_unseen(page: Page, console_errors: list[str], app_server) -> Iterator[None]:
-    # The first page of a server loads torch; everything is slow on a machine with other work.
-    page.set_default_timeout(120 * SECOND)
-    expect.set_options(timeout=120 * SECOND)
-    yield
-    log = app_server.log()
-    assert console_errors == []
-    assert "Traceback" not in log, log
-    assert "deprecat" not in log.lower(), log
-
-
-def open_page(page: Page, url: str, query: str = "") -> Page:
-    page.goto(f"{url}/{query}")
-    expect(page.locator(f"{PLOT} .xtick").first).to_be_visible()
-    settled(page)
-    return page
-
-
-def settled(page: Page) -> None:
-    """Waits until Streamlit runs nothing and Plotly draws nothing."""
-    expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
-    page.wait_for_timeout(SECOND // 2)
-
-
-def translation(page: Page) -> Locator:
-    return page.locator("p[lang=de]")
+Visitor = Callable[..., HeadsPage]
+SECTIONS = {
+    "facts": "Head facts",
+    "numbers": "Numbers",
+    "query-key": "Query and key",
+    "figure": "Figure to keep",
+}
+WORD_JOINER = "\u2060"
 
 
-def expect_title(page: Page, title: str) -> None:
-    # Two for a moment: the old figure goes when the new one stands.
-    expect(page.locator(f"{PLOT} .gtitle")).to_have_text([re.compile(title)])
+@pytest.fixture(scope="module")
+def trace(model: Translator) -> Trace:
+    return model.trace(SENTENCE)
 
 
-def type_sentence(page: Page, text: str) -> None:
-    field = page.get_by_label("English sentence")
-    field.fill(text)
-    field.press("Enter")
+# ---- asking ------------------------------------------------------------------------------------
 
 
-def labels(page: Page, axis: str) -> list[str]:
-    return page.locator(f"{PLOT} .{axis}tick text").all_text_contents()
-
-
-def drawn(page: Page) -> Image.Image:
-    """The pixels of the heatmap's cells."""
-    box = page.locator(f"{PLOT} .nsewdrag").first.bounding_box()
-    return Image.open(io.BytesIO(page.screenshot(clip=box))).convert("RGB")
-
-
-def blues(image: Image.Image) -> int:
-    """How many clearly different steps of the colour scale there are."""
-    colors = image.getcolors(image.width * image.height)
-    cells = {color for count, color in colors if count > 200 and color[2] >= color[0]}
-    return len({(r // 8, g // 8, b // 8) for r, g, b in cells})
-
-
-def test_typing_a_sentence_and_pressing_enter_translates_it_and_draws_its_weights(
-    page: Page, app_url: str
+def test_typing_a_sentence_and_pressing_enter_translates_it_and_paints_its_heads(
+    heads: HeadsPage, model: Translator
 ) -> None:
-    open_page(page, app_url)
-    before = translation(page).inner_text()
-    assert before.strip()
-    type_sentence(page, "A man sees the dog.")
-    expect(translation(page)).not_to_have_text(before)
-    settled(page)
-    assert labels(page, "x")[-1] == "</s>"
-    assert labels(page, "y")[0] == "<s>"
-    assert blues(drawn(page)) >= 4
+    heads.open(attention="cross", layer="0", head="1")
+    for sentence in ("The dog sleeps.", "She reads a book."):
+        heads.ask(sentence)
+        trace = model.trace(sentence)
+        expect(heads.translation).to_have_text(trace.text)
+        assert heads.query["sentence"] == sentence
+        assert heads.selected == ("cross", 0, 1)
+        assert wrong_cells(heads, read(trace)) == []
+        assert wrong_tiles(heads, read(trace)) == []
 
 
-def test_the_whole_picture_fits_and_can_be_read_on_a_projector(page: Page, app_url: str) -> None:
-    open_page(page, app_url)
-    box = page.get_by_test_id("stPlotlyChart").bounding_box()
-    assert box["y"] + box["height"] <= 800
-    assert page.evaluate("document.documentElement.scrollWidth") <= 1280
-    for text in page.locator(f"{PLOT} :is(.xtick, .ytick, .y2tick) text").all():
-        assert float(text.evaluate("node => parseFloat(getComputedStyle(node).fontSize)")) >= 14
-    assert translation(page).evaluate("node => parseFloat(getComputedStyle(node).fontSize)") >= 32
-    boxes = [text.bounding_box() for text in page.locator(f"{PLOT} .xtick text").all()]
-    for left, right in pairwise(boxes):
-        assert left["x"] + left["width"] <= right["x"] + 1, "labels run into each other"
+def test_a_target_of_ones_own_is_what_the_heads_then_read(
+    heads: HeadsPage, model: Translator
+) -> None:
+    heads.open(sentence=SENTENCE, attention="decoder", layer="1", head="0")
+    before = heads.root.get_attribute("data-payload")
+    target = "Ich denke nicht."
+    heads.type("target", target)
+    heads.wait_for_payload_other_than(before)
+    heads.settle()
+    expect(heads.translation).to_have_text(target)
+    expect(heads.page.get_by_text("You typed this target")).to_be_visible()
+    heads.wait_for_query(target=target)
+    assert wrong_cells(heads, read(model.trace(SENTENCE, target))) == []
+    heads.type("target", "")
+    heads.wait_for_query(target=None)
+    expect(heads.translation).to_have_text(model.trace(SENTENCE).text)
 
 
-def test_markup_in_a_sentence_is_shown_as_text(page: Page, app_url: str) -> None:
-    open_page(page, app_url, "?attention=Encoder")
-    type_sentence(page, "<b>the cat</b> <img src=x onerror=alert(1)> <s> &amp; $x$")
-    page.wait_for_function(
-        "selector => document.querySelectorAll(selector).length > 20", arg=f"{PLOT} .ytick"
+def test_an_example_is_asked_for_with_one_click(
+    heads: HeadsPage, model: Translator, known_examples: tuple[Example, ...]
+) -> None:
+    heads.open()
+    before = heads.root.get_attribute("data-payload")
+    example = known_examples[1]
+    heads.page.get_by_role("button", name="Examples").click()
+    heads.page.get_by_text(example.source).click()
+    heads.wait_for_payload_other_than(before)
+    heads.settle()
+    trace = model.trace(example.source)
+    expect(heads.translation).to_have_text(trace.text)
+    heads.wait_for_query(sentence=example.source)
+    assert wrong_cells(heads, read(trace)) == []
+
+
+@pytest.fixture
+def known_examples(checkpoints) -> tuple[Example, ...]:
+    found = examples(checkpoints / "en-de")
+    if not found:
+        pytest.skip("this checkpoint comes without examples")
+    return found
+
+
+def test_two_people_never_see_each_others_sentence(visitor: Visitor, model: Translator) -> None:
+    one, other = (visitor().open(attention="encoder", layer="0", head="1") for _ in range(2))
+    rounds = [
+        ("The man eats.", "A woman reads a book."),
+        ("The woman sees the cat.", "The man eats."),
+        ("A woman reads a book.", "The dog sat on the mat."),
+    ]
+    for sentences in rounds:
+        payloads = [heads.root.get_attribute("data-payload") for heads in (one, other)]
+        for heads, sentence in zip((one, other), sentences, strict=True):
+            heads.type("sentence", sentence)
+        for heads, sentence, before in zip((one, other), sentences, payloads, strict=True):
+            heads.wait_for_payload_other_than(before)
+            heads.settle()
+            trace = model.trace(sentence)
+            expect(heads.translation).to_have_text(trace.text)
+            assert heads.query["sentence"] == sentence
+            assert wrong_cells(heads, read(trace)) == []
+            assert wrong_tiles(heads, read(trace)) == []
+
+
+# ---- below the picture --------------------------------------------------------------------------
+
+
+def test_the_facts_of_the_selected_head_are_those_of_its_weights(
+    heads: HeadsPage, trace: Trace
+) -> None:
+    heads.open(sentence=SENTENCE, attention="encoder", layer="1", head="3")
+    facts = head_facts(trace.attention("encoder", 1))
+    shown = dict(
+        zip(
+            heads.facts.locator("dt").all_inner_texts(),
+            heads.facts.locator("dd").all_inner_texts(),
+            strict=True,
+        )
     )
-    settled(page)
-    shown = "".join(labels(page, "y")).replace("…", "").replace("␣", "")
-    # A character that the vocabulary lacks is shown as the byte it is read as.
-    shown = re.sub(r"<0x([0-9A-F]{2})>", lambda byte: chr(int(byte[1], 16)), shown)
-    assert shown.startswith("<b>thecat</b><imgsrc=xonerror=alert(1)><s>&amp;")
-    assert shown.endswith("</s>")
-    styles = page.locator(f"{PLOT} .ytick text").evaluate_all(
-        "nodes => nodes.map(node => getComputedStyle(node).fontWeight)"
+    assert shown == {
+        measure.name: written(measure, float(facts[measure.key][3]))
+        for measure in MEASURES
+        if trace.attention("encoder", 1).site.kind in measure.kinds
+    }
+
+
+def test_each_section_below_shows_what_its_name_says(heads: HeadsPage, trace: Trace) -> None:
+    heads.open(sentence=SENTENCE, attention="cross", layer="0", head="1", cell="1.2")
+    for section, name in SECTIONS.items():
+        heads.page.get_by_role("radio", name=name).click()
+        heads.wait_for_query(below=None if section == "facts" else section)
+        if section == "facts":
+            expect(heads.facts).to_be_visible()
+        elif section == "numbers":
+            expect(heads.page.get_by_test_id("stDataFrame")).to_have_count(1)
+            expect(heads.page.get_by_text("one row for every query and key")).to_be_visible()
+        elif section == "query-key":
+            found = trace.attention("cross", 0)
+            expect(heads.page.get_by_label(alt_text(found, 1, 1, 2))).to_have_count(1)
+        else:
+            expect(heads.chart).to_have_count(1)
+            expect(heads.chart.locator(".gtitle")).to_contain_text(title("cross", 0, 1))
+
+
+def test_without_a_cell_the_query_and_key_section_says_how_to_choose_one(
+    heads: HeadsPage,
+) -> None:
+    heads.open(sentence=SENTENCE, attention="cross", below="query-key")
+    expect(heads.alerts).to_have_count(1)
+    expect(heads.alerts).to_contain_text("Click a cell of the large heatmap")
+
+
+def test_whole_words_have_no_query_of_their_own_and_the_page_says_so(heads: HeadsPage) -> None:
+    heads.open(sentence=SENTENCE, words="1", cell="1.1", below="query-key")
+    expect(heads.alerts).to_have_count(1)
+    expect(heads.alerts).to_contain_text("Whole words have no query and no key of their own")
+
+
+def test_the_page_says_that_a_weight_is_no_explanation(heads: HeadsPage) -> None:
+    heads.open(sentence=SENTENCE)
+    expect(heads.page.get_by_text("not why the model wrote a word")).to_be_visible()
+
+
+# ---- the address --------------------------------------------------------------------------------
+
+
+def is_pressed(heads: HeadsPage, button: str) -> bool:
+    # By its text, since one that is hidden has no role.
+    toggle = heads.page.locator(".explorer .toggle", has_text=button)
+    return toggle.get_attribute("aria-pressed") == "true"
+
+
+def state(heads: HeadsPage) -> dict[str, object]:
+    """What a reader sees of every parameter."""
+    painted = heads.painted
+    picked = heads.page.locator(".explorer .cell.picked")
+    return {
+        "attention": painted["attention"],
+        "layer": painted["layer"],
+        "head": painted["head"],
+        "view": painted["view"],
+        "cell": painted["view"] == "heatmap" and picked.is_visible(),
+        "compare": heads.legend.all_inner_texts(),
+        "order": heads.root.get_by_label("Order of heads").input_value(),
+        "faint": heads.root.get_by_label("Bring out faint weights").input_value(),
+        "only": {(tile["layer"], tile["head"]) for tile in heads.tiles},
+        "words": is_pressed(heads, "Whole words"),
+        "specials": is_pressed(heads, "Special tokens"),
+        "renormalise": is_pressed(heads, "Rows add up to 1"),
+        "predicted": is_pressed(heads, "Name rows by prediction"),
+        "sentence": heads.field("sentence").input_value(),
+        "target": heads.field("target").input_value(),
+    }
+
+
+ADDRESSES = [
+    {
+        "sentence": "The dog sleeps.",
+        "attention": "encoder",
+        "layer": "1",
+        "head": "2",
+        "cell": "1.2",
+        "faint": "3",
+        "only": "layer.1",
+        "below": "query-key",
+        "checkpoint": "en-de",
+    },
+    {"attention": "decoder", "layer": "0", "head": "3", "view": "lines", "order": "entropy"},
+    {
+        "target": "Der Hund.",
+        "attention": "cross",
+        "layer": "1",
+        "head": "1",
+        "compare": "0.3-1.1-1.2",
+        "words": "1",
+        "specials": "0",
+        "renormalise": "1",
+        "predicted": "1",
+        "below": "numbers",
+    },
+    {"attention": "joint", "layer": "1", "head": "1", "only": "head.1", "below": "figure"},
+]
+
+
+@pytest.mark.parametrize("query", ADDRESSES, ids=lambda query: query["attention"])
+def test_an_address_opens_what_it_says_and_the_same_again_after_a_reload(
+    heads: HeadsPage, query: dict[str, str]
+) -> None:
+    heads.open(**query)
+    expect(heads.alerts).to_have_count(0)
+    seen = state(heads)
+    for name in ("attention", "view", "sentence", "target", "order", "faint"):
+        assert name not in query or seen[name] == query[name]
+    assert (seen["layer"], seen["head"]) == (int(query["layer"]), int(query["head"]))
+    assert seen["cell"] == ("cell" in query)
+    assert len(seen["compare"]) == len(query.get("compare", "").split("-")) * ("compare" in query)
+    for name in ("words", "specials", "renormalise", "predicted"):
+        assert seen[name] == (query.get(name, "1" if name == "specials" else "0") == "1")
+    if only := query.get("only"):
+        place = 0 if only.startswith("layer") else 1
+        assert {tile[place] for tile in seen["only"]} == {int(only.partition(".")[2])}
+    chosen = heads.page.get_by_role("radio", name=SECTIONS[query.get("below", "facts")])
+    expect(chosen).to_have_attribute("aria-checked", "true")
+    kept = {name: value for name, value in query.items() if name != "checkpoint"}
+    assert kept.items() <= heads.query.items()
+    drawn = pictures(heads)
+    heads.reload()
+    assert state(heads) == seen
+    assert same_pictures(pictures(heads), drawn)
+
+
+def test_every_choice_is_written_into_the_address(heads: HeadsPage) -> None:
+    heads.open(sentence=SENTENCE, attention="cross", layer="0", head="0")
+    heads.control("Encoder").click()
+    heads.wait_for_query(attention="encoder")
+    heads.click_tile(1, 2)
+    heads.wait_for_query(layer="1", head="2")
+    x, y = heads.frame().middle(1, 2)
+    heads.matrix.click(position={"x": x, "y": y})
+    heads.wait_for_query(cell="1.2", below="query-key")
+    heads.root.get_by_label("Order of heads").select_option("previous")
+    heads.wait_for_query(order="previous")
+    heads.root.get_by_label("Bring out faint weights").press("ArrowRight")
+    heads.wait_for_query(faint="1")
+    heads.root.get_by_label("Order of heads").select_option("")
+    heads.root.get_by_role("button", name="Only head 2 of every layer").click()
+    heads.wait_for_query(only="head.2", order=None)
+    heads.click_tile(0, 2, modifiers=["Shift"])
+    heads.wait_for_query(compare="1.2-0.2")
+    heads.control("Lines").click()
+    heads.wait_for_query(view="lines")
+    heads.toggle("Special tokens")
+    heads.wait_for_query(specials="0", cell=None)
+    heads.toggle("Rows add up to 1")
+    heads.wait_for_query(renormalise="1")
+    heads.toggle("Whole words")
+    heads.wait_for_query(words="1")
+    heads.page.get_by_role("radio", name="Numbers").click()
+    heads.wait_for_query(below="numbers")
+    drawn, seen = pictures(heads), state(heads)
+    heads.reload()
+    assert state(heads) == seen
+    assert same_pictures(pictures(heads), drawn)
+
+
+def test_back_undoes_a_selection_and_forward_does_it_again(heads: HeadsPage) -> None:
+    heads.open(sentence=SENTENCE, attention="cross", layer="0", head="1")
+    first = pixels(heads.matrix)
+    heads.click_tile(1, 2)
+    heads.settle()
+    heads.wait_for_query(layer="1", head="2")
+    second = pixels(heads.matrix)
+    heads.page.go_back()
+    heads.wait_for_painted(layer=0, head=1)
+    heads.settle()
+    assert np.array_equal(pixels(heads.matrix), first)
+    expect(heads.page.locator("h3", has_text=title("cross", 0, 1))).to_have_count(2)
+    heads.page.go_forward()
+    heads.wait_for_painted(layer=1, head=2)
+    heads.settle()
+    assert np.array_equal(pixels(heads.matrix), second)
+
+
+def test_values_that_no_one_may_ask_for_are_named_and_the_usual_ones_shown(
+    heads: HeadsPage, trace: Trace
+) -> None:
+    illegal = {
+        "attention": "*a* $x$ :cat: -> :red[b] <i>",
+        "layer": "99",
+        "head": "-1",
+        "view": "<b>x</b>",
+        "cell": "1,2",
+        "compare": "1.1-x",
+        "order": "best",
+        "faint": "1e3",
+        "only": "layer",
+        "words": "yes",
+        "specials": "2",
+        "renormalise": "",
+        "predicted": "on",
+        "below": "../..",
+        "checkpoint": "../en-de",
+    }
+    heads.open(sentence=SENTENCE)
+    usual, drawn = state(heads), pictures(heads)
+    heads.open(sentence=SENTENCE, **illegal)
+    said = " ".join(heads.alerts.all_inner_texts()).replace(WORD_JOINER, "")
+    for name, value in illegal.items():
+        assert f"The address asks for {name} “{value}”" in said
+    assert heads.alerts.locator("em, code, a, i, b, .katex, .stMarkdownColoredText").count() == 0
+    assert state(heads) == usual
+    assert np.array_equal(pixels(heads.overview), drawn["overview"])
+    heads.click_tile(1, 2)
+    heads.settle()
+    heads.wait_for_query(layer="1", head="2", view=None, faint=None, checkpoint=None)
+
+
+def test_what_this_trace_does_not_have_is_left_out_without_a_traceback(
+    heads: HeadsPage,
+) -> None:
+    heads.open(sentence=SENTENCE, cell="99.99", compare="0.0-77.1", only="layer.77")
+    expect(heads.page.locator(".explorer .cell.picked")).to_be_hidden()
+    assert heads.tiles
+    expect(heads.legend).to_have_count(0)
+    heads.wait_for_query(cell=None, compare=None, only=None)
+
+
+def test_a_head_of_a_longer_trace_stays_selected_when_the_sentence_is_shorter(
+    heads: HeadsPage,
+) -> None:
+    heads.open(sentence=SENTENCE, attention="encoder", layer="1", head="2", cell="9.9")
+    expect(heads.page.locator(".explorer .cell.picked")).to_be_visible()
+    heads.ask("The dog sleeps.")
+    assert heads.selected == ("encoder", 1, 2)
+    expect(heads.page.locator(".explorer .cell.picked")).to_be_hidden()
+    heads.wait_for_query(cell=None, layer="1", head="2")
+
+
+# ---- light, dark, small and large ---------------------------------------------------------------
+
+
+def lightness(page: Page) -> float:
+    color = page.evaluate("getComputedStyle(window.explorer()).color")
+    return sum(map(int, re.findall(r"\d+", color)[:3])) / (3 * 255)
+
+
+def test_a_reader_of_dark_pages_gets_the_dark_colours(visitor: Visitor, trace: Trace) -> None:
+    heads = visitor(color_scheme="dark").open(
+        sentence=SENTENCE, attention="decoder", layer="0", head="1"
     )
-    assert set(styles) == {"400"}
-    assert page.locator("img[src=x]").count() == 0
+    assert lightness(heads.page) > 0.8
+    assert wrong_cells(heads, read(trace), look=DARK) == []
+    assert wrong_tiles(heads, read(trace), look=DARK) == []
+    heads.control("Cross").click()
+    heads.click_tile(0, 2, modifiers=["Shift"])
+    swatch = heads.legend.first.locator(".swatch")
+    r, g, b = channels(DARK.heads[0])
+    expect(swatch).to_have_css("background-color", f"rgb({r}, {g}, {b})")
 
 
-def test_pointing_at_a_cell_gives_its_tokens_and_its_weight(page: Page, app_url: str) -> None:
-    open_page(page, app_url, "?attention=Decoder")
-    box = page.locator(f"{PLOT} .nsewdrag").first.bounding_box()
-    page.mouse.move(box["x"] + 5, box["y"] + 5)
-    hover = page.locator(f"{PLOT} .hoverlayer .hovertext")
-    expect(hover).to_have_text(re.compile(r"<s> \(0\) to <s> \(0\).*weight 1$"))
-    page.mouse.move(box["x"] + box["width"] - 5, box["y"] + 5)
-    expect(hover).to_have_text(re.compile("not allowed"))
-
-
-def test_cells_that_may_not_be_attended_to_are_hatched(page: Page, app_url: str) -> None:
-    open_page(page, app_url, "?attention=Decoder")
-    assert page.locator(f"{PLOT} pattern").count() >= 1
-    image = drawn(page)
-    corner = image.crop((image.width - 60, 2, image.width - 2, 28))
-    assert len(corner.getcolors(10_000)) > 4, "the upper right corner has a single colour"
-    expect(page.locator(f"{PLOT} .legend")).to_contain_text("not allowed")
-
-
-def test_the_choice_of_a_head_is_in_the_address_and_comes_back_with_it(
-    page: Page, app_url: str
+def test_the_menu_switches_the_theme_of_page_and_picture_at_once(
+    visitor: Visitor, trace: Trace
 ) -> None:
-    open_page(page, app_url)
-    choices = page.get_by_test_id("stButtonGroup")
-    choices.nth(0).get_by_text("Encoder", exact=True).click()
-    expect_title(page, "Encoder self-attention")
-    choices.nth(1).get_by_text("0", exact=True).click()
-    choices.nth(2).get_by_text("3", exact=True).click()
-    expect_title(page, "Encoder self-attention, layer 0, head 3")
-    before = translation(page).inner_text()
-    type_sentence(page, "The dog sleeps.")
-    expect(translation(page)).not_to_have_text(before)
-    german = translation(page).inner_text()
-    expect(page).to_have_url(re.compile("sentence=The"))
-    assert {"attention=Encoder", "layer=0", "head=3"} <= set(page.url.partition("?")[2].split("&"))
-    page.reload()
-    expect_title(page, "Encoder self-attention, layer 0, head 3")
-    expect(translation(page)).to_have_text(german)
+    heads = visitor().open(sentence=SENTENCE, attention="decoder", layer="0", head="1")
+    assert lightness(heads.page) < 0.2
+    assert wrong_cells(heads, read(trace), look=LIGHT) == []
+    for choice, look in (("Dark", DARK), ("Light", LIGHT)):
+        heads.page.get_by_test_id("stMainMenu").click()
+        heads.page.get_by_test_id(f"stMainMenuItem-theme-{choice}").click()
+        heads.page.wait_for_function(
+            "dark => (window.explorer().style.colorScheme === 'dark') === dark",
+            arg=choice == "Dark",
+        )
+        heads.page.keyboard.press("Escape")
+        heads.settle()
+        assert (lightness(heads.page) > 0.8) == (choice == "Dark")
+        assert wrong_cells(heads, read(trace), look=look) == []
+        assert wrong_tiles(heads, read(trace), look=look) == []
 
 
-def test_an_address_that_asks_for_what_is_not_there_is_answered_letter_by_letter(
-    page: Page, app_url: str
-) -> None:
-    asked = "*a* $x$ :cat: -> :red[b] www.a.b `c` <i>"
-    open_page(page, app_url, f"?attention={quote(asked)}&layer=99")
-    warning = page.get_by_test_id("stAlert")
-    text = warning.inner_text().replace("\u2060", "")
-    assert f"no attention “{asked}”, no layer “99”" in text
-    assert warning.locator("em, code, a, i, .katex, .stMarkdownColoredText").count() == 0
-    expect_title(page, "Cross-attention")
+CONTROLS = (
+    ".explorer :is(button, select, input, h3, .caption, .note, canvas, .label-earned):visible"
+)
 
 
-def test_an_empty_sentence_is_answered_and_the_next_one_is_translated(
-    page: Page, app_url: str
-) -> None:
-    open_page(page, app_url)
-    type_sentence(page, "")
-    expect(page.get_by_test_id("stAlert")).to_contain_text("type a sentence")
-    expect(page.locator(PLOT)).to_have_count(0)
-    type_sentence(page, "The cat eats.")
-    expect(page.locator(f"{PLOT} .xtick").first).to_be_visible()
-    expect(page.get_by_test_id("stAlert")).to_have_count(0)
-
-
-def test_the_picture_has_a_description_in_words(page: Page, app_url: str) -> None:
-    open_page(page, app_url)
-    described = page.get_by_label(re.compile(r"^Layer \d, head 0, cross-attention: \d+ target"))
-    expect(described).to_have_count(1)
-
-
-@pytest.mark.parametrize(("scheme", "background"), [("light", LIGHT_PAGE), ("dark", DARK_PAGE)])
-def test_page_and_picture_follow_the_readers_theme(
-    page: Page, app_url: str, scheme: str, background: tuple[int, int, int]
-) -> None:
-    page.emulate_media(color_scheme=scheme)
-    open_page(page, app_url)
-    shot = Image.open(io.BytesIO(page.screenshot())).convert("RGB")
-    assert shot.getpixel((4, 400)) == background
-    assert lightness_of_labels(page) > 0.8 if scheme == "dark" else lightness_of_labels(page) < 0.2
-
-
-def test_a_change_of_theme_recolours_the_picture_at_once(page: Page, app_url: str) -> None:
-    open_page(page, app_url)
-    assert lightness_of_labels(page) < 0.2
-    page.get_by_test_id("stMainMenu").click()
-    page.get_by_test_id("stMainMenuItem-theme-Dark").click()
-    page.wait_for_function(
-        """selector => {
-            const label = document.querySelector(selector);
-            return label && getComputedStyle(label).fill.includes("230");
-        }""",
-        arg=f"{PLOT} .xtick text",
+def overlaps(heads: HeadsPage) -> list[str]:
+    """Which controls and texts of the explorer lie on each other."""
+    boxes = heads.page.locator(CONTROLS).evaluate_all(
+        """nodes => nodes.map(node => {
+            const { left, top, right, bottom } = node.getBoundingClientRect();
+            const name = [node.tagName, node.className, node.getAttribute("aria-label") ?? "",
+                node.textContent.slice(0, 20)].join(" ");
+            return [name, left, top, right, bottom];
+        })"""
     )
-    assert lightness_of_labels(page) > 0.8
+    found = []
+    for (one, *first), (other, *second) in combinations(boxes, 2):
+        # A pixel is rounding.
+        across = min(first[2], second[2]) - max(first[0], second[0]) > 1.5
+        down = min(first[3], second[3]) - max(first[1], second[1]) > 1.5
+        if across and down:
+            found.append(f"{one} and {other}")
+    return found
 
 
-def lightness_of_labels(page: Page) -> float:
-    fill = page.locator(f"{PLOT} .xtick text").first.evaluate("node => getComputedStyle(node).fill")
-    return sum(map(int, re.findall(r"\d+", fill)[:3])) / (3 * 255)
+def cut(heads: HeadsPage) -> list[str]:
+    """Which controls have a text that they do not hold, or leave the page on a side."""
+    return heads.page.locator(
+        ".explorer :is(.toolbar, .settings, .scale, .title-row) :is(button, select, input):visible"
+    ).evaluate_all(
+        """nodes => nodes.filter(node => {
+            const { left, right } = node.getBoundingClientRect();
+            const wide = node.scrollWidth > node.clientWidth + 1 && node.tagName === "BUTTON";
+            return wide || left < 0 || right > document.documentElement.clientWidth + 1;
+        }).map(node => node.getAttribute("aria-label") ?? node.textContent)"""
+    )
+
+
+def scrolls_sideways(heads: HeadsPage) -> bool:
+    wide: bool = heads.page.evaluate(
+        """() => {
+            const main = document.querySelector('[data-testid="stMain"]');
+            return main.scrollWidth > main.clientWidth + 1
+                || document.documentElement.scrollWidth > window.innerWidth + 1;
+        }"""
+    )
+    return wide
+
+
+def test_on_a_phone_everything_fits_and_a_tap_selects(visitor: Visitor, trace: Trace) -> None:
+    heads = visitor(
+        viewport={"width": 390, "height": 844},
+        device_scale_factor=3,
+        has_touch=True,
+        is_mobile=True,
+    ).open(sentence=SENTENCE, attention="cross", layer="0", head="0")
+    assert not scrolls_sideways(heads)
+    assert overlaps(heads) == []
+    assert cut(heads) == []
+    tile = heads.tile(1, 2)
+    assert tile["width"] >= 24, "a tile is too small for a finger"
+    heads.overview.tap(position={"x": tile["x"] + 10, "y": tile["y"] + 10})
+    heads.wait_for_painted(layer=1, head=2)
+    heads.settle()
+    assert not scrolls_sideways(heads)
+    assert wrong_cells(heads, read(trace), density=3) == []
+    for name in ("Lines", "All three"):
+        heads.control(name).click()
+        heads.settle()
+        assert not scrolls_sideways(heads)
+
+
+def test_on_a_projector_the_picture_ends_on_the_first_screen(visitor: Visitor) -> None:
+    heads = visitor(viewport={"width": 1920, "height": 1080}).open(sentence=SENTENCE)
+    for canvas in (heads.overview, heads.matrix):
+        box = canvas.bounding_box()
+        assert box is not None
+        assert box["y"] + box["height"] <= 1080
+    assert overlaps(heads) == []
+    assert not scrolls_sideways(heads)
+
+
+def test_on_a_laptop_the_picture_ends_on_the_first_screen(heads: HeadsPage) -> None:
+    heads.open(sentence=SENTENCE)
+    for canvas in (heads.overview, heads.matrix):
+        box = canvas.bounding_box()
+        assert box is not None
+        assert box["y"] + box["height"] <= 800
+    assert overlaps(heads) == []
+    assert cut(heads) == []
+    assert not scrolls_sideways(heads)
+
+
+def test_zoomed_to_twice_its_size_the_page_is_still_whole(visitor: Visitor, trace: Trace) -> None:
+    heads = visitor(viewport={"width": 640, "height": 400}, device_scale_factor=2).open(
+        sentence=SENTENCE, attention="cross", layer="0", head="1"
+    )
+    assert not scrolls_sideways(heads)
+    assert overlaps(heads) == []
+    assert cut(heads) == []
+    assert wrong_cells(heads, read(trace), density=2) == []
+
+
+def test_with_text_of_twice_the_size_nothing_is_cut_or_covered(
+    visitor: Visitor, trace: Trace
+) -> None:
+    heads = visitor()
+    heads.page.add_init_script(
+        """document.addEventListener("DOMContentLoaded", () => {
+            const style = document.createElement("style");
+            style.textContent = "html { font-size: 32px !important; }";
+            document.head.append(style);
+        });"""
+    )
+    heads.open(sentence=SENTENCE, attention="cross", layer="0", head="1")
+    size = heads.root.evaluate("node => getComputedStyle(node).fontSize")
+    assert size == "32px"
+    assert not scrolls_sideways(heads)
+    assert overlaps(heads) == []
+    assert cut(heads) == []
+    assert wrong_cells(heads, read(trace)) == []
+
+
+def test_notes_say_how_the_trace_is_read(heads: HeadsPage) -> None:
+    heads.open(sentence=SENTENCE, words="1", specials="0", predicted="1")
+    for note in (WORDS_NOTE, HIDDEN_NOTE, PREDICTED_NOTE):
+        expect(heads.caption).to_contain_text(note)
+    heads.open(sentence=SENTENCE)
+    expect(heads.caption).not_to_contain_text("hidden")
+
+
+def test_the_page_names_its_tokens_as_the_trace_has_them(heads: HeadsPage, trace: Trace) -> None:
+    heads.open(sentence=SENTENCE, attention="cross", layer="0", head="0")
+    assert heads.named_axes() == (axis_texts(trace.target), axis_texts(trace.source))

@@ -30,7 +30,7 @@ class Body:
     def add(self, array: NDArray[Any]) -> int:
         """Where an array begins."""
         start = self.length
-        part = memoryview(np.ascontiguousarray(array).reshape(-1).view(np.uint8))
+        part = np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
         self.parts.append(part)
         self.length += part.nbytes
         return start

@@ -27,7 +27,7 @@ from viz.heads import KEY_NOUNS, KIND_NAMES, QUERY_NOUNS, SHORT_NAMES, caption, 
 from viz.labels import axis_texts
 from viz.reading import Seen
 
-EXACT_CELLS = 1_000_000
+EXACT_CELLS = 500_000
 """Up to so many weights in all, each is sent exactly; beyond, as one byte (to 1/255)."""
 
 JOINT = "joint"

@@ -104,9 +104,9 @@ function pageGround(root) {
 /** The theme of `{light, dark}` that goes with the page, which the root then knows as well. */
 function pageTheme(root, themes) {
   const ground = pageGround(root);
-  const dark = luminance(channels(ground)) < 0.2;
-  const theme = { ...themes[dark ? "dark" : "light"], ground };
-  root.style.colorScheme = dark ? "dark" : "light";
+  const name = luminance(channels(ground)) < 0.2 ? "dark" : "light";
+  const theme = { ...themes[name], name, ground };
+  root.style.colorScheme = name;
   root.style.setProperty("--hatch-line", theme.hatch);
   root.style.setProperty("--hatch-ground", theme.forbidden);
   return theme;

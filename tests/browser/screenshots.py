@@ -1,0 +1,188 @@
+"""`make screenshots`: the README's pictures, taken anew of the app on the shipped checkpoint."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import urlencode
+
+import numpy as np
+from PIL import Image
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+
+from model import load
+from model.trace import AttentionKind, Site, Trace
+from tests.browser.running_app import ROOT, StartError, find_chromium, is_local, launch, serve
+from viz.facts import head_facts
+
+CHECKPOINT = ROOT / "checkpoints" / "en-de"
+FOLDER = ROOT / "viz" / "screenshots"
+
+SENTENCE = "He just came back from the library."
+"""A separable verb: what "back" became stands at the end of the German, so attention crosses."""
+
+QUERY, KEY = "▁zurück", "▁back"
+"""The two tokens that cross; the picture of query and key looks into the cell between them."""
+
+COMPARED = ("pairing", "diagonal", "end")
+"""Measures; the head of cross-attention in which each is largest takes part in the comparison."""
+
+WIDTH, HEIGHT = 1280, 800
+TALL = 1700
+"""Pixels, so that a figure below the first screen is on the page in full."""
+
+MOST_BYTES = 250_000
+COLORS = 256
+TIMEOUT, FADE = 120_000, 1000
+"""Milliseconds: the first page of a server loads the model."""
+
+PLOT = ".js-plotly-plot"
+
+
+class ScreenshotError(RuntimeError):
+    """A picture that cannot be taken; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """What to take a picture of.
+
+    Attributes:
+        name: of the file, without its suffix.
+        parameters: of the address, beside the sentence.
+        dark: in the dark theme.
+        scale: pixels of the picture a pixel of the page.
+        part: a selector of the part of the page to show; empty for the first screen.
+    """
+
+    name: str
+    parameters: dict[str, str] = field(default_factory=dict)
+    dark: bool = False
+    scale: float = 2
+    part: str = ""
+
+
+def pictures(trace: Trace) -> list[Picture]:
+    """All pictures, with heads and a cell that have something to show in this trace."""
+    heads = "-".join(f"{layer}.{head}" for layer, head in compared(trace))
+    cell = f"{position(trace.target.tokens, QUERY)}.{position(trace.source.tokens, KEY)}"
+    return [
+        Picture("heads-light"),
+        Picture("heads-dark", dark=True),
+        Picture("heads-lines", {"view": "lines"}),
+        Picture("heads-joint", {"attention": "joint"}),
+        Picture("heads-comparison", {"compare": heads}),
+        Picture("query-key", {"cell": cell, "below": "query-key"}, part=PLOT),
+    ]
+
+
+def compared(trace: Trace) -> list[tuple[int, int]]:
+    """The layer, counted among those of cross-attention, and the head for each of `COMPARED`."""
+    sites = [Site(AttentionKind.CROSS, layer) for layer in trace.layers(AttentionKind.CROSS)]
+    facts = [head_facts(trace.maps[site]) for site in sites]
+    chosen: list[tuple[int, int]] = []
+    for measure in COMPARED:
+        values = np.array([of_layer[measure] for of_layer in facts])
+        for taken in chosen:
+            values[taken] = -np.inf
+        layer, head = np.unravel_index(np.nanargmax(values), values.shape)
+        chosen.append((int(layer), int(head)))
+    return chosen
+
+
+def position(tokens: tuple[str, ...], token: str) -> int:
+    """Where a token stands among others.
+
+    Raises:
+        ScreenshotError: if it does not.
+    """
+    if token not in tokens:
+        raise ScreenshotError(
+            f"The model reads “{SENTENCE}” as {' '.join(tokens)}, without {token}: choose another "
+            "SENTENCE, QUERY and KEY in tests/browser/screenshots.py."
+        )
+    return tokens.index(token)
+
+
+@contextmanager
+def opened(browser: Browser, url: str, picture: Picture) -> Iterator[Page]:
+    """The page of a picture, drawn."""
+    context = browser.new_context(
+        viewport={"width": WIDTH, "height": TALL if picture.part else HEIGHT},
+        color_scheme="dark" if picture.dark else "light",
+        device_scale_factor=picture.scale,
+        reduced_motion="reduce",
+    )
+    context.route(lambda address: not is_local(address), lambda route: route.abort())
+    page = context.new_page()
+    page.set_default_timeout(TIMEOUT)
+    expect.set_options(timeout=TIMEOUT)
+    page.goto(f"{url}/?{urlencode({'sentence': SENTENCE, **picture.parameters})}")
+    wait_until_drawn(page)
+    yield page
+    context.close()
+
+
+def wait_until_drawn(page: Page) -> None:
+    """Waits until the explorer and the page below it show the same, and nothing runs any more."""
+    explorer = page.locator(".explorer[data-painted]")
+    explorer.wait_for()
+    painted = json.loads(explorer.get_attribute("data-painted") or "{}")
+    shown = "/".join(str(painted[name]) for name in ("id", "attention", "layer", "head"))
+    expect(page.locator(".headscope-done")).to_have_attribute("data-done", shown)
+    expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
+    # Streamlit fades in what is new.
+    page.wait_for_timeout(FADE)
+
+
+def take(browser: Browser, url: str, picture: Picture) -> Image.Image:
+    """The picture's pixels."""
+    with opened(browser, url, picture) as page:
+        taken = page.locator(picture.part).screenshot() if picture.part else page.screenshot()
+    return Image.open(io.BytesIO(taken)).convert("RGB")
+
+
+def save(image: Image.Image, path: Path) -> int:
+    """Write a picture, in fewer colours where it would be too large else; gives its bytes.
+
+    Raises:
+        ScreenshotError: if it is larger than a picture in this repository may be even so.
+    """
+    for each in (image, image.quantize(COLORS, dither=Image.Dither.NONE)):
+        written = io.BytesIO()
+        each.save(written, "PNG", optimize=True)
+        if written.tell() <= MOST_BYTES:
+            path.write_bytes(written.getvalue())
+            return written.tell()
+    raise ScreenshotError(
+        f"{path.name} has {written.tell():,} bytes, and at most {MOST_BYTES:,} are kept: lower the "
+        "picture's scale in tests/browser/screenshots.py."
+    )
+
+
+def main() -> None:
+    trace = load(str(CHECKPOINT), device="cpu").trace(SENTENCE)
+    FOLDER.mkdir(exist_ok=True)
+    with (
+        serve("app.py", {"HEADSCOPE_CHECKPOINTS": str(CHECKPOINT.parent)}) as server,
+        sync_playwright() as playwright,
+    ):
+        browser = launch(playwright, find_chromium())
+        for picture in pictures(trace):
+            path = FOLDER / f"{picture.name}.png"
+            image = take(browser, server.url, picture)
+            size = save(image, path)
+            print(f"{path.relative_to(ROOT)}  {image.width} × {image.height}  {size:,} bytes")
+        browser.close()
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except (StartError, ScreenshotError) as error:
+        sys.exit(str(error))

@@ -1,0 +1,165 @@
+"""Whatever is typed is data: it never acts as markup, and the page answers it in a sentence."""
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from model.trace import Trace
+from model.translator import TextError, Translator
+from tests.browser.heads_page import SENTENCE, HeadsPage, wrong_cells
+from viz.labels import axis_texts, visible
+from viz.reading import read
+from viz.session import MAX_CHARACTERS
+
+PASTE = "The cat sat on the mat. " * 417
+HOSTILE = {
+    "special token": "<s>",
+    "special tokens in a sentence": "The </s> cat <pad> sat.",
+    "bold": "<b>x</b>",
+    "emphasis": "*a*",
+    "maths": "$x$",
+    "colour": ":red[x]",
+    "shortcode": ":cat: :material/home: ->",
+    "link": "[the cat](javascript:alert(1)) www.a.b",
+    "image": "<img src=x onerror=alert(1)>",
+    "script": "<script>alert(1)</script>",
+    "template": "{{x}} ${alert(1)} %s \\u003cb\\u003e",
+    "quotes": "\"quotes' & &amp; &#60;",
+    "emoji": "The 🐈 cat 👩‍👩‍👧 sat.",
+    "right to left": "The القطة sat \u202e on the mat.",
+    "combining marks": "The c\u0301a\u0308t\u0301\u0302\u0303 \u0301 sat.",
+    "control characters": "The\x07 cat\x1b[31m sat\x7f.",
+    "invisible characters": "The\u200b cat\ufeff\u00ad sat.",
+    "long word": "a" * 90,
+    "long paste": PASTE,
+    "empty": "",
+    "spaces": "   ",
+    "unusual spaces": "\u00a0\u3000",
+}
+TARGETS = ("<s>", "<b>x</b>", "*a* $x$ :red[x]", "<img src=x onerror=alert(1)>", "&amp; \u202e 🐈")
+
+# Elements that no text of ours makes, wherever they would stand, shadow roots included.
+MADE_OF_TEXT = """() => {
+  const found = [];
+  const look = root => {
+    const made = root.querySelectorAll(
+      'img[src="x"], [onerror], script:not([src]), .katex, .stMarkdownColoredText, ' +
+      'a[href*="javascript"], a[href*="www.a.b"]'
+    );
+    found.push(...[...made].filter(node => node.closest("body")).map(node => node.outerHTML));
+    for (const node of root.querySelectorAll("*")) if (node.shadowRoot) look(node.shadowRoot);
+  };
+  look(document);
+  const texts = document.querySelectorAll('p[lang="de"], [data-testid="stAlert"] p, dl.facts dd');
+  for (const text of texts) {
+    for (const node of text.querySelectorAll(":not(span)")) found.push(node.outerHTML);
+  }
+  const tooltip = window.explorer()?.querySelector(".tooltip");
+  const inside = tooltip?.querySelectorAll(":not(div, span.swatch)") ?? [];
+  found.push(...[...inside].map(node => node.outerHTML));
+  return found;
+}"""
+
+
+def what_acts_as_markup(heads: HeadsPage) -> list[str]:
+    found: list[str] = heads.page.evaluate(MADE_OF_TEXT)
+    return found
+
+
+@pytest.fixture
+def opened(heads: HeadsPage) -> HeadsPage:
+    """The page with a sentence that it can answer, opened once for all texts."""
+    asked = {"sentence": SENTENCE, "attention": "encoder", "layer": "0", "head": "1"}
+    there = heads.page.url.startswith(heads.url) and heads.root.count()
+    return heads if there and heads.query == asked else heads.open(**asked)
+
+
+def asked_of(model: Translator, text: str) -> Trace | str:
+    """What the page must show: the heads of a text, or why there are none."""
+    if len(text) > MAX_CHARACTERS:
+        return f"The text has {len(text):,} characters and the app takes {MAX_CHARACTERS:,}"
+    try:
+        return model.trace(text)
+    except TextError as error:
+        return str(error)
+
+
+def plain(text: str) -> str:
+    return re.sub("[\u2060\u2068\u2069]", "", text)
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_sentence_of_any_text_gives_heads_or_one_clear_sentence(
+    opened: HeadsPage, model: Translator, name: str
+) -> None:
+    text = HOSTILE[name]
+    before = opened.root.get_attribute("data-payload")
+    expected = asked_of(model, text)
+    opened.type("sentence", text)
+    if isinstance(expected, Trace):
+        opened.wait_for_payload_other_than(before)
+        opened.settle()
+        expect(opened.translation).to_have_count(1)
+        shown = opened.translation.inner_text()
+        assert " ".join(shown.split()) == " ".join((visible(expected.text) or "∅").split())
+        # The tokens of the sentence, wherever they are shown.
+        queries, keys = opened.named_axes()
+        kind, _, _ = opened.selected
+        found = expected.attention(kind, 0)
+        assert [" ".join(each.split()) for each in queries] == axis_texts(found.queries)
+        assert [" ".join(each.split()) for each in keys] == axis_texts(found.keys)
+        opened.matrix.focus()
+        opened.page.keyboard.press("ArrowRight")
+        expect(opened.tooltip).to_be_visible()
+        assert what_acts_as_markup(opened) == []
+        opened.page.keyboard.press("Escape")
+        if len(queries) < 40:
+            assert wrong_cells(opened, read(expected)) == []
+    else:
+        expect(opened.root).to_have_count(0)
+        expect(opened.alerts).to_have_count(1)
+        assert plain(expected) in plain(opened.alerts.inner_text())
+        assert what_acts_as_markup(opened) == []
+    opened.ask(SENTENCE)
+    expect(opened.translation).to_have_text(model.trace(SENTENCE).text)
+    assert opened.alerts.count() == 0
+
+
+@pytest.mark.parametrize("text", TARGETS)
+def test_a_target_of_any_text_is_read_letter_by_letter(
+    heads: HeadsPage, model: Translator, text: str
+) -> None:
+    heads.open(sentence=SENTENCE, attention="decoder", layer="0", head="1")
+    before = heads.root.get_attribute("data-payload")
+    heads.type("target", text)
+    heads.wait_for_payload_other_than(before)
+    heads.settle()
+    trace = model.trace(SENTENCE, text)
+    assert plain(heads.translation.first.inner_text()) == plain(visible(text))
+    assert heads.named_axes() == (axis_texts(trace.target), axis_texts(trace.target))
+    assert what_acts_as_markup(heads) == []
+    assert wrong_cells(heads, read(trace)) == []
+
+
+@pytest.mark.parametrize("section", ["numbers", "query-key", "figure"])
+def test_hostile_tokens_stay_text_in_every_section(
+    heads: HeadsPage, model: Translator, section: str
+) -> None:
+    text = "<b>x</b> *a* $x$ :red[x] <img src=x onerror=alert(1)> &amp;"
+    heads.open(sentence=text, target=text, attention="cross", below=section, cell="1.1")
+    expect(heads.alerts).to_have_count(1)
+    if section != "numbers":
+        expect(heads.chart).to_be_visible()
+        labels = heads.chart.locator(":is(.xtick, .ytick, .gtitle) text")
+        expect(labels.first).to_be_visible()
+        assert heads.chart.locator("a, img, b, i").count() == 0
+    assert what_acts_as_markup(heads) == []
+
+
+def test_a_hostile_address_is_read_as_text(heads: HeadsPage, model: Translator) -> None:
+    text = "<img src=x onerror=alert(1)> *a*"
+    heads.open(sentence=text, attention="encoder", layer="0", head="1")
+    assert heads.field("sentence").input_value() == text
+    assert what_acts_as_markup(heads) == []
+    assert wrong_cells(heads, read(model.trace(text))) == []

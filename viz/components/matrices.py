@@ -1,0 +1,191 @@
+"""Several matrices side by side in the browser, with one pointer and one zoom; one may be painted.
+
+Masks are categories, numbers are weights (0 to 1), signed differences or scores. All panels of one
+mount are drawn in the browser, so pointing, zooming and painting never wait for the server.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import streamlit as st
+from numpy.typing import NDArray
+
+from model.trace import Tokens
+from viz import style
+from viz.components.envelope import Body, seal
+from viz.components.files import joined
+from viz.labels import axis_texts
+
+Scale = Literal["category", "weights", "signed"]
+
+_FOLDER = Path(__file__).parent
+SCRIPTS = (
+    *("canvas/envelope.js", "canvas/paint.js", "canvas/controls.js", "canvas/matrix.js"),
+    *("matrices/panel.js", "matrices/matrices.js"),
+)
+PAINTING_HELP = (
+    "Arrow keys move among cells, Space turns a cell, Shift with arrows spans a rectangle that "
+    "Space turns, r turns the row, c the column, Ctrl+Z takes back, Ctrl+Y makes again."
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Panel:
+    """One matrix.
+
+    Attributes:
+        title: in sentence case.
+        values: (query, key); uint8 places in `names` for categories, floats else.
+        queries: labels of the rows.
+        keys: labels of the columns.
+        alt: what the matrix shows, in words.
+        scale: "category"; "weights", one hue; or "signed", two hues about 0.
+        names: of the categories, in the order of their numbers.
+        colors: of the categories, by "light" and "dark".
+        low: the number that the first colour stands for.
+        high: the number that the last colour stands for.
+        unit: what the numbers are, such as "weight".
+        digits: decimals of a number in its cell; two more are said under the pointer.
+        shown: (query, key), boolean; other cells are hatched, such as scores that the mask takes
+            out. None shows all.
+        note: a line below the title, such as shape and type.
+        sign: stands before the title, such as "=".
+        query_title: of the row axis.
+        key_title: of the column axis.
+        base: the categories of the model's own mask, for a panel that is painted; None for others.
+        start: where painting begins, True = may attend, (query, key).
+        by_edit: the category of a cell that only the edit forbids.
+    """
+
+    title: str
+    values: NDArray[Any]
+    queries: Tokens
+    keys: Tokens
+    alt: str
+    scale: Scale = "category"
+    names: Sequence[str] = ()
+    colors: Mapping[str, Sequence[str]] = dataclasses.field(default_factory=dict)
+    low: float = 0.0
+    high: float = 1.0
+    unit: str = "weight"
+    digits: int = 2
+    shown: NDArray[np.bool_] | None = None
+    note: str = ""
+    sign: str = ""
+    query_title: str = "Query"
+    key_title: str = "Key"
+    base: NDArray[np.uint8] | None = None
+    start: NDArray[np.bool_] | None = None
+    by_edit: int = 0
+
+
+_matrices = st.components.v2.component(
+    "headscope_matrices",
+    html='<div class="headscope matrices"></div>',
+    css=joined(_FOLDER, ("canvas/canvas.css", "matrices/matrices.css")),
+    js=joined(_FOLDER, SCRIPTS),
+)
+
+
+def matrices(
+    panels: Sequence[Panel],
+    *,
+    key: str,
+    height: float = 0,
+    epoch: int = 0,
+    name: str = "",
+    on_edit: Callable[[], None] | None = None,
+) -> None:
+    """Mount panels side by side.
+
+    Args:
+        panels: at most one of them with a `base`, which can be painted on.
+        key: of the mounted component.
+        height: of a matrix in rem; 0 takes about half of the window.
+        epoch: a painted panel begins anew at `start` with every new epoch, and else stays as it is.
+        name: comes back with every edit, to tell of what it is one.
+        on_edit: called after a stroke; st.session_state[key] then holds it under "edit", for
+            `edited` to read.
+    """
+    body = Body()
+    header = {
+        "panels": [_panel(panel, body) for panel in panels],
+        "themes": {
+            "light": dataclasses.asdict(style.LIGHT),
+            "dark": dataclasses.asdict(style.DARK),
+        },
+        "height": height,
+        "epoch": epoch,
+        "name": name,
+        "help": PAINTING_HELP,
+    }
+    _matrices(
+        key=key, data=seal(header, body), on_edit_change=on_edit or _nothing, height="content"
+    )
+
+
+def edited(key: str, name: str, shape: tuple[int, int]) -> NDArray[np.bool_] | None:
+    """What was painted, True = may attend, (query, key); None if nothing was, or on another mask.
+
+    Args:
+        key: of the mounted component.
+        name: as it was mounted.
+        shape: that the mask must have.
+    """
+    state = st.session_state.get(key)
+    told = state.get("edit") if state is not None else None
+    if not isinstance(told, Mapping) or told.get("name") != name:
+        return None
+    if (told.get("rows"), told.get("columns")) != shape:
+        return None
+    try:
+        packed = np.frombuffer(base64.b64decode(str(told.get("bits")), validate=True), np.uint8)
+    except (binascii.Error, ValueError):
+        return None
+    size = shape[0] * shape[1]
+    if len(packed) != -(-size // 8):
+        return None
+    return np.unpackbits(packed, count=size).reshape(shape).astype(np.bool_)
+
+
+def _nothing() -> None:
+    """Streamlit keeps a component's state only for one that has a callback."""
+
+
+def _panel(panel: Panel, body: Body) -> dict[str, Any]:
+    is_category = panel.scale == "category"
+    values = panel.values.astype(np.uint8 if is_category else np.float32)
+
+    def place(array: NDArray[Any] | None) -> int | None:
+        return None if array is None else body.add(array.astype(np.uint8))
+
+    return {
+        "title": panel.title,
+        "note": panel.note,
+        "sign": panel.sign,
+        "alt": panel.alt,
+        "queries": axis_texts(panel.queries),
+        "keys": axis_texts(panel.keys),
+        "queryTitle": panel.query_title,
+        "keyTitle": panel.key_title,
+        "scale": panel.scale,
+        "names": list(panel.names),
+        "colors": {theme: list(colors) for theme, colors in panel.colors.items()},
+        "low": panel.low,
+        "high": panel.high,
+        "unit": panel.unit,
+        "digits": panel.digits,
+        "values": body.add(values),
+        "shown": place(panel.shown),
+        "base": place(panel.base),
+        "start": place(panel.start),
+        "byEdit": panel.by_edit,
+    }

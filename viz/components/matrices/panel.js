@@ -1,0 +1,70 @@
+// One matrix among several: categories or numbers, on the axes that its neighbours may share.
+
+/** The colours of a panel's cells, one a step. */
+class StepPalette extends Palette {
+  constructor(theme, colors, isCategory) {
+    super({ ...theme, weights: colors.length > 1 ? colors : [...colors, ...colors] }, 1);
+    if (!isCategory) return;
+    this.steps = colors.map(channels);
+    this.lookup = Uint32Array.from(this.steps, packed);
+  }
+
+  step(cells, index) {
+    return cells.weights[index];
+  }
+}
+
+class Panel extends Matrix {
+  /**
+   * @param {object} on - as for Matrix, and `scrolled(left, top)`.
+   * @param {object} given - a panel as matrices.py describes it.
+   */
+  constructor(on, given) {
+    super(on);
+    this.given = given;
+    this.root.addEventListener("scroll", () => on.scrolled?.(this.root.scrollLeft, this.root.scrollTop));
+  }
+
+  get isCategory() {
+    return this.given.scale === "category";
+  }
+
+  /** Draws the panel's cells; `palette` is that of its scale. */
+  update(given, palette, height, zoom) {
+    this.given = given;
+    this.zoom = zoom;
+    this.draw({
+      kind: {
+        queryTitle: given.queryTitle,
+        keyTitle: given.keyTitle,
+        besideTitle: "",
+        besideMark: "",
+      },
+      heads: [{ cells: given.cells, color: null }],
+      palette,
+      heightGiven: height,
+      queries: given.queries,
+      keys: given.keys,
+      beside: null,
+    });
+  }
+
+  /** What a cell holds, in words. */
+  says(query, key) {
+    const place = query * this.keys.length + key;
+    const { cells, names, digits } = this.given;
+    if (this.isCategory) return names[cells.weights[place]];
+    if (cells.allowed !== null && !cells.allowed[place]) return "taken out";
+    return signedNumber(cells.values[place], digits + 2);
+  }
+
+  _number(cells, place) {
+    if (this.isCategory) return "";
+    return Math.abs(cells.values[place]) < 0.005 ? "" : signedNumber(cells.values[place], this.given.digits);
+  }
+}
+
+function signedNumber(value, digits) {
+  if (Number.isNaN(value)) return "not a number";
+  return value.toFixed(digits).replace("-", "−");
+}

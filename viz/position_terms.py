@@ -1,0 +1,465 @@
+"""Where position meets the word: the sum that the encoder reads, and the scores that come of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+import numpy as np
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+
+from model.trace import FloatArray, Tokens
+from viz import style
+from viz.heads import side_texts
+from viz.labels import axis_texts, escape_html
+from viz.positions import Values, bar_layout, value_bar
+
+_PART_HOVER = "<b>%{y}</b><br>dimension <b>%{x}</b><br>value <b>%{z:.6~g}</b><extra></extra>"
+_SHARE_HOVER = "head <b>%{x}</b><br>share <b>%{y:.1f} %</b><extra>%{fullData.name}</extra>"
+
+CLIPPED = 0.99
+"""The share of numbers that a colour scale tells apart; a few large ones would pale all others."""
+
+_PANEL_WIDTH, _NARROW_PANEL_WIDTH = 0.185, 0.84
+"""Of each heatmap, as a share of the plot's width; what is left of its part holds the norms."""
+
+_NARROW_PANEL_HEIGHT, _PANEL_GAP = 230, 34
+_MAX_PANEL_HEIGHT = 720
+_BAR, _NARROW_BAR = 170, 130
+_TERMS_HEIGHT = 320
+
+_AXIS_ROOM, _NARROW_AXIS_ROOM = 44, 20
+"""Pixels of an axis's labels, and title where it has one, below the plot."""
+
+
+class Parts(Protocol):
+    """What `model.positions.EmbeddingParts` holds and a figure draws."""
+
+    @property
+    def tokens(self) -> Tokens:
+        """The source tokens."""
+
+    @property
+    def word(self) -> FloatArray:
+        """Their embeddings, (source, d_model)."""
+
+    @property
+    def scaled(self) -> FloatArray:
+        """The same as the encoder scales them."""
+
+    @property
+    def position(self) -> FloatArray:
+        """What it adds for their positions."""
+
+    @property
+    def sum(self) -> FloatArray:
+        """What its first layer reads."""
+
+
+def parts_figure(parts: Parts, *, narrow: bool = False, dark: bool = False) -> go.Figure:
+    """Word, scaled word, position and their sum as four heatmaps over the same tokens.
+
+    The first four traces are the four, unchanged. The word has a colour scale of its own; the
+    other three share one, so that their sizes compare. Each row's norm stands at its right.
+
+    Args:
+        parts: of one sentence.
+        narrow: for a width below `style.NARROW`: one heatmap below the other.
+        dark: for a dark page.
+
+    Raises:
+        ValueError: if there is no token, or a part has not one finite row a token.
+    """
+    panels = _panels(parts)
+    theme = style.look(dark)
+    n_tokens, d_model = parts.word.shape
+    height = min(style.plot_height(n_tokens), _MAX_PANEL_HEIGHT)
+    if narrow:
+        height = min(height, _NARROW_PANEL_HEIGHT)
+    full = 4 * height + 3 * _PANEL_GAP if narrow else height
+    labels = [escape_html(text) for text in side_texts(parts.tokens, narrow)]
+    step = style.label_step(n_tokens, height // style.MIN_ROW_HEIGHT)
+    shared = bar_layout(
+        theme,
+        title="Word and position",
+        height=full,
+        top=style.SMALL_FONT_SIZE + 10,
+        lines=["Rows – token, columns – dimension"] if narrow else [],
+    )
+    layout: dict[str, Any] = {
+        **shared,
+        "plot_bgcolor": style.CLEAR,
+        "coloraxis": _scale(theme, [parts.word], "word", 0, narrow),
+        "coloraxis2": _scale(
+            theme, [parts.scaled, parts.position, parts.sum], "the other three", 1, narrow
+        ),
+        "annotations": [],
+    }
+    data: list[Any] = []
+    numbers: list[Any] = []
+    for place, (name, values) in enumerate(panels.items()):
+        suffix = "" if place == 0 else str(place + 1)
+        across, down = _domains(place, narrow, height, full)
+        data.append(
+            go.Heatmap(
+                z=values,
+                coloraxis="coloraxis" if place == 0 else "coloraxis2",
+                hovertemplate=_PART_HOVER,
+                xaxis=f"x{suffix}",
+                yaxis=f"y{suffix}",
+                name=name,
+            )
+        )
+        rows = np.arange(0, n_tokens, step)
+        numbers.append(
+            go.Scatter(
+                x=np.full(len(rows), d_model - 0.5),
+                y=rows,
+                mode="text",
+                text=[f" {_written(norm)}" for norm in _norms(values)[::step]],
+                textposition="middle right",
+                textfont={
+                    "size": style.DENSE_FONT_SIZE if step > 1 else style.SMALL_FONT_SIZE,
+                    "color": theme.text,
+                },
+                cliponaxis=False,
+                hoverinfo="skip",
+                showlegend=False,
+                xaxis=f"x{suffix}",
+                yaxis=f"y{suffix}",
+                name=f"norms: {name}",
+            )
+        )
+        last = place == 3 or not narrow
+        layout[f"xaxis{suffix}"] = {
+            "domain": across,
+            "anchor": f"y{suffix}",
+            "range": [-0.5, d_model - 0.5],
+            "nticks": 4,
+            "tickformat": "d",
+            "ticks": "",
+            "tickfont": {"size": style.DENSE_FONT_SIZE},
+            "ticklabelstandoff": 4,
+            "title": {"text": "" if narrow else "Dimension", "standoff": 6},
+            "showticklabels": last,
+            "showgrid": False,
+            "zeroline": False,
+        }
+        layout[f"yaxis{suffix}"] = style.axis(
+            "Token" if place == 0 and not narrow else "",
+            labels,
+            step,
+            range=[n_tokens - 0.5, -0.5],
+            domain=down,
+            anchor=f"x{suffix}",
+            showticklabels=narrow or place == 0,
+            **({} if place == 0 else {"matches": "y"}),
+        )
+        layout["annotations"] += _headings(name, across, down, theme)
+    below = _NARROW_AXIS_ROOM if narrow else _AXIS_ROOM
+    layout["margin"] = {**shared["margin"], "b": shared["margin"]["b"] + below}
+    layout["height"] = shared["height"] + below
+    return go.Figure({"data": data + numbers, "layout": layout})
+
+
+def parts_alt_text(parts: Parts) -> str:
+    """The four heatmaps in words; arguments and errors as in `parts_figure`."""
+    panels = _panels(parts)
+    norms = ", ".join(f"{name.lower()} {_written(_norms(x).mean())}" for name, x in panels.items())
+    first = axis_texts(parts.tokens)[0]
+    return (
+        f"Four heatmaps of {len(parts.tokens)} tokens from {first} on by {parts.word.shape[1]} "
+        f"dimensions: word, scaled word, position and their sum. Mean norms: {norms}."
+    )
+
+
+def parts_caption(parts: Parts) -> str:
+    """How to read the four heatmaps, in plain text; arguments and errors as in `parts_figure`."""
+    panels = _panels(parts)
+    factor = _factor(parts)
+    scaled = (
+        f"The embedding is multiplied by {style.number(factor)} before the position is added"
+        if factor != 1
+        else "This model adds the position to the embedding as it is"
+    )
+    ratio = float(_norms(panels["Scaled word"]).mean()) / max(
+        float(_norms(panels["Position"]).mean()), np.finfo(np.float64).tiny
+    )
+    compared = (
+        f"; a word is then {style.number(ratio)} times as long as a position, on average"
+        if _largest(parts.position) and ratio >= 0.01
+        else ""
+    )
+    return (
+        f"{scaled}{compared}. The word alone has a colour scale of its own; the other three share "
+        "one, so that their sizes compare; the largest 1 % of the numbers all have its end colours. "
+        "On the right stand the norms of the rows."
+    )
+
+
+def term_shares(terms: Mapping[str, FloatArray]) -> dict[str, Values]:
+    """Which share of the differences between a head's scores comes from each of their terms.
+
+    Scores count only by how they differ within a row: what is added to a whole row leaves every
+    weight as it is (softmax(x + c) = softmax(x)). So every row is centred first. A term's share is
+    then its covariance with the sum of all terms over the variance of that sum. These shares add up
+    to 1, as the variance of a sum is the sum of the covariances with it, and unlike variances alone
+    they count what two terms have in common once. A share below 0 means that a term works against
+    the others, and one above 1 that others work against it.
+
+    Args:
+        terms: by name, (head, query, key) each; they add up to the scores.
+
+    Returns:
+        by name, (head,); zeros for a head whose scores do not differ within any row.
+
+    Raises:
+        ValueError: if there is no term, or two have different shapes.
+    """
+    if not terms:
+        raise ValueError("There is no term to share the scores among; give at least one.")
+    shapes = {np.shape(values) for values in terms.values()}
+    if len(shapes) > 1 or len(next(iter(shapes))) != 3:
+        raise ValueError(
+            "Every term has one shape, (head, query, key); these have "
+            f"{', '.join(map(str, sorted(shapes)))}."
+        )
+    centred = {name: _centred(values) for name, values in terms.items()}
+    total = np.sum(list(centred.values()), axis=0)
+    variance = np.square(total).sum(axis=(1, 2))
+    # What is left of equal scores is rounding, of which no share makes sense.
+    size = sum(np.square(np.float64(values)).sum(axis=(1, 2)) for values in terms.values())
+    differs = variance > 1e-12 * size
+    return {
+        name: np.divide(
+            (values * total).sum(axis=(1, 2)),
+            variance,
+            out=np.zeros(len(variance)),
+            where=differs,
+        )
+        for name, values in centred.items()
+    }
+
+
+def terms_figure(
+    shares: Mapping[str, Values], *, narrow: bool = False, dark: bool = False
+) -> go.Figure:
+    """What each head's scores come from: one bar a head, one colour a term.
+
+    Args:
+        shares: by term, (head,), as `term_shares` gives them.
+        narrow: for a width below `style.NARROW`.
+        dark: for a dark page.
+
+    Raises:
+        ValueError: if there is no term, or they are for different numbers of heads.
+    """
+    n_heads = _require_shares(shares)
+    theme = style.look(dark)
+    data = [
+        {
+            "type": "bar",
+            "x": np.arange(n_heads),
+            "y": 100 * np.asarray(share),
+            "marker": {"color": theme.heads[place % len(theme.heads)], "line": {"width": 0}},
+            "hovertemplate": _SHARE_HOVER,
+            "name": escape_html(_title(name)),
+            "showlegend": True,
+        }
+        for place, (name, share) in enumerate(shares.items())
+    ]
+    rows = -(-len(shares) // (2 if narrow else 5))
+    shared = style.layout(
+        theme,
+        title="What the scores come from",
+        height=_TERMS_HEIGHT,
+        lines=["Encoder layer 0, share by head"] if narrow else [],
+    )
+    below = (_NARROW_AXIS_ROOM if narrow else _AXIS_ROOM) + 10 + style.LEGEND_HEIGHT * rows
+    percents = 100 * np.stack([np.asarray(share) for share in shares.values()])
+    layout = {
+        **shared,
+        "height": shared["height"] - shared["margin"]["b"] + below,
+        "margin": {**shared["margin"], "b": below},
+        "plot_bgcolor": style.CLEAR,
+        # Parts that work against the others hang below 0.
+        "barmode": "relative",
+        "bargap": 0.25,
+        "legend": {
+            **shared["legend"],
+            "x": 0,
+            "xref": "container",
+            "xanchor": "left",
+            "y": 0,
+            "traceorder": "normal",
+        },
+        "xaxis": style.axis(
+            "" if narrow else "Head of encoder layer 0",
+            [str(head) for head in range(n_heads)],
+            style.label_step(n_heads, 12 if narrow else 48),
+            range=[-0.5, n_heads - 0.5],
+            autotickangles=[0],
+        ),
+        "yaxis": {
+            "title": {
+                "text": "" if narrow else "Share of the scores’ variance",
+                "standoff": 10,
+            },
+            "ticksuffix": " %",
+            "range": [
+                min(0.0, float(np.minimum(percents, 0).sum(axis=0).min()) * 1.05),
+                max(100.0, float(np.maximum(percents, 0).sum(axis=0).max()) * 1.02),
+            ],
+            "nticks": 7,
+            "tickfont": {"size": style.SMALL_FONT_SIZE},
+            "gridcolor": theme.grid,
+            "zeroline": True,
+            "zerolinecolor": theme.muted,
+            "automargin": True,
+        },
+    }
+    return go.Figure({"data": data, "layout": layout})
+
+
+def terms_alt_text(shares: Mapping[str, Values]) -> str:
+    """The bars in words; arguments and errors as in `terms_figure`."""
+    n_heads = _require_shares(shares)
+    largest = []
+    for name, share in shares.items():
+        head = int(np.argmax(share))
+        largest.append(f"{_title(name).lower()} {_percent(share[head])} in head {head}")
+    return (
+        f"Shares of the score differences of {n_heads} heads of encoder layer 0. The largest of "
+        f"each term: {'; '.join(largest)}."
+    )
+
+
+def terms_caption() -> str:
+    """How to read the bars, in plain text."""
+    return (
+        "The input is a word plus a position, so a score is a sum: the query’s word or position "
+        "times the key’s word or position. A bar shows how much of the differences within the "
+        "head’s rows comes from each; what all keys of a row share changes no weight and does not "
+        "count. The parts of a head add up to 100 %; a part below 0 works against the others. "
+        "Bias is every product with a bias of the projections or of the norm before them."
+    )
+
+
+def _panels(parts: Parts) -> dict[str, FloatArray]:
+    panels = {
+        "Word": parts.word,
+        "Scaled word": parts.scaled,
+        "Position": parts.position,
+        "Sum": parts.sum,
+    }
+    shape = (len(parts.tokens), parts.word.shape[-1])
+    if not all(shape):
+        raise ValueError("There is no token to show; type a sentence.")
+    for name, values in panels.items():
+        if values.shape != shape or not np.isfinite(values).all():
+            raise ValueError(
+                f"{name} must hold one finite row a token, {shape}; it has the shape "
+                f"{values.shape}."
+            )
+    return panels
+
+
+def _factor(parts: Parts) -> float:
+    """What the words were multiplied by, as it fits them best."""
+    word, scaled = parts.word.astype(np.float64), parts.scaled.astype(np.float64)
+    size = float(np.square(word).sum())
+    return round(float((word * scaled).sum()) / size, 6) if size else 1.0
+
+
+def _domains(place: int, narrow: bool, height: int, full: int) -> tuple[list[float], list[float]]:
+    """Where a heatmap lies across and up, as shares of the plot."""
+    if narrow:
+        top = full - place * (height + _PANEL_GAP)
+        return [0, _NARROW_PANEL_WIDTH], [max(0.0, (top - height) / full), top / full]
+    return [place / 4, place / 4 + _PANEL_WIDTH], [0, 1]
+
+
+def _headings(
+    name: str, across: list[float], down: list[float], theme: style.Look
+) -> list[dict[str, Any]]:
+    shared = {
+        "xref": "paper",
+        "yref": "paper",
+        "y": down[1],
+        "yanchor": "bottom",
+        "showarrow": False,
+    }
+    return [
+        {
+            **shared,
+            "text": name,
+            "x": across[0],
+            "xanchor": "left",
+            "font": {"size": style.FONT_SIZE, "color": theme.text},
+        },
+        {
+            **shared,
+            "text": "norm",
+            "x": across[1],
+            "xanchor": "left",
+            "xshift": 3,
+            "font": {"size": style.SMALL_FONT_SIZE, "color": theme.muted},
+        },
+    ]
+
+
+def _scale(
+    theme: style.Look, values: list[FloatArray], title: str, place: int, narrow: bool
+) -> dict[str, Any]:
+    limit = float(np.quantile(np.abs(np.concatenate(values)), CLIPPED)) or 1.0
+    bar = value_bar(theme, limit, title)
+    low, middle, high = bar["ticktext"]
+    across = {"x": place / 2 + 0.04, "xref": "container"} if narrow else {"x": place / 4}
+    return {
+        "cmin": -limit,
+        "cmax": limit,
+        "colorscale": theme.signed_colorscale,
+        "colorbar": {
+            **bar,
+            **across,
+            "len": _NARROW_BAR if narrow else _BAR,
+            "ticktext": [f"≤ {low}", middle, f"≥ {high}"],
+        },
+    }
+
+
+def _centred(values: NDArray[Any]) -> Values:
+    exact = np.asarray(values, dtype=np.float64)
+    centred: Values = exact - exact.mean(axis=-1, keepdims=True)
+    return centred
+
+
+def _largest(values: FloatArray) -> float:
+    return float(np.abs(values).max())
+
+
+def _norms(values: FloatArray) -> Values:
+    return np.linalg.norm(values.astype(np.float64), axis=1)
+
+
+def _written(norm: float) -> str:
+    return f"{norm:.1f}" if norm >= 10 else f"{norm:.2f}"
+
+
+def _title(term: str) -> str:
+    return term.replace("-", "–").capitalize()
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f} %".replace("-", "−")
+
+
+def _require_shares(shares: Mapping[str, Values]) -> int:
+    counts = {len(share) for share in shares.values()}
+    if len(counts) != 1:
+        raise ValueError(
+            "Each term needs a share for every head; give at least one term, and as many shares "
+            "for each."
+        )
+    return counts.pop()
