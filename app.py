@@ -7,6 +7,7 @@ from viz.components.theme import watch_theme
 
 st.set_page_config(page_title="Headscope", page_icon=style.ICON, layout="wide")
 st.logo(style.LOGO, size="large")
+st.html(style.PAGE_CSS)
 about = st.Page("viz/pages/about.py", title="About", icon=":material/info:")
 page = st.navigation(
     [

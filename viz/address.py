@@ -70,7 +70,7 @@ def choice(name: str, default: T, options: Iterable[T]) -> Parameter[T]:
     def parse_choice(written: str) -> T:
         if written in known:
             return known[written]
-        listed = ", ".join(list(known)[:LISTED_OPTIONS])
+        listed = ", ".join(list(filter(None, known))[:LISTED_OPTIONS])
         more = ", …" if len(known) > LISTED_OPTIONS else ""
         raise ValueError(f"which is none of {listed}{more}")
 
@@ -140,10 +140,10 @@ def parse(
         try:
             values[parameter.name] = parameter.parse(written)
         except ValueError as reason:
-            usual = _quoted(parameter.write(parameter.default))
+            usual = parameter.write(parameter.default)
+            shown = f"shown instead: {_quoted(usual)}" if usual else "it is left out"
             notices.append(
-                f"The address asks for {parameter.name} {_quoted(written)}, {reason}; "
-                f"shown instead: {usual}."
+                f"The address asks for {parameter.name} {_quoted(written)}, {reason}; {shown}."
             )
     return values, notices
 

@@ -166,7 +166,8 @@ def _answer(question: Question) -> None:
         usual = _signed(fmean(own.log_probs))
         shown = (
             f"<div>{_large(question.target, language)}<div>You typed this target; its mean "
-            f"log-probability is {typed} a token. The model's own translation has {usual}: "
+            f"log-probability is {typed} a token (0 would be certain). The model's own "
+            f"translation has {usual}: "
             f"<b {_marks(language)}>{_shown(own.text)}</b></div></div>"
         )
     else:

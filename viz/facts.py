@@ -133,7 +133,8 @@ MEASURES = (
         "On punctuation",
         "share",
         "The weight on tokens that are punctuation, on average over the rows that may look at one "
-        "and elsewhere as well, those of special tokens included.",
+        "and elsewhere as well, those of special tokens included; not given where fewer than half "
+        "of the rows may.",
         EVERY,
     ),
     Measure(
@@ -265,7 +266,8 @@ def head_facts(seen: AttentionMap) -> dict[str, Values]:
     """Every measure of every head of one site.
 
     Rows without an allowed key attended to nothing and count nowhere. Shares count the rows that
-    may look at such a key and at another one: without a choice, a row says nothing of its head.
+    may look at such a key and at another one: without a choice, a row says nothing of its head, and
+    where fewer than MIN_ROWS of the rows have it, the few say nothing of the head either.
     Rows whose weights add up to less than 1, as with special tokens hidden, are scaled to 1 for
     what describes a distribution (entropy, distance, pairing, diagonal), and stay as they are for
     the shares of weight; rows left without weight count for these alone. Positions are those of the
@@ -293,7 +295,8 @@ def head_facts(seen: AttentionMap) -> dict[str, Values]:
         ).items():
             facts[key][heads] = values
     for key, shares, rows in _places(seen.weights, allowed, choices, seen.keys):
-        facts[key][:] = _mean(shares, rows)
+        many = np.count_nonzero(rows, axis=-1) >= MIN_ROWS * n_queries
+        facts[key][:] = np.where(many, _mean(shares, rows), np.nan)
     for measure in MEASURES:
         if seen.site.kind not in measure.kinds:
             facts[measure.key][:] = np.nan
@@ -482,9 +485,7 @@ def _telling_facts(seen: AttentionMap) -> dict[str, Values]:
     choices = np.count_nonzero(allowed, axis=-1)
     even = (allowed / np.maximum(choices, 1)[..., None]).astype(np.float32)
     for key, shares, rows in _places(even, allowed, choices, seen.keys):
-        telling = (_mean(shares, rows) <= MAX_BY_CHANCE) & (
-            np.count_nonzero(rows, axis=-1) >= MIN_ROWS * len(seen.queries)
-        )
+        telling = _mean(shares, rows) <= MAX_BY_CHANCE
         facts[key] = np.where(telling, facts[key], np.nan)
     return facts
 

@@ -26,7 +26,7 @@ _PANEL_WIDTH, _NARROW_PANEL_WIDTH = 0.185, 0.84
 
 _NARROW_PANEL_HEIGHT, _PANEL_GAP = 230, 34
 _MAX_PANEL_HEIGHT = 720
-_BAR, _NARROW_BAR = 170, 130
+_BAR, _BAR_HEIGHT = 170, 62
 _TERMS_HEIGHT = 320
 
 _AXIS_ROOM, _NARROW_AXIS_ROOM = 44, 20
@@ -90,9 +90,9 @@ def parts_figure(parts: Parts, *, narrow: bool = False, dark: bool = False) -> g
     layout: dict[str, Any] = {
         **shared,
         "plot_bgcolor": style.CLEAR,
-        "coloraxis": _scale(theme, [parts.word], "word", 0, narrow),
+        "coloraxis": _scale(theme, [parts.word], "word"),
         "coloraxis2": _scale(
-            theme, [parts.scaled, parts.position, parts.sum], "the other three", 1, narrow
+            theme, [parts.scaled, parts.position, parts.sum], "scaled word, position and sum"
         ),
         "annotations": [],
     }
@@ -157,9 +157,14 @@ def parts_figure(parts: Parts, *, narrow: bool = False, dark: bool = False) -> g
             **({} if place == 0 else {"matches": "y"}),
         )
         layout["annotations"] += _headings(name, across, down, theme)
-    below = _NARROW_AXIS_ROOM if narrow else _AXIS_ROOM
+    # A phone has no room for two colour bars beside each other.
+    below = _NARROW_AXIS_ROOM + _BAR_HEIGHT if narrow else _AXIS_ROOM
     layout["margin"] = {**shared["margin"], "b": shared["margin"]["b"] + below}
     layout["height"] = shared["height"] + below
+    if narrow:
+        layout["coloraxis"]["colorbar"]["y"] = _BAR_HEIGHT / layout["height"]
+    else:
+        layout["coloraxis2"]["colorbar"]["x"] = 1 / 4
     return go.Figure({"data": data + numbers, "layout": layout})
 
 
@@ -193,8 +198,8 @@ def parts_caption(parts: Parts) -> str:
     )
     return (
         f"{scaled}{compared}. The word alone has a colour scale of its own; the other three share "
-        "one, so that their sizes compare; the largest 1 % of the numbers all have its end colours. "
-        "On the right stand the norms of the rows."
+        "one, so that their sizes compare; the largest 1 % of the numbers have its end colours. "
+        "The numbers on the right are the norms of the rows."
     )
 
 
@@ -409,23 +414,15 @@ def _headings(
     ]
 
 
-def _scale(
-    theme: style.Look, values: list[FloatArray], title: str, place: int, narrow: bool
-) -> dict[str, Any]:
+def _scale(theme: style.Look, values: list[FloatArray], title: str) -> dict[str, Any]:
     limit = float(np.quantile(np.abs(np.concatenate(values)), CLIPPED)) or 1.0
     bar = value_bar(theme, limit, title)
     low, middle, high = bar["ticktext"]
-    across = {"x": place / 2 + 0.04, "xref": "container"} if narrow else {"x": place / 4}
     return {
         "cmin": -limit,
         "cmax": limit,
         "colorscale": theme.signed_colorscale,
-        "colorbar": {
-            **bar,
-            **across,
-            "len": _NARROW_BAR if narrow else _BAR,
-            "ticktext": [f"≤ {low}", middle, f"≥ {high}"],
-        },
+        "colorbar": {**bar, "len": _BAR, "ticktext": [f"≤ {low}", middle, f"≥ {high}"]},
     }
 
 

@@ -44,6 +44,7 @@ _AXIS_HEIGHT, _NARROW_AXIS_HEIGHT = 54, 30
 _NARROW_BAR = 180
 _LEGEND_ENTRIES, _NARROW_LEGEND_ENTRIES = 3, 1
 _DASHES = ("solid", "dash", "dot")
+_SQUARE = {"scaleanchor": "y", "constrain": "domain", "constraintoward": "left"}
 
 _TABLE_HOVER = (
     "position <b>%{y}</b><br>dimension <b>%{x}</b><br>value <b>%{z:.6~g}</b><extra></extra>"
@@ -262,37 +263,37 @@ def encoding_heatmap(
     named = tokens is not None and length <= NAMED_POSITIONS
     limit = _limit(table)
     height = style.plot_height(length) if named else style.COMFORTABLE_HEIGHT
-    figure = go.Figure(
-        go.Heatmap(
-            z=table,
-            zmin=-limit,
-            zmax=limit,
-            colorscale=theme.signed_colorscale,
-            colorbar=value_bar(theme, limit, "value", narrow=narrow),
-            hovertemplate=_TOKEN_HOVER if named else _TABLE_HOVER,
-            name="encoding",
-        )
-    )
     rows, columns = ("Token" if named else "Position"), "Dimension"
-    figure.update_layout(
-        bar_layout(
+    downward = {"range": [length - 0.5, -0.5]}
+    if named and tokens is not None:
+        texts = [escape_html(text) for text in side_texts(tokens, narrow)]
+        texts += [str(position) for position in range(len(tokens), length)]
+        step = style.label_step(length, height // style.MIN_ROW_HEIGHT)
+        down = style.axis("" if narrow else rows, texts, step, **downward)
+    else:
+        down = _numbered("" if narrow else rows, length) | downward
+    heatmap = {
+        "type": "heatmap",
+        "z": table,
+        "zmin": -limit,
+        "zmax": limit,
+        "colorscale": theme.signed_colorscale,
+        "colorbar": value_bar(theme, limit, "value", narrow=narrow),
+        "hovertemplate": _TOKEN_HOVER if named else _TABLE_HOVER,
+        "name": "encoding",
+    }
+    layout = {
+        **bar_layout(
             theme,
             title=escape_html(title),
             height=height,
             top=style.FONT_SIZE + 10,
             lines=[f"Rows – {rows.lower()}", f"Columns – {columns.lower()}"] if narrow else [],
         ),
-        xaxis=_numbered("" if narrow else columns, d_model, side="top"),
-    )
-    downward = [length - 0.5, -0.5]
-    if named and tokens is not None:
-        texts = [escape_html(text) for text in side_texts(tokens, narrow)]
-        texts += [str(position) for position in range(len(tokens), length)]
-        step = style.label_step(length, height // style.MIN_ROW_HEIGHT)
-        figure.update_layout(yaxis=style.axis("" if narrow else rows, texts, step, range=downward))
-    else:
-        figure.update_layout(yaxis=_numbered("" if narrow else rows, length) | {"range": downward})
-    return figure
+        "xaxis": _numbered("" if narrow else columns, d_model, side="top"),
+        "yaxis": down,
+    }
+    return go.Figure({"data": [heatmap], "layout": layout})
 
 
 def encoding_alt_text(table: FloatArray, *, title: str = MODEL_TITLE) -> str:
@@ -356,38 +357,37 @@ def waves(
     theme = style.look(dark)
     positions = np.arange(len(table))
     colors = theme.heads
-    figure = go.Figure(
-        [
-            go.Scatter(
-                x=positions,
-                y=np.ascontiguousarray(table[:, dimension]),
-                mode="lines" if len(table) > 1 else "markers",
-                line={
-                    "color": colors[place % len(colors)],
-                    "width": 2,
-                    "dash": _DASHES[place // len(colors) % len(_DASHES)],
-                },
-                hovertemplate=_WAVE_HOVER,
-                name=name,
-                showlegend=True,
-            )
-            for place, (dimension, name) in enumerate(zip(dimensions, names, strict=True))
-        ]
-    )
+    data = [
+        {
+            "type": "scatter",
+            "x": positions,
+            "y": np.ascontiguousarray(table[:, dimension]),
+            "mode": "lines" if len(table) > 1 else "markers",
+            "line": {
+                "color": colors[place % len(colors)],
+                "width": 2,
+                "dash": _DASHES[place // len(colors) % len(_DASHES)],
+            },
+            "hovertemplate": _WAVE_HOVER,
+            "name": name,
+            "showlegend": True,
+        }
+        for place, (dimension, name) in enumerate(zip(dimensions, names, strict=True))
+    ]
     limit = 1.05 * _limit(table)
     entries = _NARROW_LEGEND_ENTRIES if narrow else _LEGEND_ENTRIES
-    figure.update_layout(
-        _curve_layout(
+    layout = {
+        **_curve_layout(
             theme,
             "Dimensions over position",
             legend_rows=-(-len(names) // entries),
             narrow=narrow,
-            line="Across – position, up – value",
+            lines=["Across – position, up – value"] if narrow else [],
         ),
-        xaxis=_curve_axis(theme, "" if narrow else "Position") | {"range": _ends(len(table))},
-        yaxis=_curve_axis(theme, "" if narrow else "Value") | {"range": [-limit, limit]},
-    )
-    return figure
+        "xaxis": _curve_axis(theme, "" if narrow else "Position") | {"range": _ends(len(table))},
+        "yaxis": _curve_axis(theme, "" if narrow else "Value") | {"range": [-limit, limit]},
+    }
+    return go.Figure({"data": data, "layout": layout})
 
 
 def waves_alt_text(
@@ -452,84 +452,78 @@ def circle(
     sine, cosine = _pair(table, pair)
     _require_index("position", position, len(table))
     theme = style.look(dark)
-    traces: list[Any] = []
+    data: list[dict[str, Any]] = []
     if on_circle(table, pair):
         radius = float(np.hypot(sine, cosine).mean())
         angles = np.linspace(0, 2 * math.pi, 181)
-        traces.append(
-            go.Scatter(
-                x=radius * np.cos(angles),
-                y=radius * np.sin(angles),
-                mode="lines",
-                line={"color": theme.muted, "width": 1, "dash": "dot"},
-                hoverinfo="skip",
-                name="the circle that all positions lie on",
-            )
+        data.append(
+            {
+                "x": radius * np.cos(angles),
+                "y": radius * np.sin(angles),
+                "mode": "lines",
+                "line": {"color": theme.muted, "width": 1, "dash": "dot"},
+                "hoverinfo": "skip",
+                "name": "the circle that all positions lie on",
+            }
         )
-    earlier = np.arange(position)
     trail = slice(max(0, position - TRAIL), position + 1)
-    traces += [
-        go.Scatter(
-            x=cosine[:position],
-            y=sine[:position],
-            text=earlier,
-            mode="markers",
-            marker={"color": theme.beside, "size": 6},
-            hovertemplate=_CIRCLE_HOVER,
-            name="earlier positions",
-        ),
-        go.Scatter(
-            x=cosine[trail],
-            y=sine[trail],
-            mode="lines",
-            line={"color": theme.beside, "width": 2},
-            hoverinfo="skip",
-            name="the last steps",
-        ),
-        go.Scatter(
-            x=[0, cosine[position]],
-            y=[0, sine[position]],
-            mode="lines",
-            line={"color": theme.positive, "width": 2},
-            hoverinfo="skip",
-            name="from the origin",
-        ),
-        go.Scatter(
-            x=[cosine[position]],
-            y=[sine[position]],
-            text=[position],
-            mode="markers",
-            marker={"color": theme.positive, "size": 14},
-            hovertemplate=_CIRCLE_HOVER,
-            name="the position",
-        ),
+    data += [
+        {
+            "x": cosine[:position],
+            "y": sine[:position],
+            "text": np.arange(position),
+            "mode": "markers",
+            "marker": {"color": theme.beside, "size": 6},
+            "hovertemplate": _CIRCLE_HOVER,
+            "name": "earlier positions",
+        },
+        {
+            "x": cosine[trail],
+            "y": sine[trail],
+            "mode": "lines",
+            "line": {"color": theme.beside, "width": 2},
+            "hoverinfo": "skip",
+            "name": "the last steps",
+        },
+        {
+            "x": [0, cosine[position]],
+            "y": [0, sine[position]],
+            "mode": "lines",
+            "line": {"color": theme.positive, "width": 2},
+            "hoverinfo": "skip",
+            "name": "from the origin",
+        },
+        {
+            "x": [cosine[position]],
+            "y": [sine[position]],
+            "text": [position],
+            "mode": "markers",
+            "marker": {"color": theme.positive, "size": 14},
+            "hovertemplate": _CIRCLE_HOVER,
+            "name": "the position",
+        },
     ]
-    figure = go.Figure(traces)
     limit = 1.15 * _limit(np.stack([sine, cosine]))
     across, up = f"Dimension {2 * pair + 1}", f"Dimension {2 * pair}"
     lines = [f"Across – {across.lower()}, up – {up.lower()}"] if narrow else []
     if base is not None:
         turn = _positions(wavelengths(table.shape[1], base)[pair])
         lines.append(f"One turn takes {turn}")
-    figure.update_layout(
-        _curve_layout(
+    layout = {
+        **_curve_layout(
             theme,
             f"Pair {pair} at position {position}",
             height=_NARROW_SQUARE_HEIGHT if narrow else _SQUARE_HEIGHT,
             narrow=narrow,
-            line=lines,
+            lines=lines,
         ),
-        showlegend=False,
-        xaxis=_curve_axis(theme, "" if narrow else across)
-        | {
-            "range": [-limit, limit],
-            "scaleanchor": "y",
-            "constrain": "domain",
-            "constraintoward": "left",
-        },
-        yaxis=_curve_axis(theme, "" if narrow else up) | {"range": [-limit, limit]},
-    )
-    return figure
+        "showlegend": False,
+        "xaxis": _curve_axis(theme, "" if narrow else across)
+        | _SQUARE
+        | {"range": [-limit, limit]},
+        "yaxis": _curve_axis(theme, "" if narrow else up) | {"range": [-limit, limit]},
+    }
+    return go.Figure({"data": [{"type": "scatter", **trace} for trace in data], "layout": layout})
 
 
 def circle_alt_text(table: FloatArray, pair: int, position: int) -> str:
@@ -580,32 +574,31 @@ def likeness_heatmap(
     alike = likeness(table, cosine=cosine).astype(np.float32)
     limit = 1.0 if cosine else _limit(alike)
     length = len(alike)
-    figure = go.Figure(
-        go.Heatmap(
-            z=alike,
-            zmin=-limit,
-            zmax=limit,
-            colorscale=theme.signed_colorscale,
-            colorbar=value_bar(theme, limit, _likeness_name(cosine), narrow=narrow),
-            hovertemplate=_PAIR_HOVER,
-            name=_likeness_name(cosine),
-        )
-    )
+    name = _likeness_name(cosine)
+    heatmap = {
+        "type": "heatmap",
+        "z": alike,
+        "zmin": -limit,
+        "zmax": limit,
+        "colorscale": theme.signed_colorscale,
+        "colorbar": value_bar(theme, limit, name, narrow=narrow),
+        "hovertemplate": _PAIR_HOVER,
+        "name": name,
+    }
     side = "" if narrow else "Position"
-    figure.update_layout(
-        bar_layout(
+    layout = {
+        **bar_layout(
             theme,
-            title=f"{_likeness_name(cosine).capitalize()} of every two positions",
+            title=f"{name.capitalize()} of every two positions",
             height=_NARROW_SQUARE_HEIGHT if narrow else _SQUARE_HEIGHT,
             top=style.FONT_SIZE + 10,
             lines=["Rows and columns – position"] if narrow else [],
         ),
-        xaxis=_numbered(side, length, side="top")
-        | {"scaleanchor": "y", "constrain": "domain", "constraintoward": "left"},
-        yaxis=_numbered(side, length)
+        "xaxis": _numbered(side, length, side="top") | _SQUARE,
+        "yaxis": _numbered(side, length)
         | {"range": [length - 0.5, -0.5], "constrain": "domain", "constraintoward": "top"},
-    )
-    return figure
+    }
+    return go.Figure({"data": [heatmap], "layout": layout})
 
 
 def likeness_alt_text(table: FloatArray, *, cosine: bool) -> str:
@@ -648,41 +641,45 @@ def by_offset_figure(
     found = by_offset(table, cosine=cosine)
     theme = style.look(dark)
     name = _likeness_name(cosine)
-    edge = {"mode": "lines", "line": {"width": 0}, "hoverinfo": "skip"}
-    figure = go.Figure(
-        [
-            go.Scatter(x=found.offsets, y=found.low, showlegend=False, name="least", **edge),
-            go.Scatter(
-                x=found.offsets,
-                y=found.high,
-                fill="tonexty",
-                fillcolor=theme.hatch,
-                name="from least to greatest",
-                **edge,
-            ),
-            go.Scatter(
-                x=found.offsets,
-                y=found.mean,
-                mode="lines" if len(table) > 1 else "markers",
-                line={"color": theme.accent, "width": 2},
-                customdata=np.stack([found.low, found.high], axis=-1),
-                hovertemplate=_OFFSET_HOVER,
-                name="mean",
-            ),
-        ]
-    )
-    figure.update_layout(
-        _curve_layout(
+    edge = {
+        "type": "scatter",
+        "x": found.offsets,
+        "mode": "lines",
+        "line": {"width": 0},
+        "hoverinfo": "skip",
+    }
+    data = [
+        {**edge, "y": found.low, "showlegend": False, "name": "least"},
+        {
+            **edge,
+            "y": found.high,
+            "fill": "tonexty",
+            "fillcolor": theme.hatch,
+            "name": "from least to greatest",
+        },
+        {
+            "type": "scatter",
+            "x": found.offsets,
+            "y": found.mean,
+            "mode": "lines" if len(table) > 1 else "markers",
+            "line": {"color": theme.accent, "width": 2},
+            "customdata": np.stack([found.low, found.high], axis=-1),
+            "hovertemplate": _OFFSET_HOVER,
+            "name": "mean",
+        },
+    ]
+    layout = {
+        **_curve_layout(
             theme,
             f"{name.capitalize()} by offset",
             legend_rows=1,
             narrow=narrow,
-            line=f"Across – offset, up – {name}",
+            lines=[f"Across – offset, up – {name}"] if narrow else [],
         ),
-        xaxis=_curve_axis(theme, "" if narrow else "Offset k") | {"range": _ends(len(table))},
-        yaxis=_curve_axis(theme, "" if narrow else name.capitalize()) | {"zeroline": True},
-    )
-    return figure
+        "xaxis": _curve_axis(theme, "" if narrow else "Offset k") | {"range": _ends(len(table))},
+        "yaxis": _curve_axis(theme, "" if narrow else name.capitalize()) | {"zeroline": True},
+    }
+    return go.Figure({"data": data, "layout": layout})
 
 
 def by_offset_alt_text(table: FloatArray, *, cosine: bool = False) -> str:
@@ -800,13 +797,9 @@ def _curve_layout(
     height: int = _CURVE_HEIGHT,
     legend_rows: int = 0,
     narrow: bool = False,
-    line: str | Sequence[str] = (),
+    lines: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """The layout of lines: nothing above the plot but its title, the legend below it in rows.
-
-    `line` takes the place of axis titles, or adds to them where it is not one string.
-    """
-    lines = ([line] if narrow else []) if isinstance(line, str) else list(line)
+    """The layout of curves: nothing above the plot but its title, the legend below it in rows."""
     shared = style.layout(theme, title=title, height=height, lines=lines)
     axis = _NARROW_AXIS_HEIGHT if narrow else _AXIS_HEIGHT
     below = axis + style.LEGEND_HEIGHT * legend_rows

@@ -169,6 +169,21 @@ TRANSLATION_SIZES = {70: 2.4, 160: 1.7}
 
 LONG_TRANSLATION_SIZE = 1.25
 
+PAGE_CSS = """
+<style>
+/* Streamlit writes captions too faintly for a projector: 4.2 to 1 and links 2.8 to 1. */
+[data-testid="stCaptionContainer"] :is(p, a) { opacity: 1 }
+[data-testid="stCaptionContainer"] { opacity: 0.8 }
+[data-testid="stCaptionContainer"] a { color: inherit }
+/* On a phone the model goes beside the target, and the picture comes sooner. */
+@media (max-width: 40rem) {
+  .st-key-sentence-bar { gap: 0.5rem }
+  .answer > p:first-child { font-size: 1.6rem !important }
+}
+</style>
+"""
+"""What no setting of Streamlit's theme reaches."""
+
 ANSWER_CSS = """
 .answer { display: flex; flex-wrap: wrap; align-items: center; gap: 0.25rem 2rem;
   justify-content: space-between }
@@ -177,19 +192,18 @@ ANSWER_CSS = """
 """The translation with the model's facts at its right where there is room, and below it else."""
 
 CHANGE_CSS = """
-.change { display: grid; grid-template-columns: auto 1fr; gap: 0.25rem 1rem; margin: 0;
-  font-size: 1.5rem; line-height: 1.3 }
-.change dt { font-size: 0.875rem; line-height: 2.2; opacity: 0.7 }
-.change dd { margin: 0; font-weight: 600 }
+.change { display: grid; grid-template-columns: auto 1fr; gap: 0.25rem 1rem; font-size: 1.5rem;
+  line-height: 1.3 }
+.change span { font-size: 0.875rem; line-height: 2.2; opacity: 0.7 }
+.change div { font-weight: 600 }
 """
 """Two translations, one below the other."""
 
 FACTS_CSS = """
-.facts { margin: 0 }
-.facts div { display: flex; justify-content: space-between; gap: 1rem; padding: 0.25rem 0;
+.facts small { display: block; opacity: 0.75; line-height: 1.3 }
+.facts > div { display: flex; justify-content: space-between; gap: 1rem; padding: 0.25rem 0;
   border-bottom: 1px solid color-mix(in srgb, currentColor 15%, transparent) }
-.facts dt, .facts dd { margin: 0 }
-.facts dd { white-space: nowrap; font-variant-numeric: tabular-nums }
+.facts b { white-space: nowrap; font-variant-numeric: tabular-nums }
 """
 """A list of facts: names on the left, values on the right."""
 
@@ -388,7 +402,7 @@ def axis(title: str, labels: list[str], step: int, **more: Any) -> dict[str, Any
         more: further settings of Plotly's axis.
     """
     return {
-        "title": {"text": title, "standoff": 10},
+        "title": {"text": title, "standoff": 10, "font": {"size": SMALL_FONT_SIZE}},
         "tickmode": "array",
         "tickvals": list(range(0, len(labels), step)),
         "ticktext": labels[::step],
@@ -476,6 +490,8 @@ def chart_config(name: str) -> dict[str, Any]:
     """
     return {
         "displaylogo": False,
+        # Seen at once: nobody looks for a button that appears under the pointer alone.
+        "displayModeBar": True,
         "scrollZoom": False,
         "modeBarButtons": [["zoom2d", "resetScale2d", "toImage"]],
         "toImageButtonOptions": {"format": "svg", "filename": name},

@@ -1,37 +1,121 @@
-import dataclasses
+import base64
 import json
 import re
 import shutil
 from collections.abc import Callable
+from html import unescape
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import torch
+from streamlit.proto.WidgetStates_pb2 import WidgetState, WidgetStates
 from streamlit.testing.v1 import AppTest
 
-from model.trace import AttentionKind
+from model.checkpoint import save_checkpoint
+from model.config import TransformerConfig
+from model.tokenizer import Tokenizer
+from model.trace import AttentionKind, Site, Trace
+from model.transformer import Transformer
 from model.translator import load
+from tests.explorer_payload import Decoded
+from tests.tiny_checkpoint import PAIRS
 from viz import session
-from viz.labels import escape_html, visible
+from viz.facts import MEASURES, head_facts, written
+from viz.labels import axis_texts
+from viz.query_key import alt_text
+from viz.reading import HIDDEN_NOTE, Reading, read
 
 OpenApp = Callable[..., AppTest]
 
+CROSS, ENCODER, DECODER = AttentionKind.CROSS, AttentionKind.ENCODER, AttentionKind.DECODER
+LAYERS, HEADS = {ENCODER: 2, DECODER: 3, CROSS: 3}, 4
+PLAIN = {
+    **{"attention": "cross", "layer": "2", "head": "0", "view": "heatmap", "cell": ""},
+    **{"compare": "", "order": "", "faint": "0", "only": "", "words": "0", "specials": "1"},
+    **{"renormalise": "0", "predicted": "0", "narrow": "0"},
+}
+"""What the explorer tells, as the tiny checkpoint opens."""
 
-def translation(app: AppTest) -> str | None:
-    """What stands in the large German line, as HTML."""
-    shown = app.get("html")
-    return re.fullmatch(r"<p [^>]*>(.*)</p>", shown[0].proto.body, re.DOTALL)[1] if shown else None
+ILLEGAL = {
+    "attention": ["Cross", "module", "", "<script>alert(1)</script>", "$x$" * 1000],
+    "layer": ["-1", "1.5", "", "x", "<b>1</b>", "*1*", "1e9", "０", "1000"],
+    "head": ["-1", "1.5", "", "x", "*1*", "٣"],
+    "view": ["", "Lines", "list"],
+    "cell": ["1", "1.2.3", "-1.2", "1.x", "1,2", "1.2\n", "1111.1"],
+    "compare": ["1", "1.2-", "-1.2", "1.2 1.3", "-".join(["1.2"] * 9)],
+    "order": ["best", "Entropy"],
+    "faint": ["-1", "5", "0.5"],
+    "only": ["layer", "layer.", "head.x", "query.1"],
+    "words": ["yes", "", "2"],
+    "specials": ["no", "true"],
+    "renormalise": ["on"],
+    "predicted": ["01"],
+    "below": ["", "Facts", "../.."],
+}
 
 
-def chart(app: AppTest) -> Any:
-    """The heatmap's message to the browser, or None if there is no heatmap."""
-    charts = app.get("plotly_chart")
-    return charts[0].proto if charts else None
+@pytest.fixture(scope="module")
+def trace(checkpoints: Path) -> Trace:
+    """What the heads did on the sentence that the app opens with."""
+    return load(checkpoints / "en-de", device="cpu").trace(session.DEFAULT_SENTENCE)
 
 
-def title(app: AppTest) -> str:
-    return json.loads(chart(app).spec)["layout"]["title"]["text"]
+def component(app: AppTest) -> Any:
+    """The explorer's message to the browser, or None where it does not show."""
+    found = [each.proto for each in app.get("bidi_component") if each.key == "explorer"]
+    return found[0] if found else None
+
+
+def sent(app: AppTest) -> Decoded:
+    return Decoded(component(app).bytes)
+
+
+def told(app: AppTest) -> dict[str, str]:
+    """What the browser is told to select."""
+    selection: dict[str, str] = sent(app).header["selection"]
+    return selection
+
+
+def selected(app: AppTest) -> tuple[str, int, int]:
+    return tuple(app.session_state[name] for name in ("attention", "layer", "head"))
+
+
+def select(app: AppTest, **changes: str) -> AppTest:
+    """Does what the browser does when something is selected in the explorer."""
+    state = json.dumps({"selection": PLAIN | changes})
+    return deliver(app, WidgetState(id=component(app).id, json_value=state))
+
+
+def click_row(app: AppTest, row: int) -> AppTest:
+    """Does what the browser does when the box of a table's row is clicked."""
+    state = json.dumps({"selection": {"rows": [row], "columns": [], "cells": []}})
+    return deliver(app, WidgetState(id=table(app).proto.id, string_value=state))
+
+
+def deliver(app: AppTest, changed: WidgetState) -> AppTest:
+    # AppTest offers no interaction with components and tables; this is their message.
+    states = app._tree.get_widget_states()
+    return app._run(WidgetStates(widgets=[*states.widgets, changed]))
+
+
+def table(app: AppTest) -> Any:
+    return app.dataframe[0]
+
+
+def html(app: AppTest) -> str:
+    return unescape(" ".join(shown.proto.body for shown in app.get("html")))
+
+
+def facts_of(app: AppTest) -> list[tuple[str, dict[str, str]]]:
+    """Each list of facts: its heading, and what it says."""
+    lists = re.findall(r"<h3>(.*?)</h3>.*?<dl class=\"facts\">(.*?)</dl>", html(app), re.DOTALL)
+    return [(head, dict(re.findall(r"<dt>(.*?)</dt><dd>(.*?)</dd>", body))) for head, body in lists]
+
+
+def charts(app: AppTest) -> list[Any]:
+    return [chart.proto for chart in app.get("plotly_chart")]
 
 
 def plain(markdown: str) -> str:
@@ -42,249 +126,416 @@ def warnings(app: AppTest) -> list[str]:
     return [plain(warning.value) for warning in app.warning]
 
 
-def button(app: AppTest, key: str) -> Any:
-    return next(group for group in app.get("button_group") if group.key == key)
+def captions(app: AppTest) -> str:
+    return " ".join(caption.value for caption in app.caption)
 
 
 def retype(app: AppTest, text: str) -> AppTest:
     return app.text_input(key="sentence").set_value(text).run()
 
 
-def test_opening_the_app_translates_the_sample_sentence(open_app: OpenApp) -> None:
-    app = open_app()
-    assert app.text_input(key="sentence").value == session.DEFAULT_SENTENCE
-    assert translation(app) == "Die Katze saß auf der Matte."
-    assert title(app) == "Cross-attention, layer 2, head 0"
-    assert not app.warning
-    assert not app.error
+def done(app: AppTest) -> str:
+    found = re.search(r'data-done="(.*?)"', html(app))
+    assert found is not None
+    return found[1]
 
 
-def test_the_page_says_how_large_the_model_is_where_it_runs_and_how_long_it_took(
+# ---- what is sent ------------------------------------------------------------------------------
+
+
+def test_the_browser_gets_every_head_of_every_layer(open_app: OpenApp, trace: Trace) -> None:
+    found = sent(open_app())
+    for site, seen in trace.maps.items():
+        assert found.shape(site.kind)[:2] == (LAYERS[site.kind], HEADS)
+        assert np.allclose(found.weights(site.kind)[site.layer], seen.weights, atol=1e-5)
+        assert found.axis(site.kind, "queries") == axis_texts(seen.queries)
+
+
+def test_the_page_opens_with_cross_attention_and_the_address_stays_empty(
     open_app: OpenApp,
 ) -> None:
-    texts = " ".join(caption.value for caption in open_app().caption)
-    assert "0.1 million parameters in 2 encoder and 3 decoder layers of 4 heads" in texts
-    assert re.search(r"CPU|CUDA", texts)
-    assert re.search(r"translated in \d+\.\d\d s", texts)
+    app = open_app()
+    assert selected(app) == ("cross", 2, 0)
+    assert told(app) == {name: value for name, value in PLAIN.items() if name != "narrow"}
+    assert app.query_params == {}
+    assert not app.warning
+    assert done(app) == f"{sent(app).id}/cross/2/0"
+
+
+def test_a_new_sentence_is_sent_with_the_same_selection(open_app: OpenApp) -> None:
+    app = open_app(attention="encoder", layer="0", head="2")
+    epoch, before = sent(app).header["epoch"], sent(app).id
+    retype(app, "The dog sleeps.")
+    assert sent(app).id != before
+    assert sent(app).header["epoch"] == epoch
+    assert selected(app) == ("encoder", 0, 2)
+    assert app.query_params == {
+        "sentence": "The dog sleeps.",
+        "attention": "encoder",
+        "layer": "0",
+        "head": "2",
+    }
+
+
+def test_what_was_selected_in_the_browser_is_not_sent_back(open_app: OpenApp) -> None:
+    app = open_app()
+    before = component(app).bytes
+    select(app, attention="encoder", layer="1", head="3")
+    assert selected(app) == ("encoder", 1, 3)
+    assert component(app).bytes == before
+    assert app.query_params == {"attention": "encoder", "layer": "1", "head": "3"}
+    assert done(app) == f"{sent(app).id}/encoder/1/3"
+
+
+def test_a_selection_that_no_explorer_makes_changes_nothing_illegal(open_app: OpenApp) -> None:
+    app = open_app()
+    select(app, attention="<b>", layer="x", head="1", cell="a.b", compare="9", words="maybe")
+    assert selected(app) == ("cross", 2, 1)
+    assert not app.session_state["cell"]
+    assert not app.session_state["words"]
+    deliver(app, WidgetState(id=component(app).id, json_value='{"selection": "cross"}'))
+    assert selected(app) == ("cross", 2, 1)
+
+
+def test_a_reader_who_moves_among_heads_has_the_model_run_once(
+    open_app: OpenApp, checkpoints: Path
+) -> None:
+    app = open_app()
+    recorded = session.trace(checkpoints / "en-de", session.DEFAULT_SENTENCE)
+    translated = session.translate(checkpoints / "en-de", session.DEFAULT_SENTENCE)
+    kept = len(session.trace_store())
+    for head in "0123":
+        select(app, head=head)
+        select(app, head=head, specials="0", words="1")
+    assert len(session.trace_store()) == kept
+    assert app.session_state["_prepared"].trace is recorded
+    assert session.translate(checkpoints / "en-de", session.DEFAULT_SENTENCE) is translated
+
+
+def test_the_same_reading_of_the_same_trace_is_prepared_once(open_app: OpenApp) -> None:
+    app = open_app()
+    prepared = app.session_state["_prepared"]
+    select(app, head="3")
+    assert app.session_state["_prepared"] is prepared
+    select(app, head="3", words="1")
+    assert app.session_state["_prepared"] is not prepared
+
+
+# ---- the address -------------------------------------------------------------------------------
+
+
+def test_an_address_sets_what_is_selected(open_app: OpenApp) -> None:
+    asked = {
+        **{"attention": "decoder", "layer": "1", "head": "3", "view": "lines", "cell": "1.0"},
+        **{"compare": "0.1-1.3", "order": "entropy", "faint": "2", "only": "layer.1"},
+        **{"words": "1", "specials": "0", "renormalise": "1", "predicted": "1"},
+    }
+    app = open_app(below="numbers", **asked)
+    assert not app.warning
+    assert told(app) == asked
+    assert app.session_state["below"] == "numbers"
+    assert app.query_params == {"below": "numbers", **asked}
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [(name, value) for name, values in ILLEGAL.items() for value in values]
+)
+def test_an_illegal_value_is_named_and_the_usual_one_taken(
+    open_app: OpenApp, name: str, value: str
+) -> None:
+    app = open_app(**{name: value})
+    assert len(app.warning) == 1
+    assert f"The address asks for {name} “" in warnings(app)[0]
+    assert len(warnings(app)[0]) < 300
+    assert selected(app) == ("cross", 2, 0)
+    assert told(app) == {key: usual for key, usual in PLAIN.items() if key != "narrow"}
+    select(app, head="1")
+    assert not app.warning
+    # From the first change on, the address names layer and head whatever the model opens with.
+    assert app.query_params == {"layer": "2", "head": "1"}
+
+
+@pytest.mark.parametrize(
+    ("attention", "name", "most"),
+    [
+        ("cross", "layer", 2),
+        ("encoder", "layer", 1),
+        ("joint", "layer", 2),
+        ("decoder", "head", 3),
+    ],
+)
+def test_a_layer_or_head_beyond_the_models_is_named_and_the_last_one_shown(
+    open_app: OpenApp, attention: str, name: str, most: int
+) -> None:
+    app = open_app(**{"attention": attention, name: str(most + 1)})
+    assert len(app.warning) == 1
+    assert f"no {name} {most + 1}" in warnings(app)[0]
+    assert app.session_state[name] == most
+    assert told(app)[name] == str(most)
+
+
+def test_a_wrong_sentence_does_not_take_the_selection_with_it(open_app: OpenApp) -> None:
+    app = open_app(attention="encoder", layer="0", head="2", below="numbers")
+    retype(app, "")
+    assert component(app) is None
+    assert not charts(app)
+    retype(app, "The cat eats.")
+    assert selected(app) == ("encoder", 0, 2)
+    assert app.session_state["below"] == "numbers"
+    assert told(app)["head"] == "2"
+
+
+# ---- what stands below -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("attention", "layer", "head"), [("encoder", 1, 3), ("decoder", 0, 0), ("cross", 2, 1)]
+)
+def test_facts_are_those_of_the_selected_head(
+    open_app: OpenApp, trace: Trace, attention: str, layer: int, head: int
+) -> None:
+    app = open_app(attention=attention, layer=str(layer), head=str(head))
+    site = Site(AttentionKind(attention), layer)
+    facts = head_facts(trace.maps[site])
+    ((heading, shown),) = facts_of(app)
+    assert heading.endswith(f", layer {layer}, head {head}")
+    assert shown == {
+        measure.name: written(measure, float(facts[measure.key][head]))
+        for measure in MEASURES
+        if site.kind in measure.kinds
+    }
+
+
+def test_the_joint_picture_has_the_facts_of_all_the_heads_in_it(open_app: OpenApp) -> None:
+    headings = [heading for heading, _ in facts_of(open_app(attention="joint", layer="1"))]
+    assert headings == [
+        "Encoder self-attention, layer 1, head 0",
+        "Cross-attention, layer 1, head 0",
+        "Decoder self-attention, layer 1, head 0",
+    ]
+
+
+def test_a_layer_that_only_the_decoder_has_shows_what_there_is(open_app: OpenApp) -> None:
+    headings = [heading for heading, _ in facts_of(open_app(attention="joint", layer="2"))]
+    assert headings == [
+        "Cross-attention, layer 2, head 0",
+        "Decoder self-attention, layer 2, head 0",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("attention", "name"),
+    [("encoder", "Encoder self-attention"), ("cross", "Cross-attention")],
+)
+def test_all_heads_are_in_one_table_with_the_shown_attention_first(
+    open_app: OpenApp, trace: Trace, attention: str, name: str
+) -> None:
+    shown = table(open_app(attention=attention)).value
+    assert len(shown) == sum(LAYERS.values()) * HEADS
+    assert set(shown["Attention"].iloc[: LAYERS[AttentionKind(attention)] * HEADS]) == {name}
+    facts = head_facts(trace.maps[Site(AttentionKind(attention), 1)])
+    row = shown[(shown["Attention"] == name) & (shown["Layer"] == 1)].iloc[2]
+    assert row["Entropy"] == pytest.approx(facts["entropy"][2], abs=1e-5)
+    assert row["On punctuation"] == pytest.approx(100 * facts["punctuation"][2], abs=1e-3)
+
+
+@pytest.mark.parametrize("shown", ["encoder", "decoder", "cross", "joint"])
+def test_the_row_of_a_head_selects_it(open_app: OpenApp, shown: str) -> None:
+    app = open_app(attention=shown, layer="0", head="1", cell="1.1", compare="0.1-0.2")
+    rows = table(app).value[["Attention", "Layer", "Head"]].values.tolist()
+    click_row(app, rows.index(["Decoder self-attention", 2, 3]))
+    assert selected(app) == ("decoder", 2, 3)
+    assert told(app)["attention"] == "decoder"
+    assert (told(app)["layer"], told(app)["head"]) == ("2", "3")
+    assert (told(app)["cell"], told(app)["compare"]) == ("", "")
+    assert facts_of(app)[0][0] == "Decoder self-attention, layer 2, head 3"
+    assert app.query_params == {"attention": "decoder", "layer": "2", "head": "3"}
+
+
+def test_the_numbers_are_the_weights_of_the_selected_head(open_app: OpenApp, trace: Trace) -> None:
+    shown = table(open_app(below="numbers", attention="decoder", layer="1", head="3")).value
+    seen = trace.maps[Site(DECODER, 1)]
+    assert np.allclose(shown["Weight"].to_numpy(), seen.weights[3].ravel(), atol=1e-5)
+    assert shown["Allowed"].tolist() == seen.allowed.ravel().tolist()
+    assert "layer 1, head 3" in captions(open_app(below="numbers", layer="1", head="3"))
+
+
+def test_the_joint_picture_has_a_table_a_part(open_app: OpenApp) -> None:
+    app = open_app(below="numbers", attention="joint", layer="1")
+    assert len(app.dataframe) == 3
+
+
+def test_a_cell_in_the_address_is_looked_into(open_app: OpenApp, trace: Trace) -> None:
+    app = open_app(below="query-key", attention="cross", layer="1", head="2", cell="3.1")
+    (chart,) = charts(app)
+    assert chart.alt == alt_text(trace.maps[Site(CROSS, 1)], 2, 3, 1)
+
+
+def test_a_cell_that_is_clicked_opens_the_section_that_looks_into_it(
+    open_app: OpenApp, trace: Trace
+) -> None:
+    app = select(open_app(), attention="encoder", layer="1", head="2", cell="2.3")
+    assert app.session_state["below"] == "query-key"
+    (chart,) = charts(app)
+    assert chart.alt == alt_text(trace.maps[Site(ENCODER, 1)], 2, 2, 3)
+    assert app.query_params["cell"] == "2.3"
+
+
+@pytest.mark.parametrize("part", [ENCODER, CROSS, DECODER])
+def test_a_cell_of_the_joint_picture_belongs_to_one_of_its_parts(
+    open_app: OpenApp, trace: Trace, part: AttentionKind
+) -> None:
+    n_source = len(trace.source)
+    query = 2 if part is ENCODER else n_source + 2
+    key = n_source + 1 if part is DECODER else 1
+    app = open_app(below="query-key", attention="joint", layer="1", cell=f"{query}.{key}")
+    (chart,) = charts(app)
+    assert chart.alt == alt_text(trace.maps[Site(part, 1)], 0, 2, 1)
+
+
+def test_a_cell_of_the_joint_picture_that_belongs_to_no_part_asks_for_another(
+    open_app: OpenApp, trace: Trace
+) -> None:
+    outside = f"0.{len(trace.source)}"
+    app = open_app(below="query-key", attention="joint", layer="1", cell=outside)
+    assert not charts(app)
+    assert "Click a cell" in app.info[0].value
+
+
+@pytest.mark.parametrize("query", [{}, {"cell": "99.0"}, {"cell": "0.99"}])
+def test_without_a_cell_the_section_says_how_to_choose_one(
+    open_app: OpenApp, query: dict[str, str]
+) -> None:
+    app = open_app(below="query-key", **query)
+    assert not charts(app)
+    assert "Click a cell of the large heatmap" in app.info[0].value
+
+
+def test_whole_words_cannot_be_looked_into_and_the_page_says_so(open_app: OpenApp) -> None:
+    app = open_app(below="query-key", words="1", cell="1.1", sentence="Thecatty sat.")
+    assert not charts(app)
+    assert "no query and no key of their own" in app.info[0].value
+
+
+def test_the_figure_to_keep_is_the_selected_head(open_app: OpenApp, trace: Trace) -> None:
+    (chart,) = charts(open_app(below="figure", attention="decoder", layer="1", head="3"))
+    figure = json.loads(chart.spec)
+    assert figure["layout"]["title"]["text"] == "Decoder self-attention, layer 1, head 3"
+    z = figure["data"][0]["z"]
+    weights = np.frombuffer(base64.b64decode(z["bdata"]), dtype=z["dtype"])
+    allowed = trace.maps[Site(DECODER, 1)].allowed.ravel()
+    expected = trace.maps[Site(DECODER, 1)].weights[3].ravel()
+    assert np.allclose(weights[allowed], expected[allowed], atol=1e-5)
+
+
+def test_the_joint_picture_has_a_figure_a_part(open_app: OpenApp) -> None:
+    assert len(charts(open_app(below="figure", attention="joint", layer="1"))) == 3
 
 
 def test_the_page_warns_that_a_weight_is_no_explanation(open_app: OpenApp) -> None:
-    assert any("not why" in caption.value for caption in open_app().caption)
+    assert "not why the model wrote a word" in captions(open_app())
 
 
-def test_a_new_sentence_gives_a_new_translation_and_new_weights(open_app: OpenApp) -> None:
-    app = open_app()
-    before = chart(app).spec
-    retype(app, "The dog sleeps.")
-    assert translation(app) == "Der Hund schläft."
-    assert chart(app).spec != before
-
-
-def test_the_picture_holds_the_weights_that_the_model_gives(
-    open_app: OpenApp, checkpoints: Path
-) -> None:
-    app = open_app(attention="Decoder", layer="1", head="3")
-    sentence = session.DEFAULT_SENTENCE
-    expected = load(checkpoints / "en-de", device="cpu").trace(sentence).attention("decoder", 1)
-    recorded = session.trace(checkpoints / "en-de", sentence).attention("decoder", 1)
-    assert title(app) == "Decoder self-attention, layer 1, head 3"
-    assert np.allclose(recorded.weights, expected.weights, atol=1e-5)
-    assert f"the largest weight is {expected.weights[3].max():.2f}" in chart(app).alt
+# ---- ways of reading ---------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    ("attention", "shown"),
+    ("query", "reading"),
     [
-        ("Encoder", "Encoder self-attention, layer 1, head 0"),
-        ("Decoder", "Decoder self-attention, layer 2, head 0"),
-        ("Cross", "Cross-attention, layer 2, head 0"),
+        ({"words": "1"}, Reading(words=True)),
+        ({"specials": "0"}, Reading(specials=False)),
+        ({"specials": "0", "renormalise": "1"}, Reading(specials=False, renormalise=True)),
+        ({"predicted": "1"}, Reading(predicted=True)),
+        ({"renormalise": "1"}, Reading()),
     ],
 )
-def test_each_kind_of_attention_can_be_chosen(
-    open_app: OpenApp, attention: str, shown: str
+def test_the_browser_gets_the_trace_as_it_is_read(
+    open_app: OpenApp, trace: Trace, query: dict[str, str], reading: Reading
 ) -> None:
-    app = open_app()
-    button(app, "attention").set_value(AttentionKind(attention.lower())).run()
-    assert title(app) == shown
-    assert chart(app).alt.startswith("Layer ")
+    found, seen = sent(open_app(**query)), read(trace, reading)
+    assert found.header["notes"] == list(seen.notes)
+    for site, each in seen.maps.items():
+        assert np.allclose(found.weights(site.kind)[site.layer], each.weights, atol=1e-5)
+        assert found.axis(site.kind, "queries") == axis_texts(each.queries)
+        assert found.axis(site.kind, "keys") == axis_texts(each.keys)
 
 
-def test_layer_and_head_can_be_chosen(open_app: OpenApp) -> None:
-    app = open_app()
-    button(app, "layer").set_value(0).run()
-    button(app, "head").set_value(3).run()
-    assert title(app) == "Cross-attention, layer 0, head 3"
+def test_hidden_special_tokens_are_said_beside_the_figure_too(open_app: OpenApp) -> None:
+    assert HIDDEN_NOTE in captions(open_app(below="figure", specials="0"))
+    assert HIDDEN_NOTE not in captions(open_app(below="figure"))
 
 
-def test_the_address_opens_a_sentence_and_a_head(open_app: OpenApp) -> None:
-    app = open_app(sentence="The cat eats.", attention="Encoder", layer="0", head="2")
-    assert translation(app) == "Die Katze frisst."
-    assert title(app) == "Encoder self-attention, layer 0, head 2"
-    assert not app.warning
+# ---- several checkpoints -----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("value", ["99", "-1", "1.5", "", "x", "<b>1</b>", "*1*", "1e9", "０"])
-@pytest.mark.parametrize("key", ["layer", "head"])
-def test_an_address_with_a_number_there_is_not_shows_the_usual_one_and_says_so(
-    open_app: OpenApp, key: str, value: str
-) -> None:
-    app = open_app(**{key: value})
-    assert title(app) == "Cross-attention, layer 2, head 0"
-    assert len(app.warning) == 1
-    assert f"no {key} “{value}”" in warnings(app)[0]
-
-
-@pytest.mark.parametrize("value", ["Module", "cross", "<script>alert(1)</script>", "$x$" * 1000])
-def test_an_address_with_an_attention_there_is_not_shows_the_usual_one_and_says_so(
-    open_app: OpenApp, value: str
-) -> None:
-    app = open_app(attention=value)
-    assert title(app) == "Cross-attention, layer 2, head 0"
-    assert len(app.warning) == 1
-    assert value[:40] in warnings(app)[0]
-    assert len(warnings(app)[0]) < 200
-
-
-def test_the_warning_about_the_address_goes_with_the_next_click(open_app: OpenApp) -> None:
-    app = open_app(layer="99")
-    button(app, "head").set_value(1).run()
-    assert not app.warning
-
-
-@pytest.mark.parametrize("text", ["", "   ", "\t\n", "\u00a0\u3000"])
-def test_an_empty_sentence_is_answered_with_what_to_do(open_app: OpenApp, text: str) -> None:
-    app = retype(open_app(), text)
-    assert warnings(app) == ["The text is empty; type a sentence to translate."]
-    assert chart(app) is None
-
-
-def test_a_text_far_too_long_is_answered_with_its_length(open_app: OpenApp) -> None:
-    app = retype(open_app(), "a" * 10_000)
-    assert warnings(app) == ["The text has 10,000 characters and the app takes 5,000; shorten it."]
-
-
-def test_a_text_of_too_many_tokens_is_answered_with_their_number(open_app: OpenApp) -> None:
-    app = retype(open_app(), "cat " * 100)
-    assert warnings(app) == ["The text has 101 tokens and the model takes 64; shorten it."]
-
-
-def test_characters_the_model_never_saw_are_named_beside_the_translation(
-    open_app: OpenApp,
-) -> None:
-    app = retype(open_app(), "漢 the cat *")
-    assert "never saw these characters" in warnings(app)[0]
-    assert "“漢”, “*”" in warnings(app)[0]
-    assert chart(app) is not None
-
-
-def test_a_text_of_nothing_but_such_characters_is_refused(open_app: OpenApp) -> None:
-    app = retype(open_app(), "漢字")
-    assert "never saw any of these characters" in warnings(app)[0]
-    assert chart(app) is None
-
-
-def test_control_characters_are_made_visible(open_app: OpenApp) -> None:
-    app = retype(open_app(), "the\x07 cat\u202e")
-    assert "“␇”, “⟨U+202E⟩”" in warnings(app)[0]
-    assert chart(app) is not None
-
-
-@pytest.mark.parametrize("text", ["<img src=x onerror=alert(1)>", "<s> </s> the cat", "<b>x</b>"])
-def test_markup_in_a_sentence_reaches_the_browser_as_text(open_app: OpenApp, text: str) -> None:
-    app = retype(open_app(attention="Encoder"), text)
-    layout = json.loads(chart(app).spec)["layout"]
-    labels = layout["xaxis"]["ticktext"] + layout["yaxis"]["ticktext"]
-    assert "&lt;" in labels
-    assert not any("<" in label for label in labels)
-    assert "<" not in translation(app)
-
-
-def test_a_translation_with_markup_in_it_is_shown_as_text(
-    open_app: OpenApp, checkpoints: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    app = open_app()
-    # What a model writes is as free as what a person types; this one will not write it by itself.
-    timed = session.translate(checkpoints / "en-de", session.DEFAULT_SENTENCE)
-    text = "<script>alert(1)</script> \u202e"
-    monkeypatch.setattr(
-        session,
-        "translate",
-        lambda *_: session.Timed(dataclasses.replace(timed.translation, text=text), 0.1),
-    )
-    app.run()
-    assert translation(app) == escape_html(visible(text))
-
-
-def test_a_wrong_sentence_does_not_take_the_choice_of_head_with_it(open_app: OpenApp) -> None:
-    app = open_app(attention="Encoder", layer="0", head="2")
-    retype(app, "")
-    assert chart(app) is None
-    retype(app, "The cat eats.")
-    assert title(app) == "Encoder self-attention, layer 0, head 2"
-
-
-def test_without_a_trained_model_the_page_says_where_to_put_one(
-    open_app: OpenApp, tmp_path: Path
-) -> None:
-    app = open_app(folder=tmp_path)
-    assert len(app.error) == 1
-    assert "There is no trained model" in plain(app.error[0].value)
-    assert session.CHECKPOINTS_VARIABLE in plain(app.error[0].value)
-    assert chart(app) is None
-
-
-def test_a_folder_of_checkpoints_that_is_not_there_is_no_traceback(
-    open_app: OpenApp, tmp_path: Path
-) -> None:
-    assert len(open_app(folder=tmp_path / "nowhere").error) == 1
-
-
-@pytest.mark.parametrize(
-    ("name", "content"),
-    [
-        ("config.json", b"{"),
-        ("config.json", b"\xff\xfe"),
-        ("config.json", b'{"vocab_size": 10, "n_heads": 7}'),
-        ("model.safetensors", b"not safetensors"),
-        ("tokenizer.model", b"not a tokenizer"),
-        ("metrics.json", b"[]"),
-        ("config.json", None),
-        ("model.safetensors", None),
-        ("tokenizer.model", None),
-    ],
-)
-def test_a_damaged_checkpoint_is_named_in_one_sentence(
-    open_app: OpenApp, checkpoints: Path, tmp_path: Path, name: str, content: bytes | None
-) -> None:
-    folder = tmp_path / "damaged"
+@pytest.fixture(scope="module")
+def two(checkpoints: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The tiny checkpoint, and an untrained one with fewer layers and heads."""
+    folder = tmp_path_factory.mktemp("two")
     shutil.copytree(checkpoints / "en-de", folder / "en-de")
-    (folder / "en-de" / name).unlink()
-    if content is not None:
-        (folder / "en-de" / name).write_bytes(content)
+    tokenizer = Tokenizer.load(folder / "en-de" / "tokenizer.model")
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(7)
+        model = Transformer(
+            TransformerConfig(
+                vocab_size=len(tokenizer),
+                d_model=16,
+                d_ff=16,
+                n_heads=2,
+                n_encoder_layers=1,
+                n_decoder_layers=1,
+                max_positions=64,
+            )
+        )
+    save_checkpoint(folder / "small", model, tokenizer, half=False)
+    return folder
+
+
+def test_another_checkpoint_shows_its_own_heads_and_the_selection_moves_into_its_range(
+    open_app: OpenApp, two: Path
+) -> None:
+    app = open_app(folder=two, attention="cross", layer="2", head="3", target="Die Katze.")
+    assert sent(app).shape("cross")[:2] == (3, 4)
+    app.selectbox(key="checkpoint").set_value("small").run()
+    assert sent(app).shape("cross")[:2] == (1, 2)
+    assert selected(app) == ("cross", 0, 1)
+    assert (told(app)["layer"], told(app)["head"]) == ("0", "1")
+    expected = load(two / "small", device="cpu").trace(session.DEFAULT_SENTENCE, "Die Katze.")
+    assert np.allclose(
+        sent(app).weights("cross")[0], expected.maps[Site(CROSS, 0)].weights, atol=1e-5
+    )
+    assert app.query_params["checkpoint"] == "small"
+
+
+def test_an_address_opens_a_checkpoint_with_its_own_heads(open_app: OpenApp, two: Path) -> None:
+    app = open_app(folder=two, checkpoint="small", head="1", target="Die Katze.")
+    assert sent(app).shape("encoder")[:2] == (1, 2)
+    assert selected(app) == ("cross", 0, 1)
+    assert not app.error
+
+
+def test_labels_and_facts_are_those_of_the_checkpoint_with_examples(
+    open_app: OpenApp, two: Path
+) -> None:
+    examples = [
+        {"source": source, "translation": text, "shows": "A sentence."} for source, text in PAIRS
+    ]
+    folder = two.parent / f"{two.name}-examples"
+    shutil.copytree(two, folder)
+    (folder / "en-de" / "examples.json").write_text(json.dumps(examples), encoding="utf-8")
     app = open_app(folder=folder)
-    assert len(app.error) == 1
-    assert "\n" not in app.error[0].value
-    assert chart(app) is None
-
-
-def test_the_only_checkpoint_of_a_folder_is_shown_whatever_its_name(
-    open_app: OpenApp, checkpoints: Path, tmp_path: Path
-) -> None:
-    shutil.copytree(checkpoints / "en-de", tmp_path / "another")
-    assert translation(open_app(folder=tmp_path)) == "Die Katze saß auf der Matte."
-
-
-def test_a_sentence_is_translated_once_for_everyone(open_app: OpenApp, checkpoints: Path) -> None:
-    open_app()
-    first = session.translate(checkpoints / "en-de", session.DEFAULT_SENTENCE)
-    open_app(head="1")
-    assert session.translate(checkpoints / "en-de", session.DEFAULT_SENTENCE) is first
-
-
-def test_a_translation_that_somebody_typed_can_be_traced(
-    open_app: OpenApp, checkpoints: Path
-) -> None:
-    open_app()
-    traced = session.trace(checkpoints / "en-de", "The cat eats.", "Die Katze frisst.")
-    assert traced.text == "Die Katze frisst."
-    assert traced.target.tokens[0] == "<s>"
+    labels = session.labels(folder / "en-de")
+    found = sent(app)
+    for site, names in labels.items():
+        entries = found.kind(site.kind)["facts"][site.layer]
+        assert [entry["label"] for entry in entries] == [
+            label.text if label else None for label in names
+        ]
+    earned = [
+        (site.layer, head)
+        for site, names in labels.items()
+        if site.kind is CROSS
+        for head, label in enumerate(names)
+        if label is not None
+    ]
+    assert selected(app)[1:] == (earned[0] if earned else (2, 0))

@@ -203,8 +203,8 @@ class HeadsPage:
 
     def click_tile(self, layer: int, head: int, **options: Any) -> None:
         tile = self.tile(layer, head)
-        place = {"x": tile["x"] + tile["width"] / 2, "y": tile["y"] + tile["height"] / 2}
-        self.overview.click(position=place, **options)
+        x, y = tile["x"] + tile["width"] / 2, tile["y"] + tile["height"] / 2
+        self.overview.click(position={"x": x, "y": y}, **options)
 
     def control(self, name: str) -> Locator:
         """A button of the explorer by its text or its label."""
@@ -338,7 +338,7 @@ def wrong_cells(
             if {tuple(color) for color in colors.tolist()} != hatching(look):
                 wrong.append(f"({query}, {key}) is not hatched: {colors.tolist()}")
         # A number may stand on it; the ground is what most of the cell is.
-        elif not has_colour(colors[counts.argmax()], weights[query, key], look, gamma):
+        elif not has_colour(colors[counts.argmax()], float(weights[query, key]), look, gamma):
             wrong.append(f"({query}, {key}) {weights[query, key]}: {colors[counts.argmax()]}")
     return wrong
 
@@ -361,7 +361,7 @@ def wrong_tiles(
                 continue
             color = drawn[top + y, left + x]
             if allowed[query, key]:
-                right = has_colour(color, weights[query, key], look, gamma)
+                right = has_colour(color, float(weights[query, key]), look, gamma)
             else:
                 right = tuple(color[:3].tolist()) in hatching(look)
             if not right:

@@ -24,6 +24,7 @@ from tests.browser.heads_page import (
     wrong_cells,
     wrong_tiles,
 )
+from viz.components.explorer import EXACT_CELLS
 from viz.facts import MEASURES, head_facts
 from viz.labels import axis_texts
 from viz.query_key import alt_text
@@ -140,6 +141,14 @@ def test_a_sentence_of_more_cells_than_pixels_still_shows_its_largest_weights(
         part = drawn[top : top + side, left : left + side].reshape(-1, 4)
         darkest = part[part[:, :3].astype(int).sum(axis=-1).argmin()]
         assert has_colour(darkest, float(weights.max())), f"{tile}: {darkest}, {weights.max()}"
+    heads.matrix.focus()
+    heads.page.keyboard.press("ArrowRight")
+    weights, _ = picture(seen, *heads.selected)
+    said = re.search(r"weight (about )?([\d.e-]+)", heads.tooltip.inner_text())
+    assert said is not None
+    is_exact = sum(each.weights.size for each in trace.maps.values()) <= EXACT_CELLS
+    assert (said[1] is None) == is_exact
+    assert float(said[2]) == pytest.approx(float(weights[0, 0]), abs=0.006)
 
 
 def test_pointing_at_a_cell_gives_its_tokens_its_weight_and_what_is_predicted(
@@ -250,8 +259,9 @@ def test_a_cell_is_reached_read_and_looked_into_by_keys_alone(
     names = axis_texts(found.queries)[1], axis_texts(found.keys)[1]
     said = heads.spoken.inner_text()
     assert said.startswith(f"{names[0]} (1) to {names[1]} (1), weight ")
-    weight = float(re.search(r"weight ([\d.e-]+)", said)[1])
-    assert weight == pytest.approx(float(found.weights[1, 1, 1]), rel=1e-3)
+    weight = re.search(r"weight ([\d.e-]+)", said)
+    assert weight is not None
+    assert float(weight[1]) == pytest.approx(float(found.weights[1, 1, 1]), rel=1e-3)
     heads.page.keyboard.press("Enter")
     heads.wait_for_query(cell="1.1", below="query-key")
     expect(heads.chart).to_be_visible()
@@ -344,6 +354,11 @@ def test_a_layers_name_shows_only_that_layer_and_the_way_back(heads: HeadsPage) 
     heads.root.get_by_role("button", name="Only the heads of layer 1").click()
     assert {tile["layer"] for tile in heads.tiles} == {1}
     heads.wait_for_query(only="layer.1")
+    heads.overview.focus()
+    heads.page.keyboard.press("Home")
+    heads.page.keyboard.press("ArrowRight")
+    heads.page.keyboard.press("ArrowRight")
+    assert heads.selected == ("cross", 1, 2)
     heads.control("Show all heads").click()
     assert len(heads.tiles) == every
     heads.wait_for_query(only=None)

@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Callable
-from itertools import combinations
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -95,7 +96,7 @@ def test_an_example_is_asked_for_with_one_click(
 
 
 @pytest.fixture
-def known_examples(checkpoints) -> tuple[Example, ...]:
+def known_examples(checkpoints: Path) -> tuple[Example, ...]:
     found = examples(checkpoints / "en-de")
     if not found:
         pytest.skip("this checkpoint comes without examples")
@@ -191,7 +192,7 @@ def is_pressed(heads: HeadsPage, button: str) -> bool:
     return toggle.get_attribute("aria-pressed") == "true"
 
 
-def state(heads: HeadsPage) -> dict[str, object]:
+def state(heads: HeadsPage) -> dict[str, Any]:
     """What a reader sees of every parameter."""
     painted = heads.painted
     picked = heads.page.locator(".explorer .cell.picked")
@@ -322,12 +323,27 @@ def test_back_undoes_a_selection_and_forward_does_it_again(heads: HeadsPage) -> 
     assert np.array_equal(pixels(heads.matrix), second)
 
 
+def test_back_returns_to_the_sentence_before(heads: HeadsPage, trace: Trace) -> None:
+    heads.open(sentence=SENTENCE, attention="cross", layer="0", head="1")
+    first = heads.root.get_attribute("data-payload")
+    heads.ask("The dog sleeps.")
+    second = heads.root.get_attribute("data-payload")
+    heads.page.go_back()
+    heads.wait_for_payload_other_than(second)
+    heads.settle()
+    expect(heads.translation).to_have_text(trace.text)
+    assert heads.field("sentence").input_value() == SENTENCE
+    assert heads.selected == ("cross", 0, 1)
+    assert wrong_cells(heads, read(trace)) == []
+    assert first != second
+
+
 def test_values_that_no_one_may_ask_for_are_named_and_the_usual_ones_shown(
     heads: HeadsPage, trace: Trace
 ) -> None:
     illegal = {
         "attention": "*a* $x$ :cat: -> :red[b] <i>",
-        "layer": "99",
+        "layer": "1.5",
         "head": "-1",
         "view": "<b>x</b>",
         "cell": "1,2",
@@ -354,6 +370,16 @@ def test_values_that_no_one_may_ask_for_are_named_and_the_usual_ones_shown(
     heads.click_tile(1, 2)
     heads.settle()
     heads.wait_for_query(layer="1", head="2", view=None, faint=None, checkpoint=None)
+
+
+def test_a_layer_that_the_model_does_not_have_is_named_and_its_last_one_shown(
+    heads: HeadsPage, trace: Trace
+) -> None:
+    last = trace.layers("encoder")[-1]
+    heads.open(sentence=SENTENCE, attention="encoder", layer="99", head="1")
+    assert heads.selected == ("encoder", last, 1)
+    expect(heads.alerts).to_have_count(1)
+    expect(heads.alerts).to_contain_text(f"no layer 99; shown instead: layer {last}.")
 
 
 def test_what_this_trace_does_not_have_is_left_out_without_a_traceback(
@@ -419,34 +445,46 @@ def test_the_menu_switches_the_theme_of_page_and_picture_at_once(
         assert wrong_tiles(heads, read(trace), look=look) == []
 
 
-CONTROLS = (
-    ".explorer :is(button, select, input, h3, .caption, .note, canvas, .label-earned):visible"
-)
+# What lies on what, of all that is read or clicked; a part of another lies on it rightly.
+OVERLAPS = """() => {
+  const seen = node => {
+    const { width, height } = node.getBoundingClientRect();
+    return width > 0 && height > 0 && getComputedStyle(node).visibility === "visible";
+  };
+  const main = document.querySelector('[data-testid="stMain"]');
+  const nodes = [
+    ...main.querySelectorAll('input, button, p[lang], [data-testid="stCaptionContainer"]'),
+    ...window.explorer().querySelectorAll(
+      "button, select, input, canvas, .name, .label-earned, .caption, .note"
+    ),
+  ].filter(seen);
+  const name = node =>
+    [node.tagName, node.className, node.getAttribute("aria-label") ?? node.textContent.slice(0, 20)]
+      .join(" ");
+  const found = [];
+  for (const [index, one] of nodes.entries()) {
+    for (const other of nodes.slice(index + 1)) {
+      if (one.contains(other) || other.contains(one)) continue;
+      const [first, second] = [one.getBoundingClientRect(), other.getBoundingClientRect()];
+      const across = Math.min(first.right, second.right) - Math.max(first.left, second.left);
+      const down = Math.min(first.bottom, second.bottom) - Math.max(first.top, second.top);
+      // A pixel is rounding.
+      if (across > 1.5 && down > 1.5) found.push(`${name(one)} and ${name(other)}`);
+    }
+  }
+  return found;
+}"""
 
 
 def overlaps(heads: HeadsPage) -> list[str]:
-    """Which controls and texts of the explorer lie on each other."""
-    boxes = heads.page.locator(CONTROLS).evaluate_all(
-        """nodes => nodes.map(node => {
-            const { left, top, right, bottom } = node.getBoundingClientRect();
-            const name = [node.tagName, node.className, node.getAttribute("aria-label") ?? "",
-                node.textContent.slice(0, 20)].join(" ");
-            return [name, left, top, right, bottom];
-        })"""
-    )
-    found = []
-    for (one, *first), (other, *second) in combinations(boxes, 2):
-        # A pixel is rounding.
-        across = min(first[2], second[2]) - max(first[0], second[0]) > 1.5
-        down = min(first[3], second[3]) - max(first[1], second[1]) > 1.5
-        if across and down:
-            found.append(f"{one} and {other}")
+    """Which controls and texts of the page lie on each other."""
+    found: list[str] = heads.page.evaluate(OVERLAPS)
     return found
 
 
 def cut(heads: HeadsPage) -> list[str]:
     """Which controls have a text that they do not hold, or leave the page on a side."""
-    return heads.page.locator(
+    found: list[str] = heads.page.locator(
         ".explorer :is(.toolbar, .settings, .scale, .title-row) :is(button, select, input):visible"
     ).evaluate_all(
         """nodes => nodes.filter(node => {
@@ -455,6 +493,7 @@ def cut(heads: HeadsPage) -> list[str]:
             return wide || left < 0 || right > document.documentElement.clientWidth + 1;
         }).map(node => node.getAttribute("aria-label") ?? node.textContent)"""
     )
+    return found
 
 
 def scrolls_sideways(heads: HeadsPage) -> bool:

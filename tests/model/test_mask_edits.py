@@ -547,6 +547,16 @@ def test_masks_of_a_batch_hold_while_it_decodes(translator: Translator) -> None:
         close(trace.log_probs, alone.log_probs, atol=1e-5)
 
 
+def test_in_a_batch_that_is_decoded_a_matrix_for_any_length_stops_at_the_padding(
+    translator: Translator,
+) -> None:
+    plain = translator.trace_batch(SIX[:3])
+    for length in (64, max(plain.target_lengths) - 1):
+        batch = translator.trace_batch(SIX[:3], masks=[{DECODER: causal(length, length)}] * 3)
+        for trace, before in zip(batch.padded, plain.padded, strict=True):
+            assert_same_bits(trace, before)
+
+
 def test_a_batch_that_is_none_is_refused(translator: Translator) -> None:
     with pytest.raises(TextError, match="A batch is a list of texts"):
         translator.trace_batch([])
@@ -702,6 +712,8 @@ def test_masks_of_a_batch_fit_its_sentences(translator: Translator) -> None:
     message = r"encoder\.0 has the shape \(2, 2\).* \(\d+ and \d+ with padding\)"
     with pytest.raises(MaskError, match=message):
         translator.trace_batch(texts, targets, [None, None, {ENCODER: everything(2, 2)}])
+    with pytest.raises(MaskError, match=r"decoder\.0 has the shape \(2, 2\)"):
+        translator.trace_batch(texts, targets, [None, None, {DECODER: everything(2, 2)}])
 
 
 def test_masks_for_single_sentences_fit_the_batch_that_runs(tiny_model: Transformer) -> None:

@@ -1,16 +1,17 @@
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NoReturn
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model.trace import AttentionKind, AttentionMap, BoolArray, Site, Tokens, Trace
+from model.trace import AttentionKind, AttentionMap, Site, Tokens, Trace
+from tests.explorer_payload import Decoded
 from viz import style
-from viz.components.explorer import EXACT_CELLS, JOINT, pack, script
+from viz.components.explorer import EXACT_CELLS, JOINT, pack
 from viz.facts import MEASURES, Label, head_facts, head_summary
 from viz.heads import SHORT_NAMES
 from viz.labels import axis_texts
@@ -18,59 +19,12 @@ from viz.reading import Reading, Seen, read
 
 KINDS = (AttentionKind.ENCODER, AttentionKind.DECODER, AttentionKind.CROSS)
 N_HEADS = 3
+COMPONENTS = Path(__file__).parents[2] / "viz" / "components"
 HOSTILE = (
     *("▁<s>", "▁<b>x</b>", "*a*", "▁$x$", ":red[x]", "<img src=x onerror=alert(1)>", "</script>"),
     *("\"quotes'", "&amp;", "▁🐈", "القط", "\u0301", "\u202e", "\x00", "\n", "\ud800", "▁" * 40),
 )
 TEXTS = st.lists(st.text(max_size=6), min_size=1, max_size=6)
-
-
-class Decoded:
-    """What payload.js makes of a payload, made once more, by the module's description alone."""
-
-    def __init__(self, payload: bytes) -> None:
-        assert payload[:4] == b"HSX1"
-        self.id = payload[4:20].decode("ascii")
-        length = int.from_bytes(payload[20:24], "little")
-        self.header: dict[str, Any] = json.loads(
-            payload[24 : 24 + length].decode("utf-8"), parse_constant=refuse
-        )
-        self.body = payload[24 + length :]
-
-    def kind(self, name: str) -> dict[str, Any]:
-        return next(kind for kind in self.header["kinds"] if kind["kind"] == name)
-
-    def shape(self, name: str) -> tuple[int, int, int, int]:
-        """(layer, head, query, key)."""
-        kind = self.kind(name)
-        queries, keys = (len(self.header["axes"][kind[axis]]) for axis in ("queries", "keys"))
-        return len(kind["layers"]), kind["heads"], queries, keys
-
-    def weights(self, name: str) -> np.ndarray:
-        kind, shape = self.kind(name), self.shape(name)
-        number = np.dtype("<f4" if kind["exact"] else "u1")
-        count = int(np.prod(shape))
-        return np.frombuffer(self.body, number, count, kind["weights"]).reshape(shape)
-
-    def allowed(self, name: str) -> BoolArray:
-        kind = self.kind(name)
-        layers, heads, queries, keys = self.shape(name)
-        whole = np.ones((layers, heads, queries, keys), dtype=np.bool_)
-        for layer, places in enumerate(kind["allowed"]):
-            for head in range(heads):
-                start = places[head] if isinstance(places, list) else places
-                if start is not None:
-                    mask = np.frombuffer(self.body, np.bool_, queries * keys, start)
-                    whole[layer, head] = mask.reshape(queries, keys)
-        return whole
-
-    def axis(self, name: str, axis: str) -> list[str] | None:
-        place = self.kind(name)[axis]
-        return None if place is None else self.header["axes"][place]
-
-
-def refuse(constant: str) -> NoReturn:
-    raise AssertionError(f"{constant} is no JSON, and a browser does not read it")
 
 
 def tokens(pieces: Sequence[str]) -> Tokens:
@@ -385,7 +339,9 @@ def test_any_tokens_arrive_with_all_their_weights(source: list[str], output: lis
         assert np.array_equal(found.weights(site.kind)[0], seen.weights)
 
 
-def test_nothing_of_a_sentence_is_ever_made_into_markup() -> None:
+@pytest.mark.parametrize("script", sorted(COMPONENTS.rglob("*.js")), ids=lambda path: path.name)
+def test_no_script_of_ours_makes_markup_of_a_text(script: Path) -> None:
+    written = script.read_text(encoding="utf-8")
     # Every text enters the page as a text node; these are the ways by which it would not.
     for way in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval("):
-        assert way not in script()
+        assert way not in written

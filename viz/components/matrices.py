@@ -48,7 +48,8 @@ class Panel:
         keys: labels of the columns.
         alt: what the matrix shows, in words.
         scale: "category"; "weights", one hue; or "signed", two hues about 0.
-        names: of the categories, in the order of their numbers.
+        names: of the categories, in the order of their numbers, as they are said under the pointer.
+        legend: of the categories, as the legend has them; several may share one. As names if empty.
         colors: of the categories, by "light" and "dark".
         low: the number that the first colour stands for.
         high: the number that the last colour stands for.
@@ -72,6 +73,7 @@ class Panel:
     alt: str
     scale: Scale = "category"
     names: Sequence[str] = ()
+    legend: Sequence[str] = ()
     colors: Mapping[str, Sequence[str]] = dataclasses.field(default_factory=dict)
     low: float = 0.0
     high: float = 1.0
@@ -178,6 +180,7 @@ def _panel(panel: Panel, body: Body) -> dict[str, Any]:
         "keyTitle": panel.key_title,
         "scale": panel.scale,
         "names": list(panel.names),
+        "legend": list(panel.legend or panel.names),
         "colors": {theme: list(colors) for theme, colors in panel.colors.items()},
         "low": panel.low,
         "high": panel.high,

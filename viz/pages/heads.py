@@ -148,7 +148,7 @@ def hear() -> None:
             st.session_state[name] = BY_NAME[name].parse(str(told.get(name)))
         except ValueError:
             continue
-    st.session_state["_narrow"] = told.get("narrow") == "1"
+    st.session_state["_width"] = told.get("width")
     st.session_state[_HEARD] = selection()
     if st.session_state["cell"] and st.session_state["cell"] != before:
         st.session_state["below"] = "query-key"
@@ -224,12 +224,12 @@ def show_facts(prepared: Prepared, sites: list[Site], head: int) -> None:
         for site in sites:
             show_head_facts(prepared, site, head)
     with every:
-        show_every_head(prepared, sites[0].kind)
+        show_every_head(prepared, {site.kind for site in sites})
 
 
-def show_every_head(prepared: Prepared, first: AttentionKind) -> None:
-    """All heads' measures in a table, one kind of attention before the others."""
-    facts = dict(sorted(prepared.facts.items(), key=lambda item: item[0].kind is not first))
+def show_every_head(prepared: Prepared, kinds: set[AttentionKind]) -> None:
+    """The measures of all heads of these kinds in a table."""
+    facts = {site: facts for site, facts in prepared.facts.items() if site.kind in kinds}
     named = {
         site: tuple(label.text if label else None for label in labels)
         for site, labels in prepared.labels.items()
@@ -239,7 +239,9 @@ def show_every_head(prepared: Prepared, first: AttentionKind) -> None:
     shares = [measure.name for measure in MEASURES if measure.unit == "share"]
     shown = [name for name in shares if name in table]
     table[shown] *= 100
-    rows = [(site, head) for site in facts for head in range(prepared.seen.maps[site].n_heads)]
+    rows = [
+        (site, head) for site in sorted(facts) for head in range(prepared.seen.maps[site].n_heads)
+    ]
     st.session_state["_rows"] = rows
     st.dataframe(
         table,
@@ -286,9 +288,9 @@ def show_head_facts(prepared: Prepared, site: Site, head: int) -> None:
     labels = prepared.labels.get(site, ())
     label = labels[head] if head < len(labels) else None
     lines = "".join(
-        f'<div title="{html.escape(measure.meaning)}">'
-        f"<dt>{escape_html(measure.name)}</dt>"
-        f"<dd>{escape_html(written(measure, float(facts[measure.key][head])))}</dd></div>"
+        f"<div><span>{escape_html(measure.name)}"
+        f"<small>{escape_html(measure.meaning)}</small></span>"
+        f"<b>{escape_html(written(measure, float(facts[measure.key][head])))}</b></div>"
         for measure in MEASURES
         if measure.key in facts and site.kind in measure.kinds
     )
@@ -299,7 +301,7 @@ def show_head_facts(prepared: Prepared, site: Site, head: int) -> None:
     )
     st.html(
         f"<style>{style.FACTS_CSS}</style><h3>{KIND_NAMES[site.kind]}, layer {site.layer}, "
-        f'head {head}</h3>{said}<dl class="facts">{lines}</dl>'
+        f'head {head}</h3>{said}<div class="facts">{lines}</div>'
     )
 
 
@@ -343,7 +345,14 @@ def show_query_key(prepared: Prepared, head: int) -> None:
         )
         return
     try:
-        figure = query_key_figure(seen, head, query, key, dark=is_dark())
+        figure = query_key_figure(
+            seen,
+            head,
+            query,
+            key,
+            side_by_side=st.session_state.get("_width", "wide") == "wide",
+            dark=is_dark(),
+        )
     except ValueError as error:
         st.info(escape_markdown(str(error)), icon=":material/info:")
         return
@@ -392,7 +401,7 @@ def show_figures(prepared: Prepared, sites: list[Site], head: int) -> None:
                 beside_title=titles.beside,
                 arrow=titles.arrow,
                 query_title=titles.query,
-                narrow=st.session_state.get("_narrow", False),
+                narrow=st.session_state.get("_width") == "narrow",
                 dark=is_dark(),
             ),
             width="stretch",

@@ -132,11 +132,11 @@ def number_panel(
     *,
     shown: BoolArray | None = None,
     limit: float | None = None,
+    high: float = 1.0,
     unit: str = "weight",
     sign: str = "",
-    note: str = "",
 ) -> Panel:
-    """Numbers of one head: weights from 0 to 1, or signed numbers from -limit to limit."""
+    """Numbers of one head: from 0 to high, or signed ones from -limit to limit."""
     return Panel(
         title=title,
         values=np.nan_to_num(np.asarray(values, dtype=np.float32)),
@@ -145,11 +145,10 @@ def number_panel(
         alt=f"{title}: {len(seen.queries)} queries by {len(seen.keys)} keys.",
         scale="weights" if limit is None else "signed",
         low=0.0 if limit is None else -limit,
-        high=1.0 if limit is None else limit,
+        high=high if limit is None else limit,
         unit=unit,
         shown=shown,
         sign=sign,
-        note=note,
         query_title=f"Query: {row_noun(seen.site.kind)}",
         key_title=key_title(seen.site.kind),
     )
@@ -325,7 +324,7 @@ def show_inside(chosen: Chosen) -> None:
                     "Length of weight · v",
                     one.contributions,
                     shown=open_cells,
-                    limit=longest,
+                    high=longest,
                     unit="length",
                     sign="× V →",
                 ),
@@ -463,6 +462,7 @@ def difference_panel(difference: masks.Difference) -> Panel:
         keys=difference.a.keys,
         alt=masks.difference_alt_text(difference),
         names=names,
+        legend=[COMPARED_NAMES[masks.Compared(answer)] for answer in answers],
         colors={
             name: [theme.compared[answer] for answer in answers]
             for name, theme in (("light", style.LIGHT), ("dark", style.DARK))
@@ -729,8 +729,9 @@ def show_outcomes(
     st.subheader("The translation" + (" stays the same" if same else " changes"))
     st.html(
         f"<style>{style.CHANGE_CSS}</style>"
-        f'<dl class="change"><dt>{names[0]}</dt><dd>{escape_html(visible(before)) or "∅"}</dd>'
-        f"<dt>{names[1]}</dt><dd>{masks.diff_html(before, after, dark=is_dark()) or '∅'}</dd></dl>"
+        f'<div class="change"><span>{names[0]}</span>'
+        f"<div>{escape_html(visible(before)) or '∅'}</div><span>{names[1]}</span>"
+        f"<div>{masks.diff_html(before, after, dark=is_dark()) or '∅'}</div></div>"
     )
     n_target = chosen.batch.n_target[chosen.number]
     forced = [

@@ -13,9 +13,11 @@ class Choices {
     if (!same) {
       this.shown = JSON.stringify(options);
       this.root.replaceChildren(
-        ...options.map(([value, text]) => {
+        ...options.map(([value, text, reason]) => {
           const button = element("button", "", { type: "button", role: "radio", "data-value": value });
           button.textContent = text;
+          button.disabled = Boolean(reason);
+          button.title = reason ?? "";
           button.addEventListener("click", () => this.onChoose(value));
           return button;
         }),
@@ -31,7 +33,7 @@ class Choices {
   _key(event) {
     const step = { ArrowLeft: -1, ArrowUp: -1, ArrowRight: 1, ArrowDown: 1 }[event.key];
     if (!step) return;
-    const buttons = [...this.root.children];
+    const buttons = [...this.root.children].filter((button) => !button.disabled);
     const at = buttons.findIndex((button) => button.getAttribute("aria-checked") === "true");
     const next = buttons[(at + step + buttons.length) % buttons.length];
     event.preventDefault();

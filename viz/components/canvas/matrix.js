@@ -1,6 +1,6 @@
 // One head, large: tokens on both axes, the exact weight under the pointer, and what each row predicts beside it.
 
-const CELL_MOST = { width: 72, height: 46 };
+const CELL_MOST = { width: 96, height: 60 };
 const CELL_LEAST = 1.5;
 const NUMBERED = { width: 36, height: 18 };
 const MATRIX_ZOOMS = [1, 1.5, 2, 3, 4, 6, 8, 12, 16];
@@ -85,6 +85,7 @@ class Matrix {
     const family = getComputedStyle(this.root).fontFamily;
     const most = Math.max(this.queries.length, this.keys.length, 1);
     this.size = Math.max(0.75 * rem, Math.min(rem, (0.75 * this.heightGiven) / most));
+    this.family = family;
     this.rem = rem;
     this.font = `${this.size}px ${family}`;
     this.small = `${0.85 * rem}px ${family}`;
@@ -103,10 +104,10 @@ class Matrix {
     this.left = title + Math.min(widest(this.queries), most) + 8;
     // On a phone the predictions would leave the cells no room; they are said under the pointer.
     this.right = this.beside && !narrow ? title + Math.min(widest(this.beside) + 18, most) + 8 : 4;
-    const keysWidest = widest(this.keys);
     const fit = (room - this.left - this.right) / Math.max(1, this.keys.length);
-    this.turned = keysWidest + 6 > fit * MATRIX_ZOOMS[this.zoom];
-    this.top = title + (this.turned ? Math.min(keysWidest, 9 * this.rem) : this.size) + 10;
+    const across = Math.min(fit, CELL_MOST.width) * MATRIX_ZOOMS[this.zoom];
+    const keysWidest = this._fitKeys(context, across);
+    this.top = title + 10 + this._labelHeight(keysWidest);
     const tall = (this.heightGiven - this.top - 4) / Math.max(1, this.queries.length);
     const scale = MATRIX_ZOOMS[this.zoom];
     const side = (space, limit) => Math.max(CELL_LEAST / 2, Math.min(space, limit)) * scale;
@@ -123,6 +124,34 @@ class Matrix {
       width: Math.min(this.width, room),
       height: Math.min(this.height, scrolls ? this.heightGiven : this.height),
     };
+  }
+
+  /** Chooses the size and the slope of the column labels: as they are, a little smaller, then slanted or upright. */
+  _fitKeys(context, across) {
+    const widest = (size) => {
+      context.font = `${size}px ${this.family}`;
+      return Math.max(0, ...this.keys.map((text) => context.measureText(text).width));
+    };
+    for (const share of [1, 0.9, 0.8]) {
+      this.keySize = Math.max(0.72 * this.rem, share * this.size);
+      if (widest(this.keySize) + 5 <= across) {
+        this.slope = 0;
+        return widest(this.keySize);
+      }
+    }
+    this.keySize = this.size;
+    this.slope = across >= 1.6 * this.size ? 45 : 90;
+    return Math.min(widest(this.size), 9 * this.rem);
+  }
+
+  _labelHeight(widest) {
+    if (this.slope === 0) return this.keySize;
+    return this.slope === 45 ? (widest + this.keySize) / Math.SQRT2 : widest;
+  }
+
+  /** Whether every row and column has room for its label. */
+  isComplete() {
+    return this.cellHeight >= 1.05 * this.size && (!this.slope || this.cellWidth >= 1.15 * this.keySize);
   }
 
   _x(key) {
@@ -154,8 +183,8 @@ class Matrix {
       if (this.heads.length === 1) this._single(context, density, dx, dy, shown);
       else this._stripes(context, density, dx, dy, shown);
     }
+    this._gaps(context, density, dx, dy, shown);
     context.setTransform(density, 0, 0, density, 0, 0);
-    this._gaps(context, dx, dy, shown);
     if (this.heads.length === 1) this._numbers(context, dx, dy, shown);
     this._labels(context, dx, dy, shown);
   }
@@ -252,31 +281,37 @@ class Matrix {
     return context.createPattern(tile, "repeat");
   }
 
-  _gaps(context, dx, dy, shown) {
-    const [right, bottom] = [
-      Math.min(shown.right, this._x(this.keys.length) - dx),
-      Math.min(shown.bottom, this._y(this.queries.length) - dy),
-    ];
-    context.fillStyle = this.palette.theme.ground;
+  /** Lines between cells, on the very pixels where one cell ends and the next begins. */
+  _gaps(context, density, dx, dy, shown) {
+    const { theme } = this.palette;
+    const whole = (value) => Math.round(value * density);
+    const [left, top] = [whole(this.left), whole(this.top)];
+    const [wide, high] = [whole(this.keys.length * this.cellWidth), whole(this.queries.length * this.cellHeight)];
+    const right = Math.min(whole(shown.right), left + wide - whole(dx));
+    const bottom = Math.min(whole(shown.bottom), top + high - whole(dy));
+    const at = (place, count, size, start, scrolled) => start + Math.ceil((place * size) / count) - scrolled;
+    const column = (key) => at(key, this.keys.length, wide, left, whole(dx));
+    const row = (query) => at(query, this.queries.length, high, top, whole(dy));
+    const thin = Math.max(1, Math.round(density));
+    context.setTransform(1, 0, 0, 1, 0, 0);
+    context.fillStyle = this.heads.length > 1 ? theme.grid : theme.ground;
     if (Math.min(this.cellWidth, this.cellHeight) >= LINES_BETWEEN_FROM) {
       for (let key = 1; key < this.keys.length; key++) {
-        const x = Math.round(this._x(key) - dx);
-        if (x > shown.left && x < right) context.fillRect(x, shown.top, 1, bottom - shown.top);
+        if (column(key) > left && column(key) < right) context.fillRect(column(key), top, thin, bottom - top);
       }
       for (let query = 1; query < this.queries.length; query++) {
-        const y = Math.round(this._y(query) - dy);
-        if (y > shown.top && y < bottom) context.fillRect(shown.left, y, right - shown.left, 1);
+        if (row(query) > top && row(query) < bottom) context.fillRect(left, row(query), right - left, thin);
       }
     }
     if (this.kind.border !== undefined) {
-      context.fillStyle = this.palette.theme.text;
-      const [x, y] = [Math.round(this._x(this.kind.border) - dx), Math.round(this._y(this.kind.border) - dy)];
-      if (x > shown.left && x < right) context.fillRect(x - 1, shown.top, 2, bottom - shown.top);
-      if (y > shown.top && y < bottom) context.fillRect(shown.left, y - 1, right - shown.left, 2);
+      context.fillStyle = theme.text;
+      const [x, y] = [column(this.kind.border), row(this.kind.border)];
+      if (x > left && x < right) context.fillRect(x - thin, top, 2 * thin, bottom - top);
+      if (y > top && y < bottom) context.fillRect(left, y - thin, right - left, 2 * thin);
     }
-    context.strokeStyle = this.palette.theme.grid;
-    context.lineWidth = 1;
-    context.strokeRect(shown.left - 0.5, shown.top - 0.5, right - shown.left + 1, bottom - shown.top + 1);
+    context.strokeStyle = theme.grid;
+    context.lineWidth = thin;
+    context.strokeRect(left - thin / 2, top - thin / 2, right - left + thin, bottom - top + thin);
   }
 
   _numbers(context, dx, dy, shown) {
@@ -327,21 +362,22 @@ class Matrix {
         context.fillText(this._cut(context, text, this.right - 1.5 * this.rem - 8), shown.right + 8, y);
       }
     }
-    const across = every(this.cellWidth, this.turned ? 1.15 * this.size : 1);
+    const across = every(this.cellWidth, this.slope ? 1.15 * this.keySize : 1);
+    context.font = `${this.keySize}px ${this.family}`;
     context.fillStyle = theme.text;
     for (let key = 0; key < this.keys.length; key += across) {
       const x = this._x(key) + this.cellWidth / 2 - dx;
       if (!inside(shown.left, x, shown.right)) continue;
-      if (this.turned) {
+      if (this.slope) {
         context.save();
-        context.translate(x, this.top - 6);
-        context.rotate(-Math.PI / 2);
+        context.translate(this.slope === 45 ? x - 0.2 * this.keySize : x, this.top - 6);
+        context.rotate((-this.slope * Math.PI) / 180);
         context.textAlign = "left";
         context.fillText(this._cut(context, this.keys[key], 9 * this.rem), 0, 0);
         context.restore();
       } else {
         context.textAlign = "center";
-        context.fillText(this.keys[key], x, this.top - this.size / 2 - 6);
+        context.fillText(this.keys[key], x, this.top - this.keySize / 2 - 6);
       }
     }
     this._titles(context, shown);
@@ -354,18 +390,23 @@ class Matrix {
     context.textAlign = "left";
     context.textBaseline = "top";
     context.fillText(this.kind.keyTitle, this.left, 1);
-    const turned = (text, x, color) => {
+    const turned = (title, x, color, top) => {
+      const room = shown.bottom - top;
+      const text = context.measureText(title).width <= room ? title : title.split(":")[0];
       context.save();
-      context.translate(x, shown.top);
+      context.translate(x, top);
       context.rotate(-Math.PI / 2);
       context.textAlign = "right";
       context.textBaseline = "middle";
       context.fillStyle = color;
-      context.fillText(this._cut(context, text, shown.bottom - shown.top), 0, 0);
+      context.fillText(this._cut(context, text, room), 0, 0);
       context.restore();
     };
-    turned(this.kind.queryTitle, 0.55 * this.rem, theme.muted);
-    if (this.beside && this.right > 10) turned(this.kind.besideTitle, this.view.width - 0.55 * this.rem, theme.accent);
+    turned(this.kind.queryTitle, 0.55 * this.rem, theme.muted, shown.top);
+    if (!this.beside || this.right <= 10) return;
+    // In the joint picture only the decoder's rows predict.
+    const first = Math.max(shown.top, this._y(this.kind.border ?? 0) - this.root.scrollTop);
+    if (first < shown.bottom) turned(this.kind.besideTitle, this.view.width - 0.55 * this.rem, theme.accent, first);
   }
 
   /** The text, shortened until it fits the width. */

@@ -6,7 +6,7 @@ const REPORT_PAUSE = 120;
 const GAMMAS = [1, 0.7, 0.5, 0.35, 0.25];
 const HEIGHT_LEAST = 300;
 const CAPTION_ROOM = 64;
-const NARROW = 560;
+const WIDTHS = { narrow: 600, wide: 900 };
 
 function writtenMeasure(measure, value) {
   if (value === null) return "–";
@@ -140,6 +140,7 @@ class Explorer {
       max: String(GAMMAS.length - 1),
       step: "1",
       "aria-label": "Bring out faint weights",
+      title: "Bring out faint weights",
     });
     this.gamma.addEventListener("input", () => this._change({ gamma: GAMMAS[Number(this.gamma.value)] }));
     const orderLabel = element("label", "setting", {}, "Order ", this.order);
@@ -152,6 +153,8 @@ class Explorer {
     this.label = element("p", "label-earned");
     this.legend = element("ul", "legend", { hidden: "", "aria-label": "Heads in the picture" });
     this.caption = element("p", "caption");
+    this.inside = element("button", "inside", { type: "button", hidden: "" });
+    this.inside.addEventListener("click", () => this.scrollHost()?.scrollIntoView({ behavior: "smooth" }));
     this.largeZoom = zoomButtons("picture", (step) => this.matrix.zoomBy(step));
     this.drawing = element("div", "drawing", {}, this.matrix.root, this.lines.root);
     this.tooltip = new Tooltip(this.root);
@@ -162,8 +165,8 @@ class Explorer {
       "left",
       { "aria-label": "All heads" },
       element("div", "overview-room", {}, this.overview.root),
-      element("div", "scale", {}, this.bar, this.barNote, overviewZoom),
-      element("div", "settings", {}, orderLabel, gammaLabel, this.all),
+      element("div", "scale", {}, this.bar, this.barNote),
+      element("div", "settings", {}, orderLabel, gammaLabel, overviewZoom, this.all),
     );
     const right = element(
       "section",
@@ -172,6 +175,7 @@ class Explorer {
       element("div", "title-row", {}, element("div", "titles", {}, this.heading, this.label), this.largeZoom),
       this.legend,
       this.drawing,
+      this.inside,
       this.caption,
     );
     const toggles = element("div", "toggles", {}, ...this.readings.values(), this.compare);
@@ -190,7 +194,7 @@ class Explorer {
       const asked = payload.epoch !== this.payload?.epoch;
       this.payload = payload;
       this.state = this._legal(asked ? unspelled(payload.selection) : { ...this.state, cell: null });
-      if (asked) this.reported = JSON.stringify({ ...payload.selection, narrow: "0" });
+      if (asked) this.reported = JSON.stringify({ ...payload.selection, width: "wide" });
       this.draw();
       this.root.dataset.payload = id;
       // A trace with fewer layers or heads may have moved the selection.
@@ -246,12 +250,14 @@ class Explorer {
 
   _setAdding(adding) {
     this.adding = adding;
-    this.compare.setAttribute("aria-pressed", String(adding));
-    if (!adding) this._change({ compare: [] });
+    if (adding) this._drawReadings();
+    else this._change({ compare: [] });
   }
 
   _selection() {
-    return { ...spelled(this.state), narrow: this.root.clientWidth < NARROW ? "1" : "0" };
+    const room = this.root.clientWidth;
+    const width = room < WIDTHS.narrow ? "narrow" : room < WIDTHS.wide ? "middle" : "wide";
+    return { ...spelled(this.state), width };
   }
 
   /** Tells Python the selection, soon: quick steps among heads are told once, after the last. */
@@ -314,11 +320,17 @@ class Explorer {
   _drawControls(kind) {
     const { payload, state } = this;
     const options = payload.attentions.map((name) => [name, payload.kind(name).short]);
+    if (!payload.attentions.includes("joint")) {
+      options.push(["joint", "All three", "Only where the rows of cross-attention are named by the token just read"]);
+    }
     this.attentions.show(options, state.attention);
     const measures = payload.measures.filter(
       (_, index) => kind.facts.some((layer) => layer.some((facts) => (facts.measures[index] ?? null) !== null)),
     );
-    const orders = [["", "by layer and head"], ...measures.map(({ key, name }) => [key, name.toLowerCase()])];
+    const orders = [
+      ["", "by layer and head"],
+      ...measures.map(({ key, name }) => [key, `${name.toLowerCase()}, largest first`]),
+    ];
     this.order.replaceChildren(
       ...orders.map(([value, text]) => {
         const option = element("option", "", { value });
@@ -337,7 +349,10 @@ class Explorer {
   }
 
   _drawReadings() {
-    const { reading, attention } = this.state;
+    const { reading, attention, compare } = this.state;
+    if (compare.length > 1) this.adding = true;
+    this.compare.setAttribute("aria-pressed", String(this.adding));
+    this.gamma.disabled = this.state.view === "lines";
     for (const [name, button] of this.readings) button.setAttribute("aria-pressed", String(Boolean(reading[name])));
     this.readings.get("renormalise").hidden = reading.specials !== false;
     this.readings.get("predicted").hidden = attention !== "cross";
@@ -346,7 +361,7 @@ class Explorer {
   _drawBar() {
     const rem = parseFloat(getComputedStyle(document.documentElement).fontSize);
     const { theme, lookup, gamma } = this.palette;
-    const [width, thick, height] = [15 * rem, 0.7 * rem, 2 * rem];
+    const [width, thick, height] = [12 * rem, 0.7 * rem, 2 * rem];
     const { context, density } = fitted(this.bar, width, height);
     context.setTransform(density, 0, 0, density, 0, 0);
     context.clearRect(0, 0, width, height);
@@ -370,13 +385,19 @@ class Explorer {
       context.fillText(String(weight), place, thick + 3);
     }
     this.bar.setAttribute("aria-label", "Colour bar: the weight, 0 to 1, the same for every head");
-    this.barNote.replaceChildren("weight, every head alike");
-    if (this._hasForbidden()) this.barNote.append(element("span", "hatched", { "aria-hidden": "true" }), "not allowed");
+    const note = (mark, text) => element("span", "note", {}, element("span", mark, { "aria-hidden": "true" }), text);
+    this.barNote.replaceChildren("weight, same scale for every head");
+    if (this._hasForbidden()) this.barNote.append(note("hatched", "not allowed"));
+    if (this._hasLabels()) this.barNote.append(note("dot", "has a label"));
   }
 
   _hasForbidden() {
     const { allowed } = this.payload.cells(this.state.attention, this.state.layer, this.state.head);
     return allowed !== null && allowed.includes(0);
+  }
+
+  _hasLabels() {
+    return this.payload.kind(this.state.attention).facts.some((layer) => layer.some(({ label }) => label));
   }
 
   _drawn() {
@@ -404,29 +425,52 @@ class Explorer {
     this.label.hidden = several || !facts || state.attention === "joint";
     this.label.replaceChildren();
     if (earned) {
-      const mark = element("strong", "", { title: facts.reason });
+      const mark = element("strong", "");
       mark.textContent = facts.label;
-      this.label.append(mark, " · ");
-    }
-    if (facts && !several) this.label.append(facts.summary);
-    this.label.title = this.label.textContent;
+      this.label.append(mark);
+    } else if (facts && !several) this.label.append(facts.summary);
+    this.label.title = earned ? facts.reason : this.label.textContent;
     this._drawLegend(kind, drawn);
     this.matrix.root.hidden = lines;
     this.lines.root.hidden = !lines;
     this.largeZoom.hidden = lines;
     const height = this._roomBelow();
+    const rem = parseFloat(getComputedStyle(document.documentElement).fontSize);
+    const rows = payload.axis(kind.queries).length;
+    // Many rows may go on below the first screen, as long as each can still be told from the next.
+    const tall = Math.max(height, Math.min(0.9 * window.innerHeight, 0.75 * rem * rows));
     if (lines) this.lines.show(payload, kind, drawn, this.palette, height);
-    else this.matrix.show(payload, kind, drawn, this.palette, state.cell, height);
+    else this.matrix.show(payload, kind, drawn, this.palette, state.cell, tall);
     const reading = lines
       ? `A line joins a query on the left with a key on the right; its thickness and opacity are the weight. ` +
         `Weights below ${FAINTEST_LINE} are left out. Point at a token to see only its lines.`
       : several
         ? "Each cell holds one stripe a head, in the colour of the legend; the stronger the colour, the larger the weight."
         : kind.caption;
-    this.caption.textContent = [reading, ...payload.notes].join(" ");
+    const hidden = lines || this.matrix.isComplete() ? "" : "Not every token is named: zoom in, or point at a cell.";
+    const click = lines || several ? "" : "Click a cell to look into it.";
+    this.caption.textContent = [reading, ...payload.notes, hidden, click].filter(Boolean).join(" ");
+    this._drawInside(kind, drawn);
     const alt = this._alt(kind, drawn);
     this.matrix.canvas.setAttribute("aria-label", `${alt} Arrow keys move among cells, Enter looks into one.`);
     this.lines.canvas.setAttribute("aria-label", `${alt} Arrow keys move among tokens, Escape shows all lines again.`);
+  }
+
+  /** The way from a cell that was clicked to what stands below the picture about it. */
+  _drawInside(kind, drawn) {
+    const { cell } = this.state;
+    this.inside.hidden = !cell || drawn.length > 1 || this.state.view === "lines" || !this.scrollHost();
+    if (this.inside.hidden) return;
+    const [query, key] = cell;
+    const { cells } = drawn[0];
+    const weight = written(cells.weights[query * cells.nKeys + key], cells.exact);
+    const [from, to] = [this.payload.axis(kind.queries)[query], this.payload.axis(kind.keys)[key]];
+    this.inside.textContent = `See below how the weight ${weight} from ${from} to ${to} comes about`;
+  }
+
+  /** What stands below the picture on its page, if there is something. */
+  scrollHost() {
+    return document.querySelector(".st-key-below");
   }
 
   /** The height that the picture may take, so that it ends on the first screen where it stands beside the overview. */

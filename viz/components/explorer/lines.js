@@ -33,7 +33,7 @@ class Lines {
     this.rem = rem;
     this.title = 1.7 * rem;
     const most = Math.max(this.queries.length, this.keys.length, 1);
-    this.step = Math.max(0.9 * rem, Math.min(2.4 * rem, (this.heightGiven - this.title - 8) / most));
+    this.step = Math.max(0.9 * rem, Math.min(3.2 * rem, (this.heightGiven - this.title - 8) / most));
     this.size = Math.min(1.05 * rem, Math.max(0.7 * rem, 0.72 * this.step));
     this.width = Math.max(Math.min(this.root.parentElement.clientWidth, 56 * rem), 200);
     this.height = this.title + most * this.step + 8;
@@ -61,9 +61,10 @@ class Lines {
     context.setTransform(density, 0, 0, density, 0, 0);
     context.clearRect(0, 0, this.width, this.height);
     const focus = this.focus;
-    const spread = Math.min(4, this.step / (this.heads.length + 1));
+    // Side by side, so that the lines of one head never hide those of another.
+    this.thickest = Math.min(LINE_MOST, 0.5 * this.step, (0.9 * this.step) / this.heads.length);
     for (const [index, { cells, color }] of this.heads.entries()) {
-      const shift = (index - (this.heads.length - 1) / 2) * spread;
+      const shift = (index - (this.heads.length - 1) / 2) * this.thickest;
       context.strokeStyle = color ?? theme.accent;
       this._strokes(context, cells, shift, focus);
     }
@@ -73,7 +74,6 @@ class Lines {
 
   _strokes(context, cells, shift, focus) {
     const middle = (this.left + this.right) / 2;
-    const thickest = Math.min(LINE_MOST, 0.5 * this.step);
     for (let query = 0; query < cells.nQueries; query++) {
       if (focus?.side === "query" && focus.index !== query) continue;
       for (let key = 0; key < cells.nKeys; key++) {
@@ -81,7 +81,7 @@ class Lines {
         const weight = (cells.weights[query * cells.nKeys + key] * cells.scale) / 255;
         if (weight < FAINTEST_LINE) continue;
         context.globalAlpha = weight;
-        context.lineWidth = weight * thickest;
+        context.lineWidth = weight * this.thickest;
         context.beginPath();
         context.moveTo(this.left, this._y(query) + shift);
         context.bezierCurveTo(middle, this._y(query) + shift, middle, this._y(key) + shift, this.right, this._y(key) + shift);

@@ -3,7 +3,8 @@
 const TILE_GAP = 4;
 const LARGEST_TILE = 88;
 const SMALLEST_TILE = 30;
-const NAME_ROOM = 1.3;
+const NAME_ROOM = { plain: 1.3, measured: 2.3 };
+const MARK = 3.5;
 const ZOOM_STEPS = [1, 1.5, 2, 3, 4, 6, 8, 12];
 const FINEST_CELL = 6;
 
@@ -46,8 +47,12 @@ class Overview {
   /** Shows a trace's heads of one attention; `order` is a measure's key or "", `only` one row or column or null. */
   show(payload, state, palette) {
     if (this.payload?.id !== payload.id) this.pooledTiles.clear();
-    Object.assign(this, { payload, state, palette });
+    const arrangement = JSON.stringify([state.order, state.only, state.attention]);
+    const moved = arrangement !== this.arrangement;
+    Object.assign(this, { payload, state, palette, arrangement });
     this._arrange();
+    // What comes first in a new order is what was asked for.
+    if (moved) this.root.scrollTop = 0;
     this.paint();
   }
 
@@ -84,7 +89,7 @@ class Overview {
     const view = { width: scroll.clientWidth - gutter, height: scroll.clientHeight - header };
     if (tile.x < scroll.scrollLeft) scroll.scrollLeft = tile.x;
     else if (tile.x + tile.width > scroll.scrollLeft + view.width) scroll.scrollLeft = tile.x + tile.width - view.width;
-    if (tile.y < scroll.scrollTop) scroll.scrollTop = tile.y;
+    if (tile.y - this.nameRoom < scroll.scrollTop) scroll.scrollTop = tile.y - this.nameRoom;
     else if (tile.y + tile.height > scroll.scrollTop + view.height) scroll.scrollTop = tile.y + tile.height - view.height;
   }
 
@@ -123,9 +128,10 @@ class Overview {
     const flows = Boolean(measure || only);
     this.root.classList.toggle("flows", flows);
     const room = Math.max(this.root.parentElement.clientWidth, 200);
-    this.gutter = flows ? 0 : Math.ceil((room < 420 ? 1.6 : 4.2) * rem);
+    this.gutter = flows ? 0 : Math.ceil((room < 420 ? 1.6 : 3.6) * rem);
     this.header = flows ? 0 : Math.ceil(1.6 * rem);
-    const nameRoom = flows ? NAME_ROOM * rem : 0;
+    const nameRoom = flows ? (measure ? NAME_ROOM.measured : NAME_ROOM.plain) * rem : 0;
+    this.nameRoom = nameRoom;
     const across = flows ? Math.max(1, Math.min(heads.length, Math.round(Math.sqrt(heads.length * 1.6)))) : kind.heads;
     const fitting = Math.floor((room - this.gutter - 6) / across) - TILE_GAP;
     const smallest = Math.max(SMALLEST_TILE, flows ? 4.2 * rem : 0);
@@ -173,7 +179,7 @@ class Overview {
     if (flows) return;
     const rem = parseFloat(getComputedStyle(document.documentElement).fontSize);
     const wordy = step > 3.6 * rem;
-    this.corner.textContent = wordy || this.gutter < 3 * rem ? "" : "Head";
+    this.corner.textContent = wordy ? "" : this.gutter < 3 * rem ? "L\\H" : "Head";
     for (let head = 0; head < kind.heads; head++) {
       const button = element("button", "label", { type: "button", "aria-label": `Only head ${head} of every layer` });
       button.textContent = wordy ? `Head ${head}` : String(head);
@@ -210,6 +216,7 @@ class Overview {
       paintSteps(pixels, wide, high, steps, Math.round(x * density), Math.round(y * density), size, size, this.palette);
     }
     context.putImageData(image, 0, 0);
+    this._mark(context, density, named);
     if (this.root.classList.contains("flows")) this._name(context, density, named);
     this.canvas.dataset.tiles = JSON.stringify(
       named.map(({ tile, x, y }) => {
@@ -217,6 +224,24 @@ class Overview {
         return { attention, layer, head, x, y, width, height };
       }),
     );
+  }
+
+  /** A dot in the corner of every head that earned a label. */
+  _mark(context, density, named) {
+    const { theme } = this.palette;
+    context.save();
+    context.scale(density, density);
+    for (const { tile, x, y } of named) {
+      if (!this.payload.facts(tile.attention, tile.layer, tile.head)?.label) continue;
+      context.beginPath();
+      context.arc(x + tile.width - MARK - 1, y + MARK + 1, MARK, 0, 2 * Math.PI);
+      context.fillStyle = theme.ground;
+      context.fill();
+      context.lineWidth = 2;
+      context.strokeStyle = theme.text;
+      context.stroke();
+    }
+    context.restore();
   }
 
   _steps(tile, size) {
@@ -239,10 +264,11 @@ class Overview {
     context.fillStyle = this.palette.theme.text;
     context.textBaseline = "bottom";
     for (const { tile, x, y } of named) {
-      const name = `L${kind.layers[tile.layer]} H${tile.head}`;
-      const value = measure && tile.value !== null ? ` ${writtenMeasure(measure, tile.value)}` : "";
-      const whole = name + value;
-      context.fillText(context.measureText(whole).width > tile.width + TILE_GAP ? name : whole, x, y - 2);
+      context.fillStyle = this.palette.theme.text;
+      context.fillText(`L${kind.layers[tile.layer]} H${tile.head}`, x, y - 2 - (measure ? rem : 0));
+      if (!measure) continue;
+      context.fillStyle = this.palette.theme.muted;
+      context.fillText(writtenMeasure(measure, tile.value ?? null), x, y - 2);
     }
     context.restore();
   }

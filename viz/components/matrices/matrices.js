@@ -294,8 +294,7 @@ class Matrices {
       const panel = this.panels[index];
       panel.title.textContent = given.title;
       panel.note.textContent = given.note;
-      panel.note.hidden = !given.note;
-      panel.sign.textContent = given.sign;
+        panel.sign.textContent = given.sign;
       panel.sign.hidden = !given.sign;
       const colors = given.scale === "category" ? given.colors[name] : theme[given.scale];
       const palette = new StepPalette(theme, colors, given.scale === "category");
@@ -321,12 +320,11 @@ class Matrices {
     const shown = new Map();
     for (const given of this.given) {
       if (given.scale === "category") {
-        for (const place of new Set(given.cells.weights)) {
-          shown.set(given.names[place], () => this._swatch(given.colors[name][place], given.names[place]));
-        }
-        if (given.base !== null) {
-          const place = given.byEdit;
-          shown.set(given.names[place], () => this._swatch(given.colors[name][place], given.names[place]));
+        const places = new Set(given.cells.weights);
+        if (given.base !== null) places.add(given.byEdit);
+        for (const place of places) {
+          const text = given.legend[place];
+          shown.set(text, () => this._swatch(given.colors[name][place], text));
         }
       } else {
         const key = [given.scale, given.low, given.high, given.unit].join();
