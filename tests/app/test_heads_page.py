@@ -23,6 +23,7 @@ from tests.explorer_payload import Decoded
 from tests.tiny_checkpoint import PAIRS
 from viz import session
 from viz.facts import MEASURES, head_facts, written
+from viz.heads import KIND_NAMES
 from viz.labels import axis_texts
 from viz.query_key import alt_text
 from viz.reading import HIDDEN_NOTE, Reading, read
@@ -34,7 +35,7 @@ LAYERS, HEADS = {ENCODER: 2, DECODER: 3, CROSS: 3}, 4
 PLAIN = {
     **{"attention": "cross", "layer": "2", "head": "0", "view": "heatmap", "cell": ""},
     **{"compare": "", "order": "", "faint": "0", "only": "", "words": "0", "specials": "1"},
-    **{"renormalise": "0", "predicted": "0", "narrow": "0"},
+    **{"renormalise": "0", "predicted": "0", "width": "wide"},
 }
 """What the explorer tells, as the tiny checkpoint opens."""
 
@@ -111,7 +112,8 @@ def html(app: AppTest) -> str:
 def facts_of(app: AppTest) -> list[tuple[str, dict[str, str]]]:
     """Each list of facts: its heading, and what it says."""
     lists = re.findall(r"<h3>(.*?)</h3>.*?<dl class=\"facts\">(.*?)</dl>", html(app), re.DOTALL)
-    return [(head, dict(re.findall(r"<dt>(.*?)</dt><dd>(.*?)</dd>", body))) for head, body in lists]
+    fact = r"<dt>(.*?)<small>.*?</dt><dd>(.*?)</dd>"
+    return [(heading, dict(re.findall(fact, body))) for heading, body in lists]
 
 
 def charts(app: AppTest) -> list[Any]:
@@ -156,7 +158,7 @@ def test_the_page_opens_with_cross_attention_and_the_address_stays_empty(
 ) -> None:
     app = open_app()
     assert selected(app) == ("cross", 2, 0)
-    assert told(app) == {name: value for name, value in PLAIN.items() if name != "narrow"}
+    assert told(app) == {name: value for name, value in PLAIN.items() if name != "width"}
     assert app.query_params == {}
     assert not app.warning
     assert done(app) == f"{sent(app).id}/cross/2/0"
@@ -248,7 +250,7 @@ def test_an_illegal_value_is_named_and_the_usual_one_taken(
     assert f"The address asks for {name} “" in warnings(app)[0]
     assert len(warnings(app)[0]) < 300
     assert selected(app) == ("cross", 2, 0)
-    assert told(app) == {key: usual for key, usual in PLAIN.items() if key != "narrow"}
+    assert told(app) == {key: usual for key, usual in PLAIN.items() if key != "width"}
     select(app, head="1")
     assert not app.warning
     # From the first change on, the address names layer and head whatever the model opens with.
@@ -323,33 +325,39 @@ def test_a_layer_that_only_the_decoder_has_shows_what_there_is(open_app: OpenApp
     ]
 
 
-@pytest.mark.parametrize(
-    ("attention", "name"),
-    [("encoder", "Encoder self-attention"), ("cross", "Cross-attention")],
-)
-def test_all_heads_are_in_one_table_with_the_shown_attention_first(
-    open_app: OpenApp, trace: Trace, attention: str, name: str
+@pytest.mark.parametrize("kind", [ENCODER, DECODER, CROSS])
+def test_the_heads_of_the_shown_attention_are_in_one_table(
+    open_app: OpenApp, trace: Trace, kind: AttentionKind
 ) -> None:
-    shown = table(open_app(attention=attention)).value
-    assert len(shown) == sum(LAYERS.values()) * HEADS
-    assert set(shown["Attention"].iloc[: LAYERS[AttentionKind(attention)] * HEADS]) == {name}
-    facts = head_facts(trace.maps[Site(AttentionKind(attention), 1)])
-    row = shown[(shown["Attention"] == name) & (shown["Layer"] == 1)].iloc[2]
+    shown = table(open_app(attention=str(kind))).value
+    assert set(shown["Attention"]) == {KIND_NAMES[kind]}
+    assert len(shown) == LAYERS[kind] * HEADS
+    facts = head_facts(trace.maps[Site(kind, 1)])
+    row = shown[shown["Layer"] == 1].iloc[2]
     assert row["Entropy"] == pytest.approx(facts["entropy"][2], abs=1e-5)
     assert row["On punctuation"] == pytest.approx(100 * facts["punctuation"][2], abs=1e-3)
 
 
-@pytest.mark.parametrize("shown", ["encoder", "decoder", "cross", "joint"])
-def test_the_row_of_a_head_selects_it(open_app: OpenApp, shown: str) -> None:
+def test_the_joint_picture_has_the_heads_of_all_three_in_its_table(open_app: OpenApp) -> None:
+    shown = table(open_app(attention="joint", layer="0")).value
+    assert len(shown) == sum(LAYERS.values()) * HEADS
+
+
+@pytest.mark.parametrize(
+    ("shown", "kind"),
+    [("encoder", ENCODER), ("decoder", DECODER), ("cross", CROSS), *zip(["joint"] * 3, LAYERS)],
+)
+def test_the_row_of_a_head_selects_it(open_app: OpenApp, shown: str, kind: AttentionKind) -> None:
     app = open_app(attention=shown, layer="0", head="1", cell="1.1", compare="0.1-0.2")
     rows = table(app).value[["Attention", "Layer", "Head"]].values.tolist()
-    click_row(app, rows.index(["Decoder self-attention", 2, 3]))
-    assert selected(app) == ("decoder", 2, 3)
-    assert told(app)["attention"] == "decoder"
-    assert (told(app)["layer"], told(app)["head"]) == ("2", "3")
+    click_row(app, rows.index([KIND_NAMES[kind], 1, 3]))
+    assert selected(app) == (str(kind), 1, 3)
+    assert told(app)["attention"] == kind
+    assert (told(app)["layer"], told(app)["head"]) == ("1", "3")
     assert (told(app)["cell"], told(app)["compare"]) == ("", "")
-    assert facts_of(app)[0][0] == "Decoder self-attention, layer 2, head 3"
-    assert app.query_params == {"attention": "decoder", "layer": "2", "head": "3"}
+    assert facts_of(app)[0][0] == f"{KIND_NAMES[kind]}, layer 1, head 3"
+    opened = {} if kind is CROSS else {"attention": str(kind)}
+    assert app.query_params == {**opened, "layer": "1", "head": "3"}
 
 
 def test_the_numbers_are_the_weights_of_the_selected_head(open_app: OpenApp, trace: Trace) -> None:

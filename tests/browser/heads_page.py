@@ -31,6 +31,9 @@ LOADING = 120_000
 """Milliseconds that a page may take: the first one of a server loads torch and labels all heads."""
 
 REM = 16
+DOT = 10
+"""CSS pixels of a tile's upper right corner in which a dot may stand: that its head has a label."""
+
 HALF_A_STEP = 0.5 / 255
 """Weights are drawn in 256 steps."""
 
@@ -40,10 +43,12 @@ PARTS = {AttentionKind.ENCODER: (0, 0), AttentionKind.CROSS: (1, 0), AttentionKi
 # Seen from a test, a message to the server is held back or counted here.
 WATCH = """
 window.sent = 0;
+window.told = 0;
 window.held = null;
 const send = WebSocket.prototype.send;
 WebSocket.prototype.send = function (message) {
   window.sent += 1;
+  if (new TextDecoder().decode(message).includes('"selection"')) window.told += 1;
   if (window.held) window.held.push([this, message]);
   else send.call(this, message);
 };
@@ -208,8 +213,9 @@ class HeadsPage:
 
     def control(self, name: str) -> Locator:
         """A button of the explorer by its text or its label."""
-        buttons = self.root.get_by_role("button", name=name, exact=True)
-        return buttons.or_(self.root.get_by_role("radio", name=name, exact=True)).first
+        # Not by its role and name: what a style sheet puts before the text belongs to the name.
+        named = self.root.locator("button").filter(has_text=re.compile(f"^{re.escape(name)}$"))
+        return named.or_(self.root.locator(f'button[aria-label="{name}"]')).first
 
     def toggle(self, name: str) -> None:
         """Changes how the trace is read, which is the server's work, and waits for it."""
@@ -358,6 +364,8 @@ def wrong_tiles(
             y = int((query + 0.5) * size / weights.shape[0])
             x = int((key + 0.5) * size / weights.shape[1])
             if top + y >= drawn.shape[0] or left + x >= drawn.shape[1]:
+                continue
+            if y < DOT * density and x >= size - DOT * density:
                 continue
             color = drawn[top + y, left + x]
             if allowed[query, key]:

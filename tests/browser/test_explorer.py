@@ -11,6 +11,7 @@ from playwright.sync_api import expect
 from model.trace import Trace
 from model.translator import Translator
 from tests.browser.heads_page import (
+    DOT,
     GAMMAS,
     REM,
     SENTENCE,
@@ -138,7 +139,9 @@ def test_a_sentence_of_more_cells_than_pixels_still_shows_its_largest_weights(
         weights, _ = picture(seen, "encoder", tile["layer"], tile["head"])
         left, top, side = round(tile["x"]), round(tile["y"]), round(tile["width"])
         assert max(weights.shape) > side, "the sentence is too short for this test"
-        part = drawn[top : top + side, left : left + side].reshape(-1, 4)
+        part = drawn[top : top + side, left : left + side].copy()
+        part[:DOT, -DOT:] = 255
+        part = part.reshape(-1, 4)
         darkest = part[part[:, :3].astype(int).sum(axis=-1).argmin()]
         assert has_colour(darkest, float(weights.max())), f"{tile}: {darkest}, {weights.max()}"
     heads.matrix.focus()
@@ -224,6 +227,15 @@ def test_another_head_is_painted_before_anything_is_sent(heads: HeadsPage) -> No
     heads.page.evaluate("window.release()")
     heads.settle()
     heads.wait_for_query(layer="1", head="3")
+
+
+def test_opening_a_page_tells_the_server_nothing_that_it_knows(heads: HeadsPage) -> None:
+    heads.open(sentence=SENTENCE, attention="cross", layer="0", head="0")
+    assert heads.page.evaluate("window.told") == 0
+    heads.click_tile(1, 1)
+    heads.settle()
+    heads.wait_for_query(layer="1", head="1")
+    assert heads.page.evaluate("window.told") == 1
 
 
 def test_quick_steps_among_heads_end_with_the_last_one(heads: HeadsPage, trace: Trace) -> None:

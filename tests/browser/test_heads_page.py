@@ -134,7 +134,9 @@ def test_the_facts_of_the_selected_head_are_those_of_its_weights(
     facts = head_facts(trace.attention("encoder", 1))
     shown = dict(
         zip(
-            heads.facts.locator("dt").all_inner_texts(),
+            heads.facts.locator("dt").evaluate_all(
+                "all => all.map(dt => dt.firstChild.textContent)"
+            ),
             heads.facts.locator("dd").all_inner_texts(),
             strict=True,
         )

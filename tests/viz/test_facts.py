@@ -13,6 +13,7 @@ from model import load
 from model.trace import AttentionKind, AttentionMap, BoolArray, Site, Tokens, Trace
 from viz.facts import (
     MEASURES,
+    MIN_ROWS,
     MIN_SENTENCES,
     RULES,
     Label,
@@ -98,6 +99,9 @@ def by_the_definition(seen: AttentionMap, head: int) -> dict[str, float]:
             chosen = [k for k in range(n_keys) if seen.keys.tokens[k] == wanted and allowed[q, k]]
             if chosen:
                 rows[key].append(sum(weights[q, k] for k in chosen))
+    for key in ("previous", "same", "next", "start", "end", "punctuation"):
+        if len(rows[key]) < MIN_ROWS * n_queries:
+            rows[key] = []
     found = {key: float(np.mean(each)) if each else math.nan for key, each in rows.items()}
     found["diagonal"] = weighted_correlation(pairs)
     live = allowed.any(axis=-1)
