@@ -13,6 +13,7 @@ page = st.navigation(
     [
         st.Page("viz/pages/heads.py", title="Heads", icon=":material/grid_on:"),
         st.Page("viz/pages/masks.py", title="Masks", icon=":material/visibility_off:"),
+        st.Page("viz/pages/positions.py", title="Positions", icon=":material/pin:"),
         about,
     ],
     position="top",

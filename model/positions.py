@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import operator
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Literal, get_args
@@ -328,7 +328,7 @@ def score_terms(
     return {name: terms[name] for name in TERMS}
 
 
-def ordered(token_ids: Sequence[int], order: Sequence[int] | None) -> list[int]:
+def ordered(token_ids: Sequence[int], order: Iterable[int] | None) -> list[int]:
     """Token ids in another order; the last of them, the end token, stays where it is.
 
     Args:

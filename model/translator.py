@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -143,7 +143,7 @@ class Translator:
         keep_distributions: bool = False,
         masks: Masks | None = None,
         positions: PositionEdit | None = None,
-        source_order: Sequence[int] | None = None,
+        source_order: Iterable[int] | None = None,
     ) -> Translation:
         """The best translation.
 
@@ -184,7 +184,7 @@ class Translator:
         keep_distributions: bool = False,
         masks: Masks | None = None,
         positions: PositionEdit | None = None,
-        source_order: Sequence[int] | None = None,
+        source_order: Iterable[int] | None = None,
     ) -> list[Translation]:
         """What the search found, best first: `beam` translations, or one where nothing is searched.
 
@@ -242,7 +242,7 @@ class Translator:
         sampling: Sampling | None = None,
         masks: Masks | None = None,
         positions: PositionEdit | None = None,
-        source_order: Sequence[int] | None = None,
+        source_order: Iterable[int] | None = None,
     ) -> Trace:
         """Everything every attention head did on a sentence.
 
@@ -412,7 +412,7 @@ class Translator:
         text: str,
         *,
         positions: PositionEdit | None = None,
-        source_order: Sequence[int] | None = None,
+        source_order: Iterable[int] | None = None,
     ) -> FloatArray:
         """What the encoder makes of a sentence: one row a source token, (source, d_model).
 
@@ -429,7 +429,7 @@ class Translator:
         text: str,
         *,
         positions: PositionEdit | None = None,
-        source_order: Sequence[int] | None = None,
+        source_order: Iterable[int] | None = None,
     ) -> EmbeddingParts:
         """Word and position of a sentence's tokens, and the sum that the encoder reads.
 
@@ -457,7 +457,7 @@ class Translator:
         text: str,
         *,
         positions: PositionEdit | None = None,
-        source_order: Sequence[int] | None = None,
+        source_order: Iterable[int] | None = None,
     ) -> ScoreTerms:
         """What the scores of the encoder's first layer come from: words, positions, or both.
 
@@ -467,8 +467,7 @@ class Translator:
         with recording() as seen, self._moving(_of_encoder(positions)):
             self.model.encode(source)
             position = self.model.encoder.positions(source.shape[1])
-        layer = self.model.encoder.layers[0]
-        assert isinstance(layer, EncoderLayer)
+        layer = cast("EncoderLayer", self.model.encoder.layers[0])
         word = self.model.embed(self.model.source_embedding, source)[0]
         terms = score_terms(
             layer.self_attention,
@@ -509,7 +508,7 @@ class Translator:
         room = self.model.config.max_positions - positions.shift
         return max(1, min(n_source + EXTRA_LENGTH, room))
 
-    def _source(self, text: str, source_order: Sequence[int] | None) -> torch.Tensor:
+    def _source(self, text: str, source_order: Iterable[int] | None) -> torch.Tensor:
         # (1, source)
         return torch.tensor([ordered(self._source_ids(text), source_order)], device=self.device)
 

@@ -1,22 +1,33 @@
-"""Where position meets the word: the sum that the encoder reads, and the scores that come of it."""
+"""Where position meets the word: the sum that is read, the scores, and heads of neighbours."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from model.trace import FloatArray, Tokens
+from model.trace import FloatArray, Site, Tokens, Trace
 from viz import style
-from viz.heads import side_texts
+from viz.facts import SELF, head_facts
+from viz.heads import SHORT_NAMES, side_texts
 from viz.labels import axis_texts, escape_html
-from viz.positions import Values, bar_layout, value_bar
+from viz.positions import Values, axis_title, bar_layout, value_bar
 
 _PART_HOVER = "<b>%{y}</b><br>dimension <b>%{x}</b><br>value <b>%{z:.6~g}</b><extra></extra>"
 _SHARE_HOVER = "head <b>%{x}</b><br>share <b>%{y:.1f} %</b><extra>%{fullData.name}</extra>"
+
+_NEIGHBOUR_HOVER = "%{y}<br>share <b>%{x:.1f} %</b><extra>%{fullData.name}</extra>"
+
+NEIGHBOURS = ("previous", "next")
+"""The measures of `viz.facts` that only a head which knows positions can have large."""
+
+MOST_HEADS = 8
+"""So many heads that look at neighbours are shown."""
 
 CLIPPED = 0.99
 """The share of numbers that a colour scale tells apart; a few large ones would pale all others."""
@@ -120,7 +131,7 @@ def parts_figure(parts: Parts, *, narrow: bool = False, dark: bool = False) -> g
                 text=[f" {_written(norm)}" for norm in _norms(values)[::step]],
                 textposition="middle right",
                 textfont={
-                    "size": style.DENSE_FONT_SIZE if step > 1 else style.SMALL_FONT_SIZE,
+                    "size": style.DENSE_FONT_SIZE if narrow or step > 1 else style.SMALL_FONT_SIZE,
                     "color": theme.text,
                 },
                 cliponaxis=False,
@@ -141,7 +152,7 @@ def parts_figure(parts: Parts, *, narrow: bool = False, dark: bool = False) -> g
             "ticks": "",
             "tickfont": {"size": style.DENSE_FONT_SIZE},
             "ticklabelstandoff": 4,
-            "title": {"text": "" if narrow else "Dimension", "standoff": 6},
+            "title": axis_title("" if narrow else "Dimension", 6),
             "showticklabels": last,
             "showgrid": False,
             "zeroline": False,
@@ -155,6 +166,7 @@ def parts_figure(parts: Parts, *, narrow: bool = False, dark: bool = False) -> g
             anchor=f"x{suffix}",
             showticklabels=narrow or place == 0,
             **({} if place == 0 else {"matches": "y"}),
+            **({"tickfont": {"size": style.DENSE_FONT_SIZE}} if narrow else {}),
         )
         layout["annotations"] += _headings(name, across, down, theme)
     # A phone has no room for two colour bars beside each other.
@@ -203,7 +215,7 @@ def parts_caption(parts: Parts) -> str:
     )
 
 
-def term_shares(terms: Mapping[str, FloatArray]) -> dict[str, Values]:
+def term_shares(terms: Mapping[str, NDArray[np.floating[Any]]]) -> dict[str, Values]:
     """Which share of the differences between a head's scores comes from each of their terms.
 
     Scores count only by how they differ within a row: what is added to a whole row leaves every
@@ -307,10 +319,7 @@ def terms_figure(
             autotickangles=[0],
         ),
         "yaxis": {
-            "title": {
-                "text": "" if narrow else "Share of the scores’ variance",
-                "standoff": 10,
-            },
+            "title": axis_title("" if narrow else "Share of the scores’ variance"),
             "ticksuffix": " %",
             "range": [
                 min(0.0, float(np.minimum(percents, 0).sum(axis=0).min()) * 1.05),
@@ -348,6 +357,163 @@ def terms_caption() -> str:
         "head’s rows comes from each; what all keys of a row share changes no weight and does not "
         "count. The parts of a head add up to 100 %; a part below 0 works against the others. "
         "Bias is every product with a bias of the projections or of the norm before them."
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class NeighbourHead:
+    """A head that looks at a neighbour, before and after an edit.
+
+    Attributes:
+        site: where it is.
+        head: counted from 0.
+        neighbour: "previous" or "next".
+        before: the share of its weight on that token, 0 to 1, as `viz.facts` measures it.
+        after: the same after the edit; NaN if it can no longer be told.
+    """
+
+    site: Site
+    head: int
+    neighbour: str
+    before: float
+    after: float
+
+    @property
+    def name(self) -> str:
+        """Which head it is and where it looks, in plain text."""
+        return (
+            f"{SHORT_NAMES[self.site.kind]}, layer {self.site.layer}, head {self.head}: "
+            f"{self.neighbour}"
+        )
+
+
+def neighbour_heads(
+    before: Trace, after: Trace, *, most: int = MOST_HEADS
+) -> tuple[NeighbourHead, ...]:
+    """The heads of self-attention that look most at the previous or the next token.
+
+    Args:
+        before: as the model reads a sentence.
+        after: the same sentence with other positions; its translation may be another one.
+        most: how many heads.
+
+    Returns:
+        those with the largest shares before, largest first; each head once, with the neighbour
+        that it looks at more.
+    """
+    found = []
+    for site, seen in before.maps.items():
+        if site.kind not in SELF or site not in after.maps:
+            continue
+        old, new = head_facts(seen), head_facts(after.maps[site])
+        for head in range(seen.n_heads):
+            shares = {name: float(old[name][head]) for name in NEIGHBOURS}
+            known = {name: share for name, share in shares.items() if not math.isnan(share)}
+            if known:
+                name = max(known, key=lambda each: known[each])
+                found.append(NeighbourHead(site, head, name, known[name], float(new[name][head])))
+    found.sort(key=lambda each: (-each.before, each.site, each.head))
+    return tuple(found[:most])
+
+
+def neighbours_figure(
+    heads: Sequence[NeighbourHead], *, narrow: bool = False, dark: bool = False
+) -> go.Figure:
+    """The shares of heads that look at neighbours, before and after: two bars a head.
+
+    Args:
+        heads: as `neighbour_heads` gives them.
+        narrow: for a width below `style.NARROW`.
+        dark: for a dark page.
+
+    Raises:
+        ValueError: if there is no head.
+    """
+    _require_heads(heads)
+    theme = style.look(dark)
+    names = [_short(each) if narrow else each.name for each in heads]
+    data = [
+        {
+            "type": "bar",
+            "orientation": "h",
+            "x": [100 * share for share in shares],
+            "y": np.arange(len(heads)),
+            "marker": {"color": color, "line": {"width": 0}},
+            "hovertemplate": _NEIGHBOUR_HOVER,
+            "name": name,
+            "showlegend": True,
+        }
+        for name, color, shares in (
+            ("the model’s own positions", theme.beside, [each.before for each in heads]),
+            ("edited positions", theme.positive, [each.after for each in heads]),
+        )
+    ]
+    shared = style.layout(
+        theme,
+        title="Heads that look at neighbours",
+        height=style.plot_height(len(heads)),
+        lines=["Share of the weight on that token"] if narrow else [],
+    )
+    below = (_NARROW_AXIS_ROOM if narrow else _AXIS_ROOM) + 10 + style.LEGEND_HEIGHT
+    below += style.LEGEND_HEIGHT if narrow else 0
+    layout = {
+        **shared,
+        "height": shared["height"] - shared["margin"]["b"] + below,
+        "margin": {**shared["margin"], "b": below},
+        "plot_bgcolor": style.CLEAR,
+        "barmode": "group",
+        "bargap": 0.3,
+        "legend": {
+            **shared["legend"],
+            "x": 0,
+            "xref": "container",
+            "xanchor": "left",
+            "y": 0,
+            "traceorder": "normal",
+        },
+        "xaxis": {
+            "title": axis_title("" if narrow else "Share of the weight on that token"),
+            # A little more, or the last label would be left out.
+            "range": [0, 101],
+            "ticksuffix": " %",
+            "nticks": 6,
+            "tickfont": {"size": style.SMALL_FONT_SIZE},
+            "gridcolor": theme.grid,
+            "zeroline": True,
+            "zerolinecolor": theme.muted,
+            "automargin": True,
+        },
+        "yaxis": style.axis(
+            "" if narrow else "Head and neighbour",
+            names,
+            1,
+            range=[len(heads) - 0.5, -0.5],
+            tickfont={"size": style.SMALL_FONT_SIZE},
+        ),
+    }
+    return go.Figure({"data": data, "layout": layout})
+
+
+def neighbours_alt_text(heads: Sequence[NeighbourHead]) -> str:
+    """The bars in words; arguments and errors as in `neighbours_figure`."""
+    _require_heads(heads)
+    listed = "; ".join(
+        f"{each.name} token {_percent(each.before)}, then {_percent(each.after)}" for each in heads
+    )
+    return f"Share of the weight on a neighbour before and after the edit: {listed}."
+
+
+def neighbours_caption(heads: Sequence[NeighbourHead]) -> str:
+    """What became of these heads, in plain text; arguments and errors as in `neighbours_figure`."""
+    _require_heads(heads)
+    halved = sum(each.after <= each.before / 2 for each in heads)
+    of_them = (
+        f"{halved} of these {len(heads)} heads put" if len(heads) > 1 else f"{halved} of 1 puts"
+    )
+    return (
+        "The heads that look most at the token before or after their own, which only positions "
+        f"can tell them. With the edited positions, {of_them} at most half as much weight there. "
+        "Layers and heads count from 0."
     )
 
 
@@ -448,7 +614,18 @@ def _title(term: str) -> str:
     return term.replace("-", "–").capitalize()
 
 
+def _require_heads(heads: Sequence[NeighbourHead]) -> None:
+    if not heads:
+        raise ValueError("There is no head of self-attention to show; type a longer sentence.")
+
+
+def _short(head: NeighbourHead) -> str:
+    return f"{SHORT_NAMES[head.site.kind]} {head.site.layer}.{head.head} {head.neighbour}"
+
+
 def _percent(share: float) -> str:
+    if math.isnan(share):
+        return "unknown"
     return f"{100 * share:.0f} %".replace("-", "−")
 
 

@@ -755,6 +755,11 @@ def bar_layout(
     }
 
 
+def axis_title(text: str, standoff: int = 10) -> dict[str, Any]:
+    """The title of an axis that is none of tokens, like those that `style.axis` makes."""
+    return {"text": text, "standoff": standoff, "font": {"size": style.SMALL_FONT_SIZE}}
+
+
 def _limit(values: NDArray[np.floating[Any]]) -> float:
     # Zeros throughout, as positions scaled to nothing are, still need a scale.
     return float(np.abs(values).max()) or 1.0
@@ -763,7 +768,7 @@ def _limit(values: NDArray[np.floating[Any]]) -> float:
 def _numbered(title: str, length: int, **more: Any) -> dict[str, Any]:
     """An axis over 0, 1, … that labels round numbers by itself."""
     return {
-        "title": {"text": title, "standoff": 10},
+        "title": axis_title(title),
         "range": [-0.5, length - 0.5],
         "tickmode": "auto",
         "nticks": 9,
@@ -780,7 +785,7 @@ def _numbered(title: str, length: int, **more: Any) -> dict[str, Any]:
 
 def _curve_axis(theme: style.Look, title: str) -> dict[str, Any]:
     return {
-        "title": {"text": title, "standoff": 10},
+        "title": axis_title(title),
         "nticks": 7,
         "tickfont": {"size": style.SMALL_FONT_SIZE},
         "gridcolor": theme.grid,

@@ -20,6 +20,7 @@ import streamlit as st
 import torch
 
 from model.checkpoint import CONFIG, CheckpointError
+from model.positions import PositionEdit
 from model.trace import AttentionKind, BoolArray, Site, Trace
 from model.translator import TextError, Translation, Translator, load
 from viz import facts, mask_edits
@@ -289,25 +290,34 @@ class Outcome:
         return self.forced.nbytes + self.free.nbytes
 
 
-def batch(checkpoint: Path, sentences: tuple[str, ...]) -> Batch:
+def batch(checkpoint: Path, sentences: tuple[str, ...], target: str = "") -> Batch:
     """Sentences padded to one length, as in training, and recorded in one pass.
+
+    Args:
+        checkpoint: its folder.
+        sentences: the sources.
+        target: a translation of the first one to record; empty for the model's own.
 
     Raises:
         CheckpointError: if the checkpoint is incomplete or damaged.
-        TextError: as `translate`, for any of the sentences.
+        TextError: as `translate`, for any of the sentences, and as `trace`, for the target.
     """
     model = translator(checkpoint)
-    targets = [translate(checkpoint, sentence).translation.text for sentence in sentences]
+    targets = _targets(checkpoint, sentences, target)
 
     def make() -> Batch:
         made = model.trace_batch(sentences, targets)
         return Batch(made.padded, made.source_lengths, made.target_lengths)
 
-    return trace_store().take(("batch", checkpoint, sentences), make)
+    return trace_store().take(("batch", checkpoint, sentences, target), make)
 
 
 def outcome(
-    checkpoint: Path, sentences: tuple[str, ...], number: int, edits: tuple[Edit, ...]
+    checkpoint: Path,
+    sentences: tuple[str, ...],
+    number: int,
+    edits: tuple[Edit, ...],
+    target: str = "",
 ) -> Outcome:
     """One sentence of a batch under edited masks, beside its unedited translation.
 
@@ -316,14 +326,17 @@ def outcome(
         sentences: the batch.
         number: which sentence of it, from 0.
         edits: masks of the padded lengths; none gives the model's own.
+        target: as in `batch`.
 
     Raises:
         CheckpointError, TextError: as `batch`.
         MaskError: if a mask does not fit.
     """
     model = translator(checkpoint)
-    own = batch(checkpoint, sentences)
-    targets = [translate(checkpoint, sentence).translation.text for sentence in sentences]
+    own = batch(checkpoint, sentences, target)
+    if not edits:
+        return Outcome(own.padded[number], trace(checkpoint, sentences[number]))
+    targets = _targets(checkpoint, sentences, target)
     masks = _by_site(edits)
     n_source = own.n_source[number]
 
@@ -339,8 +352,47 @@ def outcome(
         return Outcome(forced, free)
 
     return trace_store().take(
-        ("outcome", checkpoint, sentences, number, mask_edits.write(edits)), make
+        ("outcome", checkpoint, sentences, target, number, mask_edits.write(edits)), make
     )
+
+
+def _targets(checkpoint: Path, sentences: tuple[str, ...], target: str) -> list[str]:
+    """What the decoder is given: the target for the first sentence, else the translations."""
+    _check_length("target", target)
+    own = [translate(checkpoint, sentence).translation.text for sentence in sentences]
+    return [target or own[0], *own[1:]]
+
+
+def moved(
+    checkpoint: Path,
+    sentence: str,
+    positions: PositionEdit | None,
+    order: tuple[int, ...] | None = None,
+) -> Outcome:
+    """One sentence with other positions, or with its source tokens in another order.
+
+    The pass over the model's own translation has its decoder's positions moved as well; what it
+    writes by itself has them reversed in the encoder alone, as its length is not known beforehand.
+
+    Args:
+        checkpoint: its folder.
+        sentence: the source.
+        positions: in the place of the model's own; None leaves them.
+        order: for each place, which of the source's tokens before </s> stands there; None leaves
+            them.
+
+    Raises:
+        CheckpointError, TextError: as `translate`.
+        PositionError: if the model has no such positions.
+    """
+    model = translator(checkpoint)
+    own = translate(checkpoint, sentence).translation
+
+    def make() -> Outcome:
+        forced = model.trace(sentence, own.text, positions=positions, source_order=order)
+        return Outcome(forced, model.trace(sentence, positions=positions, source_order=order))
+
+    return trace_store().take(("moved", checkpoint, sentence, positions, order), make)
 
 
 def _by_site(edits: tuple[Edit, ...], n_source: int | None = None) -> dict[Any, BoolArray]:

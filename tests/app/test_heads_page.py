@@ -111,9 +111,14 @@ def html(app: AppTest) -> str:
 
 def facts_of(app: AppTest) -> list[tuple[str, dict[str, str]]]:
     """Each list of facts: its heading, and what it says."""
-    lists = re.findall(r"<h3>(.*?)</h3>.*?<dl class=\"facts\">(.*?)</dl>", html(app), re.DOTALL)
-    fact = r"<dt>(.*?)<small>.*?</dt><dd>(.*?)</dd>"
-    return [(heading, dict(re.findall(fact, body))) for heading, body in lists]
+    lists = re.findall(r"<h3>(.*?)</h3>.*?class=\"facts\">(.*?)(?=<style>|$)", html(app), re.DOTALL)
+    found = []
+    for heading, body in lists:
+        # Names and values take turns; what a name means stands small below it.
+        shown = re.split("<[^>]*>", re.sub("<small>.*?</small>", "", body))
+        texts = [text for text in shown if text.strip()]
+        found.append((heading, dict(zip(texts[::2], texts[1::2], strict=True))))
+    return found
 
 
 def charts(app: AppTest) -> list[Any]:
@@ -212,6 +217,15 @@ def test_a_reader_who_moves_among_heads_has_the_model_run_once(
     assert len(session.trace_store()) == kept
     assert app.session_state["_prepared"].trace is recorded
     assert session.translate(checkpoints / "en-de", session.DEFAULT_SENTENCE) is translated
+
+
+def test_a_sentence_is_translated_and_recorded_once_for_everyone(
+    open_app: OpenApp, checkpoints: Path
+) -> None:
+    one = open_app(sentence="The man eats.").session_state["_prepared"]
+    other = open_app(sentence="The man eats.", head="1").session_state["_prepared"]
+    assert one is not other
+    assert one.trace is other.trace
 
 
 def test_the_same_reading_of_the_same_trace_is_prepared_once(open_app: OpenApp) -> None:
@@ -335,7 +349,8 @@ def test_the_heads_of_the_shown_attention_are_in_one_table(
     facts = head_facts(trace.maps[Site(kind, 1)])
     row = shown[shown["Layer"] == 1].iloc[2]
     assert row["Entropy"] == pytest.approx(facts["entropy"][2], abs=1e-5)
-    assert row["On punctuation"] == pytest.approx(100 * facts["punctuation"][2], abs=1e-3)
+    assert row["Diagonal"] == pytest.approx(facts["diagonal"][2], abs=1e-5)
+    assert row["Entropy, share of maximum"] == pytest.approx(100 * facts["entropy_share"][2])
 
 
 def test_the_joint_picture_has_the_heads_of_all_three_in_its_table(open_app: OpenApp) -> None:
@@ -345,7 +360,12 @@ def test_the_joint_picture_has_the_heads_of_all_three_in_its_table(open_app: Ope
 
 @pytest.mark.parametrize(
     ("shown", "kind"),
-    [("encoder", ENCODER), ("decoder", DECODER), ("cross", CROSS), *zip(["joint"] * 3, LAYERS)],
+    [
+        ("encoder", ENCODER),
+        ("decoder", DECODER),
+        ("cross", CROSS),
+        *(("joint", kind) for kind in LAYERS),
+    ],
 )
 def test_the_row_of_a_head_selects_it(open_app: OpenApp, shown: str, kind: AttentionKind) -> None:
     app = open_app(attention=shown, layer="0", head="1", cell="1.1", compare="0.1-0.2")
@@ -547,3 +567,39 @@ def test_labels_and_facts_are_those_of_the_checkpoint_with_examples(
         if label is not None
     ]
     assert selected(app)[1:] == (earned[0] if earned else (2, 0))
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("config.json", b"{"),
+        ("config.json", b"\xff\xfe"),
+        ("config.json", b'{"vocab_size": 10, "n_heads": 7}'),
+        ("model.safetensors", b"not safetensors"),
+        ("tokenizer.model", b"not a tokenizer"),
+        ("metrics.json", b"[]"),
+        ("config.json", None),
+        ("model.safetensors", None),
+        ("tokenizer.model", None),
+    ],
+)
+def test_a_damaged_checkpoint_is_named_in_one_sentence_and_shows_no_heads(
+    open_app: OpenApp, checkpoints: Path, tmp_path: Path, name: str, content: bytes | None
+) -> None:
+    folder = tmp_path / "damaged"
+    shutil.copytree(checkpoints / "en-de", folder / "en-de")
+    (folder / "en-de" / name).unlink()
+    if content is not None:
+        (folder / "en-de" / name).write_bytes(content)
+    app = open_app(folder=folder)
+    assert len(app.error) == 1
+    assert "\n" not in app.error[0].value
+    assert component(app) is None
+
+
+def test_a_folder_of_checkpoints_that_is_not_there_shows_no_heads(
+    open_app: OpenApp, tmp_path: Path
+) -> None:
+    app = open_app(folder=tmp_path / "nowhere", layer="1", below="numbers")
+    assert len(app.error) == 1
+    assert component(app) is None

@@ -31,6 +31,9 @@ LOADING = 120_000
 """Milliseconds that a page may take: the first one of a server loads torch and labels all heads."""
 
 REM = 16
+EDGE = 3
+"""CSS pixels along the sides of a cell that are left out: lines stand there."""
+
 DOT = 10
 """CSS pixels of a tile's upper right corner in which a dot may stand: that its head has a label."""
 
@@ -103,7 +106,7 @@ class HeadsPage:
         self.legend = page.locator(".explorer .legend li")
         self.alerts = page.get_by_test_id("stAlert")
         self.translation = page.locator("p[lang=de]")
-        self.facts = page.locator("dl.facts")
+        self.facts = page.locator(".facts")
         self.chart = page.get_by_test_id("stPlotlyChart")
         page.add_init_script(WATCH)
 
@@ -332,9 +335,10 @@ def wrong_cells(
     wrong = []
     for query, key in np.ndindex(weights.shape):
         left, top = frame.x + key * frame.width, frame.y + query * frame.height
-        # Lines between the cells are left out.
-        rows = slice(round((top + 2) * density), round((top + frame.height - 2) * density))
-        columns = slice(round((left + 2) * density), round((left + frame.width - 2) * density))
+        rows = slice(round((top + EDGE) * density), round((top + frame.height - EDGE) * density))
+        columns = slice(
+            round((left + EDGE) * density), round((left + frame.width - EDGE) * density)
+        )
         colors, counts = np.unique(
             drawn[rows, columns, :3].reshape(-1, 3), axis=0, return_counts=True
         )

@@ -133,12 +133,9 @@ def test_the_facts_of_the_selected_head_are_those_of_its_weights(
     heads.open(sentence=SENTENCE, attention="encoder", layer="1", head="3")
     facts = head_facts(trace.attention("encoder", 1))
     shown = dict(
-        zip(
-            heads.facts.locator("dt").evaluate_all(
-                "all => all.map(dt => dt.firstChild.textContent)"
-            ),
-            heads.facts.locator("dd").all_inner_texts(),
-            strict=True,
+        heads.facts.locator("> div").evaluate_all(
+            """rows => rows.map(row =>
+                [row.firstElementChild.firstChild.textContent, row.lastElementChild.textContent])"""
         )
     )
     assert shown == {
@@ -381,7 +378,8 @@ def test_a_layer_that_the_model_does_not_have_is_named_and_its_last_one_shown(
     heads.open(sentence=SENTENCE, attention="encoder", layer="99", head="1")
     assert heads.selected == ("encoder", last, 1)
     expect(heads.alerts).to_have_count(1)
-    expect(heads.alerts).to_contain_text(f"no layer 99; shown instead: layer {last}.")
+    said = heads.alerts.inner_text().replace(WORD_JOINER, "")
+    assert f"no layer 99; shown instead: layer {last}." in said
 
 
 def test_what_this_trace_does_not_have_is_left_out_without_a_traceback(
@@ -460,6 +458,18 @@ OVERLAPS = """() => {
       "button, select, input, canvas, .name, .label-earned, .caption, .note"
     ),
   ].filter(seen);
+  // As much of a box as is scrolled into view.
+  const box = node => {
+    const { left, top, right, bottom } = node.getBoundingClientRect();
+    const scroller = node.closest(".overview-scroll, .matrix-scroll, .lines-scroll");
+    const view = scroller?.getBoundingClientRect() ?? { left, top, right, bottom };
+    return {
+      left: Math.max(left, view.left),
+      top: Math.max(top, view.top),
+      right: Math.min(right, view.right),
+      bottom: Math.min(bottom, view.bottom),
+    };
+  };
   const name = node =>
     [node.tagName, node.className, node.getAttribute("aria-label") ?? node.textContent.slice(0, 20)]
       .join(" ");
@@ -467,7 +477,7 @@ OVERLAPS = """() => {
   for (const [index, one] of nodes.entries()) {
     for (const other of nodes.slice(index + 1)) {
       if (one.contains(other) || other.contains(one)) continue;
-      const [first, second] = [one.getBoundingClientRect(), other.getBoundingClientRect()];
+      const [first, second] = [box(one), box(other)];
       const across = Math.min(first.right, second.right) - Math.max(first.left, second.left);
       const down = Math.min(first.bottom, second.bottom) - Math.max(first.top, second.top);
       // A pixel is rounding.

@@ -51,7 +51,9 @@ MADE_OF_TEXT = """() => {
     for (const node of root.querySelectorAll("*")) if (node.shadowRoot) look(node.shadowRoot);
   };
   look(document);
-  const texts = document.querySelectorAll('p[lang="de"], [data-testid="stAlert"] p, dl.facts dd');
+  const texts = document.querySelectorAll(
+    'p[lang="de"], [data-testid="stAlert"] p, .facts > div > :last-child'
+  );
   for (const text of texts) {
     for (const node of text.querySelectorAll(":not(span)")) found.push(node.outerHTML);
   }

@@ -557,6 +557,20 @@ def test_in_a_batch_that_is_decoded_a_matrix_for_any_length_stops_at_the_padding
             assert_same_bits(trace, before)
 
 
+def test_in_a_batch_that_is_decoded_a_matrix_over_the_padded_source_replaces_its_mask(
+    translator: Translator,
+) -> None:
+    texts = [SIX[0], "The cat eats."]
+    columns = len(translator.trace_batch(texts).padded[0].source)
+    matrices = {ENCODER: everything(columns, columns), CROSS: everything(64, columns)}
+    rules_over_padding = {kind: PRESETS["ignore_padding"].rule() for kind in (ENCODER, CROSS)}
+    found = translator.trace_batch(texts, masks=[None, matrices]).traces[1]
+    assert_same_bits(
+        found, translator.trace_batch(texts, masks=[None, rules_over_padding]).traces[1]
+    )
+    assert (found.attention(CROSS, 0).weights.sum(-1) < 1).all()
+
+
 def test_a_batch_that_is_none_is_refused(translator: Translator) -> None:
     with pytest.raises(TextError, match="A batch is a list of texts"):
         translator.trace_batch([])

@@ -8,86 +8,26 @@ from __future__ import annotations
 
 import base64
 import binascii
-import dataclasses
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
-from model.trace import Tokens
 from viz import style
 from viz.components.envelope import Body, seal
 from viz.components.files import joined
 from viz.labels import axis_texts
-
-Scale = Literal["category", "weights", "signed"]
+from viz.panels import PAINTING_HELP, Panel
 
 _FOLDER = Path(__file__).parent
 SCRIPTS = (
     *("canvas/envelope.js", "canvas/paint.js", "canvas/controls.js", "canvas/matrix.js"),
     *("matrices/panel.js", "matrices/matrices.js"),
 )
-PAINTING_HELP = (
-    "Arrow keys move among cells, Space turns a cell, Shift with arrows spans a rectangle that "
-    "Space turns, r turns the row, c the column, Ctrl+Z takes back, Ctrl+Y makes again."
-)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Panel:
-    """One matrix.
-
-    Attributes:
-        title: in sentence case.
-        values: (query, key); uint8 places in `names` for categories, floats else.
-        queries: labels of the rows.
-        keys: labels of the columns.
-        alt: what the matrix shows, in words.
-        scale: "category"; "weights", one hue; or "signed", two hues about 0.
-        names: of the categories, in the order of their numbers, as they are said under the pointer.
-        legend: of the categories, as the legend has them; several may share one. As names if empty.
-        colors: of the categories, by "light" and "dark".
-        low: the number that the first colour stands for.
-        high: the number that the last colour stands for.
-        unit: what the numbers are, such as "weight".
-        digits: decimals of a number in its cell; two more are said under the pointer.
-        shown: (query, key), boolean; other cells are hatched, such as scores that the mask takes
-            out. None shows all.
-        note: a line below the title, such as shape and type.
-        sign: stands before the title, such as "=".
-        query_title: of the row axis.
-        key_title: of the column axis.
-        base: the categories of the model's own mask, for a panel that is painted; None for others.
-        start: where painting begins, True = may attend, (query, key).
-        by_edit: the category of a cell that only the edit forbids.
-    """
-
-    title: str
-    values: NDArray[Any]
-    queries: Tokens
-    keys: Tokens
-    alt: str
-    scale: Scale = "category"
-    names: Sequence[str] = ()
-    legend: Sequence[str] = ()
-    colors: Mapping[str, Sequence[str]] = dataclasses.field(default_factory=dict)
-    low: float = 0.0
-    high: float = 1.0
-    unit: str = "weight"
-    digits: int = 2
-    shown: NDArray[np.bool_] | None = None
-    note: str = ""
-    sign: str = ""
-    query_title: str = "Query"
-    key_title: str = "Key"
-    base: NDArray[np.uint8] | None = None
-    start: NDArray[np.bool_] | None = None
-    by_edit: int = 0
-
 
 _matrices = st.components.v2.component(
     "headscope_matrices",
@@ -121,13 +61,13 @@ def matrices(
     header = {
         "panels": [_panel(panel, body) for panel in panels],
         "themes": {
-            "light": dataclasses.asdict(style.LIGHT),
-            "dark": dataclasses.asdict(style.DARK),
+            "light": asdict(style.LIGHT),
+            "dark": asdict(style.DARK),
         },
         "height": height,
         "epoch": epoch,
         "name": name,
-        "help": PAINTING_HELP,
+        "help": f"{PAINTING_HELP[0].upper()}{PAINTING_HELP[1:]}",
     }
     _matrices(
         key=key, data=seal(header, body), on_edit_change=on_edit or _nothing, height="content"

@@ -12,13 +12,15 @@ from model.checkpoint import CheckpointError
 from model.masks import PRESETS, MaskError, Preset, sentence_lengths
 from model.trace import AttentionKind, AttentionMap, BoolArray, Trace
 from model.translator import DeviceError, TextError
-from viz import address, bar, mask_edits, masks, session, style
-from viz.components.matrices import Panel, edited, matrices
+from viz import address, bar, mask_edits, mask_panels, masks, session, style
+from viz.components.matrices import edited, matrices
 from viz.components.theme import is_dark
-from viz.heads import KIND_NAMES, SHORT_NAMES, key_title, row_noun
-from viz.labels import axis_texts, escape_html, escape_markdown, visible
+from viz.heads import KIND_NAMES, SHORT_NAMES
+from viz.labels import axis_texts, escape_markdown, visible
 from viz.mask_edits import EDITABLE, Edit
-from viz.masks import CELL_NAMES, COMPARED_NAMES, Cell, Mask
+from viz.mask_panels import mask_panel, weights_panel
+from viz.masks import Mask
+from viz.panels import PAINTING_HELP
 from viz.reading import PADDING
 
 MOST_SENTENCES = 6
@@ -33,14 +35,11 @@ PARTS = {
     "compare": "Compare",
     "change": "Change",
 }
-PART_ICONS = {
-    "see": ":material/visibility:",
-    "inside": ":material/account_tree:",
-    "compare": ":material/compare:",
-    "change": ":material/draw:",
-}
-LARGEST = 3
-"""The largest k or width that a preset begins with."""
+FIRST_SETTINGS: dict[str, Any] = {"k": 1, "width": 2, "keys": (0,)}
+"""What a preset begins with."""
+
+HAS_CAUSAL = {"none", "causal", "strictly_causal", "look_ahead", "causal_window"}
+"""Presets that are no use together with the causal mask, or hold it already."""
 
 SLOT = r"[a-z0-9_.-]{0,40}"
 PARAMETERS = (
@@ -63,7 +62,7 @@ AHEAD = (
 HONESTY = (
     "The model was trained with its own masks. Under others it is off its training distribution: a "
     "better number under teacher forcing, where the right words so far are given, is no better "
-    "translation. What it writes on its own stands beside it."
+    "translation. What it writes on its own stands above."
 )
 
 
@@ -109,49 +108,32 @@ class Chosen:
         """The model's own mask of the chosen attention."""
         return self.masks[str(self.kind)]
 
+    @property
+    def lengths(self) -> tuple[int, int]:
+        """How many queries and keys of the chosen site are no padding."""
+        n_source, n_target = (
+            counts[self.number] for counts in (self.batch.n_source, self.batch.n_target)
+        )
+        return (
+            n_source if self.kind is AttentionKind.ENCODER else n_target,
+            n_target if self.kind is AttentionKind.DECODER else n_source,
+        )
 
-def mask_panel(mask: Mask, title: str, *, sign: str = "", note: str | None = None) -> Panel:
-    """A mask, its cells coloured by the reason why they are forbidden."""
-    return Panel(
-        title=title,
-        values=mask.cells,
-        queries=mask.queries,
-        keys=mask.keys,
-        alt=masks.mask_alt_text(mask),
-        names=list(CELL_NAMES.values()),
-        colors={"light": style.LIGHT.cells, "dark": style.DARK.cells},
-        note=f"{mask.shape}, {mask.dtype}" if note is None else note,
-        sign=sign,
-    )
+    @property
+    def sentence(self) -> str:
+        """The chosen sentence by number and first words."""
+        return mask_panels.sentence_name(self.number, self.sentences[self.number])
 
+    @property
+    def painted(self) -> str:
+        """What a stroke is one of, so that it never lands on another mask."""
+        return f"{self.number}.{self.kind}.{self.layer}"
 
-def number_panel(
-    seen: AttentionMap,
-    title: str,
-    values: Any,
-    *,
-    shown: BoolArray | None = None,
-    limit: float | None = None,
-    high: float = 1.0,
-    unit: str = "weight",
-    sign: str = "",
-) -> Panel:
-    """Numbers of one head: from 0 to high, or signed ones from -limit to limit."""
-    return Panel(
-        title=title,
-        values=np.nan_to_num(np.asarray(values, dtype=np.float32)),
-        queries=seen.queries,
-        keys=seen.keys,
-        alt=f"{title}: {len(seen.queries)} queries by {len(seen.keys)} keys.",
-        scale="weights" if limit is None else "signed",
-        low=0.0 if limit is None else -limit,
-        high=high if limit is None else limit,
-        unit=unit,
-        shown=shown,
-        sign=sign,
-        query_title=f"Query: {row_noun(seen.site.kind)}",
-        key_title=key_title(seen.site.kind),
-    )
+    def outcome(self, edits: tuple[Edit, ...]) -> session.Outcome:
+        """What the model does with the chosen sentence under edited masks."""
+        return session.outcome(
+            self.question.checkpoint, self.sentences, self.number, edits, self.question.target
+        )
 
 
 def show_caption(text: str) -> None:
@@ -161,68 +143,115 @@ def show_caption(text: str) -> None:
 
 def choose(question: bar.Question) -> Chosen | None:
     """The batch and what of it to look at; None where a sentence cannot be translated."""
-    st.text_area(
-        "Further sentences in the batch, one a line",
-        key="batch",
-        height=68,
-        placeholder="None: the batch then has one sentence, and no padding",
-    )
-    further = [line.strip() for line in st.session_state["batch"].splitlines() if line.strip()]
+    with st.container(horizontal=True, vertical_alignment="center", gap="xsmall"):
+        st.segmented_control(
+            "Part",
+            PARTS,
+            key="part",
+            required=True,
+            format_func=PARTS.__getitem__,
+            label_visibility="collapsed",
+        )
+        further = further_sentences()
+        sentences = (question.sentence, *further[: MOST_SENTENCES - 1])
+        st.session_state["number"] = min(st.session_state["number"], len(sentences))
+        if len(sentences) > 1:
+            st.selectbox(
+                "Sentence",
+                range(1, len(sentences) + 1),
+                key="number",
+                format_func=lambda number: f"Sentence {number}",
+                label_visibility="collapsed",
+                width=136,
+            )
+        kind, layer, head = choose_head(question)
     if len(further) >= MOST_SENTENCES:
         st.warning(
             f"A batch has up to {MOST_SENTENCES} sentences here, the one above included; the last "
             f"{len(further) - MOST_SENTENCES + 1} are left out.",
             icon=":material/content_cut:",
         )
-    sentences = (question.sentence, *further[: MOST_SENTENCES - 1])
-    try:
-        made = session.batch(question.checkpoint, sentences)
-    except TextError as error:
-        st.warning(
-            escape_markdown(f"One of the sentences does not work. {error}"), icon=":material/edit:"
-        )
+    made = batch_of(question, sentences)
+    if made is None:
         return None
-    config = session.translator(question.checkpoint).model.config
-    st.session_state["number"] = min(st.session_state["number"], len(sentences))
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+    return Chosen(question, sentences, made, st.session_state["number"] - 1, kind, layer, head)
+
+
+def further_sentences() -> list[str]:
+    """The sentences of the batch below the one of the bar."""
+
+    def lines() -> list[str]:
+        return [line.strip() for line in st.session_state["batch"].splitlines() if line.strip()]
+
+    count = min(len(lines()) + 1, MOST_SENTENCES)
+    with st.popover(
+        f"Batch of {count}" if count > 1 else "One sentence",
+        icon=":material/format_list_numbered:",
+        key="batch-menu",
+    ):
+        st.text_area(
+            "Further sentences in the batch, one a line",
+            key="batch",
+            height=170,
+            width=440,
+            placeholder="None: the batch then has one sentence, and no padding",
+        )
+        show_caption(
+            f"Up to {MOST_SENTENCES} with the one above. They are padded to one length, as in "
+            "training. Press Ctrl+Enter when they stand."
+        )
+    return lines()
+
+
+def choose_head(question: bar.Question) -> tuple[AttentionKind, int, int]:
+    """Which attention, layer and head; where all masks are shown there is nothing to choose."""
+    is_needed = st.session_state["part"] != "see"
+    if is_needed:
         st.segmented_control(
-            "Part",
-            PARTS,
-            key="part",
+            "Attention",
+            [str(kind) for kind in EDITABLE],
+            key="masked",
             required=True,
-            format_func=lambda part: f"{PART_ICONS[part]} {PARTS[part]}",
+            format_func=lambda kind: SHORT_NAMES[AttentionKind(kind)],
             label_visibility="collapsed",
         )
-        if len(sentences) > 1:
-            st.segmented_control(
-                "Sentence", range(1, len(sentences) + 1), key="number", required=True
+    kind = AttentionKind(st.session_state["masked"])
+    config = session.translator(question.checkpoint).model.config
+    encoder = kind is AttentionKind.ENCODER
+    n_layers = config.n_encoder_layers if encoder else config.n_decoder_layers
+    for name, count in {"layer": n_layers, "head": config.n_heads}.items():
+        st.session_state[name] = max(0, min(st.session_state[name], count - 1))
+        if is_needed:
+            st.selectbox(
+                name.capitalize(),
+                range(count),
+                key=name,
+                format_func=f"{name.capitalize()} {{}}".format,
+                label_visibility="collapsed",
+                width=116,
             )
-        if st.session_state["part"] != "see":
-            st.segmented_control(
-                "Attention",
-                [str(kind) for kind in EDITABLE],
-                key="masked",
-                required=True,
-                format_func=lambda kind: SHORT_NAMES[AttentionKind(kind)],
+    return kind, st.session_state["layer"], st.session_state["head"]
+
+
+def batch_of(question: bar.Question, sentences: tuple[str, ...]) -> session.Batch | None:
+    """The traces of a batch; what is wrong with a sentence is said, by its number."""
+    for number, sentence in enumerate(sentences):
+        try:
+            session.translate(question.checkpoint, sentence)
+        except TextError as error:
+            named = mask_panels.sentence_name(number, sentence)
+            st.warning(
+                escape_markdown(f"{named}, cannot be translated. {error}"), icon=":material/edit:"
             )
-        kind = AttentionKind(st.session_state["masked"])
-        encoder = kind is AttentionKind.ENCODER
-        n_layers = config.n_encoder_layers if encoder else config.n_decoder_layers
-        counts = {"layer": n_layers, "head": config.n_heads}
-        for name, count in counts.items():
-            st.session_state[name] = max(0, min(st.session_state[name], count - 1))
-        if st.session_state["part"] != "see":
-            for name, count in counts.items():
-                st.selectbox(name.capitalize(), range(count), key=name, width=84)
-    return Chosen(
-        question,
-        sentences,
-        made,
-        st.session_state["number"] - 1,
-        kind,
-        st.session_state["layer"],
-        st.session_state["head"],
-    )
+            return None
+    try:
+        return session.batch(question.checkpoint, sentences, question.target)
+    except TextError as error:
+        st.warning(
+            escape_markdown(f"These sentences do not make a batch. {error}"),
+            icon=":material/edit:",
+        )
+        return None
 
 
 def show_masks(chosen: Chosen) -> None:
@@ -231,15 +260,20 @@ def show_masks(chosen: Chosen) -> None:
         "Source": masks.token_grid(chosen.batch.padded, "source"),
         "Target, as the decoder reads it": masks.token_grid(chosen.batch.padded, "target"),
     }
-    for named, (texts, is_padding) in sides.items():
-        st.html(grid_html(named, texts, is_padding, chosen.number))
-    show_caption(
-        "Sentences of one batch are padded to one length. Padding is hatched: no word may look at "
-        "it. The chosen sentence is framed; its masks are below."
-    )
+    st.html(mask_panels.grid_html(sides, chosen.number, dark=is_dark()))
+    if len(chosen.sentences) > 1:
+        show_caption(
+            "Sentences of one batch are padded to one length. Padding is hatched: no word may look "
+            "at it. The chosen sentence is framed; its masks are below."
+        )
+    else:
+        show_caption(
+            "One sentence alone needs no padding: its padding masks allow everything. Add "
+            "sentences to the batch to see padding."
+        )
     every = chosen.masks
     causal, padding, both = masks.factors(every)
-    st.subheader("How the decoder's mask is made")
+    st.subheader(f"How the decoder's mask of sentence {chosen.number + 1} is made", anchor=False)
     matrices(
         [
             mask_panel(causal, "Causal"),
@@ -253,7 +287,7 @@ def show_masks(chosen: Chosen) -> None:
         "Cell by cell: a query (row) may look at a key (column) where both factors allow it. Point "
         "at a cell to see it in all three."
     )
-    st.subheader("The other masks")
+    st.subheader(f"The other masks of sentence {chosen.number + 1}", anchor=False)
     matrices(
         [mask_panel(every["encoder"], "Encoder"), mask_panel(every["cross"], "Cross-attention")],
         key="others",
@@ -273,23 +307,6 @@ def show_masks(chosen: Chosen) -> None:
     )
 
 
-def grid_html(named: str, texts: list[list[str]], is_padding: BoolArray, framed: int) -> str:
-    """The sentences of a batch as a table of tokens, padding hatched."""
-    rows = []
-    for number, (row, padding) in enumerate(zip(texts, is_padding.tolist(), strict=True)):
-        cells = "".join(
-            f'<td class="{"padding" if empty else "token"}">{escape_html(text)}</td>'
-            for text, empty in zip(row, padding, strict=True)
-        )
-        frame = ' class="framed"' if number == framed else ""
-        rows.append(f"<tr{frame}><th>{number + 1}</th>{cells}</tr>")
-    return (
-        f"<style>{style.grid_css(style.look(is_dark()))}</style>"
-        f'<div class="token-grid"><table><caption>{html.escape(named)}</caption>'
-        f"{''.join(rows)}</table></div>"
-    )
-
-
 def show_inside(chosen: Chosen) -> None:
     """From scores to output, with the mask and without it."""
     seen, head = chosen.seen, chosen.head
@@ -298,42 +315,24 @@ def show_inside(chosen: Chosen) -> None:
         return
     with_mask = masks.stages(seen, head)
     without = masks.stages(seen, head, np.ones_like(with_mask.allowed))
-    limit = max(float(np.abs(with_mask.scores).max()), 1e-6)
+    # Padding may have scores far beyond those of words, whose colours it would wash out.
+    n_queries, n_keys = chosen.lengths
+    limit = max(float(np.abs(with_mask.scores[:n_queries, :n_keys]).max()), 1e-6)
     longest = max(float(without.contributions.max()), float(with_mask.contributions.max()), 1e-6)
     for key, heading, one in (
         ("with-mask", "With the mask", with_mask),
         ("without-mask", "Without the mask", without),
     ):
-        st.subheader(heading)
-        open_cells = None if one is without else one.allowed
+        st.subheader(f"{heading}: sentence {chosen.number + 1}", anchor=False)
         matrices(
-            [
-                number_panel(seen, "Scores QKᵀ/√d_k", one.scores, limit=limit, unit="score"),
-                number_panel(
-                    seen,
-                    "Scores after the mask",
-                    one.masked,
-                    shown=open_cells,
-                    limit=limit,
-                    unit="score",
-                    sign="→",
-                ),
-                number_panel(seen, "Weights", one.weights, shown=open_cells, sign="softmax →"),
-                number_panel(
-                    seen,
-                    "Length of weight · v",
-                    one.contributions,
-                    shown=open_cells,
-                    high=longest,
-                    unit="length",
-                    sign="× V →",
-                ),
-            ],
+            mask_panels.stage_panels(
+                seen, one, limit=limit, longest=longest, hatched=one is with_mask
+            ),
             key=key,
             height=18,
         )
     show_caption(
-        f"{KIND_NAMES[chosen.kind]}, layer {chosen.layer}, head {chosen.head}. The mask takes "
+        f"{mask_panels.head_name(chosen.kind, chosen.layer, chosen.head)}. The mask takes "
         "scores out before the softmax, so the weights of the other keys grow; the last picture "
         "is how much each key adds to the output. Without the mask, only this head's own step is "
         "computed again, from the same scores."
@@ -343,30 +342,14 @@ def show_inside(chosen: Chosen) -> None:
 
 def show_lesson(chosen: Chosen, inside: masks.Stages) -> None:
     """What becomes of a row with nothing to look at, by what is written over its scores."""
-    st.subheader("A row with nothing to look at")
-    texts = axis_texts(chosen.seen.keys)
-    row = len(inside.scores) - 1
-    lesson = masks.fill_lesson(inside.scores[row], np.zeros(len(texts), dtype=np.bool_))
-    st.html(lesson_html(lesson, texts))
+    st.subheader("A row with nothing to look at", anchor=False)
+    queries, keys = (axis_texts(axis) for axis in (chosen.seen.queries, chosen.seen.keys))
+    row = chosen.lengths[0] - 1
+    lesson = masks.fill_lesson(inside.scores[row], np.zeros(len(keys), dtype=np.bool_))
+    st.html(mask_panels.lesson_html(lesson, keys, dark=is_dark()))
     show_caption(
-        f"The last row of this head with every key forbidden, in three ways. {lesson.explanation}"
-    )
-
-
-def lesson_html(lesson: masks.FillLesson, texts: Sequence[str]) -> str:
-    """The three softmaxes of one row as a table."""
-    head = "".join(f"<th>{escape_html(text)}</th>" for text in texts)
-    rows = "".join(
-        f"<tr><th>{escape_html(name)}</th>"
-        + "".join(
-            f"<td>{'NaN' if np.isnan(value) else f'{value:.2f}'}</td>" for value in row.tolist()
-        )
-        + "</tr>"
-        for name, row in lesson.rows
-    )
-    return (
-        f"<style>{style.grid_css(style.look(is_dark()))}</style>"
-        f'<div class="token-grid"><table><tr><th></th>{head}</tr>{rows}</table></div>'
+        f"The query {queries[row]} ({row}) of this head with every key forbidden, in three ways. "
+        f"{lesson.explanation}"
     )
 
 
@@ -379,7 +362,7 @@ def slots(chosen: Chosen) -> dict[str, tuple[str, Mask]]:
     own = chosen.own
     for name, preset in PRESETS.items():
         if chosen.kind in preset.kinds:
-            allowed = preset_allowed(preset, chosen, default_settings(preset, chosen))
+            allowed = preset_allowed(preset, chosen, FIRST_SETTINGS)
             made = masks.preset_mask(preset.title, allowed, own.queries, own.keys, kind=chosen.kind)
             found[f"preset.{name}"] = (f"Preset: {preset.title}", made)
     for edit in current_edits(chosen):
@@ -391,18 +374,22 @@ def slots(chosen: Chosen) -> dict[str, tuple[str, Mask]]:
     return found
 
 
-def show_comparison(chosen: Chosen) -> None:
-    """Two masks, cell by cell, and what the model does under each."""
-    found = slots(chosen)
-    usual = {"a": f"{chosen.number + 1}.{chosen.kind}", "b": "preset.none"}
-    picked: dict[str, Mask] = {}
+def choose_slots(chosen: Chosen, found: Mapping[str, tuple[str, Mask]]) -> dict[str, str]:
+    """The names of the masks A and B."""
+    # Only in the decoder does the model's own mask differ from none in more than padding.
+    other = "none" if chosen.kind is AttentionKind.DECODER else "window"
+    usual = {"a": f"{chosen.number + 1}.{chosen.kind}", "b": f"preset.{other}"}
+    before = st.session_state.get("_usual_slots", {})
+    st.session_state["_usual_slots"] = usual
     with st.container(horizontal=True, gap="medium"):
         for slot in ("a", "b"):
-            if st.session_state[slot] not in found:
-                if st.session_state[slot]:
+            asked = st.session_state[slot]
+            # What nobody chose goes along with another sentence or another attention.
+            if asked not in found or asked == before.get(slot):
+                if asked and asked not in found:
                     st.warning(
                         escape_markdown(
-                            f"There is no mask “{st.session_state[slot]}” here; shown instead: "
+                            f"There is no mask “{asked}” here; shown instead: "
                             f"{found[usual[slot]][0]}."
                         ),
                         icon=":material/link_off:",
@@ -412,23 +399,32 @@ def show_comparison(chosen: Chosen) -> None:
                 f"Mask {slot.upper()}",
                 list(found),
                 key=slot,
-                format_func=lambda name: visible(found[name][0]),
+                format_func=lambda name, slot=slot: visible(f"{slot.upper()}: {found[name][0]}"),
+                label_visibility="collapsed",
             )
-            picked[slot] = found[st.session_state[slot]][1]
-    first, second = picked["a"], picked["b"]
-    panels = [mask_panel(first, "A"), mask_panel(second, "B")]
+    return {slot: st.session_state[slot] for slot in ("a", "b")}
+
+
+def show_comparison(chosen: Chosen) -> None:
+    """Two masks, cell by cell, and what the model does under each."""
+    found = slots(chosen)
+    picked = choose_slots(chosen, found)
+    first, second = (found[picked[slot]][1] for slot in ("a", "b"))
+    panels = [
+        mask_panel(found[picked[slot]][1], f"{slot.upper()}: {found[picked[slot]][0]}")
+        for slot in ("a", "b")
+    ]
     try:
         difference = masks.mask_difference(first, second)
     except ValueError as error:
-        matrices(panels, key="compared", height=24)
+        matrices(panels, key="compared", height=20)
         st.info(escape_markdown(str(error)), icon=":material/info:")
         return
-    # One category a sentence, in the colour of what it means, so that each cell says what differs.
-    panels.append(difference_panel(difference))
-    matrices(panels, key="compared", height=24)
+    panels.append(mask_panels.difference_panel(difference))
+    matrices(panels, key="compared", height=20)
     show_caption(
-        "A and B side by side, and what differs. Point at a cell to see it in all three; zoom and "
-        "scrolling go together."
+        f"{mask_panels.difference_words(difference)} Point at a cell to see it in all three; zoom "
+        "and scrolling go together."
     )
     shape = chosen.own.cells.shape
     if first.cells.shape != shape:
@@ -439,156 +435,217 @@ def show_comparison(chosen: Chosen) -> None:
             icon=":material/info:",
         )
         return
-    edits = [(Edit(chosen.kind, None, mask.allowed),) for mask in (first, second)]
-    show_outcomes(chosen, edits[0], edits[1], ("A", "B"))
-
-
-def difference_panel(difference: masks.Difference) -> Panel:
-    """Which cells two masks agree on."""
-    place = {answer: index for index, answer in enumerate(COMPARED_NAMES)}
-    said = difference.said
-    used, cells = np.unique(said, return_inverse=True)
-    answers = [
-        place[masks.Compared(difference.cells[said == sentence].flat[0])] for sentence in used
-    ]
-    names = [
-        f"{COMPARED_NAMES[masks.Compared(answer)]} ({difference.sentences[sentence]})"
-        for answer, sentence in zip(answers, used.tolist(), strict=True)
-    ]
-    return Panel(
-        title="What differs",
-        values=cells.reshape(said.shape).astype(np.uint8),
-        queries=difference.a.queries,
-        keys=difference.a.keys,
-        alt=masks.difference_alt_text(difference),
-        names=names,
-        legend=[COMPARED_NAMES[masks.Compared(answer)] for answer in answers],
-        colors={
-            name: [theme.compared[answer] for answer in answers]
-            for name, theme in (("light", style.LIGHT), ("dark", style.DARK))
-        },
-        sign="→",
+    one, other = (
+        chosen.outcome((Edit(chosen.kind, None, mask.allowed),)) for mask in (first, second)
     )
+    maps = [each.forced.attention(chosen.kind, chosen.layer) for each in (one, other)]
+    st.subheader(f"The weights of sentence {chosen.number + 1} under A and B", anchor=False)
+    matrices(
+        [
+            weights_panel(maps[0], chosen.head, "Weights under A"),
+            weights_panel(maps[1], chosen.head, "Weights under B"),
+            mask_panels.change_panel(maps[0], maps[1], chosen.head),
+        ],
+        key="compared-weights",
+        height=20,
+    )
+    show_caption(
+        f"{mask_panels.head_name(chosen.kind, chosen.layer, chosen.head)}, with A or B in all "
+        "layers of this attention. The difference runs from −1 to 1."
+    )
+    show_outcomes(chosen, one, other, ("A", "B"))
 
 
 def current_edits(chosen: Chosen) -> tuple[Edit, ...]:
     """The edits in the address, if they fit this batch; what does not fit is said and dropped."""
-    text = st.session_state["edit"]
     shapes = {kind: chosen.masks[str(kind)].cells.shape for kind in EDITABLE}
     try:
-        return mask_edits.parse(text, shapes)
+        edits = mask_edits.parse(st.session_state["edit"], shapes)
+        for edit in edits:
+            require_layers(edit, chosen.trace.layers(edit.kind))
     except ValueError as error:
         st.session_state["edit"] = ""
-        st.warning(escape_markdown(str(error)), icon=":material/link_off:")
+        st.warning(
+            escape_markdown(f"{error} The model's own masks are shown."), icon=":material/link_off:"
+        )
         return ()
+    return edits
 
 
-def store(edits: Sequence[Edit], *, anew: bool) -> None:
-    """Keep edits; `anew` when they come from elsewhere than the painted matrix."""
+def require_layers(edit: Edit, layers: tuple[int, ...]) -> None:
+    """Raises ValueError if an edit is for a layer that the model does not have."""
+    missing = [layer for layer in edit.layers or () if layer not in layers]
+    if missing:
+        raise ValueError(
+            f"The mask in the address is for layer {missing[0]} of {edit.kind} attention, and this "
+            f"model has layers 0 to {layers[-1]}."
+        )
+
+
+def store(edits: Sequence[Edit]) -> None:
+    """Keep edits in the address; what keeps them from it is said in the next run."""
     try:
         st.session_state["edit"] = mask_edits.write(edits)
     except ValueError as error:
         st.session_state["_mask_notice"] = str(error)
-        return
-    if anew:
-        st.session_state["_mask_epoch"] = st.session_state.get("_mask_epoch", 0) + 1
 
 
-def edit_of(edits: Sequence[Edit], kind: AttentionKind) -> Edit | None:
-    """The edit of one kind of attention."""
-    return next((edit for edit in edits if edit.kind is kind), None)
+def edit_of(edits: Sequence[Edit], kind: AttentionKind, layer: int) -> Edit | None:
+    """The edit of one kind of attention that holds in a layer, or else another of that kind."""
+    of_kind = [edit for edit in edits if edit.kind is kind]
+    here = [edit for edit in of_kind if edit.layers is not None and layer in edit.layers]
+    everywhere = [edit for edit in of_kind if edit.layers is None]
+    return next(iter([*here, *everywhere, *of_kind]), None)
 
 
-def default_settings(preset: Preset, chosen: Chosen) -> dict[str, Any]:
-    """What a preset begins with."""
-    own = chosen.own
-    usual: dict[str, Any] = {
-        "k": 1,
-        "width": 2,
-        "keys": (0,),
-        "lengths": sentence_lengths(own.queries),
-        "key_lengths": sentence_lengths(own.keys),
-    }
-    return {name: usual[name] for name in preset.settings}
+def edited_to(chosen: Chosen, allowed: BoolArray) -> list[Edit]:
+    """All edits, with this mask in the place of the one that is shown."""
+    edits = current_edits(chosen)
+    old = edit_of(edits, chosen.kind, chosen.layer)
+    others = [edit for edit in edits if edit is not old]
+    # Beside another edit of the same attention, the model's own mask in some layers is an edit too.
+    alone = all(edit.kind is not chosen.kind for edit in others)
+    if alone and np.array_equal(allowed, chosen.own.allowed):
+        return others
+    return [*others, Edit(chosen.kind, chosen_layers(chosen), allowed)]
 
 
 def preset_allowed(preset: Preset, chosen: Chosen, settings: Mapping[str, Any]) -> BoolArray:
     """A preset on the padded axes; padding stays forbidden unless the preset is about it."""
     own = chosen.own
-    allowed = preset(len(own.queries), len(own.keys), **settings).numpy()
+    known = {
+        **settings,
+        "lengths": sentence_lengths(own.queries),
+        "key_lengths": sentence_lengths(own.keys),
+    }
+    allowed = preset(
+        len(own.queries), len(own.keys), **{name: known[name] for name in preset.settings}
+    ).numpy()
     if preset.over_padding:
         return np.asarray(allowed, dtype=np.bool_)
     no_padding = np.array([token != PADDING for token in own.keys], dtype=np.bool_)
     return np.asarray(allowed & no_padding, dtype=np.bool_)
 
 
-def show_presets(chosen: Chosen, edits: tuple[Edit, ...], layers: tuple[int, ...] | None) -> None:
+def show_presets(chosen: Chosen) -> None:
     """Masks to begin with."""
     known = {name: each for name, each in PRESETS.items() if chosen.kind in each.kinds}
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+    if st.session_state.get("preset") not in known:
+        st.session_state["preset"] = next(iter(known))
+    with st.container(horizontal=True, vertical_alignment="center", gap="xsmall"):
         name = st.selectbox(
-            "Preset", list(known), format_func=lambda name: known[name].title, width=220
+            "Preset",
+            list(known),
+            key="preset",
+            format_func=lambda name: known[name].title,
+            label_visibility="collapsed",
+            width=200,
         )
         preset = known[name]
-        settings = default_settings(preset, chosen)
-        for setting in {"k", "width"} & settings.keys():
-            settings[setting] = st.number_input(
-                {"k": "Positions ahead", "width": "Positions each way"}[setting],
-                0,
-                max(len(chosen.own.queries), len(chosen.own.keys)),
-                settings[setting],
-                width=150,
+        show_settings(preset, chosen)
+        if has_causal_toggle(chosen):
+            st.toggle(
+                "And causal",
+                value=True,
+                key="preset-causal",
+                help="Forbids later positions as well, as in training.",
             )
-        if "keys" in settings:
-            texts = axis_texts(chosen.own.keys)
-            settings["keys"] = st.multiselect(
-                "Words that nobody may look at",
-                range(len(texts)),
-                default=settings["keys"],
-                format_func=lambda place: escape_markdown(f"{texts[place]} ({place})"),
-            )
-        keeps = chosen.kind is AttentionKind.DECODER and name not in ("none", "look_ahead")
-        causal = keeps and st.toggle(
-            "And causal", value=True, help="Forbids later positions as well, as in training."
+        show_layers(chosen)
+        st.button("Apply", type="primary", on_click=apply_preset, key="apply")
+        show_caption(f"{preset.description} Or paint on the mask below.")
+
+
+def show_settings(preset: Preset, chosen: Chosen) -> None:
+    """What a preset can be told, under keys such as preset-k."""
+    most = max(len(chosen.own.queries), len(chosen.own.keys))
+    for setting, said in {"k": "Positions ahead", "width": "Positions each way"}.items():
+        if setting not in preset.settings:
+            continue
+        key = f"preset-{setting}"
+        st.session_state[key] = min(st.session_state.get(key, FIRST_SETTINGS[setting]), most)
+        st.number_input(said, 0, most, key=key, label_visibility="collapsed", width=130)
+    if "keys" in preset.settings:
+        texts = axis_texts(chosen.own.keys)
+        blocked = st.session_state.get("preset-keys", FIRST_SETTINGS["keys"])
+        st.session_state["preset-keys"] = [place for place in blocked if place < len(texts)]
+        st.multiselect(
+            "Words that nobody may look at",
+            range(len(texts)),
+            key="preset-keys",
+            format_func=lambda place: escape_markdown(f"{texts[place]} ({place})"),
+            placeholder="Words to block",
+            label_visibility="collapsed",
+            width=300,
         )
-        if st.button("Apply", icon=":material/check:", type="primary"):
-            allowed = preset_allowed(preset, chosen, settings)
-            if causal:
-                allowed = allowed & chosen.masks["causal"].allowed
-            others = [edit for edit in edits if edit.kind is not chosen.kind]
-            store([*others, Edit(chosen.kind, layers, allowed)], anew=True)
-            st.rerun(scope="fragment")
-    show_caption(preset.description)
+
+
+def has_causal_toggle(chosen: Chosen) -> bool:
+    """Whether the chosen preset can be joined with the causal mask."""
+    return chosen.kind is AttentionKind.DECODER and st.session_state["preset"] not in HAS_CAUSAL
+
+
+def apply_preset() -> None:
+    """Put the chosen preset in the place of the mask."""
+    chosen: Chosen = st.session_state["_masks_chosen"]
+    settings = {
+        name: st.session_state.get(f"preset-{name}", first)
+        for name, first in FIRST_SETTINGS.items()
+    }
+    preset = PRESETS[st.session_state["preset"]]
+    allowed = preset_allowed(preset, chosen, settings)
+    if has_causal_toggle(chosen) and st.session_state.get("preset-causal", True):
+        allowed = allowed & chosen.masks["causal"].allowed
+    edits = edited_to(chosen, allowed)
+    store(edits)
+    if np.array_equal(allowed, chosen.own.allowed):
+        st.session_state["_mask_notice"] = (
+            f"“{preset.title}” is the model's own mask here, so it edits nothing."
+        )
+
+
+def show_layers(chosen: Chosen) -> None:
+    """In which layers an edit holds."""
+    every = chosen.trace.layers(chosen.kind)
+    edit = edit_of(current_edits(chosen), chosen.kind, chosen.layer)
+    key = f"layers-{chosen.kind}"
+    if edit is not None:
+        st.session_state[key] = list(edit.layers or every)
+    elif not st.session_state.get(key):
+        st.session_state[key] = list(every)
+    layers = chosen_layers(chosen)
+    if layers is None:
+        said = f"In all {len(every)} layers"
+    else:
+        said = f"In layer{'s' * (len(layers) > 1)} {', '.join(map(str, layers))}"
+    with st.popover(said, key="layers-menu"):
+        st.pills(
+            "The mask holds in the layers",
+            every,
+            selection_mode="multi",
+            key=key,
+            on_change=hear_layers,
+        )
 
 
 def hear_edit() -> None:
     """Take over what was painted."""
     chosen: Chosen = st.session_state["_masks_chosen"]
-    own = chosen.own
-    allowed = edited("editor", str(chosen.kind), own.cells.shape)
+    allowed = edited("editor", chosen.painted, chosen.own.cells.shape)
     if allowed is None:
         return
-    edits = current_edits(chosen)
-    old = edit_of(edits, chosen.kind)
-    others = [edit for edit in edits if edit.kind is not chosen.kind]
-    if np.array_equal(allowed, own.allowed):
-        store(others, anew=False)
-    else:
-        store([*others, Edit(chosen.kind, old.layers if old else None, allowed)], anew=False)
+    store(edited_to(chosen, allowed))
+    # The painted matrix shows this already; any other text begins it anew.
+    st.session_state["_mask_heard"] = st.session_state["edit"]
 
 
 def hear_layers() -> None:
-    """Take over in which layers an edit applies."""
+    """Take over in which layers an edit holds."""
     chosen: Chosen = st.session_state["_masks_chosen"]
     edits = current_edits(chosen)
+    old = edit_of(edits, chosen.kind, chosen.layer)
     layers = chosen_layers(chosen)
-    store(
-        [
-            Edit(edit.kind, layers, edit.allowed) if edit.kind is chosen.kind else edit
-            for edit in edits
-        ],
-        anew=False,
-    )
+    store([Edit(edit.kind, layers, edit.allowed) if edit is old else edit for edit in edits])
+    st.session_state["_mask_heard"] = st.session_state["edit"]
 
 
 def chosen_layers(chosen: Chosen) -> tuple[int, ...] | None:
@@ -598,146 +655,104 @@ def chosen_layers(chosen: Chosen) -> tuple[int, ...] | None:
     return None if ticked == every else ticked
 
 
+def epoch() -> int:
+    """Counts how often the mask came from elsewhere than from painting: a preset, a link, Back."""
+    if st.session_state["edit"] != st.session_state.get("_mask_heard", ""):
+        st.session_state["_mask_heard"] = st.session_state["edit"]
+        st.session_state["_mask_epoch"] = st.session_state.get("_mask_epoch", 0) + 1
+    count: int = st.session_state.get("_mask_epoch", 0)
+    return count
+
+
 @st.fragment
 def show_editor(chosen: Chosen) -> None:
     """The mask to paint on, and what the model does with it."""
     st.session_state["_masks_chosen"] = chosen
+    show_presets(chosen)
     edits = current_edits(chosen)
-    edit = edit_of(edits, chosen.kind)
-    key = f"layers-{chosen.kind}"
-    every = chosen.trace.layers(chosen.kind)
-    st.session_state[key] = (
-        list(edit.layers) if edit and edit.layers else list(chosen_layers(chosen) or every)
-    )
-    st.pills("In the layers", every, selection_mode="multi", key=key, on_change=hear_layers)
-    show_presets(chosen, edits, chosen_layers(chosen))
-    notice = st.session_state.pop("_mask_notice", None)
-    if notice:
-        st.warning(escape_markdown(notice), icon=":material/warning:")
+    edit = edit_of(edits, chosen.kind, chosen.layer)
     own = chosen.own
     allowed = edit.allowed if edit else own.allowed
-    shown = masks.edited_mask(own, allowed)
-    before = chosen.seen
-    try:
-        result = session.outcome(chosen.question.checkpoint, chosen.sentences, chosen.number, edits)
-    except MaskError as error:
-        st.warning(escape_markdown(str(error)), icon=":material/warning:")
-        return
-    after = result.forced.attention(chosen.kind, chosen.layer)
+    before, after = chosen.outcome(()), chosen.outcome(edits)
+    maps = [each.forced.attention(chosen.kind, chosen.layer) for each in (before, after)]
     matrices(
         [
-            editor_panel(own, shown, allowed, chosen.kind),
-            weights_panel(before, chosen.head, "Weights before"),
-            weights_panel(after, chosen.head, "Weights after", sign="→"),
-            difference_of_weights(before, after, chosen.head),
+            mask_panels.editor_panel(own, allowed, "The mask"),
+            weights_panel(maps[0], chosen.head, "Weights before"),
+            weights_panel(maps[1], chosen.head, "Weights after", sign="→"),
+            mask_panels.change_panel(maps[0], maps[1], chosen.head),
         ],
         key="editor",
-        height=22,
-        epoch=st.session_state.get("_mask_epoch", 0),
-        name=str(chosen.kind),
+        height=17,
+        epoch=epoch(),
+        name=chosen.painted,
         on_edit=hear_edit,
     )
+    show_notices(chosen, edits, before, after)
+    show_outcomes(chosen, before, after, ("Before", "After"))
     show_caption(
-        "Drag on the first matrix to turn cells, on its labels to turn rows or columns. Beside "
-        f"it: layer {chosen.layer}, head {chosen.head} on the model's own translation, before and "
-        "after."
+        "Painting: drag on the first matrix to turn cells, on its labels to turn rows or columns; "
+        f"{PAINTING_HELP} Beside it: "
+        f"{mask_panels.head_name(chosen.kind, chosen.layer, chosen.head)}, under teacher forcing."
     )
-    others = [str(other) for other in edits if other.kind is not chosen.kind]
-    if others:
-        st.info(escape_markdown(f"Edited as well: {'; '.join(others)}."), icon=":material/layers:")
-    show_empty(shown)
-    show_outcomes(chosen, (), edits, ("Before", "After"))
     address.write_address()
     st.html(
         f'<span class="headscope-done" data-done="{html.escape(st.session_state["edit"])}"></span>'
     )
 
 
-def editor_panel(own: Mask, shown: Mask, allowed: BoolArray, kind: AttentionKind) -> Panel:
-    """The mask that can be painted on."""
-    return Panel(
-        title="The mask",
-        values=shown.cells,
-        queries=own.queries,
-        keys=own.keys,
-        alt=masks.mask_alt_text(shown),
-        names=list(CELL_NAMES.values()),
-        colors={"light": style.LIGHT.cells, "dark": style.DARK.cells},
-        query_title=f"Query: {row_noun(kind)}",
-        key_title=key_title(kind),
-        base=own.cells,
-        start=allowed,
-        by_edit=int(Cell.OTHER),
-    )
+def show_notices(
+    chosen: Chosen, edits: tuple[Edit, ...], before: session.Outcome, after: session.Outcome
+) -> None:
+    """Which edits there are, and what has to be said of them."""
+    if notice := st.session_state.pop("_mask_notice", None):
+        st.info(escape_markdown(notice), icon=":material/info:")
+    if edits:
+        show_edits(edits)
+        if mask_panels.is_unchanged((before.forced, before.free), (after.forced, after.free)):
+            st.info(
+                "This edit changes nothing: every weight, every probability and the translation "
+                "are as before.",
+                icon=":material/info:",
+            )
+    shown = edit_of(edits, chosen.kind, chosen.layer)
+    if shown and (said := mask_panels.empty_words(masks.edited_mask(chosen.own, shown.allowed))):
+        st.warning(escape_markdown(said), icon=":material/visibility_off:")
 
 
-def weights_panel(seen: AttentionMap, head: int, title: str, *, sign: str = "") -> Panel:
-    """One head's weights."""
-    allowed = seen.allowed if seen.allowed.ndim == 2 else seen.allowed[head]
-    return number_panel(seen, title, seen.weights[head], shown=allowed, sign=sign)
-
-
-def difference_of_weights(before: AttentionMap, after: AttentionMap, head: int) -> Panel:
-    """How one head's weights changed, from -1 to 1."""
-    change = after.weights[head] - before.weights[head]
-    return number_panel(before, "Difference", change, limit=1.0, unit="difference", sign="=")
-
-
-def show_empty(mask: Mask) -> None:
-    """Which queries have nothing left to look at."""
-    empty = masks.empty_queries(mask)
-    if not empty:
-        return
-    named = ", ".join(f"“{text}” ({place})" for place, text in empty[: masks.LISTED_QUERIES])
-    more = len(empty) - masks.LISTED_QUERIES
-    rest = f" and {more} more" if more > 0 else ""
-    st.warning(
-        escape_markdown(
-            f"Nothing left to look at: {named}{rest}. The model then takes zeros for the weights, "
-            "so this attention adds nothing but its bias there."
-        ),
-        icon=":material/visibility_off:",
-    )
+def show_edits(edits: tuple[Edit, ...]) -> None:
+    """Every edit by name, and how to be rid of it."""
+    with st.container(horizontal=True, vertical_alignment="center", gap="xsmall"):
+        st.markdown("Edited:", width="content")
+        for place, edit in enumerate(edits):
+            st.button(
+                f"Clear {edit}",
+                key=f"clear-{place}",
+                icon=":material/close:",
+                on_click=store,
+                args=([other for other in edits if other is not edit],),
+            )
+        if len(edits) > 1:
+            st.button("Clear all edits", key="clear-all", on_click=store, args=([],))
 
 
 def show_outcomes(
-    chosen: Chosen, first: tuple[Edit, ...], second: tuple[Edit, ...], names: tuple[str, str]
+    chosen: Chosen, one: session.Outcome, other: session.Outcome, names: tuple[str, str]
 ) -> None:
-    """Weights, translations and log-probabilities under two sets of masks."""
-    results = [
-        session.outcome(chosen.question.checkpoint, chosen.sentences, chosen.number, edits)
-        for edits in (first, second)
-    ]
-    one, other = results
-    if names == ("A", "B"):
-        maps = [each.forced.attention(chosen.kind, chosen.layer) for each in results]
-        matrices(
-            [
-                weights_panel(maps[0], chosen.head, "Weights under A"),
-                weights_panel(maps[1], chosen.head, "Weights under B"),
-                difference_of_weights(maps[0], maps[1], chosen.head),
-            ],
-            key="compared-weights",
-            height=22,
-        )
-        show_caption(
-            f"{KIND_NAMES[chosen.kind]}, layer {chosen.layer}, head {chosen.head}, with A or B in "
-            "all layers of this attention. The difference runs from −1 to 1."
-        )
+    """Translations and log-probabilities under two sets of masks."""
     before, after = one.free.text, other.free.text
-    same = before == after
-    st.subheader("The translation" + (" stays the same" if same else " changes"))
-    st.html(
-        f"<style>{style.CHANGE_CSS}</style>"
-        f'<div class="change"><span>{names[0]}</span>'
-        f"<div>{escape_html(visible(before)) or '∅'}</div><span>{names[1]}</span>"
-        f"<div>{masks.diff_html(before, after, dark=is_dark()) or '∅'}</div></div>"
-    )
+    same = "stays the same" if before == after else "changes"
+    st.subheader(f"Written word by word, the translation {same}", anchor=False)
+    st.html(mask_panels.translations_html(before, after, names, dark=is_dark()))
+    show_caption(f"{chosen.sentence}: the model reads its own words so far.")
     n_target = chosen.batch.n_target[chosen.number]
     forced = [
         (trace.predictions[:n_target], np.asarray(trace.log_probs)[:n_target])
         for trace in (one.forced, other.forced)
     ]
+    alike = np.array_equal(forced[0][1], forced[1][1])
+    changed = "stay as probable" if alike else "become more or less probable"
+    st.subheader(f"Under teacher forcing, the given words {changed}", anchor=False)
     st.plotly_chart(
         masks.log_prob_bars(*forced[0], *forced[1], names, dark=is_dark()),
         width="stretch",
@@ -746,11 +761,17 @@ def show_outcomes(
         config=style.chart_config("headscope-log-probabilities"),
         alt=masks.log_prob_alt_text(*forced[0], *forced[1], names),
     )
+    given = "the target you typed" if is_typed(chosen) else "the model's own translation"
     show_caption(
-        "Teacher forcing: the model's own translation is given, and each bar is how probable its "
-        "next token is. " + masks.log_prob_caption(forced[0][0], forced[1][0])
+        f"{chosen.sentence}: {given} is given, and each bar is how probable its next token is. "
+        + masks.log_prob_caption(forced[0][0], forced[1][0])
     )
     show_caption(f"{HONESTY} {AHEAD}" if chosen.kind is AttentionKind.DECODER else HONESTY)
+
+
+def is_typed(chosen: Chosen) -> bool:
+    """Whether the chosen sentence is looked at with a target that the reader typed."""
+    return chosen.number == 0 and bool(chosen.question.target)
 
 
 def show_page(question: bar.Question) -> None:
@@ -776,5 +797,5 @@ question = bar.asked()
 if question is not None:
     try:
         show_page(question)
-    except (CheckpointError, DeviceError) as error:
+    except (CheckpointError, DeviceError, MaskError) as error:
         st.error(escape_markdown(str(error)), icon=":material/error:")

@@ -104,9 +104,11 @@ class EditablePanel extends Panel {
     // A stroke does to every cell what it does to the first: it turns it round.
     this.allows = !this.allowed[(this.from[0] ?? 0) * this.keys.length + (this.from[1] ?? 0)];
     this._stroke([query, key]);
+    super._pointed(event);
   }
 
   _stroke(to) {
+    // From the stroke's beginning, since a rectangle shrinks as well.
     this.allowed.set(this.before);
     this._paintRectangle(this.from, to);
     this.recolor();
@@ -127,6 +129,7 @@ class EditablePanel extends Panel {
     }
     const { query, key } = this._spotAt(event);
     this._stroke([query, key]);
+    super._pointed(event);
   }
 
   _clicked() {}
@@ -138,6 +141,7 @@ class EditablePanel extends Panel {
       this.allows = !this.allowed[(from[0] ?? 0) * this.keys.length + (from[1] ?? 0)];
       this._paintRectangle(from, to);
       this._changed();
+      this._mark(this.cursor);
     };
     if (control && event.key.toLowerCase() === "z") event.shiftKey ? this.redo() : this.undo();
     else if (control && event.key.toLowerCase() === "y") this.redo();
@@ -187,7 +191,7 @@ class Matrices {
       return;
     }
     const { id, header, body } = opened(bytes);
-    const again = this.header?.epoch === header.epoch && this.editable !== undefined;
+    const again = this.header?.epoch === header.epoch && this.header.name === header.name;
     this.id = id;
     this.header = header;
     this.given = header.panels.map((panel) => this._read(panel, body));
@@ -224,6 +228,7 @@ class Matrices {
           point: (cell, place, spoken) => this._point(index, cell, place, spoken),
           pick: () => {},
           scrolled: (left, top) => this._scrolled(index, left, top),
+          zoomed: (step) => this._zoomBy(step),
           stroked: () => this._marked(),
           edited: () => this._edited(),
         };
@@ -235,7 +240,7 @@ class Matrices {
     this.tools.hidden = !this.editable;
     if (this.editable) {
       const given = this.given[this.panels.indexOf(this.editable)];
-      if (!again || old !== this.editable || this.editable.allowed.length !== given.base.length) {
+      if (!again || old !== this.editable || old.allowed.length !== given.base.length) {
         this.editable.start(given.start);
       }
       if (!this.tools.childElementCount) this._buildTools();
@@ -288,13 +293,14 @@ class Matrices {
     const name = theme.name;
     const rem = parseFloat(getComputedStyle(document.documentElement).fontSize);
     const height = this.header.height ? this.header.height * rem : Math.max(300, 0.55 * window.innerHeight);
+    const [pointed, cell, event] = this.pointed ?? [];
     // A panel that is drawn anew points nowhere; its neighbours need not hear of it.
     this.pointing = true;
     for (const [index, given] of this.given.entries()) {
       const panel = this.panels[index];
       panel.title.textContent = given.title;
       panel.note.textContent = given.note;
-        panel.sign.textContent = given.sign;
+      panel.sign.textContent = given.sign;
       panel.sign.hidden = !given.sign;
       const colors = given.scale === "category" ? given.colors[name] : theme[given.scale];
       const palette = new StepPalette(theme, colors, given.scale === "category");
@@ -308,6 +314,7 @@ class Matrices {
     this.tooltip.show(null);
     this._drawLegend(theme, name);
     if (this.editable) this._drawTools();
+    if (cell) this.panels[pointed]?.remark(cell, event);
     this._marked();
   }
 
@@ -363,6 +370,7 @@ class Matrices {
       if (cell && alike) lines.push(said("", `${panel.given.title}: ${panel.says(...cell)}`));
     }
     this.pointing = false;
+    this.pointed = cell && [index, cell, own.event];
     if (!cell) {
       this.tooltip.show(null);
       return;

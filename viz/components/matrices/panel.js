@@ -16,7 +16,7 @@ class StepPalette extends Palette {
 
 class Panel extends Matrix {
   /**
-   * @param {object} on - as for Matrix, and `scrolled(left, top)`.
+   * @param {object} on - as for Matrix, and `scrolled(left, top)` and `zoomed(step)`.
    * @param {object} given - a panel as matrices.py describes it.
    */
   constructor(on, given) {
@@ -27,6 +27,31 @@ class Panel extends Matrix {
 
   get isCategory() {
     return this.given.scale === "category";
+  }
+
+  /** One zoom for all panels. */
+  zoomBy(step) {
+    this.on.zoomed(step);
+  }
+
+  /** Marks again what was marked before the cells were drawn anew, so that a cursor outlives a new answer. */
+  remark(cell, event) {
+    const inside = cell && cell[0] < this.queries.length && cell[1] < this.keys.length;
+    if (inside) this._mark(cell, event);
+  }
+
+  _mark(cell, event) {
+    this.event = event;
+    super._mark(cell, event);
+  }
+
+  /** Labels stand upright, since the last slanted one would be cut; they are written smaller before one is left out. */
+  _fitKeys(context, across) {
+    const widest = super._fitKeys(context, across);
+    if (this.slope === 0) return widest;
+    this.slope = 90;
+    this.keySize = Math.max(0.72 * this.rem, Math.min(this.size, across / 1.15));
+    return (widest * this.keySize) / this.size;
   }
 
   /** Draws the panel's cells; `palette` is that of its scale. */

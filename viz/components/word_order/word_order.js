@@ -1,0 +1,112 @@
+// Words in a row: dragged with the pointer, or moved with the arrow keys.
+
+class WordOrder {
+  constructor(root) {
+    this.root = root;
+    this.list = document.createElement("ol");
+    this.list.setAttribute("aria-label", "Words; the left and right arrow keys move the one in focus");
+    this.spoken = document.createElement("div");
+    this.spoken.className = "spoken";
+    this.spoken.setAttribute("aria-live", "polite");
+    root.replaceChildren(this.list, this.spoken);
+    this.list.addEventListener("pointerdown", (event) => this._take(event));
+    this.list.addEventListener("pointermove", (event) => this._drag(event));
+    this.list.addEventListener("pointerup", () => this._drop());
+    this.list.addEventListener("pointercancel", () => this._drop());
+    this.list.addEventListener("keydown", (event) => this._key(event));
+  }
+
+  update({ texts, order }, report) {
+    this.report = report;
+    this.texts = texts;
+    const shown = JSON.stringify([texts, order]);
+    // What was dragged here stands already.
+    if (shown === this.shown) return;
+    this.order = [...order];
+    this._draw();
+  }
+
+  _draw() {
+    this.shown = JSON.stringify([this.texts, this.order]);
+    this.list.replaceChildren(
+      ...this.order.map((word) => {
+        const item = document.createElement("li");
+        item.tabIndex = 0;
+        item.dataset.word = word;
+        item.textContent = this.texts[word];
+        return item;
+      }),
+    );
+    this._number();
+  }
+
+  _number() {
+    for (const [place, item] of [...this.list.children].entries()) {
+      const moved = Number(item.dataset.word) !== place;
+      item.classList.toggle("moved", moved);
+      const from = moved ? `, was ${Number(item.dataset.word) + 1}` : "";
+      item.setAttribute("aria-label", `${item.textContent}, place ${place + 1}${from}`);
+    }
+    this.root.dataset.order = this.order.join();
+  }
+
+  _read() {
+    this.order = [...this.list.children].map((item) => Number(item.dataset.word));
+    this.shown = JSON.stringify([this.texts, this.order]);
+    this._number();
+  }
+
+  _take(event) {
+    const item = event.target.closest("li");
+    if (!item || event.button !== 0) return;
+    this.taken = item;
+    this.before = this.order.join();
+    item.classList.add("taken");
+    this.list.setPointerCapture(event.pointerId);
+  }
+
+  _drag(event) {
+    if (!this.taken) return;
+    const after = [...this.list.children].find((item) => {
+      if (item === this.taken) return false;
+      const box = item.getBoundingClientRect();
+      const below = event.clientY < box.top;
+      const beside = event.clientY <= box.bottom && event.clientX < box.left + box.width / 2;
+      return below || beside;
+    });
+    if (after !== this.taken.nextElementSibling) this.list.insertBefore(this.taken, after ?? null);
+  }
+
+  _drop() {
+    if (!this.taken) return;
+    this.taken.classList.remove("taken");
+    this.taken = null;
+    this._read();
+    if (this.order.join() !== this.before) this.report(this.order);
+  }
+
+  _key(event) {
+    const item = event.target.closest("li");
+    const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+    if (!item || !step) return;
+    event.preventDefault();
+    const other = step < 0 ? item.previousElementSibling : item.nextElementSibling;
+    if (!other) return;
+    this.list.insertBefore(item, step < 0 ? other : other.nextElementSibling);
+    item.focus();
+    this._read();
+    this.spoken.textContent = item.getAttribute("aria-label");
+    clearTimeout(this.waiting);
+    this.waiting = setTimeout(() => this.report(this.order), 300);
+  }
+}
+
+const wordOrders = new WeakMap();
+
+export default function ({ parentElement, data, setStateValue }) {
+  const root = parentElement.querySelector(".word-order");
+  if (!wordOrders.has(root)) wordOrders.set(root, new WordOrder(root));
+  const words = wordOrders.get(root);
+  words.update(data, (order) => setStateValue("order", order));
+  return () => clearTimeout(words.waiting);
+}

@@ -1,0 +1,72 @@
+"""One matrix as the browser draws it among others: what a figure gives, and a component takes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from model.trace import Tokens
+
+PAINTING_HELP = (
+    "arrow keys move among cells, Space turns a cell, Shift with arrows spans a rectangle that "
+    "Space turns, r turns the row, c the column, Ctrl+Z takes back, Ctrl+Y makes again."
+)
+"""How a panel is painted from the keyboard."""
+
+Scale = Literal["category", "weights", "signed"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Panel:
+    """One matrix.
+
+    Attributes:
+        title: in sentence case.
+        values: (query, key); uint8 places in `names` for categories, floats else.
+        queries: labels of the rows.
+        keys: labels of the columns.
+        alt: what the matrix shows, in words.
+        scale: "category"; "weights", one hue; or "signed", two hues about 0.
+        names: of the categories, in the order of their numbers, as they are said under the pointer.
+        legend: of the categories, as the legend has them; several may share one. As names if empty.
+        colors: of the categories, by "light" and "dark".
+        low: the number that the first colour stands for.
+        high: the number that the last colour stands for.
+        unit: what the numbers are, such as "weight".
+        digits: decimals of a number in its cell; two more are said under the pointer.
+        shown: (query, key), boolean; other cells are hatched, such as scores that the mask takes
+            out. None shows all.
+        note: a line below the title, such as shape and type.
+        sign: stands before the title, such as "=".
+        query_title: of the row axis.
+        key_title: of the column axis.
+        base: the categories of the model's own mask, for a panel that is painted; None for others.
+        start: where painting begins, True = may attend, (query, key).
+        by_edit: the category of a cell that only the edit forbids.
+    """
+
+    title: str
+    values: NDArray[Any]
+    queries: Tokens
+    keys: Tokens
+    alt: str
+    scale: Scale = "category"
+    names: Sequence[str] = ()
+    legend: Sequence[str] = ()
+    colors: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    low: float = 0.0
+    high: float = 1.0
+    unit: str = "weight"
+    digits: int = 2
+    shown: NDArray[np.bool_] | None = None
+    note: str = ""
+    sign: str = ""
+    query_title: str = "Query"
+    key_title: str = "Key"
+    base: NDArray[np.uint8] | None = None
+    start: NDArray[np.bool_] | None = None
+    by_edit: int = 0
