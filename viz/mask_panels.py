@@ -21,6 +21,9 @@ QUOTED_CHARACTERS = 60
 EVERY = Tokens.unnamed(["every"])
 """The query of a mask that is one row; a label has no room for spaces, which it would mark."""
 
+SHORT = 80
+"""Translations of up to so many characters are set large."""
+
 NOTHING = "∅"
 """Stands for a translation without words."""
 
@@ -168,7 +171,7 @@ def stage_panels(
         number_panel(seen, "Scores QKᵀ/√d_k", one.scores, limit=limit, unit="score"),
         number_panel(
             seen,
-            "Scores after the mask",
+            "Scores after the mask" if hatched else "The same, with no mask",
             one.masked,
             shown=shown,
             limit=limit,
@@ -256,9 +259,11 @@ def lesson_html(lesson: masks.FillLesson, texts: Sequence[str], *, dark: bool) -
 
 def translations_html(before: str, after: str, names: tuple[str, str], *, dark: bool) -> str:
     """Two translations side by side where there is room, what changed marked in the second."""
+    size = 1.5 if max(len(before), len(after)) <= SHORT else 1.125
     shown = (escape_html(visible(before)), masks.diff_html(before, after, dark=dark))
     sections = "".join(
-        f'<section style="display: flex; gap: 0.75rem"><span>{escape_html(name)}</span>'
+        f'<section style="display: flex; gap: 0.75rem; font-size: {size}rem">'
+        f"<span>{escape_html(name)}</span>"
         f"<div>{text or NOTHING}</div></section>"
         for name, text in zip(names, shown, strict=True)
     )
@@ -278,7 +283,8 @@ def difference_words(difference: Difference) -> str:
         return f"None of the {size} cells differs."
     # The larger part first, and what is nowhere is not said.
     parts = [f"only A allows {only_a}"] * bool(only_a) + [f"only B allows {only_b}"] * bool(only_b)
-    return f"{only_a + only_b} of {size} cells differ: {', '.join(parts)}."
+    verb = "differs" if only_a + only_b == 1 else "differ"
+    return f"{only_a + only_b} of {size} cells {verb}: {', '.join(parts)}."
 
 
 def empty_words(mask: Mask) -> str:

@@ -76,6 +76,9 @@ def pack(
         labels: of viz.facts.survey, by site; sites may be absent.
         epoch: the browser takes `selection` once for every new epoch, and keeps its own else.
         selection: what is selected at first, as explorer.js spells it.
+
+    Raises:
+        ValueError: if the layers of one kind of attention differ in heads or tokens.
     """
     body = Body()
     axes = _Axes()
@@ -137,6 +140,11 @@ def _kind(
 ) -> dict[str, Any]:
     maps = [seen.maps[site] for site in sites]
     first = maps[0]
+    if any(each.weights.shape != first.weights.shape for each in maps):
+        raise ValueError(
+            f"The layers of {KIND_NAMES[kind].lower()} differ in heads or tokens; one picture "
+            "needs them alike."
+        )
     titles = row_titles(kind, seen)
     return {
         "kind": str(kind),

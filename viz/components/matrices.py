@@ -57,21 +57,29 @@ def matrices(
         on_edit: called after a stroke; st.session_state[key] then holds it under "edit", for
             `edited` to read.
     """
+    _matrices(
+        key=key,
+        data=pack(panels, height=height, epoch=epoch, name=name),
+        on_edit_change=on_edit or _nothing,
+        height="content",
+    )
+
+
+def pack(panels: Sequence[Panel], *, height: float = 0, epoch: int = 0, name: str = "") -> bytes:
+    """Everything the browser needs, in the envelope of viz.components.envelope.
+
+    Arguments as in `matrices`.
+    """
     body = Body()
     header = {
         "panels": [_panel(panel, body) for panel in panels],
-        "themes": {
-            "light": asdict(style.LIGHT),
-            "dark": asdict(style.DARK),
-        },
+        "themes": {"light": asdict(style.LIGHT), "dark": asdict(style.DARK)},
         "height": height,
         "epoch": epoch,
         "name": name,
         "help": f"{PAINTING_HELP[0].upper()}{PAINTING_HELP[1:]}",
     }
-    _matrices(
-        key=key, data=seal(header, body), on_edit_change=on_edit or _nothing, height="content"
-    )
+    return seal(header, body)
 
 
 def edited(key: str, name: str, shape: tuple[int, int]) -> NDArray[np.bool_] | None:
@@ -83,7 +91,20 @@ def edited(key: str, name: str, shape: tuple[int, int]) -> NDArray[np.bool_] | N
         shape: that the mask must have.
     """
     state = st.session_state.get(key)
-    told = state.get("edit") if state is not None else None
+    return read_edit(state.get("edit") if state is not None else None, name, shape)
+
+
+def read_edit(told: Any, name: str, shape: tuple[int, int]) -> NDArray[np.bool_] | None:
+    """What a browser tells of a stroke, True = may attend, (query, key).
+
+    Args:
+        told: from a browser, so from anyone.
+        name: as in `edited`.
+        shape: as in `edited`.
+
+    Returns:
+        None for anything but a mask of that name and shape.
+    """
     if not isinstance(told, Mapping) or told.get("name") != name:
         return None
     if (told.get("rows"), told.get("columns")) != shape:

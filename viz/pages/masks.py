@@ -453,7 +453,8 @@ def show_comparison(chosen: Chosen) -> None:
         f"{mask_panels.head_name(chosen.kind, chosen.layer, chosen.head)}, with A or B in all "
         "layers of this attention. The difference runs from −1 to 1."
     )
-    show_outcomes(chosen, one, other, ("A", "B"))
+    show_translations(chosen, one, other, ("A", "B"))
+    show_probabilities(chosen, one, other, ("A", "B"))
 
 
 def current_edits(chosen: Chosen) -> tuple[Edit, ...]:
@@ -527,7 +528,7 @@ def preset_allowed(preset: Preset, chosen: Chosen, settings: Mapping[str, Any]) 
     return np.asarray(allowed & no_padding, dtype=np.bool_)
 
 
-def show_presets(chosen: Chosen) -> None:
+def show_presets(chosen: Chosen, edits: tuple[Edit, ...]) -> None:
     """Masks to begin with."""
     known = {name: each for name, each in PRESETS.items() if chosen.kind in each.kinds}
     if st.session_state.get("preset") not in known:
@@ -550,8 +551,9 @@ def show_presets(chosen: Chosen) -> None:
                 key="preset-causal",
                 help="Forbids later positions as well, as in training.",
             )
-        show_layers(chosen)
+        show_layers(chosen, edit_of(edits, chosen.kind, chosen.layer))
         st.button("Apply", type="primary", on_click=apply_preset, key="apply")
+        show_edits(edits)
         show_caption(f"{preset.description} Or paint on the mask below.")
 
 
@@ -603,10 +605,9 @@ def apply_preset() -> None:
         )
 
 
-def show_layers(chosen: Chosen) -> None:
+def show_layers(chosen: Chosen, edit: Edit | None) -> None:
     """In which layers an edit holds."""
     every = chosen.trace.layers(chosen.kind)
-    edit = edit_of(current_edits(chosen), chosen.kind, chosen.layer)
     key = f"layers-{chosen.kind}"
     if edit is not None:
         st.session_state[key] = list(edit.layers or every)
@@ -668,8 +669,8 @@ def epoch() -> int:
 def show_editor(chosen: Chosen) -> None:
     """The mask to paint on, and what the model does with it."""
     st.session_state["_masks_chosen"] = chosen
-    show_presets(chosen)
     edits = current_edits(chosen)
+    show_presets(chosen, edits)
     edit = edit_of(edits, chosen.kind, chosen.layer)
     own = chosen.own
     allowed = edit.allowed if edit else own.allowed
@@ -683,13 +684,14 @@ def show_editor(chosen: Chosen) -> None:
             mask_panels.change_panel(maps[0], maps[1], chosen.head),
         ],
         key="editor",
-        height=17,
+        height=16,
         epoch=epoch(),
         name=chosen.painted,
         on_edit=hear_edit,
     )
+    show_translations(chosen, before, after, ("Before", "After"))
     show_notices(chosen, edits, before, after)
-    show_outcomes(chosen, before, after, ("Before", "After"))
+    show_probabilities(chosen, before, after, ("Before", "After"))
     show_caption(
         "Painting: drag on the first matrix to turn cells, on its labels to turn rows or columns; "
         f"{PAINTING_HELP} Beside it: "
@@ -704,17 +706,16 @@ def show_editor(chosen: Chosen) -> None:
 def show_notices(
     chosen: Chosen, edits: tuple[Edit, ...], before: session.Outcome, after: session.Outcome
 ) -> None:
-    """Which edits there are, and what has to be said of them."""
+    """What has to be said of the edits."""
     if notice := st.session_state.pop("_mask_notice", None):
         st.info(escape_markdown(notice), icon=":material/info:")
-    if edits:
-        show_edits(edits)
-        if mask_panels.is_unchanged((before.forced, before.free), (after.forced, after.free)):
-            st.info(
-                "This edit changes nothing: every weight, every probability and the translation "
-                "are as before.",
-                icon=":material/info:",
-            )
+    unchanged = mask_panels.is_unchanged((before.forced, before.free), (after.forced, after.free))
+    if edits and unchanged:
+        st.info(
+            "This edit changes nothing: every weight, every probability and the translation are as "
+            "before.",
+            icon=":material/info:",
+        )
     shown = edit_of(edits, chosen.kind, chosen.layer)
     if shown and (said := mask_panels.empty_words(masks.edited_mask(chosen.own, shown.allowed))):
         st.warning(escape_markdown(said), icon=":material/visibility_off:")
@@ -722,8 +723,8 @@ def show_notices(
 
 def show_edits(edits: tuple[Edit, ...]) -> None:
     """Every edit by name, and how to be rid of it."""
-    with st.container(horizontal=True, vertical_alignment="center", gap="xsmall"):
-        st.markdown("Edited:", width="content")
+    counted = f"{len(edits)} edit{'s' * (len(edits) > 1)}" if edits else "No edit"
+    with st.popover(counted, key="edits-menu", disabled=not edits):
         for place, edit in enumerate(edits):
             st.button(
                 f"Clear {edit}",
@@ -736,15 +737,21 @@ def show_edits(edits: tuple[Edit, ...]) -> None:
             st.button("Clear all edits", key="clear-all", on_click=store, args=([],))
 
 
-def show_outcomes(
+def show_translations(
     chosen: Chosen, one: session.Outcome, other: session.Outcome, names: tuple[str, str]
 ) -> None:
-    """Translations and log-probabilities under two sets of masks."""
+    """What the model writes on its own under two sets of masks."""
     before, after = one.free.text, other.free.text
     same = "stays the same" if before == after else "changes"
     st.subheader(f"Written word by word, the translation {same}", anchor=False)
     st.html(mask_panels.translations_html(before, after, names, dark=is_dark()))
     show_caption(f"{chosen.sentence}: the model reads its own words so far.")
+
+
+def show_probabilities(
+    chosen: Chosen, one: session.Outcome, other: session.Outcome, names: tuple[str, str]
+) -> None:
+    """How probable the given words are under two sets of masks."""
     n_target = chosen.batch.n_target[chosen.number]
     forced = [
         (trace.predictions[:n_target], np.asarray(trace.log_probs)[:n_target])

@@ -208,9 +208,10 @@ class Matrix {
     const { nKeys, nQueries, allowed } = cells;
     const palette = this.palette;
     if (width < nKeys || height < nQueries) {
-      paintSteps(pixels, wide, high, pooled(cells, width, height), -offX, -offY, width, height, palette);
+      paintSteps(pixels, wide, high, pooled(cells, width, height, palette), -offX, -offY, width, height, palette);
       return;
     }
+    const steps = Uint8Array.from(cells.weights, (_, place) => palette.step(cells, place));
     const columns = new Int32Array(wide);
     for (let x = 0; x < wide; x++) columns[x] = Math.min(nKeys - 1, Math.floor(((x + offX) * nKeys) / width));
     for (let y = 0; y < high; y++) {
@@ -220,7 +221,7 @@ class Matrix {
         const place = start + columns[x];
         pixels[y * wide + x] =
           allowed === null || allowed[place]
-            ? palette.lookup[palette.step(cells, place)]
+            ? palette.lookup[steps[place]]
             : (x + offX + y + offY) % (2 * HATCH_PERIOD) < 2
               ? palette.hatch
               : palette.forbidden;

@@ -20,14 +20,14 @@ function luminance(color) {
   return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
 }
 
-/** The colours of one theme, with the weights' colours as 256 steps under a gamma. */
+/** The colours of one theme: the weights' colours as 256 steps, and the gamma that leads a weight to its step. */
 class Palette {
   constructor(theme, gamma) {
     this.theme = theme;
     this.gamma = gamma;
     const stops = theme.weights.map(channels);
     this.steps = Array.from({ length: 256 }, (_, step) => {
-      const place = (step / 255) ** gamma * (stops.length - 1);
+      const place = (step / 255) * (stops.length - 1);
       const low = Math.min(Math.floor(place), stops.length - 2);
       const share = place - low;
       return stops[low].map((channel, index) => Math.round(channel + (stops[low + 1][index] - channel) * share));
@@ -39,7 +39,13 @@ class Palette {
   }
 
   step(cells, index) {
-    return Math.min(255, Math.round(cells.weights[index] * cells.scale));
+    return this.stepOf(cells.weights[index] * cells.scale);
+  }
+
+  /** The step of a weight that is given as 0 to 255, with fractions: gamma must find what rounding would lose. */
+  stepOf(scaled) {
+    const raised = this.gamma === 1 ? scaled : 255 * (scaled / 255) ** this.gamma;
+    return Math.max(0, Math.min(255, Math.round(raised)));
   }
 
   /** Black or white: the one in which a number stands out on the cell of that step. */
@@ -59,7 +65,7 @@ function edges(size, count) {
  * The steps of a matrix as width × height pixels; a pixel above several cells takes the largest weight of them, so that
  * a thin diagonal stays seen. 256 says that nothing under the pixel is allowed.
  */
-function pooled(cells, width, height) {
+function pooled(cells, width, height, palette) {
   const { weights, allowed, nKeys, nQueries, scale } = cells;
   const out = new Uint16Array(width * height);
   const columns = edges(width, nKeys);
@@ -77,7 +83,7 @@ function pooled(cells, width, height) {
           if (weights[place] > largest && (allowed === null || allowed[place])) largest = weights[place];
         }
       }
-      out[y * width + x] = largest < 0 ? 256 : Math.min(255, Math.round(largest * scale));
+      out[y * width + x] = largest < 0 ? 256 : palette.stepOf(largest * scale);
     }
   }
   return out;

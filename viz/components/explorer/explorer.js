@@ -194,7 +194,7 @@ class Explorer {
       const asked = payload.epoch !== this.payload?.epoch;
       this.payload = payload;
       this.state = this._legal(asked ? unspelled(payload.selection) : { ...this.state, cell: null });
-      if (asked) this.reported = JSON.stringify({ ...payload.selection, width: "wide" });
+      if (asked) this.reported = JSON.stringify({ ...spelled(unspelled(payload.selection)), width: "wide" });
       this.draw();
       this.root.dataset.payload = id;
       // A trace with fewer layers or heads may have moved the selection.
@@ -242,8 +242,13 @@ class Explorer {
       if (rest.length < shown.length && rest.length) {
         const [[firstLayer, firstHead]] = rest;
         this._change({ layer: firstLayer, head: firstHead, compare: rest });
-      } else if (shown.length >= MOST_COMPARED) this._say(`Up to ${MOST_COMPARED} heads can be compared.`);
-      else this._change({ layer, head, compare: [...rest, [layer, head]] });
+      } else if (shown.length >= MOST_COMPARED) {
+        const refusal = `Up to ${MOST_COMPARED} heads can be compared.`;
+        const { left, bottom } = this.legend.getBoundingClientRect();
+        this.tooltip.show({ clientX: left, clientY: bottom }, said("strong", refusal));
+        this._say(refusal);
+        return;
+      } else this._change({ layer, head, compare: [...rest, [layer, head]] });
     }
     this._say(this._summary(this.state.layer, this.state.head));
   }
@@ -367,7 +372,7 @@ class Explorer {
     context.clearRect(0, 0, width, height);
     const [left, right] = [0.4 * rem, width - 1.2 * rem];
     for (let x = 0; x < right - left; x++) {
-      const color = lookup[Math.round(255 * (x / (right - left)) ** (1 / gamma))];
+      const color = lookup[Math.round((255 * x) / (right - left))];
       context.fillStyle = `rgb(${color & 255} ${(color >> 8) & 255} ${(color >> 16) & 255})`;
       context.fillRect(left + x, 0, 1.5, thick);
     }

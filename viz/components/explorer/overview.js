@@ -4,7 +4,7 @@ const TILE_GAP = 4;
 const LARGEST_TILE = 88;
 const SMALLEST_TILE = 30;
 const NAME_ROOM = { plain: 1.3, measured: 2.3 };
-const MARK = 3.5;
+const MARK = 2.2;
 const ZOOM_STEPS = [1, 1.5, 2, 3, 4, 6, 8, 12];
 const FINEST_CELL = 6;
 
@@ -234,10 +234,11 @@ class Overview {
     for (const { tile, x, y } of named) {
       if (!this.payload.facts(tile.attention, tile.layer, tile.head)?.label) continue;
       context.beginPath();
-      context.arc(x + tile.width - MARK - 1, y + MARK + 1, MARK, 0, 2 * Math.PI);
-      context.fillStyle = theme.ground;
+      // In the gap between tiles, so that it hides next to nothing of the cells.
+      context.arc(x + tile.width + 1, y - 1, MARK, 0, 2 * Math.PI);
+      context.fillStyle = theme.text;
       context.fill();
-      context.lineWidth = 2;
+      context.lineWidth = 1.5;
       context.strokeStyle = theme.text;
       context.stroke();
     }
@@ -245,11 +246,12 @@ class Overview {
   }
 
   _steps(tile, size) {
-    const key = `${tile.attention}/${tile.layer}/${tile.head}/${size}`;
+    const key = `${tile.attention}/${tile.layer}/${tile.head}/${size}/${this.palette.gamma}`;
     if (!this.pooledTiles.has(key)) {
       // Zooming makes ever larger ones; what is kept stays bounded.
       if (this.pooledTiles.size > 512) this.pooledTiles.clear();
-      this.pooledTiles.set(key, pooled(this.payload.cells(tile.attention, tile.layer, tile.head), size, size));
+      const cells = this.payload.cells(tile.attention, tile.layer, tile.head);
+      this.pooledTiles.set(key, pooled(cells, size, size, this.palette));
     }
     return this.pooledTiles.get(key);
   }

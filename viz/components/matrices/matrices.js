@@ -169,7 +169,7 @@ class Matrices {
     this.tooltip = new Tooltip(root);
     this.spoken = element("div", "spoken", { "aria-live": "polite" });
     this.zooms = zoomButtons("matrices", (step) => this._zoomBy(step));
-    const foot = element("div", "foot", {}, this.legend, this.tools, this.zooms);
+    const foot = element("div", "foot", {}, this.legend, element("div", "controls", {}, this.tools, this.zooms));
     root.replaceChildren(this.row, foot, this.tooltip.element, this.spoken);
     this.resized = new ResizeObserver(() => this._resize());
     this.resized.observe(root);

@@ -45,6 +45,14 @@ class Panel extends Matrix {
     super._mark(cell, event);
   }
 
+  /** Rows are lower than in a picture of its own: their labels are written smaller before one is left out. */
+  _fonts() {
+    super._fonts();
+    const room = (this.heightGiven - 6 * this.rem) / Math.max(1, this.queries.length);
+    this.size = Math.max(0.72 * this.rem, Math.min(this.rem, room / 1.05));
+    this.font = `${this.size}px ${this.family}`;
+  }
+
   /** Labels stand upright, since the last slanted one would be cut; they are written smaller before one is left out. */
   _fitKeys(context, across) {
     const widest = super._fitKeys(context, across);

@@ -1,0 +1,571 @@
+import base64
+import json
+import re
+from collections.abc import Callable
+from html import unescape
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from streamlit.proto.WidgetStates_pb2 import WidgetState, WidgetStates
+from streamlit.testing.v1 import AppTest
+
+from model.masks import PRESETS
+from model.trace import AttentionKind, BoolArray
+from model.translator import Translator, load
+from tests.explorer_payload import Decoded
+from tests.tiny_checkpoint import PAIRS
+from viz import mask_edits
+from viz.heads import KIND_NAMES
+from viz.labels import axis_texts
+from viz.mask_edits import EDITABLE, Edit
+from viz.masks import Cell, batch_masks
+
+OpenApp = Callable[..., AppTest]
+OpenMasks = Callable[..., AppTest]
+
+CROSS, ENCODER, DECODER = AttentionKind.CROSS, AttentionKind.ENCODER, AttentionKind.DECODER
+SENTENCES = ("The cat eats.", "The dog sat on the mat.", "A woman reads a book.")
+BATCH = {"sentence": SENTENCES[0], "batch": "\n".join(SENTENCES[1:])}
+PAINTED = "0.{}.0"
+"""What the page calls the mask of the first sentence and layer, by its kind."""
+
+COMPONENTS = {
+    "see": {"factors", "others", "rows"},
+    "inside": {"with-mask", "without-mask"},
+    "compare": {"compared", "compared-weights"},
+    "change": {"editor"},
+}
+
+
+@pytest.fixture
+def open_masks(open_app: OpenApp) -> OpenMasks:
+    """Opens the masks page at an address, with three sentences unless it names others."""
+
+    def open_at(**query: str) -> AppTest:
+        app = open_app()
+        app.switch_page("viz/pages/masks.py")
+        for name, value in (BATCH | query).items():
+            app.query_params[name] = value
+        return app.run()
+
+    return open_at
+
+
+@pytest.fixture(scope="module")
+def model(checkpoints: Path) -> Translator:
+    return load(checkpoints / "en-de", device="cpu")
+
+
+@pytest.fixture(scope="module")
+def own(model: Translator) -> dict[AttentionKind, BoolArray]:
+    """The model's own masks of the first sentence, as it lies in its batch."""
+    targets = [model.translate(sentence).text for sentence in SENTENCES]
+    padded = model.trace_batch(SENTENCES, targets).padded[0]
+    return {kind: padded.attention(kind, 0).allowed for kind in EDITABLE}
+
+
+def mounted(app: AppTest) -> dict[str, Any]:
+    return {
+        each.key: each.proto
+        for each in app.get("bidi_component")
+        if each.proto.bytes[:4] == b"HSX1"
+    }
+
+
+def panel(app: AppTest, key: str, number: int) -> dict[str, Any]:
+    found: dict[str, Any] = Decoded(mounted(app)[key].bytes).header["panels"][number]
+    return found
+
+
+def values(app: AppTest, key: str, number: int, dtype: type) -> Any:
+    found = Decoded(mounted(app)[key].bytes)
+    each = found.header["panels"][number]
+    shape = len(each["queries"]), len(each["keys"])
+    return np.frombuffer(found.body, dtype, shape[0] * shape[1], each["values"]).reshape(shape)
+
+
+def paint(app: AppTest, name: str, allowed: BoolArray, **more: Any) -> AppTest:
+    """Does what the browser does after a stroke."""
+    bits = base64.b64encode(np.packbits(allowed).tobytes()).decode()
+    rows, columns = allowed.shape
+    stroke = {"name": name, "rows": rows, "columns": columns, "bits": bits} | more
+    changed = WidgetState(id=mounted(app)["editor"].id, json_value=json.dumps({"edit": stroke}))
+    # AppTest offers no interaction with components; this is their message.
+    states = app._tree.get_widget_states()
+    return app._run(WidgetStates(widgets=[*states.widgets, changed]))
+
+
+def edits(app: AppTest) -> tuple[Edit, ...]:
+    return mask_edits.parse(app.session_state["edit"])
+
+
+def query(app: AppTest, name: str) -> str:
+    found = app.query_params.get(name, "")
+    return found[0] if isinstance(found, list) else found
+
+
+def plain(markdown: str) -> str:
+    return re.sub("[\\\\\u2060\u2068\u2069]", "", markdown)
+
+
+def said(app: AppTest) -> str:
+    alerts = [*app.warning, *app.info, *app.error]
+    return " ".join(plain(alert.value) for alert in alerts)
+
+
+def captions(app: AppTest) -> str:
+    return " ".join(plain(caption.value) for caption in app.caption)
+
+
+def headings(app: AppTest) -> list[str]:
+    return [heading.value for heading in app.subheader]
+
+
+def html(app: AppTest) -> str:
+    return unescape(" ".join(shown.proto.body for shown in app.get("html")))
+
+
+def translations(app: AppTest) -> tuple[str, str]:
+    """Before, and after with what was removed left out."""
+    shown = html(app).partition('<div class="change"')[2].partition("</section></div>")[0]
+    shown = re.sub(r"<del.*?</del>", "", shown)
+    before, after = (
+        re.sub(r"\s+", " ", re.sub(r"<.*?>", "", text)).strip()
+        for text in re.findall(r"<div>(.*?)</div>", shown, re.DOTALL)
+    )
+    return before, after
+
+
+def press(app: AppTest, key: str) -> AppTest:
+    return app.button(key=key).click().run()
+
+
+def link(*listed: Edit) -> str:
+    return mask_edits.write(listed)
+
+
+def closed(allowed: BoolArray, *places: Any) -> BoolArray:
+    changed = allowed.copy()
+    for place in places:
+        changed[place] = False
+    return changed
+
+
+# ---- the parts ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", EDITABLE)
+@pytest.mark.parametrize("part", COMPONENTS)
+def test_every_part_shows_its_pictures_for_every_attention(
+    open_masks: OpenMasks, part: str, kind: AttentionKind
+) -> None:
+    app = open_masks(part=part, masked=str(kind), number="2")
+    assert not app.exception
+    assert COMPONENTS[part] == set(mounted(app))
+    assert not app.warning
+    for key in COMPONENTS[part]:
+        for each in Decoded(mounted(app)[key].bytes).header["panels"]:
+            assert each["title"]
+            assert each["alt"]
+            assert each["queryTitle"].startswith("Query")
+            assert each["keyTitle"].startswith("Key")
+
+
+def test_the_masks_shown_are_those_of_the_chosen_sentence(
+    open_masks: OpenMasks, model: Translator
+) -> None:
+    padded = model.trace_batch(
+        SENTENCES, [model.translate(sentence).text for sentence in SENTENCES]
+    ).padded
+    for number in (1, 2, 3):
+        app = open_masks(number=str(number))
+        expected = batch_masks(padded, number - 1)
+        assert np.array_equal(values(app, "factors", 0, np.uint8), expected["causal"].cells)
+        assert np.array_equal(values(app, "factors", 2, np.uint8), expected["decoder"].cells)
+        assert np.array_equal(values(app, "others", 0, np.uint8), expected["encoder"].cells)
+        assert np.array_equal(values(app, "others", 1, np.uint8), expected["cross"].cells)
+        assert np.array_equal(values(app, "rows", 0, np.uint8), expected["source-padding"].cells)
+        assert headings(app)[0] == f"How the decoder's mask of sentence {number} is made"
+
+
+def test_inside_a_head_the_weights_are_those_that_were_recorded(
+    open_masks: OpenMasks, model: Translator
+) -> None:
+    app = open_masks(part="inside", masked="cross", layer="1", head="2")
+    targets = [model.translate(sentence).text for sentence in SENTENCES]
+    seen = model.trace_batch(SENTENCES, targets).padded[0].attention(CROSS, 1)
+    assert np.allclose(values(app, "with-mask", 2, np.float32), seen.weights[2], atol=1e-6)
+    opened = values(app, "without-mask", 2, np.float32)
+    assert np.allclose(opened.sum(axis=-1), 1, atol=1e-5)
+    assert opened[:, ~seen.allowed[0]].any()
+    last = len(model.trace(SENTENCES[0]).target) - 1
+    assert f"({last}) of this head with every key forbidden" in captions(app)
+
+
+def test_comparing_says_in_words_how_many_cells_differ(
+    open_masks: OpenMasks, own: dict[AttentionKind, BoolArray]
+) -> None:
+    app = open_masks(part="compare")
+    assert (app.session_state["a"], app.session_state["b"]) == ("1.decoder", "preset.none")
+    no_padding = own[DECODER][-1]
+    count = int((~own[DECODER] & no_padding).sum())
+    assert f"{count} of {own[DECODER].size} cells differ: only B allows {count}." in captions(app)
+    assert panel(app, "compared", 0)["title"] == "A: Sentence 1: Decoder"
+    assert panel(app, "compared", 1)["title"] == "B: Preset: No mask"
+
+
+def test_what_nobody_chose_to_compare_goes_along_with_sentence_and_attention(
+    open_masks: OpenMasks,
+) -> None:
+    app = open_masks(part="compare", b="preset.first_token")
+    app.session_state["number"] = 2
+    app.session_state["masked"] = "cross"
+    app.run()
+    assert (app.session_state["a"], app.session_state["b"]) == ("2.cross", "preset.first_token")
+
+
+def test_masks_of_other_sizes_are_shown_with_a_sentence_and_not_run(open_masks: OpenMasks) -> None:
+    app = open_masks(part="compare", a="1.encoder", b="1.decoder")
+    assert set(mounted(app)) == {"compared"}
+    assert "Only masks of one size can be compared" in said(app)
+    app = open_masks(part="compare", a="1.encoder", b="2.encoder")
+    assert "the model cannot run with them there" in said(app)
+
+
+def test_a_mask_that_is_not_there_is_named_and_the_usual_one_compared(
+    open_masks: OpenMasks,
+) -> None:
+    app = open_masks(part="compare", a="9.decoder", b="preset.none")
+    assert "There is no mask “9.decoder” here; shown instead: Sentence 1: Decoder." in said(app)
+
+
+# ---- the batch ----------------------------------------------------------------------------------
+
+
+def test_one_sentence_alone_has_no_padding_and_no_choice_of_sentences(
+    open_masks: OpenMasks,
+) -> None:
+    app = open_masks(batch=" \n\n")
+    assert "needs no padding" in captions(app)
+    assert not [box for box in app.selectbox if box.key == "number"]
+    assert set(np.unique(values(app, "factors", 1, np.uint8))) == {Cell.ALLOWED}
+
+
+def test_more_sentences_than_fit_are_left_out_and_counted(open_masks: OpenMasks) -> None:
+    app = open_masks(batch="\n".join(source for source, _ in PAIRS))
+    assert "up to 6 sentences here, the one above included; the last 3 are left out" in said(app)
+    assert app.selectbox(key="number").options == [f"Sentence {n}" for n in range(1, 7)]
+
+
+def test_a_full_batch_leaves_nothing_out_and_says_nothing(open_masks: OpenMasks) -> None:
+    app = open_masks(batch="\n".join(source for source, _ in PAIRS[:5]))
+    assert not app.warning
+
+
+def test_a_sentence_that_cannot_be_translated_is_named(open_masks: OpenMasks) -> None:
+    app = open_masks(batch="The dog sleeps.\n漢字", part="change")
+    assert not mounted(app)
+    assert "Sentence 3, “漢字”, cannot be translated." in said(app)
+    app.session_state["batch"] = "The dog sleeps."
+    app.run()
+    assert "editor" in mounted(app)
+
+
+def test_a_typed_target_is_what_teacher_forcing_gives(
+    open_masks: OpenMasks, model: Translator
+) -> None:
+    target = "Der Hund frisst."
+    app = open_masks(part="change", target=target)
+    assert "the target you typed is given" in captions(app)
+    read = model.trace(SENTENCES[0], target).target
+    assert panel(app, "editor", 0)["queries"][: len(read)] == axis_texts(read)
+    assert translations(app)[0] == model.translate(SENTENCES[0]).text
+    app.session_state["number"] = 2
+    app.run()
+    assert "the model's own translation is given" in captions(app)
+
+
+# ---- changing -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", EDITABLE)
+def test_every_preset_is_applied_as_its_rule_says_and_padding_stays_forbidden(
+    open_masks: OpenMasks, own: dict[AttentionKind, BoolArray], kind: AttentionKind
+) -> None:
+    app = open_masks(part="change", masked=str(kind))
+    known = [name for name, preset in PRESETS.items() if kind in preset.kinds]
+    assert len(app.selectbox(key="preset").options) == len(known)
+    shape = own[kind].shape
+    no_padding = own[kind].any(axis=0)
+    causal = np.tril(np.ones(shape, dtype=np.bool_)) if kind is DECODER else True
+    settings = {
+        "k": 1,
+        "width": 2,
+        "keys": (0,),
+        "lengths": (shape[0],),
+        "key_lengths": (shape[1],),
+    }
+    joins = {"window", "first_token", "block_words", "block_diagonal"}
+    for name in known:
+        preset = PRESETS[name]
+        app.selectbox(key="preset").select(name).run()
+        press(app, "apply")
+        expected = preset(*shape, **{each: settings[each] for each in preset.settings}).numpy()
+        if name == "block_diagonal":
+            # Padding begins no sentence, so a single sentence is one block.
+            expected = np.ones(shape, dtype=np.bool_)
+        if not preset.over_padding:
+            expected = expected & no_padding
+        if name in joins:
+            expected = expected & causal
+        assert not app.exception
+        if np.array_equal(expected, own[kind]):
+            assert edits(app) == ()
+            assert f"“{preset.title}” is the model's own mask here" in said(app)
+            continue
+        (edit,) = edits(app)
+        assert (edit.kind, edit.layers) == (kind, None)
+        assert np.array_equal(edit.allowed, expected), name
+        assert query(app, "edit") == link(edit)
+
+
+def test_settings_of_a_preset_are_what_it_is_applied_with(
+    open_masks: OpenMasks, own: dict[AttentionKind, BoolArray]
+) -> None:
+    app = open_masks(part="change", masked="cross")
+    no_padding = own[CROSS].any(axis=0)
+    app.selectbox(key="preset").select("window").run()
+    app.number_input(key="preset-width").set_value(0)
+    press(app, "apply")
+    assert np.array_equal(edits(app)[0].allowed, np.eye(*own[CROSS].shape, dtype=bool) & no_padding)
+    app.selectbox(key="preset").select("block_words").run()
+    app.multiselect(key="preset-keys").set_value([1, 2])
+    press(app, "apply")
+    assert np.array_equal(edits(app)[0].allowed, closed(own[CROSS], np.s_[:, 1], np.s_[:, 2]))
+
+
+def test_ignoring_padding_changes_what_the_model_does(open_masks: OpenMasks) -> None:
+    app = open_masks(part="change", masked="encoder")
+    app.selectbox(key="preset").select("ignore_padding").run()
+    press(app, "apply")
+    (edit,) = edits(app)
+    assert edit.allowed.all()
+    before, after = (values(app, "editor", number, np.float32) for number in (1, 2))
+    n_source = len(load_source(app))
+    assert not before[:, n_source:].any()
+    assert after[:n_source, n_source:].any()
+    assert "changes nothing" not in said(app)
+
+
+def load_source(app: AppTest) -> list[str]:
+    return [token for token in panel(app, "editor", 0)["keys"] if token != "<pad>"]
+
+
+def test_a_stroke_runs_the_model_and_shows_what_changed(
+    open_masks: OpenMasks, model: Translator, own: dict[AttentionKind, BoolArray]
+) -> None:
+    app = open_masks(part="change", masked="cross")
+    allowed = closed(own[CROSS], np.s_[:, 1])
+    paint(app, PAINTED.format("cross"), allowed)
+    (edit,) = edits(app)
+    assert np.array_equal(edit.allowed, allowed)
+    assert query(app, "edit") == link(edit)
+    targets = [model.translate(sentence).text for sentence in SENTENCES]
+    expected = model.trace_batch(SENTENCES, targets, [{"cross": allowed}, None, None]).padded[0]
+    after = values(app, "editor", 2, np.float32)
+    assert np.allclose(after, expected.attention(CROSS, 0).weights[0], atol=1e-6)
+    assert not after[:, 1].any()
+    n_source = int(own[CROSS][0].sum())
+    free = model.trace(SENTENCES[0], masks={"cross": allowed[:, :n_source]})
+    assert translations(app) == (targets[0], free.text)
+    verb = "stays the same" if free.text == targets[0] else "changes"
+    assert f"Written word by word, the translation {verb}" in headings(app)
+    assert "Under teacher forcing, the given words become more or less probable" in headings(app)
+    assert "Sentence 1, “The cat eats.”" in captions(app)
+
+
+def test_a_painted_matrix_begins_anew_only_for_what_it_did_not_tell_itself(
+    open_masks: OpenMasks, own: dict[AttentionKind, BoolArray]
+) -> None:
+    app = open_masks(part="change", masked="cross")
+
+    def epoch() -> int:
+        found: int = Decoded(mounted(app)["editor"].bytes).header["epoch"]
+        return found
+
+    first = epoch()
+    paint(app, PAINTED.format("cross"), closed(own[CROSS], (0, 0)))
+    assert epoch() == first
+    app.selectbox(key="preset").select("first_token").run()
+    press(app, "apply")
+    assert epoch() == first + 1
+    press(app, "clear-0")
+    assert epoch() == first + 2
+    assert edits(app) == ()
+
+
+def test_painting_the_models_own_mask_again_is_no_edit(
+    open_masks: OpenMasks, own: dict[AttentionKind, BoolArray]
+) -> None:
+    app = open_masks(part="change", masked="decoder")
+    paint(app, PAINTED.format("decoder"), closed(own[DECODER], (2, 0)))
+    assert len(edits(app)) == 1
+    paint(app, PAINTED.format("decoder"), own[DECODER])
+    assert edits(app) == ()
+    assert query(app, "edit") == ""
+
+
+@pytest.mark.parametrize(
+    "forged",
+    [
+        {"name": "1.decoder.0"},
+        {"name": "0.cross.0"},
+        {"rows": 3},
+        {"columns": 10**9},
+        {"bits": "*"},
+        {"bits": ""},
+        {"bits": "/" * 1_000_000},
+        {"bits": None},
+    ],
+    ids=str,
+)
+def test_a_forged_stroke_edits_nothing(
+    open_masks: OpenMasks, own: dict[AttentionKind, BoolArray], forged: dict[str, Any]
+) -> None:
+    app = open_masks(part="change", masked="decoder")
+    paint(app, PAINTED.format("decoder"), closed(own[DECODER], (2, 0)), **forged)
+    assert not app.exception
+    assert edits(app) == ()
+
+
+def test_an_edit_holds_in_the_chosen_layers_alone(
+    open_masks: OpenMasks, own: dict[AttentionKind, BoolArray]
+) -> None:
+    allowed = closed(own[CROSS], np.s_[:, 0])
+    app = open_masks(part="change", masked="cross", edit=link(Edit(CROSS, (1,), allowed)))
+    assert not values(app, "editor", 3, np.float32).any(), "layer 0 is not edited"
+    app.session_state["layer"] = 1
+    app.run()
+    assert not values(app, "editor", 2, np.float32)[:, 0].any()
+    assert app.session_state["layers-cross"] == [1]
+    app.button_group(key="layers-cross").set_value([0, 1]).run()
+    assert edits(app)[0].layers == (0, 1)
+    app.button_group(key="layers-cross").set_value([0, 1, 2]).run()
+    assert edits(app)[0].layers is None
+
+
+def test_edits_of_two_attentions_hold_together_and_can_be_cleared_one_by_one(
+    open_masks: OpenMasks, own: dict[AttentionKind, BoolArray]
+) -> None:
+    both = (
+        Edit(CROSS, None, closed(own[CROSS], np.s_[:, 1])),
+        Edit(DECODER, (0,), closed(own[DECODER], np.s_[2:, 1])),
+    )
+    app = open_masks(part="change", masked="cross", edit=link(*both))
+    assert app.button(key="clear-0").label == "Clear cross attention, all layers"
+    assert app.button(key="clear-1").label == "Clear decoder attention, layer 0"
+    press(app, "clear-0")
+    assert [edit.kind for edit in edits(app)] == [DECODER]
+    app = open_masks(part="change", masked="cross", edit=link(*both))
+    press(app, "clear-all")
+    assert edits(app) == ()
+    assert query(app, "edit") == ""
+
+
+def test_masks_for_two_layers_are_painted_one_at_a_time(
+    open_masks: OpenMasks, own: dict[AttentionKind, BoolArray]
+) -> None:
+    first, second = closed(own[CROSS], np.s_[:, 0]), closed(own[CROSS], np.s_[:, 1])
+    both = (Edit(CROSS, (0,), first), Edit(CROSS, (1,), second))
+    app = open_masks(part="change", masked="cross", layer="1", edit=link(*both))
+    painted = closed(second, (0, 0))
+    paint(app, "0.cross.1", painted)
+    found = {edit.layers: edit.allowed for edit in edits(app)}
+    assert np.array_equal(found[(0,)], first)
+    assert np.array_equal(found[(1,)], painted)
+
+
+def test_an_edit_that_changes_nothing_is_said_to(
+    open_masks: OpenMasks, own: dict[AttentionKind, BoolArray]
+) -> None:
+    app = open_masks(part="change", edit=link(Edit(DECODER, None, own[DECODER])))
+    assert "This edit changes nothing" in said(app)
+    assert "Under teacher forcing, the given words stay as probable" in headings(app)
+    app = open_masks(part="change", edit=link(Edit(CROSS, None, closed(own[CROSS], np.s_[:, 1]))))
+    assert "changes nothing" not in said(app)
+    assert "changes nothing" not in said(open_masks(part="change"))
+
+
+def test_queries_without_a_key_are_named(
+    open_masks: OpenMasks, own: dict[AttentionKind, BoolArray]
+) -> None:
+    app = open_masks(part="change", edit=link(Edit(DECODER, None, closed(own[DECODER], 1))))
+    named = panel(app, "editor", 0)["queries"][1]
+    assert f"Nothing left to look at: “{named}” (1)." in said(app)
+
+
+# ---- links --------------------------------------------------------------------------------------
+
+JUNK = [
+    "x",
+    "decoder:*:5x5.AAAA",
+    "decoder:*:999999x999999.AAAA",
+    "decoder:*:9x9." + "A" * 50_000,
+    "decoder:*:" + "~" * 1000,
+    "<img src=x onerror=alert(1)>",
+    "../../etc/passwd",
+    "module:*:2x2.AAAA",
+    "decoder:-1:2x2.AAAA",
+]
+
+
+@pytest.mark.parametrize("junk", JUNK, ids=lambda junk: junk[:30])
+@pytest.mark.parametrize("part", ["change", "compare"])
+def test_junk_in_a_link_is_refused_in_one_sentence(
+    open_masks: OpenMasks, part: str, junk: str
+) -> None:
+    app = open_masks(part=part, edit=junk)
+    assert not app.exception
+    assert len(app.warning) == 1
+    assert "The model's own masks are shown." in said(app)
+    assert "<img" not in said(app)
+    assert set(mounted(app)) == COMPONENTS[part]
+    assert query(app, "edit") == ""
+
+
+def test_ten_megabytes_of_junk_are_refused_before_they_are_read(open_masks: OpenMasks) -> None:
+    app = open_masks(part="change", edit="A" * 10_000_000)
+    assert len(app.warning) == 1
+    assert "10,000,000 characters where 60,000 are taken" in said(app)
+    assert "editor" in mounted(app)
+
+
+def test_a_link_for_another_sentence_says_both_sizes(
+    open_masks: OpenMasks, own: dict[AttentionKind, BoolArray]
+) -> None:
+    rows, columns = own[CROSS].shape
+    wrong = Edit(CROSS, None, np.ones((rows + 1, columns), dtype=np.bool_))
+    app = open_masks(part="change", edit=link(wrong))
+    assert f"is {rows + 1} × {columns}, and this sentence makes {rows} × {columns}." in said(app)
+
+
+def test_a_link_for_a_layer_that_the_model_lacks_says_which_it_has(
+    open_masks: OpenMasks, own: dict[AttentionKind, BoolArray]
+) -> None:
+    app = open_masks(part="change", edit=link(Edit(DECODER, (7,), ~own[DECODER])))
+    assert "for layer 7 of decoder attention, and this model has layers 0 to 2." in said(app)
+    assert "editor" in mounted(app)
+
+
+@pytest.mark.parametrize("kind", EDITABLE)
+def test_a_link_opens_the_same_mask_again(
+    open_masks: OpenMasks, own: dict[AttentionKind, BoolArray], kind: AttentionKind
+) -> None:
+    allowed = np.random.default_rng(5).random(own[kind].shape) < 0.7
+    app = open_masks(part="change", masked=str(kind), edit=link(Edit(kind, None, allowed)))
+    found = Decoded(mounted(app)["editor"].bytes)
+    start = np.frombuffer(found.body, np.bool_, allowed.size, found.header["panels"][0]["start"])
+    assert np.array_equal(start.reshape(allowed.shape), allowed)
+    assert f"{KIND_NAMES[kind]}, layer 0, head 0" in captions(app)

@@ -1,0 +1,50 @@
+// Tells Python how many figures of a comfortable width have room beside each other, when that changes.
+// Only steps are told: each is a new run, and a window passes through hundreds of widths while it is drawn.
+const QUIET = 150;
+
+class Teller {
+  constructor(root) {
+    this.root = root;
+    this.observer = new ResizeObserver(() => {
+      clearTimeout(this.waiting);
+      this.waiting = setTimeout(() => this.tell(), QUIET);
+    });
+    this.observer.observe(root);
+  }
+
+  update(data, report) {
+    this.data = data;
+    this.report = report;
+    this.told = Math.min(data.abreast, data.columns);
+    // Not after a pause: what was just drawn may be the wrong figure.
+    this.tell();
+  }
+
+  tell() {
+    const { columns, room, gap } = this.data;
+    const width = this.root.clientWidth;
+    // What is hidden has no width.
+    if (!width) return;
+    const abreast = Math.min(columns, Math.floor((width + gap) / (room + gap)));
+    if (abreast === this.told) return;
+    this.told = abreast;
+    this.report(abreast);
+  }
+
+  dispose() {
+    clearTimeout(this.waiting);
+    this.observer.disconnect();
+  }
+}
+
+const tellers = new WeakMap();
+
+export default function ({ parentElement, data, setStateValue }) {
+  const root = parentElement.querySelector("div");
+  if (!tellers.has(root)) tellers.set(root, new Teller(root));
+  tellers.get(root).update(data, (abreast) => setStateValue("abreast", abreast));
+  return () => {
+    tellers.get(root)?.dispose();
+    tellers.delete(root);
+  };
+}

@@ -1,0 +1,68 @@
+"""How wide the page is, and a new run when figures have to be laid out in another way."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import streamlit as st
+
+from viz import style
+
+GAP = 64
+"""Pixels between columns with Streamlit's large gap."""
+
+_HERE = Path(__file__)
+_KEY, _KEPT, _NEW = "width", "_abreast", "_new_width"
+
+_teller = st.components.v2.component(
+    "headscope_width",
+    html='<div aria-hidden="true"></div>',
+    css=_HERE.with_suffix(".css").read_text(encoding="utf-8"),
+    js=_HERE.with_suffix(".js").read_text(encoding="utf-8"),
+)
+
+
+def watch_width(columns: int = 1) -> None:
+    """Run the page again whenever other figures fit it; mount it once a page, after them.
+
+    Args:
+        columns: the most in which the page sets figures beside each other.
+    """
+    _teller(
+        key=_KEY,
+        height=1,
+        data={"abreast": _abreast(), "columns": columns, "room": style.NARROW, "gap": GAP},
+        on_abreast_change=_hear,
+    )
+    st.session_state[_NEW] = False
+
+
+def is_narrow(columns: int = 1) -> bool:
+    """Whether a figure has fewer than `style.NARROW` pixels across.
+
+    Args:
+        columns: how many of them stand beside each other, with a large gap.
+    """
+    return _abreast() < columns
+
+
+def is_new_width() -> bool:
+    """Whether this run has no other cause than another width: it should say what the last said."""
+    new: bool = st.session_state.get(_NEW, False)
+    return new
+
+
+def _abreast() -> int:
+    """How many figures of `style.NARROW` pixels have room beside each other."""
+    if _KEPT in st.session_state:
+        told: int = st.session_state[_KEPT]
+        return told
+    # Before the page has told: a phone says that it is one, and the rest is mostly laptops.
+    return 0 if "Mobi" in (st.context.headers.get("User-Agent") or "") else 1
+
+
+def _hear() -> None:
+    told = st.session_state[_KEY].get("abreast")
+    if type(told) is int and told >= 0:
+        st.session_state[_KEPT] = told
+        st.session_state[_NEW] = True
