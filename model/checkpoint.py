@@ -1,5 +1,8 @@
 """A checkpoint on disk: config.json, *.safetensors, tokenizer.model, metrics.json and card.md.
 
+One that shows how a model learned holds its weights at several steps of the training as
+snapshots/STEP.safetensors; without a model.safetensors beside them, the last is the model.
+
 Weights are safetensors and everything else is JSON or SentencePiece's own format, so loading one
 runs no code of whoever made it.
 """
@@ -7,7 +10,10 @@ runs no code of whoever made it.
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -27,8 +33,12 @@ CONFIG, WEIGHTS, TOKENIZER, METRICS = (
     "metrics.json",
 )
 INDEX = "model.safetensors.index.json"
+SNAPSHOTS = "snapshots"
 SHARD_BYTES = 45_000_000
 """A weights file larger than this is split, for code hosts warn above 50 MB."""
+
+_SNAPSHOT = re.compile(r"(0|[1-9][0-9]{0,8})\.safetensors")
+"""The name of a snapshot's file: its step, written in one way only."""
 
 _TIED = ("target_embedding.weight", "output.weight")
 
@@ -63,17 +73,8 @@ def save_checkpoint(
         metrics: for metrics.json.
         half: whether weights are stored in float16.
     """
-    directory.mkdir(parents=True, exist_ok=True)
-    write_json(directory / CONFIG, model.config.to_dict())
-    tokenizer.save(directory / TOKENIZER)
-    write_json(directory / METRICS, metrics or {})
-    dtype = torch.float16 if half else torch.float32
-    state = {
-        name: value.detach().to("cpu", dtype).contiguous()
-        for name, value in unique_state(model).items()
-    }
-    for stale in [*directory.glob("model*.safetensors"), directory / INDEX]:
-        stale.unlink(missing_ok=True)
+    _save_all_but_weights(directory, model, tokenizer, metrics)
+    state = _stored(model, half=half)
     shards = _shards(state)
     if len(shards) == 1:
         (directory / WEIGHTS).write_bytes(save(state))
@@ -86,11 +87,60 @@ def save_checkpoint(
     write_json(directory / INDEX, {"weight_map": weight_map})
 
 
-def load_checkpoint(directory: Path) -> Checkpoint:
-    """Read a checkpoint folder; the model is on the CPU, in float32 and in eval mode.
+def save_snapshots(
+    directory: Path,
+    models: Mapping[int, Transformer],
+    tokenizer: Tokenizer,
+    *,
+    metrics: dict[str, Any] | None = None,
+) -> None:
+    """Write a checkpoint folder of one model at several steps of its training, in float16.
+
+    Args:
+        directory: as in save_checkpoint.
+        models: by step, of one configuration; that of the last step is the checkpoint's model.
+        tokenizer: as in save_checkpoint.
+        metrics: for metrics.json.
 
     Raises:
-        CheckpointError: if a file is missing or damaged, or the files do not belong together.
+        ValueError: if there is no model, or their configurations differ.
+    """
+    if len({model.config for model in models.values()}) != 1:
+        raise ValueError("Snapshots are one or more models of the same configuration.")
+    _save_all_but_weights(directory, models[max(models)], tokenizer, metrics)
+    (directory / SNAPSHOTS).mkdir(exist_ok=True)
+    for step, model in models.items():
+        snapshot_file(directory, step).write_bytes(save(_stored(model, half=True)))
+
+
+def snapshots(directory: str | PathLike[str]) -> tuple[int, ...]:
+    """The steps of training that a checkpoint folder keeps the weights of, ascending.
+
+    Empty where it keeps the weights of the trained model alone, and where there is no such folder.
+    """
+    try:
+        names = [file.name for file in (Path(directory) / SNAPSHOTS).iterdir()]
+    except OSError:
+        return ()
+    return tuple(sorted(int(match[1]) for match in map(_SNAPSHOT.fullmatch, names) if match))
+
+
+def snapshot_file(directory: Path, step: int) -> Path:
+    """Where a checkpoint folder keeps its weights after so many steps."""
+    return directory / SNAPSHOTS / f"{step}.safetensors"
+
+
+def load_checkpoint(directory: Path, *, snapshot: int | None = None) -> Checkpoint:
+    """Read a checkpoint folder; the model is on the CPU, in float32 and in eval mode.
+
+    Args:
+        directory: the folder.
+        snapshot: which of `snapshots`, counted from 0, or from the end if negative; None gives the
+            trained model.
+
+    Raises:
+        CheckpointError: if a file is missing or damaged, the files do not belong together, or there
+            is no such snapshot.
     """
     if not directory.is_dir():
         raise CheckpointError(
@@ -107,7 +157,7 @@ def load_checkpoint(directory: Path) -> Checkpoint:
             f"and its model {config.vocab_size}."
         )
     model = Transformer(config)
-    load_weights(model, _read_weights(directory), directory)
+    load_weights(model, _read_weights(directory, snapshot), directory)
     metrics = read_json(directory / METRICS) if (directory / METRICS).exists() else {}
     return Checkpoint(model.eval(), tokenizer, metrics)
 
@@ -175,8 +225,43 @@ def read_tensors(path: Path) -> dict[str, Tensor]:
         raise CheckpointError(f"{path} is damaged: it is not a safetensors file.") from error
 
 
-def _read_weights(directory: Path) -> dict[str, Tensor]:
+def _save_all_but_weights(
+    directory: Path, model: Transformer, tokenizer: Tokenizer, metrics: dict[str, Any] | None
+) -> None:
+    directory.mkdir(parents=True, exist_ok=True)
+    write_json(directory / CONFIG, model.config.to_dict())
+    tokenizer.save(directory / TOKENIZER)
+    write_json(directory / METRICS, metrics or {})
+    for stale in [*directory.glob("model*.safetensors"), directory / INDEX]:
+        stale.unlink(missing_ok=True)
+    for step in snapshots(directory):
+        snapshot_file(directory, step).unlink()
+
+
+def _stored(model: Transformer, *, half: bool) -> dict[str, Tensor]:
+    dtype = torch.float16 if half else torch.float32
+    return {
+        name: value.detach().to("cpu", dtype).contiguous()
+        for name, value in unique_state(model).items()
+    }
+
+
+def _read_weights(directory: Path, snapshot: int | None) -> dict[str, Tensor]:
+    steps = snapshots(directory)
+    if snapshot is not None:
+        if not steps:
+            raise CheckpointError(
+                f"The checkpoint {directory} has no snapshots of its training; load it without one."
+            )
+        if not -len(steps) <= snapshot < len(steps):
+            raise CheckpointError(
+                f"The checkpoint {directory} has no snapshot {snapshot}; choose one from 0 to "
+                f"{len(steps) - 1}, or a negative number to count from the end."
+            )
+        return read_tensors(snapshot_file(directory, steps[snapshot]))
     if not (directory / INDEX).exists():
+        if steps and not (directory / WEIGHTS).exists():
+            return read_tensors(snapshot_file(directory, steps[-1]))
         return read_tensors(directory / WEIGHTS)
     weight_map = read_json(directory / INDEX).get("weight_map")
     files = sorted(set(weight_map.values())) if isinstance(weight_map, dict) else []

@@ -656,20 +656,25 @@ def resolve_device(name: str) -> torch.device:
     return device
 
 
-def load(checkpoint: str | PathLike[str], *, device: str = "auto") -> Translator:
+def load(
+    checkpoint: str | PathLike[str], *, device: str = "auto", snapshot: int | None = None
+) -> Translator:
     """A translator from a checkpoint folder.
 
     Args:
         checkpoint: a folder with config.json, weights and tokenizer.
         device: "auto", "cpu", "cuda" or "cuda:1".
+        snapshot: the model as it was during its training, where the folder holds that: a place in
+            `model.checkpoint.snapshots`, counted from 0, or from the end if negative. None gives
+            the trained model.
 
     Raises:
-        CheckpointError: if the folder is missing, incomplete or damaged.
+        CheckpointError: if the folder is missing, incomplete or damaged, or has no such snapshot.
         DeviceError: if the machine has no such device.
     """
     path = Path(checkpoint)
     place = resolve_device(device)
-    loaded = load_checkpoint(path)
+    loaded = load_checkpoint(path, snapshot=snapshot)
     return Translator(
         loaded.model, loaded.tokenizer, device=place, metrics=loaded.metrics, name=path.name
     )

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import copy
+import itertools
 from pathlib import Path
 
 import torch
 import torch.nn.functional as F
 
-from model.checkpoint import save_checkpoint
+from model.checkpoint import save_checkpoint, save_snapshots
 from model.config import TransformerConfig
 from model.tokenizer import BOS, EOS, PAD, Tokenizer
 from model.transformer import Transformer
@@ -27,28 +29,56 @@ SPELLING = "a b c d e f g h i j k l m n o p q r s t u v w x y z < > = / ( ) \" '
 STEPS = 120
 
 
+SNAPSHOTS = (0, 2, 20, 1120)
+"""The last of them takes a thousands separator."""
+
+
 def write_tiny_checkpoint(folder: Path, *, steps: int = STEPS) -> Path:
     """A checkpoint folder whose model translates PAIRS; with no steps it is untrained."""
-    text = [sentence for pair in PAIRS for sentence in pair] + [SPELLING]
-    tokenizer = Tokenizer.train(text, vocab_size=380, model_type="bpe")
     with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(2017)
-        model = Transformer(
-            TransformerConfig(
-                vocab_size=len(tokenizer),
-                d_model=48,
-                d_ff=96,
-                n_heads=4,
-                n_encoder_layers=2,
-                n_decoder_layers=3,
-                dropout=0.0,
-                max_positions=64,
-                norm="pre",
-            )
-        )
+        model, tokenizer = _untrained()
         _learn(model, tokenizer, steps)
     save_checkpoint(folder, model, tokenizer, half=False)
     return folder
+
+
+def write_tiny_snapshots(folder: Path) -> Path:
+    """A checkpoint folder with SNAPSHOTS, the last of which translates PAIRS.
+
+    Their numbers are made up: the last is after STEPS steps in truth, which is enough.
+    """
+    models = {}
+    with torch.random.fork_rng(devices=[]):
+        model, tokenizer = _untrained()
+        for before, step in itertools.pairwise((0, *SNAPSHOTS)):
+            _learn(model, tokenizer, min(step - before, STEPS))
+            models[step] = copy.deepcopy(model)
+    scores = [
+        {"step": step, "loss": 6.0 - place, "bleu": 30.25 * place, "chrf": 20.0 * place}
+        for place, step in enumerate(SNAPSHOTS)
+    ]
+    save_snapshots(folder, models, tokenizer, metrics={"snapshots": scores})
+    return folder
+
+
+def _untrained() -> tuple[Transformer, Tokenizer]:
+    text = [sentence for pair in PAIRS for sentence in pair] + [SPELLING]
+    tokenizer = Tokenizer.train(text, vocab_size=380, model_type="bpe")
+    torch.manual_seed(2017)
+    model = Transformer(
+        TransformerConfig(
+            vocab_size=len(tokenizer),
+            d_model=48,
+            d_ff=96,
+            n_heads=4,
+            n_encoder_layers=2,
+            n_decoder_layers=3,
+            dropout=0.0,
+            max_positions=64,
+            norm="pre",
+        )
+    )
+    return model, tokenizer
 
 
 def _learn(model: Transformer, tokenizer: Tokenizer, steps: int) -> None:

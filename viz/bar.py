@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
+from typing import Any, NoReturn
 
 import streamlit as st
 
-from model.checkpoint import CheckpointError
+from model.checkpoint import CheckpointError, snapshots
 from model.translator import DeviceError, TextError, Translation, Translator
 from viz import address, session, style
 from viz.labels import escape_html, escape_markdown, visible
@@ -24,7 +25,7 @@ LANGUAGES = {"de": "German", "en": "English", "fr": "French"}
 NAMED_PAIR = re.compile(r"([a-z]{2,3})-([a-z]{2,3})(?![a-z])")
 """How a checkpoint's name gives its languages: en-de, or en-de-small."""
 
-TARGET_WIDTH, CHECKPOINT_WIDTH = 290, 170
+TARGET_WIDTH, CHECKPOINT_WIDTH, STEP_WIDTH = 290, 170, 230
 """Pixels; the sentence takes what is left of the row."""
 
 _QUESTION = "_question"
@@ -35,14 +36,22 @@ class Question:
     """What a person asks to see.
 
     Attributes:
-        checkpoint: the model's folder.
+        checkpoint: the model, as `session` takes it: its folder, or one of its snapshots.
         sentence: the source.
         target: a translation to look at; empty for the model's own.
+        snapshot: which of the folder's snapshots `checkpoint` is, counted from 0; None for a model
+            that came without any.
     """
 
     checkpoint: Path
     sentence: str
     target: str
+    snapshot: int | None = None
+
+    @property
+    def folder(self) -> Path:
+        """The model's folder."""
+        return session.folder_of(self.checkpoint)
 
 
 def asked() -> Question | None:
@@ -70,17 +79,19 @@ def _show_bar() -> Question | None:
         st.error(escape_markdown(str(error)), icon=":material/error:")
         return None
     notices = _open(list(folders))
+    folder = folders[st.session_state["checkpoint"]]
+    # Listed once, so that a file that comes or goes meanwhile changes nothing halfway.
+    steps = snapshots(folder)
+    notices += _open_step(steps)
     with st.container(
         horizontal=True, vertical_alignment="bottom", gap="small", key="sentence-bar"
     ):
-        checkpoint = _show_controls(folders)
+        _show_controls(folders, steps)
     if notices:
         st.warning(escape_markdown(" ".join(notices)), icon=":material/link_off:")
-    question = Question(
-        checkpoint, st.session_state["sentence"], st.session_state["target"].strip()
-    )
+    question = _question(folder, steps)
     try:
-        _answer(question)
+        _answer(question, steps)
     except (CheckpointError, DeviceError) as error:
         st.error(escape_markdown(str(error)), icon=":material/error:")
         return None
@@ -88,6 +99,14 @@ def _show_bar() -> Question | None:
         st.warning(escape_markdown(str(error)), icon=":material/edit:")
         return None
     return question
+
+
+def _question(folder: Path, steps: Sequence[int]) -> Question:
+    sentence, target = st.session_state["sentence"], st.session_state["target"].strip()
+    if not steps:
+        return Question(folder, sentence, target)
+    step = st.session_state["step"]
+    return Question(session.snapshot_of(folder, step), sentence, target, steps.index(step))
 
 
 def _open(names: Sequence[str]) -> list[str]:
@@ -105,8 +124,27 @@ def _open(names: Sequence[str]) -> list[str]:
     return notices
 
 
-def _show_controls(folders: dict[str, Path]) -> Path:
-    """The row of fields; gives the chosen checkpoint."""
+def _open_step(steps: Sequence[int]) -> list[str]:
+    """Let the step of training that is shown be one of these; the last, unless asked otherwise."""
+    notices = address.open_address([_step_parameter(steps)])
+    # Another model was chosen, or a snapshot has gone.
+    if st.session_state["step"] not in steps:
+        st.session_state["step"] = steps[-1] if steps else None
+    return notices
+
+
+def _step_parameter(steps: Sequence[int]) -> address.Parameter[Any]:
+    if steps:
+        return address.choice("step", steps[-1], steps)
+
+    def refuse(written: str) -> NoReturn:
+        raise ValueError("and this model came without snapshots of its training")
+
+    return address.Parameter("step", None, refuse, lambda value: "")
+
+
+def _show_controls(folders: dict[str, Path], steps: Sequence[int]) -> None:
+    """The row of fields."""
     checkpoint = folders[st.session_state["checkpoint"]]
     source_language, _ = _languages(checkpoint)
     st.text_input(
@@ -135,7 +173,16 @@ def _show_controls(folders: dict[str, Path]) -> Path:
     st.selectbox(
         "Model", list(folders), key="checkpoint", format_func=visible, width=CHECKPOINT_WIDTH
     )
-    return checkpoint
+    # A slider needs two ends.
+    if len(steps) > 1:
+        st.select_slider(
+            "Training step",
+            steps,
+            key="step",
+            format_func=_thousands,
+            help="The weights as they were after so many steps of training; at 0 they are random.",
+            width=STEP_WIDTH,
+        )
 
 
 def _example_label(example: session.Example) -> str:
@@ -149,7 +196,7 @@ def _take_example() -> None:
         st.session_state["target"] = ""
 
 
-def _answer(question: Question) -> None:
+def _answer(question: Question, steps: Sequence[int]) -> None:
     """Translate and show it, with what there is to say against it.
 
     Raises:
@@ -158,7 +205,7 @@ def _answer(question: Question) -> None:
     model = session.translator(question.checkpoint)
     timed = session.translate(question.checkpoint, question.sentence)
     own = timed.translation
-    _, language = _languages(question.checkpoint)
+    _, language = _languages(question.folder)
     if question.target:
         log_probs = session.trace(question.checkpoint, question.sentence, question.target).log_probs
         assert log_probs is not None, "every trace of a translator holds them"
@@ -173,16 +220,40 @@ def _answer(question: Question) -> None:
     else:
         shown = _large(own.text, language)
     config = model.model.config
+    training = "" if question.snapshot is None else _training(model, question.snapshot, steps)
     facts = (
         f"{model.n_parameters / 1e6:.1f} million parameters in {config.n_encoder_layers} encoder "
         f"and {config.n_decoder_layers} decoder layers of {config.n_heads} heads<br>"
-        f"{model.device.type.upper()} · translated in {timed.seconds:.2f} s"
+        f"{training}{model.device.type.upper()} · translated in {timed.seconds:.2f} s"
     )
     st.html(
         f"<style>{style.ANSWER_CSS}</style>"
         f'<div class="answer">{shown}<p class="model">{facts}</p></div>'
     )
     _show_warnings(own, question.target, model)
+
+
+def _training(model: Translator, snapshot: int, steps: Sequence[int]) -> str:
+    """How far the training of a snapshot had come, for the line of facts."""
+    step = steps[snapshot]
+    told = f"after {_thousands(step)} of {_thousands(steps[-1])} steps"
+    bleu = _recorded(model.metrics, step, "bleu")
+    return f"{told} · " if bleu is None else f"{told}, BLEU {bleu:.1f} · "
+
+
+def _recorded(metrics: dict[str, Any], step: int, name: str) -> float | None:
+    """What metrics.json, which anybody may have written, says of a snapshot; None for nothing."""
+    listed = metrics.get("snapshots")
+    for entry in listed if isinstance(listed, list) else ():
+        if isinstance(entry, dict) and entry.get("step") == step:
+            value = entry.get(name)
+            is_number = isinstance(value, int | float) and not isinstance(value, bool)
+            return value if is_number else None
+    return None
+
+
+def _thousands(step: int) -> str:
+    return f"{step:,}"
 
 
 def _large(text: str, language: str) -> str:

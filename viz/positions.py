@@ -35,6 +35,9 @@ NAMED_POSITIONS = 64
 ROUND = 1e-3
 """A pair of dimensions whose points keep this close to one radius lies on a circle."""
 
+AROUND = 32
+"""Positions at either side of a marked one that waves are shown over: more hide the fast ones."""
+
 TRAIL = 16
 """Steps behind the point on its circle that are drawn as a line; all earlier ones are dots."""
 
@@ -337,6 +340,7 @@ def waves(
     dimensions: Sequence[int],
     *,
     base: float | None = BASE,
+    position: int | None = None,
     narrow: bool = False,
     dark: bool = False,
 ) -> go.Figure:
@@ -346,11 +350,13 @@ def waves(
         table: (position, d_model).
         dimensions: those to draw, in this order; one line each, with its wavelength in its name.
         base: of the wavelengths, or None for a table that was learned and has none.
+        position: one to mark with an upright line; the view then opens on AROUND positions at
+            either side of it.
         narrow: for a width below `style.NARROW`.
         dark: for a dark page.
 
     Raises:
-        IndexError: if there is no such dimension.
+        IndexError: if there is no such dimension or position.
         ValueError: if the table is empty or not finite, or no formula has its width and base.
     """
     names = _wave_names(table, dimensions, base)
@@ -374,6 +380,12 @@ def waves(
         }
         for place, (dimension, name) in enumerate(zip(dimensions, names, strict=True))
     ]
+    shown, marks = _ends(len(table)), []
+    if position is not None:
+        _require_index("position", position, len(table))
+        shown = _ends_around(position, len(table))
+        ends = {"x0": position, "x1": position, "y0": 0, "y1": 1, "yref": "paper"}
+        marks = [{"type": "line", **ends, "line": {"color": theme.text, "width": 1.5}}]
     limit = 1.05 * _limit(table)
     entries = _NARROW_LEGEND_ENTRIES if narrow else _LEGEND_ENTRIES
     layout = {
@@ -384,8 +396,9 @@ def waves(
             narrow=narrow,
             lines=["Across – position, up – value"] if narrow else [],
         ),
-        "xaxis": _curve_axis(theme, "" if narrow else "Position") | {"range": _ends(len(table))},
+        "xaxis": _curve_axis(theme, "" if narrow else "Position") | {"range": shown},
         "yaxis": _curve_axis(theme, "" if narrow else "Value") | {"range": [-limit, limit]},
+        "shapes": marks,
     }
     return go.Figure({"data": data, "layout": layout})
 
@@ -827,6 +840,12 @@ def _curve_layout(
 def _ends(length: int) -> list[float]:
     # One position alone still needs a width.
     return [0, length - 1] if length > 1 else [-0.5, 0.5]
+
+
+def _ends_around(position: int, length: int) -> list[float]:
+    """Of the positions around one, as many as without it at an edge."""
+    low = max(0, min(position - AROUND, length - 1 - 2 * AROUND))
+    return _ends(length) if length <= 2 * AROUND else [low, low + 2 * AROUND]
 
 
 def _wave_names(table: FloatArray, dimensions: Sequence[int], base: float | None) -> list[str]:

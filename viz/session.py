@@ -12,15 +12,15 @@ import time
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 import streamlit as st
 import torch
 
-from model.checkpoint import CONFIG, CheckpointError
-from model.positions import PositionEdit
+from model.checkpoint import CONFIG, SNAPSHOTS, CheckpointError, snapshot_file, snapshots
+from model.positions import PositionEdit, ordered
 from model.trace import AttentionKind, BoolArray, Site, Trace
 from model.translator import TextError, Translation, Translator, load
 from viz import facts, mask_edits
@@ -46,6 +46,10 @@ MAX_TRACES = 64
 
 WARM_UP = "One."
 """Translated once at load: a model packs its weights at its first sentence, which takes longer."""
+
+
+MAX_SNAPSHOTS = 16
+"""How many models of snapshots are kept: those of a whole run, which are tiny."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,27 +103,66 @@ def _usual_first(name: str) -> tuple[bool, str]:
     return name != DEFAULT_CHECKPOINT, name
 
 
-@st.cache_resource(max_entries=2, show_spinner="Loading the model…")
+def snapshot_of(folder: Path, step: int) -> Path:
+    """A checkpoint as it was after so many steps, for whatever here takes a checkpoint.
+
+    It is the path of the snapshot's file, so that everything kept under a checkpoint is kept apart
+    for each of its snapshots.
+    """
+    return snapshot_file(folder, step)
+
+
+def folder_of(checkpoint: Path) -> Path:
+    """The folder of a checkpoint, or of what `snapshot_of` gave."""
+    return checkpoint.parents[1] if _is_snapshot(checkpoint) else checkpoint
+
+
+def _is_snapshot(checkpoint: Path) -> bool:
+    return checkpoint.suffix == ".safetensors" and checkpoint.parent.name == SNAPSHOTS
+
+
 def translator(checkpoint: Path) -> Translator:
     """The checkpoint's translator, loaded once a process, on the GPU where there is one.
 
     Raises:
         CheckpointError: if the folder is incomplete or damaged.
     """
+    # Apart, so that moving through a run's snapshots does not push the large models out.
+    return _snapshot(checkpoint) if _is_snapshot(checkpoint) else _trained(checkpoint)
+
+
+@st.cache_resource(max_entries=2, show_spinner="Loading the model…")
+def _trained(checkpoint: Path) -> Translator:
+    return _ready(checkpoint, None)
+
+
+@st.cache_resource(max_entries=MAX_SNAPSHOTS, show_spinner="Loading the model…")
+def _snapshot(checkpoint: Path) -> Translator:
+    folder = folder_of(checkpoint)
+    steps = [snapshot_of(folder, step) for step in snapshots(folder)]
+    if checkpoint not in steps:
+        raise CheckpointError(
+            f"The checkpoint {folder} no longer has the snapshot {checkpoint.name}; choose another "
+            "training step."
+        )
+    return _ready(folder, steps.index(checkpoint))
+
+
+def _ready(folder: Path, snapshot: int | None) -> Translator:
     # Several people's requests share the cores; more threads a request would only fight for them.
     torch.set_num_threads(1)
-    loaded = load(checkpoint)
+    loaded = load(folder, snapshot=snapshot)
     # A vocabulary may hold none of its letters; such a model warms up at its first sentence.
     with contextlib.suppress(TextError):
         loaded.trace(WARM_UP)
     return loaded
 
 
-@st.cache_resource(max_entries=16, show_spinner=False)
+@st.cache_resource(max_entries=16 + MAX_SNAPSHOTS, show_spinner=False)
 def examples(checkpoint: Path) -> tuple[Example, ...]:
     """The sentences that come with a checkpoint; none where their file is missing or malformed."""
     try:
-        listed = json.loads((checkpoint / EXAMPLES).read_text(encoding="utf-8"))
+        listed = json.loads((folder_of(checkpoint) / EXAMPLES).read_text(encoding="utf-8"))
         found = tuple(
             Example(entry["source"], entry["translation"], entry["shows"]) for entry in listed
         )
@@ -129,7 +172,7 @@ def examples(checkpoint: Path) -> tuple[Example, ...]:
     return found if all(isinstance(field, str) and field.strip() for field in fields) else ()
 
 
-@st.cache_resource(max_entries=4, show_spinner="Comparing the heads…")
+@st.cache_resource(max_entries=4 + MAX_SNAPSHOTS, show_spinner="Comparing the heads…")
 def labels(checkpoint: Path) -> Mapping[Site, tuple[facts.Label | None, ...]]:
     """What each head does in plain words where it earns them, over the checkpoint's examples.
 
@@ -371,8 +414,7 @@ def moved(
 ) -> Outcome:
     """One sentence with other positions, or with its source tokens in another order.
 
-    The pass over the model's own translation has its decoder's positions moved as well; what it
-    writes by itself has them reversed in the encoder alone, as its length is not known beforehand.
+    The forced pass reads the translation that the model writes with its own positions and order.
 
     Args:
         checkpoint: its folder.
@@ -383,13 +425,17 @@ def moved(
 
     Raises:
         CheckpointError, TextError: as `translate`.
-        PositionError: if the model has no such positions.
+        PositionError: if the model has no such positions, the decoder's are to be reversed, whose
+            length is not known while it writes, or the order misses a token.
     """
     model = translator(checkpoint)
     own = translate(checkpoint, sentence).translation
 
     def make() -> Outcome:
-        forced = model.trace(sentence, own.text, positions=positions, source_order=order)
+        # Not by its text: a translation of no words, or one that was cut, has none to be typed.
+        ids = tuple(ordered(own.source.ids, order))
+        source = model.tokens(ids)
+        forced = model.trace_of(replace(own, source=source), positions=positions)
         return Outcome(forced, model.trace(sentence, positions=positions, source_order=order))
 
     return trace_store().take(("moved", checkpoint, sentence, positions, order), make)

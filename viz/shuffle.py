@@ -11,14 +11,16 @@ from numpy.typing import NDArray
 
 from model.trace import Tokens
 from viz import style
-from viz.labels import axis_labels, axis_texts
+from viz.heads import side_texts
+from viz.labels import escape_html
 from viz.masks import word_diff
+from viz.positions import axis_title
 
 Distances = Mapping[str, NDArray[np.floating]]
 """How far each row moved, (token,), by what was done."""
 
 _HOVER = "<b>%{x}</b><br>distance <b>%{y:.3~g}</b><extra>%{fullData.name}</extra>"
-_HEIGHT = 280
+_HEIGHT, _BELOW = 280, style.LEGEND_HEIGHT + 12
 _SAME = 1e-3
 """A row that moved by less than this share of its length is the same vector, but for rounding."""
 
@@ -54,12 +56,15 @@ def moved_words(before: str, after: str) -> tuple[str, ...]:
     return tuple(moved)
 
 
-def distances_figure(tokens: Tokens, distances: Distances, *, dark: bool = False) -> go.Figure:
+def distances_figure(
+    tokens: Tokens, distances: Distances, *, narrow: bool = False, dark: bool = False
+) -> go.Figure:
     """How far the encoder's row of each token lies from its row in the original order.
 
     Args:
         tokens: in the new order.
         distances: for each thing that was done, one distance a token.
+        narrow: for a width below `style.NARROW`.
         dark: for a dark page.
 
     Raises:
@@ -68,7 +73,7 @@ def distances_figure(tokens: Tokens, distances: Distances, *, dark: bool = False
     if any(len(values) != len(tokens) for values in distances.values()):
         raise ValueError(f"Each of the {len(tokens)} tokens needs one distance.")
     theme = style.look(dark)
-    labels = axis_labels(tokens)
+    labels = [escape_html(text) for text in side_texts(tokens, narrow)]
     data = [
         {
             "type": "bar",
@@ -82,20 +87,29 @@ def distances_figure(tokens: Tokens, distances: Distances, *, dark: bool = False
     ]
     layout = style.layout(
         theme,
-        title="How far each row of the encoder's output moved",
+        title="How far the encoder's rows moved" if not narrow else "How far each row moved",
         height=_HEIGHT,
-        top=style.labels_height(axis_texts(tokens)),
+        top=style.labels_height(
+            side_texts(tokens, narrow), style.NARROW_PLOT_WIDTH if narrow else style.PLOT_WIDTH
+        ),
+        lines=["Distance by token, in the new order"] if narrow else [],
     )
     layout |= {
+        "height": layout["height"] - layout["margin"]["b"] + _BELOW,
+        "margin": {**layout["margin"], "b": _BELOW},
+        "legend": {**layout["legend"], "x": 0, "xref": "container", "xanchor": "left", "y": 0},
         "plot_bgcolor": style.CLEAR,
         "xaxis": style.axis(
-            "Token, in the new order",
+            "" if narrow else "Token, in the new order",
             labels,
-            style.label_step(len(tokens), style.LABELLED_COLUMNS),
+            style.label_step(
+                len(tokens), style.NARROW_LABELLED_COLUMNS if narrow else style.LABELLED_COLUMNS
+            ),
             side="top",
         ),
         "yaxis": {
-            "title": {"text": "Distance", "font": {"size": style.SMALL_FONT_SIZE}},
+            "title": axis_title("" if narrow else "Distance"),
+            "tickfont": {"size": style.SMALL_FONT_SIZE},
             "rangemode": "tozero",
             "gridcolor": theme.grid,
             "automargin": True,

@@ -1,17 +1,22 @@
 """Make a shippable checkpoint of a training run's weights: `python -m model.training.export`.
 
 Half precision, fused projections and kernels for speed (the same function), and the scores on a
-test set, measured on the very files that are shipped.
+test set, measured on the very files that are shipped. With --snapshots, the weights that a run kept
+on its way, each with what it could do.
 """
 
 from __future__ import annotations
 
 import argparse
 import dataclasses
+import json
+import re
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import torch
+from tqdm import tqdm
 
 from model.attention import fuse_qkv
 from model.checkpoint import (
@@ -19,13 +24,23 @@ from model.checkpoint import (
     CheckpointError,
     load_checkpoint,
     load_weights,
+    read_json,
+    read_tensors,
     save_checkpoint,
+    save_snapshots,
+    snapshots,
     unique_state,
     write_json,
 )
-from model.training.corpus import CorpusError, read_pairs
-from model.training.evaluate import evaluate_checkpoint
+from model.training.card import card, data_section
+from model.training.corpus import CorpusError, Pair, read_pairs
+from model.training.evaluate import evaluate_checkpoint, translate_all
+from model.training.examples import bad_examples, entries, good_examples
+from model.training.snapshots import SENTENCES, snapshot_scores
 from model.transformer import Transformer
+from model.translator import TextError, load
+
+CARD, EXAMPLES = "card.md", "examples.json"
 
 
 def fused(model: Transformer) -> Transformer:
@@ -42,32 +57,152 @@ def fused(model: Transformer) -> Transformer:
     return result.eval()
 
 
+def export_snapshots(
+    run: Path, output: Path, valid: Sequence[Pair], *, sentences: int = SENTENCES
+) -> None:
+    """A checkpoint folder of the weights that a run kept on its way, with what each could do.
+
+    Args:
+        run: the folder of a finished run with snapshots.
+        output: the checkpoint folder to write.
+        valid: the pairs on which each snapshot is scored.
+        sentences: how many of them are translated and recorded.
+
+    Raises:
+        CheckpointError: if the run is unfinished, kept no snapshots, or not its last weights.
+        TextError: if a sentence of the validation set is longer than the model takes.
+    """
+    files = {
+        int(match[1]): file
+        for file in (run / "snapshots").glob("*")
+        if (match := re.fullmatch(r"step-([0-9]+)\.safetensors", file.name))
+    }
+    if not files:
+        raise CheckpointError(
+            f"The run {run} kept no snapshots; train with training.snapshots of 2 or more."
+        )
+    if not (run / "averaged").is_dir():
+        raise CheckpointError(f"The run {run} is not finished; give its command again to go on.")
+    finished = load_checkpoint(run / "averaged")
+    if finished.metrics["steps"] != max(files):
+        raise CheckpointError(
+            f"The run {run} ended at step {finished.metrics['steps']} and its last snapshot is of "
+            f"step {max(files)}; train without patience, and to max_steps."
+        )
+    models = {}
+    for step, file in sorted(files.items()):
+        model = Transformer(finished.model.config)
+        load_weights(model, read_tensors(file), file)
+        models[step] = fused(model)
+    # What tells of the averaged weights alone is not true of these.
+    metrics = {
+        name: value
+        for name, value in finished.metrics.items()
+        if name not in ("averaged_steps", "valid")
+    }
+    save_snapshots(output, models, finished.tokenizer, metrics=metrics)
+    scored = []
+    for index, step in enumerate(tqdm(snapshots(output), unit="snapshot")):
+        scores = snapshot_scores(
+            load(output, device="cpu", snapshot=index), valid, sentences=sentences
+        )
+        scored.append({"step": step, **scores})
+        tqdm.write(f"step {step}: loss {scores['loss']:.3f}, BLEU {scores['bleu']:.2f}")
+    write_json(output / METRICS, {**metrics, "snapshots": scored})
+
+
+def export_card(
+    directory: Path,
+    test: Sequence[Pair],
+    translations: Sequence[str],
+    *,
+    more: Sequence[Pair] = (),
+    data: str,
+) -> None:
+    """Write card.md and examples.json of a checkpoint folder that was scored on a test set.
+
+    Args:
+        directory: the folder.
+        test: the test set.
+        translations: what the model makes of it.
+        more: pairs which good examples may come from as well.
+        data: as in `card`.
+
+    Raises:
+        CheckpointError: if the folder is incomplete or damaged.
+    """
+    translator = load(directory, device="cpu")
+    further = translate_all(
+        translator.model,
+        translator.tokenizer,
+        [pair.source for pair in more],
+        beam=4,
+        progress=True,
+    )
+    good = good_examples(translator, [*test, *more], [*translations, *further])
+    bad = bad_examples(test, translations)
+    listed = json.dumps(entries(good), indent=2, ensure_ascii=False)
+    (directory / EXAMPLES).write_text(f"{listed}\n", encoding="utf-8")
+    text = card(translator, test, translations, good=good, bad=bad, data=data)
+    (directory / CARD).write_text(text, encoding="utf-8")
+
+
 def main(argv: list[str] | None = None) -> int:
     """The command line; gives the exit status."""
     parser = argparse.ArgumentParser(
         prog="python -m model.training.export", description=(__doc__ or "").partition("\n")[0]
     )
-    parser.add_argument("--checkpoint", type=Path, required=True, help="RUN/best or RUN/averaged")
+    parser.add_argument(
+        "--checkpoint",
+        type=Path,
+        required=True,
+        help="RUN/best or RUN/averaged; with --snapshots the run's folder",
+    )
     parser.add_argument("--output", type=Path, required=True, help="the checkpoint folder to write")
     parser.add_argument("--test", type=Path, help="a .tsv file to score the result on")
     parser.add_argument("--beam", type=int, default=4)
     parser.add_argument("--threads", type=int, default=2, help="CPU threads (default 2)")
+    parser.add_argument(
+        "--snapshots",
+        action="store_true",
+        help="the weights that the run kept on its way, each scored on --valid",
+    )
+    parser.add_argument("--valid", type=Path, help="a .tsv file to score each snapshot on")
+    parser.add_argument(
+        "--card",
+        type=Path,
+        metavar="CARD",
+        help=f"write {CARD} and {EXAMPLES} anew, with ten good and ten bad translations of --test; "
+        "data and licences are those of this other card, of a model trained on the same data",
+    )
     arguments = parser.parse_args(argv)
+    if arguments.snapshots and not arguments.valid:
+        parser.error("--snapshots needs --valid, a file to score each of them on")
+    if arguments.card and not arguments.test:
+        parser.error("--card needs --test, a file to find translations in")
     torch.set_num_threads(arguments.threads)
     try:
-        pairs = read_pairs([arguments.test]) if arguments.test else []
-        trained = load_checkpoint(arguments.checkpoint)
-        save_checkpoint(
-            arguments.output, fused(trained.model), trained.tokenizer, metrics=trained.metrics
-        )
-        if pairs:
-            _, scores = evaluate_checkpoint(
-                arguments.output, pairs, device="cpu", beam=arguments.beam, progress=True
+        test = read_pairs([arguments.test]) if arguments.test else []
+        valid = read_pairs([arguments.valid]) if arguments.valid else []
+        data = data_section(arguments.card) if arguments.card else ""
+        if arguments.snapshots:
+            export_snapshots(arguments.checkpoint, arguments.output, valid)
+        else:
+            trained = load_checkpoint(arguments.checkpoint)
+            save_checkpoint(
+                arguments.output, fused(trained.model), trained.tokenizer, metrics=trained.metrics
+            )
+        if test:
+            translations, scores = evaluate_checkpoint(
+                arguments.output, test, device="cpu", beam=arguments.beam, progress=True
             )
             scores |= {"data": arguments.test.name, "beam": arguments.beam}
-            write_json(arguments.output / METRICS, {**trained.metrics, "test": scores})
+            metrics = read_json(arguments.output / METRICS)
+            write_json(arguments.output / METRICS, {**metrics, "test": scores})
             print(f"BLEU {scores['bleu']}, chrF {scores['chrf']} ({scores['signature']})")
-    except (CheckpointError, CorpusError) as error:
+            if arguments.card:
+                export_card(arguments.output, test, translations, more=valid, data=data)
+    except (CheckpointError, CorpusError, TextError) as error:
         print(error, file=sys.stderr)
         return 1
     return 0

@@ -10,10 +10,12 @@ import numpy as np
 import pytest
 
 from model.checkpoint import CheckpointError
-from model.trace import AttentionKind, AttentionMap, Site, Tokens, Trace
+from model.masks import MaskError
+from model.trace import AttentionKind, AttentionMap, BoolArray, Site, Tokens, Trace
 from model.translator import TextError, Translator
 from tests.tiny_checkpoint import PAIRS
 from viz import session
+from viz.mask_edits import Edit
 
 EXAMPLES = [
     {"source": source, "translation": translation, "shows": f"Number {number}."}
@@ -236,3 +238,146 @@ def test_a_text_that_cannot_be_traced_is_refused_in_a_sentence(
 ) -> None:
     with pytest.raises(TextError, match=said):
         session.trace(folder, sentence, target)
+
+
+# ---- batches and edited masks -------------------------------------------------------------------
+
+BATCH = ("The cat eats.", "The dog sat on the mat.")
+
+
+def own_mask(folder: Path, kind: AttentionKind, number: int = 0) -> BoolArray:
+    """The model's own mask of a sentence of BATCH."""
+    return session.batch(folder, BATCH).padded[number].attention(kind, 0).allowed
+
+
+def test_a_batch_is_what_the_translator_records_of_its_own_translations(folder: Path) -> None:
+    found = session.batch(folder, BATCH)
+    model = session.translator(folder)
+    made = model.trace_batch(BATCH, [model.translate(sentence).text for sentence in BATCH])
+    assert found.n_source == made.source_lengths
+    assert found.n_target == made.target_lengths
+    for one, other in zip(found.padded, made.padded, strict=True):
+        assert one.source == other.source
+        assert one.target == other.target
+        for site, seen in one.maps.items():
+            assert np.array_equal(seen.weights, other.maps[site].weights)
+
+
+def test_a_batch_reads_a_given_target_for_its_first_sentence_alone(folder: Path) -> None:
+    target = "Der Hund frisst."
+    found = session.batch(folder, BATCH, target)
+    usual = session.batch(folder, BATCH)
+    assert [trace.text for trace in found.padded] == [target, usual.padded[1].text]
+
+
+def test_batches_and_outcomes_are_made_once_however_many_ask(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sentences = ("The man eats.", "The woman sees the cat.")
+    runs: list[str] = []
+    record = Translator.trace_batch
+
+    def slow(model: Translator, *arguments: Any) -> Any:
+        runs.append(threading.current_thread().name)
+        time.sleep(0.2)
+        return record(model, *arguments)
+
+    session.translator(folder)
+    monkeypatch.setattr(Translator, "trace_batch", slow)
+    with ThreadPoolExecutor(6) as pool:
+        batches = list(pool.map(lambda _: session.batch(folder, sentences), range(6)))
+    assert len(runs) == 1
+    assert all(each is batches[0] for each in batches)
+    allowed = batches[0].padded[1].attention("decoder", 0).allowed.copy()
+    allowed[2, 0] = False
+    with ThreadPoolExecutor(6) as pool:
+        outcomes = list(
+            pool.map(
+                # An equal edit, and not the same object.
+                lambda _: session.outcome(
+                    folder, sentences, 1, (Edit(AttentionKind.DECODER, None, allowed),)
+                ),
+                range(6),
+            )
+        )
+    assert len(runs) == 2
+    assert all(each is outcomes[0] for each in outcomes)
+
+
+def test_without_edits_the_outcome_is_the_batch_and_the_models_own_translation(
+    folder: Path,
+) -> None:
+    found = session.outcome(folder, BATCH, 1, ())
+    assert found.forced is session.batch(folder, BATCH).padded[1]
+    assert found.free is session.trace(folder, BATCH[1])
+
+
+@pytest.mark.parametrize(
+    "kind", [AttentionKind.ENCODER, AttentionKind.DECODER, AttentionKind.CROSS]
+)
+def test_an_outcome_is_what_the_translator_gives_under_the_same_mask(
+    folder: Path, kind: AttentionKind
+) -> None:
+    model = session.translator(folder)
+    allowed = own_mask(folder, kind).copy()
+    allowed[:, 1] = False
+    found = session.outcome(folder, BATCH, 0, (Edit(kind, (1,), allowed),))
+    targets = [model.translate(sentence).text for sentence in BATCH]
+    forced = model.trace_batch(BATCH, targets, [{(kind, 1): allowed}, None]).padded[0]
+    for site, seen in forced.maps.items():
+        assert np.array_equal(found.forced.maps[site].weights, seen.weights)
+    n_source = session.batch(folder, BATCH).n_source[0]
+    rows = n_source if kind is AttentionKind.ENCODER else None
+    columns = None if kind is AttentionKind.DECODER else n_source
+    free = model.trace(BATCH[0], masks={(kind, 1): allowed[:rows, :columns]})
+    assert found.free.text == free.text
+    assert len(found.free.source) == n_source
+
+
+def test_an_outcome_that_reads_padding_is_decoded_beside_the_padding(folder: Path) -> None:
+    everything = np.ones_like(own_mask(folder, AttentionKind.CROSS))
+    found = session.outcome(folder, BATCH, 0, (Edit(AttentionKind.CROSS, None, everything),))
+    n_source = session.batch(folder, BATCH).n_source[0]
+    seen = found.forced.attention("cross", 0).weights
+    assert seen[..., n_source:].any()
+    model = session.translator(folder)
+    free = model.trace_batch(BATCH, None, [{"cross": everything}, None]).traces[0]
+    assert found.free.text == free.text
+
+
+def test_one_sentences_edit_leaves_the_others_of_its_batch_alone(folder: Path) -> None:
+    allowed = np.zeros_like(own_mask(folder, AttentionKind.CROSS))
+    session.outcome(folder, BATCH, 0, (Edit(AttentionKind.CROSS, None, allowed),))
+    assert session.outcome(folder, BATCH, 1, ()).free.text == (
+        session.translate(folder, BATCH[1]).translation.text
+    )
+    assert session.batch(folder, BATCH).padded[0].attention("cross", 0).weights.any()
+
+
+def test_a_mask_that_does_not_fit_the_batch_is_refused_in_a_sentence(folder: Path) -> None:
+    wrong = Edit(AttentionKind.DECODER, None, np.ones((2, 2), dtype=np.bool_))
+    with pytest.raises(MaskError):
+        session.outcome(folder, BATCH, 0, (wrong,))
+
+
+def test_outcomes_count_towards_what_all_traces_may_hold(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = session.batch(folder, BATCH)
+    store = session.TraceStore(one.nbytes + 1, 10)
+    monkeypatch.setattr(session, "trace_store", lambda: store)
+    assert session.batch(folder, BATCH).nbytes == one.nbytes
+    for place in range(4):
+        allowed = own_mask(folder, AttentionKind.DECODER).copy()
+        allowed[2, 0], allowed[3, 0], allowed[place + 2, 1] = False, False, False
+        found = session.outcome(folder, BATCH, 0, (Edit(AttentionKind.DECODER, None, allowed),))
+        assert found.nbytes == found.forced.nbytes + found.free.nbytes
+        assert store.nbytes <= max(one.nbytes + 1, found.nbytes)
+
+
+@pytest.mark.parametrize("sentences", [("The cat eats.", ""), ("", "The cat eats.")])
+def test_a_batch_with_an_empty_sentence_is_refused_in_a_sentence(
+    folder: Path, sentences: tuple[str, ...]
+) -> None:
+    with pytest.raises(TextError, match="The text is empty"):
+        session.batch(folder, sentences)

@@ -15,10 +15,12 @@ import numpy as np
 from PIL import Image
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
-from model import load
+from model import Translator, load
 from model.trace import AttentionKind, Site, Trace
 from tests.browser.running_app import ROOT, StartError, find_chromium, is_local, launch, serve
+from viz import mask_edits
 from viz.facts import head_facts
+from viz.masks import batch_masks
 
 CHECKPOINT = ROOT / "checkpoints" / "en-de"
 FOLDER = ROOT / "viz" / "screenshots"
@@ -29,11 +31,17 @@ SENTENCE = "He just came back from the library."
 QUERY, KEY = "▁zurück", "▁back"
 """The two tokens that cross; the picture of query and key looks into the cell between them."""
 
+BLOCKED_SENTENCE, BLOCKED = "The cat sat on the mat.", "▁cat"
+"""A token that, once hidden, the translation does without."""
+
+FURTHER = "Did you get her letter?\nHe doesn't come to work because he's ill."
+"""What else is in a batch before anybody types; as the masks page has it."""
+
 COMPARED = ("pairing", "diagonal", "end")
 """Measures; the head of cross-attention in which each is largest takes part in the comparison."""
 
 WIDTH, HEIGHT = 1280, 800
-TALL = 1700
+TALL, TALL_PAGE = 1700, 1300
 """Pixels, so that a figure below the first screen is on the page in full."""
 
 MOST_BYTES = 250_000
@@ -42,6 +50,7 @@ TIMEOUT, FADE = 120_000, 1000
 """Milliseconds: the first page of a server loads the model."""
 
 PLOT = ".js-plotly-plot"
+DRAWN = f"{PLOT}, .headscope[data-painted]"
 
 
 class ScreenshotError(RuntimeError):
@@ -58,6 +67,8 @@ class Picture:
         dark: in the dark theme.
         scale: pixels of the picture a pixel of the page.
         part: a selector of the part of the page to show; empty for the first screen.
+        page: its path; empty for the heads.
+        height: of the window in pixels.
     """
 
     name: str
@@ -65,10 +76,13 @@ class Picture:
     dark: bool = False
     scale: float = 2
     part: str = ""
+    page: str = ""
+    height: int = HEIGHT
 
 
-def pictures(trace: Trace) -> list[Picture]:
-    """All pictures, with heads and a cell that have something to show in this trace."""
+def pictures(translator: Translator) -> list[Picture]:
+    """All pictures, with heads and a cell that have something to show."""
+    trace = translator.trace(SENTENCE)
     heads = "-".join(f"{layer}.{head}" for layer, head in compared(trace))
     cell = f"{position(trace.target.tokens, QUERY)}.{position(trace.source.tokens, KEY)}"
     return [
@@ -77,8 +91,33 @@ def pictures(trace: Trace) -> list[Picture]:
         Picture("heads-lines", {"view": "lines"}),
         Picture("heads-joint", {"attention": "joint"}),
         Picture("heads-comparison", {"compare": heads}),
-        Picture("query-key", {"cell": cell, "below": "query-key"}, part=PLOT),
+        Picture("query-key", {"cell": cell, "below": "query-key"}, part=PLOT, height=TALL),
+        Picture(
+            "masks-change",
+            {
+                "sentence": BLOCKED_SENTENCE,
+                "part": "change",
+                "masked": "cross",
+                "edit": blocked(translator),
+            },
+            page="masks",
+            height=TALL_PAGE,
+        ),
+        Picture(
+            "positions-without",
+            {"sentence": BLOCKED_SENTENCE, "topic": "without", "scale": "0"},
+            page="positions",
+        ),
     ]
+
+
+def blocked(translator: Translator) -> str:
+    """The edit, as an address writes it, that hides BLOCKED from all of cross-attention."""
+    batch = translator.trace_batch([BLOCKED_SENTENCE, *FURTHER.splitlines()])
+    own = batch_masks(batch.padded, 0)[str(AttentionKind.CROSS)]
+    allowed = own.allowed.copy()
+    allowed[:, position(batch.padded[0].source.tokens, BLOCKED)] = False
+    return mask_edits.write([mask_edits.Edit(AttentionKind.CROSS, None, allowed)])
 
 
 def compared(trace: Trace) -> list[tuple[int, int]]:
@@ -113,7 +152,7 @@ def position(tokens: tuple[str, ...], token: str) -> int:
 def opened(browser: Browser, url: str, picture: Picture) -> Iterator[Page]:
     """The page of a picture, drawn."""
     context = browser.new_context(
-        viewport={"width": WIDTH, "height": TALL if picture.part else HEIGHT},
+        viewport={"width": WIDTH, "height": picture.height},
         color_scheme="dark" if picture.dark else "light",
         device_scale_factor=picture.scale,
         reduced_motion="reduce",
@@ -122,22 +161,25 @@ def opened(browser: Browser, url: str, picture: Picture) -> Iterator[Page]:
     page = context.new_page()
     page.set_default_timeout(TIMEOUT)
     expect.set_options(timeout=TIMEOUT)
-    page.goto(f"{url}/?{urlencode({'sentence': SENTENCE, **picture.parameters})}")
-    wait_until_drawn(page)
+    query = urlencode({"sentence": SENTENCE, **picture.parameters})
+    page.goto(f"{url}/{picture.page}?{query}")
+    if not picture.page:
+        wait_until_told(page)
+    page.locator(DRAWN).first.wait_for()
+    expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
+    # Streamlit fades in what is new.
+    page.wait_for_timeout(FADE)
     yield page
     context.close()
 
 
-def wait_until_drawn(page: Page) -> None:
-    """Waits until the explorer and the page below it show the same, and nothing runs any more."""
+def wait_until_told(page: Page) -> None:
+    """Waits until the explorer and the page below it show the same."""
     explorer = page.locator(".explorer[data-painted]")
     explorer.wait_for()
     painted = json.loads(explorer.get_attribute("data-painted") or "{}")
     shown = "/".join(str(painted[name]) for name in ("id", "attention", "layer", "head"))
     expect(page.locator(".headscope-done")).to_have_attribute("data-done", shown)
-    expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
-    # Streamlit fades in what is new.
-    page.wait_for_timeout(FADE)
 
 
 def take(browser: Browser, url: str, picture: Picture) -> Image.Image:
@@ -166,14 +208,14 @@ def save(image: Image.Image, path: Path) -> int:
 
 
 def main() -> None:
-    trace = load(str(CHECKPOINT), device="cpu").trace(SENTENCE)
+    translator = load(CHECKPOINT, device="cpu")
     FOLDER.mkdir(exist_ok=True)
     with (
         serve("app.py", {"HEADSCOPE_CHECKPOINTS": str(CHECKPOINT.parent)}) as server,
         sync_playwright() as playwright,
     ):
         browser = launch(playwright, find_chromium())
-        for picture in pictures(trace):
+        for picture in pictures(translator):
             path = FOLDER / f"{picture.name}.png"
             image = take(browser, server.url, picture)
             size = save(image, path)

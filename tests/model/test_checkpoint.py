@@ -15,10 +15,20 @@ from model.checkpoint import (
     WEIGHTS,
     CheckpointError,
     load_checkpoint,
+    read_json,
+    read_tensors,
     save_checkpoint,
+    save_snapshots,
+    snapshot_file,
+    snapshots,
     unique_state,
+    write_json,
 )
+from model.config import TransformerConfig
 from model.tokenizer import Tokenizer
+from model.transformer import Transformer
+from model.translator import load
+from tests.tiny_checkpoint import PAIRS, SNAPSHOTS, write_tiny_snapshots
 
 
 @pytest.fixture
@@ -127,3 +137,127 @@ def test_an_index_that_names_files_elsewhere_is_refused(folder, name):
     (folder / INDEX).write_text(json.dumps({"weight_map": {"source_embedding.weight": name}}))
     with pytest.raises(CheckpointError, match="damaged"):
         load_checkpoint(folder)
+
+
+# ---- snapshots ---------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def tiny_snapshots(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_tiny_snapshots(tmp_path_factory.mktemp("checkpoints") / "childhood")
+
+
+@pytest.fixture
+def learning(tiny_snapshots: Path, tmp_path: Path) -> Path:
+    """A checkpoint with snapshots that a test may damage."""
+    return shutil.copytree(tiny_snapshots, tmp_path / "childhood")
+
+
+def weights(folder: Path, snapshot: int | None = None) -> dict[str, torch.Tensor]:
+    return unique_state(load_checkpoint(folder, snapshot=snapshot).model)
+
+
+def test_the_steps_of_the_snapshots_are_told_in_ascending_order(learning, folder, tmp_path):
+    assert snapshots(learning) == SNAPSHOTS == tuple(sorted(SNAPSHOTS))
+    assert snapshots(str(learning)) == SNAPSHOTS
+    assert snapshots(folder) == ()
+    assert snapshots(tmp_path / "nowhere") == ()
+
+
+def test_each_snapshot_holds_its_own_weights_in_half_precision(learning):
+    for place, step in enumerate(SNAPSHOTS):
+        stored = read_tensors(snapshot_file(learning, step))
+        loaded = weights(learning, place)
+        assert {value.dtype for value in stored.values()} == {torch.float16}
+        assert {value.dtype for value in loaded.values()} == {torch.float32}
+        assert all(torch.equal(loaded[name], value.float()) for name, value in stored.items())
+    first, last = weights(learning, 0), weights(learning, -1)
+    assert not any(torch.equal(first[name], last[name]) for name in first if "norm" not in name)
+
+
+def test_a_negative_number_counts_the_snapshots_from_the_end(learning):
+    for place in range(len(SNAPSHOTS)):
+        found, expected = weights(learning, place - len(SNAPSHOTS)), weights(learning, place)
+        assert all(torch.equal(found[name], value) for name, value in expected.items())
+
+
+def test_the_last_snapshot_is_the_model_and_is_stored_once(learning):
+    assert not [*learning.glob("*.safetensors")]
+    whole, last = weights(learning), weights(learning, -1)
+    assert all(torch.equal(whole[name], value) for name, value in last.items())
+
+
+def test_weights_of_their_own_go_before_the_last_snapshot(learning):
+    first = snapshot_file(learning, SNAPSHOTS[0])
+    shutil.copy(first, learning / WEIGHTS)
+    stored = read_tensors(first)
+    assert all(
+        torch.equal(stored[name].float(), value) for name, value in weights(learning).items()
+    )
+
+
+def test_the_model_learns_from_snapshot_to_snapshot(learning):
+    right = [
+        sum(load(learning, device="cpu", snapshot=place).translate(source).text == target
+            for source, target in PAIRS)
+        for place in range(len(SNAPSHOTS))
+    ]  # fmt: skip
+    assert right[0] == 0
+    assert right[-1] == len(PAIRS)
+    assert load(learning, device="cpu").translate(PAIRS[0][0]).text == PAIRS[0][1]
+
+
+@pytest.mark.parametrize("snapshot", [4, 100, -5])
+def test_a_snapshot_that_is_not_there_is_refused_with_those_that_are(learning, snapshot):
+    with pytest.raises(CheckpointError, match=rf"no snapshot {snapshot}; .* from 0 to 3.*\.$"):
+        load(learning, device="cpu", snapshot=snapshot)
+
+
+def test_a_snapshot_of_a_checkpoint_without_any_is_refused(folder):
+    with pytest.raises(CheckpointError, match=r"has no snapshots of its training; .*\.$"):
+        load(folder, device="cpu", snapshot=0)
+
+
+def test_a_damaged_snapshot_is_refused_and_the_others_load(learning):
+    file = snapshot_file(learning, SNAPSHOTS[1])
+    file.write_bytes(file.read_bytes()[:1000])
+    with pytest.raises(CheckpointError, match="damaged"):
+        load_checkpoint(learning, snapshot=1)
+    load_checkpoint(learning, snapshot=2)
+
+
+def test_a_snapshot_of_another_model_is_refused(learning):
+    write_json(learning / "config.json", read_json(learning / "config.json") | {"d_ff": 100})
+    with pytest.raises(CheckpointError, match="do not fit"):
+        load_checkpoint(learning, snapshot=0)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "007.safetensors", "-1.safetensors", "1e3.safetensors", "٣.safetensors",
+        "best.safetensors", "5.safetensors.new", "5.pt",
+    ],
+)  # fmt: skip
+def test_files_that_are_not_named_by_a_step_are_no_snapshots(learning, name):
+    (learning / "snapshots" / name).write_bytes(b"")
+    assert snapshots(learning) == SNAPSHOTS
+
+
+def test_saving_again_leaves_no_snapshot_and_no_weights_behind(learning):
+    loaded = load_checkpoint(learning)
+    save_checkpoint(learning, loaded.model, loaded.tokenizer)
+    assert snapshots(learning) == ()
+    assert (learning / WEIGHTS).exists()
+    save_snapshots(learning, {5: loaded.model}, loaded.tokenizer)
+    assert snapshots(learning) == (5,)
+    assert not (learning / WEIGHTS).exists()
+
+
+def test_snapshots_of_different_models_are_not_saved_together(learning):
+    loaded = load_checkpoint(learning)
+    other = Transformer(TransformerConfig(vocab_size=len(loaded.tokenizer), d_model=16, n_heads=2))
+    for models in ({}, {0: loaded.model, 1: other}):
+        with pytest.raises(ValueError, match="same configuration"):
+            save_snapshots(learning, models, loaded.tokenizer)
+    assert snapshots(learning) == SNAPSHOTS

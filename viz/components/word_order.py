@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import streamlit as st
 
@@ -30,15 +31,23 @@ def word_order(
         key: of the mounted component.
         on_order: called when a word was moved, for `chosen_order` to read.
     """
+    turn = _told(key).get("turn", 0)
     _word_order(
-        key=key, data={"texts": list(texts), "order": list(order)}, on_order_change=on_order
+        key=key,
+        data={"texts": list(texts), "order": list(order), "turn": turn},
+        on_order_change=on_order,
     )
 
 
 def chosen_order(key: str, n_words: int) -> tuple[int, ...] | None:
     """The order that was chosen; None if none was, or it is none of so many words."""
-    state = st.session_state.get(key)
-    told = state.get("order") if state is not None else None
-    if not isinstance(told, list) or not all(type(place) is int for place in told):
+    places = _told(key).get("places")
+    if not isinstance(places, list) or not all(type(place) is int for place in places):
         return None
-    return tuple(told) if sorted(told) == list(range(n_words)) else None
+    return tuple(places) if sorted(places) == list(range(n_words)) else None
+
+
+def _told(key: str) -> Mapping[str, Any]:
+    """What the browser said last: the places, and how many moves that is the result of."""
+    told = (st.session_state.get(key) or {}).get("order")
+    return told if isinstance(told, Mapping) else {}

@@ -121,7 +121,7 @@ def show_model() -> None:
     st.markdown("## The model")
     question = bar.asked()
     try:
-        folder = question.checkpoint if question else next(iter(session.checkpoints().values()))
+        folder = question.folder if question else next(iter(session.checkpoints().values()))
         st.markdown(model_facts(session.translator(folder)))
     except (CheckpointError, DeviceError) as error:
         st.error(escape_markdown(str(error)), icon=":material/error:")

@@ -1,27 +1,32 @@
 """Masks: every mask the model uses, two side by side, and what the model does with others."""
 
-import html
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Mapping
 
 import numpy as np
 import streamlit as st
 
 from model.checkpoint import CheckpointError
-from model.masks import PRESETS, MaskError, Preset, sentence_lengths
-from model.trace import AttentionKind, AttentionMap, BoolArray, Trace
+from model.masks import PRESETS, MaskError
+from model.trace import AttentionKind
 from model.translator import DeviceError, TextError
-from viz import address, bar, mask_edits, mask_panels, masks, session, style
-from viz.components.matrices import edited, matrices
+from viz import address, bar, mask_edits, mask_panels, masks, session
+from viz.components.matrices import matrices
 from viz.components.theme import is_dark
 from viz.heads import KIND_NAMES, SHORT_NAMES
 from viz.labels import axis_texts, escape_markdown, visible
 from viz.mask_edits import EDITABLE, Edit
 from viz.mask_panels import mask_panel, weights_panel
 from viz.masks import Mask
-from viz.panels import PAINTING_HELP
-from viz.reading import PADDING
+from viz.pages.masks_change import show_editor
+from viz.pages.masks_chosen import (
+    FIRST_SETTINGS,
+    Chosen,
+    current_edits,
+    preset_allowed,
+    show_caption,
+    show_probabilities,
+    show_translations,
+)
 
 MOST_SENTENCES = 6
 """In one batch, the sentence of the bar included."""
@@ -35,11 +40,7 @@ PARTS = {
     "compare": "Compare",
     "change": "Change",
 }
-FIRST_SETTINGS: dict[str, Any] = {"k": 1, "width": 2, "keys": (0,)}
-"""What a preset begins with."""
 
-HAS_CAUSAL = {"none", "causal", "strictly_causal", "look_ahead", "causal_window"}
-"""Presets that are no use together with the causal mask, or hold it already."""
 
 SLOT = r"[a-z0-9_.-]{0,40}"
 PARAMETERS = (
@@ -54,91 +55,6 @@ PARAMETERS = (
     address.text("edit", most=mask_edits.MAX_CHARACTERS),
 )
 """What this page keeps in the address."""
-
-AHEAD = (
-    "Word by word there are no later words to look at: opening future cells of the decoder shows "
-    "under teacher forcing alone."
-)
-HONESTY = (
-    "The model was trained with its own masks. Under others it is off its training distribution: a "
-    "better number under teacher forcing, where the right words so far are given, is no better "
-    "translation. What it writes on its own stands above."
-)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Chosen:
-    """What the page looks at.
-
-    Attributes:
-        question: of the sentence bar.
-        sentences: the batch.
-        batch: its traces.
-        number: which sentence, from 0.
-        kind: which attention.
-        layer: from 0.
-        head: from 0.
-    """
-
-    question: bar.Question
-    sentences: tuple[str, ...]
-    batch: session.Batch
-    number: int
-    kind: AttentionKind
-    layer: int
-    head: int
-
-    @property
-    def trace(self) -> Trace:
-        """The chosen sentence's trace, with the rows and columns of its padding."""
-        return self.batch.padded[self.number]
-
-    @property
-    def seen(self) -> AttentionMap:
-        """The chosen site."""
-        return self.trace.attention(self.kind, self.layer)
-
-    @property
-    def masks(self) -> dict[str, Mask]:
-        """Every mask of the chosen sentence."""
-        return masks.batch_masks(self.batch.padded, self.number)
-
-    @property
-    def own(self) -> Mask:
-        """The model's own mask of the chosen attention."""
-        return self.masks[str(self.kind)]
-
-    @property
-    def lengths(self) -> tuple[int, int]:
-        """How many queries and keys of the chosen site are no padding."""
-        n_source, n_target = (
-            counts[self.number] for counts in (self.batch.n_source, self.batch.n_target)
-        )
-        return (
-            n_source if self.kind is AttentionKind.ENCODER else n_target,
-            n_target if self.kind is AttentionKind.DECODER else n_source,
-        )
-
-    @property
-    def sentence(self) -> str:
-        """The chosen sentence by number and first words."""
-        return mask_panels.sentence_name(self.number, self.sentences[self.number])
-
-    @property
-    def painted(self) -> str:
-        """What a stroke is one of, so that it never lands on another mask."""
-        return f"{self.number}.{self.kind}.{self.layer}"
-
-    def outcome(self, edits: tuple[Edit, ...]) -> session.Outcome:
-        """What the model does with the chosen sentence under edited masks."""
-        return session.outcome(
-            self.question.checkpoint, self.sentences, self.number, edits, self.question.target
-        )
-
-
-def show_caption(text: str) -> None:
-    """How to read what stands above."""
-    st.caption(escape_markdown(text))
 
 
 def choose(question: bar.Question) -> Chosen | None:
@@ -455,330 +371,6 @@ def show_comparison(chosen: Chosen) -> None:
     )
     show_translations(chosen, one, other, ("A", "B"))
     show_probabilities(chosen, one, other, ("A", "B"))
-
-
-def current_edits(chosen: Chosen) -> tuple[Edit, ...]:
-    """The edits in the address, if they fit this batch; what does not fit is said and dropped."""
-    shapes = {kind: chosen.masks[str(kind)].cells.shape for kind in EDITABLE}
-    try:
-        edits = mask_edits.parse(st.session_state["edit"], shapes)
-        for edit in edits:
-            require_layers(edit, chosen.trace.layers(edit.kind))
-    except ValueError as error:
-        st.session_state["edit"] = ""
-        st.warning(
-            escape_markdown(f"{error} The model's own masks are shown."), icon=":material/link_off:"
-        )
-        return ()
-    return edits
-
-
-def require_layers(edit: Edit, layers: tuple[int, ...]) -> None:
-    """Raises ValueError if an edit is for a layer that the model does not have."""
-    missing = [layer for layer in edit.layers or () if layer not in layers]
-    if missing:
-        raise ValueError(
-            f"The mask in the address is for layer {missing[0]} of {edit.kind} attention, and this "
-            f"model has layers 0 to {layers[-1]}."
-        )
-
-
-def store(edits: Sequence[Edit]) -> None:
-    """Keep edits in the address; what keeps them from it is said in the next run."""
-    try:
-        st.session_state["edit"] = mask_edits.write(edits)
-    except ValueError as error:
-        st.session_state["_mask_notice"] = str(error)
-
-
-def edit_of(edits: Sequence[Edit], kind: AttentionKind, layer: int) -> Edit | None:
-    """The edit of one kind of attention that holds in a layer, or else another of that kind."""
-    of_kind = [edit for edit in edits if edit.kind is kind]
-    here = [edit for edit in of_kind if edit.layers is not None and layer in edit.layers]
-    everywhere = [edit for edit in of_kind if edit.layers is None]
-    return next(iter([*here, *everywhere, *of_kind]), None)
-
-
-def edited_to(chosen: Chosen, allowed: BoolArray) -> list[Edit]:
-    """All edits, with this mask in the place of the one that is shown."""
-    edits = current_edits(chosen)
-    old = edit_of(edits, chosen.kind, chosen.layer)
-    others = [edit for edit in edits if edit is not old]
-    # Beside another edit of the same attention, the model's own mask in some layers is an edit too.
-    alone = all(edit.kind is not chosen.kind for edit in others)
-    if alone and np.array_equal(allowed, chosen.own.allowed):
-        return others
-    return [*others, Edit(chosen.kind, chosen_layers(chosen), allowed)]
-
-
-def preset_allowed(preset: Preset, chosen: Chosen, settings: Mapping[str, Any]) -> BoolArray:
-    """A preset on the padded axes; padding stays forbidden unless the preset is about it."""
-    own = chosen.own
-    known = {
-        **settings,
-        "lengths": sentence_lengths(own.queries),
-        "key_lengths": sentence_lengths(own.keys),
-    }
-    allowed = preset(
-        len(own.queries), len(own.keys), **{name: known[name] for name in preset.settings}
-    ).numpy()
-    if preset.over_padding:
-        return np.asarray(allowed, dtype=np.bool_)
-    no_padding = np.array([token != PADDING for token in own.keys], dtype=np.bool_)
-    return np.asarray(allowed & no_padding, dtype=np.bool_)
-
-
-def show_presets(chosen: Chosen, edits: tuple[Edit, ...]) -> None:
-    """Masks to begin with."""
-    known = {name: each for name, each in PRESETS.items() if chosen.kind in each.kinds}
-    if st.session_state.get("preset") not in known:
-        st.session_state["preset"] = next(iter(known))
-    with st.container(horizontal=True, vertical_alignment="center", gap="xsmall"):
-        name = st.selectbox(
-            "Preset",
-            list(known),
-            key="preset",
-            format_func=lambda name: known[name].title,
-            label_visibility="collapsed",
-            width=200,
-        )
-        preset = known[name]
-        show_settings(preset, chosen)
-        if has_causal_toggle(chosen):
-            st.toggle(
-                "And causal",
-                value=True,
-                key="preset-causal",
-                help="Forbids later positions as well, as in training.",
-            )
-        show_layers(chosen, edit_of(edits, chosen.kind, chosen.layer))
-        st.button("Apply", type="primary", on_click=apply_preset, key="apply")
-        show_edits(edits)
-        show_caption(f"{preset.description} Or paint on the mask below.")
-
-
-def show_settings(preset: Preset, chosen: Chosen) -> None:
-    """What a preset can be told, under keys such as preset-k."""
-    most = max(len(chosen.own.queries), len(chosen.own.keys))
-    for setting, said in {"k": "Positions ahead", "width": "Positions each way"}.items():
-        if setting not in preset.settings:
-            continue
-        key = f"preset-{setting}"
-        st.session_state[key] = min(st.session_state.get(key, FIRST_SETTINGS[setting]), most)
-        st.number_input(said, 0, most, key=key, label_visibility="collapsed", width=130)
-    if "keys" in preset.settings:
-        texts = axis_texts(chosen.own.keys)
-        blocked = st.session_state.get("preset-keys", FIRST_SETTINGS["keys"])
-        st.session_state["preset-keys"] = [place for place in blocked if place < len(texts)]
-        st.multiselect(
-            "Words that nobody may look at",
-            range(len(texts)),
-            key="preset-keys",
-            format_func=lambda place: escape_markdown(f"{texts[place]} ({place})"),
-            placeholder="Words to block",
-            label_visibility="collapsed",
-            width=300,
-        )
-
-
-def has_causal_toggle(chosen: Chosen) -> bool:
-    """Whether the chosen preset can be joined with the causal mask."""
-    return chosen.kind is AttentionKind.DECODER and st.session_state["preset"] not in HAS_CAUSAL
-
-
-def apply_preset() -> None:
-    """Put the chosen preset in the place of the mask."""
-    chosen: Chosen = st.session_state["_masks_chosen"]
-    settings = {
-        name: st.session_state.get(f"preset-{name}", first)
-        for name, first in FIRST_SETTINGS.items()
-    }
-    preset = PRESETS[st.session_state["preset"]]
-    allowed = preset_allowed(preset, chosen, settings)
-    if has_causal_toggle(chosen) and st.session_state.get("preset-causal", True):
-        allowed = allowed & chosen.masks["causal"].allowed
-    edits = edited_to(chosen, allowed)
-    store(edits)
-    if np.array_equal(allowed, chosen.own.allowed):
-        st.session_state["_mask_notice"] = (
-            f"“{preset.title}” is the model's own mask here, so it edits nothing."
-        )
-
-
-def show_layers(chosen: Chosen, edit: Edit | None) -> None:
-    """In which layers an edit holds."""
-    every = chosen.trace.layers(chosen.kind)
-    key = f"layers-{chosen.kind}"
-    if edit is not None:
-        st.session_state[key] = list(edit.layers or every)
-    elif not st.session_state.get(key):
-        st.session_state[key] = list(every)
-    layers = chosen_layers(chosen)
-    if layers is None:
-        said = f"In all {len(every)} layers"
-    else:
-        said = f"In layer{'s' * (len(layers) > 1)} {', '.join(map(str, layers))}"
-    with st.popover(said, key="layers-menu"):
-        st.pills(
-            "The mask holds in the layers",
-            every,
-            selection_mode="multi",
-            key=key,
-            on_change=hear_layers,
-        )
-
-
-def hear_edit() -> None:
-    """Take over what was painted."""
-    chosen: Chosen = st.session_state["_masks_chosen"]
-    allowed = edited("editor", chosen.painted, chosen.own.cells.shape)
-    if allowed is None:
-        return
-    store(edited_to(chosen, allowed))
-    # The painted matrix shows this already; any other text begins it anew.
-    st.session_state["_mask_heard"] = st.session_state["edit"]
-
-
-def hear_layers() -> None:
-    """Take over in which layers an edit holds."""
-    chosen: Chosen = st.session_state["_masks_chosen"]
-    edits = current_edits(chosen)
-    old = edit_of(edits, chosen.kind, chosen.layer)
-    layers = chosen_layers(chosen)
-    store([Edit(edit.kind, layers, edit.allowed) if edit is old else edit for edit in edits])
-    st.session_state["_mask_heard"] = st.session_state["edit"]
-
-
-def chosen_layers(chosen: Chosen) -> tuple[int, ...] | None:
-    """The layers that are ticked; None for all of them."""
-    every = chosen.trace.layers(chosen.kind)
-    ticked = tuple(sorted(st.session_state.get(f"layers-{chosen.kind}") or every))
-    return None if ticked == every else ticked
-
-
-def epoch() -> int:
-    """Counts how often the mask came from elsewhere than from painting: a preset, a link, Back."""
-    if st.session_state["edit"] != st.session_state.get("_mask_heard", ""):
-        st.session_state["_mask_heard"] = st.session_state["edit"]
-        st.session_state["_mask_epoch"] = st.session_state.get("_mask_epoch", 0) + 1
-    count: int = st.session_state.get("_mask_epoch", 0)
-    return count
-
-
-@st.fragment
-def show_editor(chosen: Chosen) -> None:
-    """The mask to paint on, and what the model does with it."""
-    st.session_state["_masks_chosen"] = chosen
-    edits = current_edits(chosen)
-    show_presets(chosen, edits)
-    edit = edit_of(edits, chosen.kind, chosen.layer)
-    own = chosen.own
-    allowed = edit.allowed if edit else own.allowed
-    before, after = chosen.outcome(()), chosen.outcome(edits)
-    maps = [each.forced.attention(chosen.kind, chosen.layer) for each in (before, after)]
-    matrices(
-        [
-            mask_panels.editor_panel(own, allowed, "The mask"),
-            weights_panel(maps[0], chosen.head, "Weights before"),
-            weights_panel(maps[1], chosen.head, "Weights after", sign="→"),
-            mask_panels.change_panel(maps[0], maps[1], chosen.head),
-        ],
-        key="editor",
-        height=16,
-        epoch=epoch(),
-        name=chosen.painted,
-        on_edit=hear_edit,
-    )
-    show_translations(chosen, before, after, ("Before", "After"))
-    show_notices(chosen, edits, before, after)
-    show_probabilities(chosen, before, after, ("Before", "After"))
-    show_caption(
-        "Painting: drag on the first matrix to turn cells, on its labels to turn rows or columns; "
-        f"{PAINTING_HELP} Beside it: "
-        f"{mask_panels.head_name(chosen.kind, chosen.layer, chosen.head)}, under teacher forcing."
-    )
-    address.write_address()
-    st.html(
-        f'<span class="headscope-done" data-done="{html.escape(st.session_state["edit"])}"></span>'
-    )
-
-
-def show_notices(
-    chosen: Chosen, edits: tuple[Edit, ...], before: session.Outcome, after: session.Outcome
-) -> None:
-    """What has to be said of the edits."""
-    if notice := st.session_state.pop("_mask_notice", None):
-        st.info(escape_markdown(notice), icon=":material/info:")
-    unchanged = mask_panels.is_unchanged((before.forced, before.free), (after.forced, after.free))
-    if edits and unchanged:
-        st.info(
-            "This edit changes nothing: every weight, every probability and the translation are as "
-            "before.",
-            icon=":material/info:",
-        )
-    shown = edit_of(edits, chosen.kind, chosen.layer)
-    if shown and (said := mask_panels.empty_words(masks.edited_mask(chosen.own, shown.allowed))):
-        st.warning(escape_markdown(said), icon=":material/visibility_off:")
-
-
-def show_edits(edits: tuple[Edit, ...]) -> None:
-    """Every edit by name, and how to be rid of it."""
-    counted = f"{len(edits)} edit{'s' * (len(edits) > 1)}" if edits else "No edit"
-    with st.popover(counted, key="edits-menu", disabled=not edits):
-        for place, edit in enumerate(edits):
-            st.button(
-                f"Clear {edit}",
-                key=f"clear-{place}",
-                icon=":material/close:",
-                on_click=store,
-                args=([other for other in edits if other is not edit],),
-            )
-        if len(edits) > 1:
-            st.button("Clear all edits", key="clear-all", on_click=store, args=([],))
-
-
-def show_translations(
-    chosen: Chosen, one: session.Outcome, other: session.Outcome, names: tuple[str, str]
-) -> None:
-    """What the model writes on its own under two sets of masks."""
-    before, after = one.free.text, other.free.text
-    same = "stays the same" if before == after else "changes"
-    st.subheader(f"Written word by word, the translation {same}", anchor=False)
-    st.html(mask_panels.translations_html(before, after, names, dark=is_dark()))
-    show_caption(f"{chosen.sentence}: the model reads its own words so far.")
-
-
-def show_probabilities(
-    chosen: Chosen, one: session.Outcome, other: session.Outcome, names: tuple[str, str]
-) -> None:
-    """How probable the given words are under two sets of masks."""
-    n_target = chosen.batch.n_target[chosen.number]
-    forced = [
-        (trace.predictions[:n_target], np.asarray(trace.log_probs)[:n_target])
-        for trace in (one.forced, other.forced)
-    ]
-    alike = np.array_equal(forced[0][1], forced[1][1])
-    changed = "stay as probable" if alike else "become more or less probable"
-    st.subheader(f"Under teacher forcing, the given words {changed}", anchor=False)
-    st.plotly_chart(
-        masks.log_prob_bars(*forced[0], *forced[1], names, dark=is_dark()),
-        width="stretch",
-        theme=None,
-        key="log-probs",
-        config=style.chart_config("headscope-log-probabilities"),
-        alt=masks.log_prob_alt_text(*forced[0], *forced[1], names),
-    )
-    given = "the target you typed" if is_typed(chosen) else "the model's own translation"
-    show_caption(
-        f"{chosen.sentence}: {given} is given, and each bar is how probable its next token is. "
-        + masks.log_prob_caption(forced[0][0], forced[1][0])
-    )
-    show_caption(f"{HONESTY} {AHEAD}" if chosen.kind is AttentionKind.DECODER else HONESTY)
-
-
-def is_typed(chosen: Chosen) -> bool:
-    """Whether the chosen sentence is looked at with a target that the reader typed."""
-    return chosen.number == 0 and bool(chosen.question.target)
 
 
 def show_page(question: bar.Question) -> None:

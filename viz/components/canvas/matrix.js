@@ -139,9 +139,9 @@ class Matrix {
         return widest(this.keySize);
       }
     }
-    this.keySize = this.size;
     this.slope = across >= 1.6 * this.size ? 45 : 90;
-    return Math.min(widest(this.size), 9 * this.rem);
+    this.keySize = Math.max(0.72 * this.rem, Math.min(this.size, across / 1.2));
+    return Math.min(widest(this.keySize), 9 * this.rem);
   }
 
   _labelHeight(widest) {

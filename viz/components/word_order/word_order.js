@@ -3,6 +3,7 @@
 class WordOrder {
   constructor(root) {
     this.root = root;
+    this.turn = 0;
     this.list = document.createElement("ol");
     this.list.setAttribute("aria-label", "Words; the left and right arrow keys move the one in focus");
     this.spoken = document.createElement("div");
@@ -16,12 +17,17 @@ class WordOrder {
     this.list.addEventListener("keydown", (event) => this._key(event));
   }
 
-  update({ texts, order }, report) {
+  update({ texts, order, turn }, report) {
     this.report = report;
+    const other = JSON.stringify(texts) !== JSON.stringify(this.texts);
+    // Python has yet to hear of the last move, and what it knows would take it back.
+    if (!other && (this.taken || turn < this.turn)) return;
+    this.turn = Math.max(this.turn, turn);
     this.texts = texts;
-    const shown = JSON.stringify([texts, order]);
-    // What was dragged here stands already.
-    if (shown === this.shown) return;
+    // What was dragged here stands already, and keeps its focus.
+    if (JSON.stringify([texts, order]) === this.shown) return;
+    clearTimeout(this.waiting);
+    this.taken = null;
     this.order = [...order];
     this._draw();
   }
@@ -50,17 +56,27 @@ class WordOrder {
     this.root.dataset.order = this.order.join();
   }
 
-  _read() {
-    this.order = [...this.list.children].map((item) => Number(item.dataset.word));
+  _standing() {
+    return [...this.list.children].map((item) => Number(item.dataset.word));
+  }
+
+  _moved(wait) {
+    this.turn += 1;
+    this.order = this._standing();
     this.shown = JSON.stringify([this.texts, this.order]);
     this._number();
+    clearTimeout(this.waiting);
+    this.waiting = setTimeout(() => this.report({ places: this.order, turn: this.turn }), wait);
+  }
+
+  _say(item) {
+    this.spoken.textContent = item.getAttribute("aria-label");
   }
 
   _take(event) {
     const item = event.target.closest("li");
     if (!item || event.button !== 0) return;
     this.taken = item;
-    this.before = this.order.join();
     item.classList.add("taken");
     this.list.setPointerCapture(event.pointerId);
   }
@@ -79,10 +95,12 @@ class WordOrder {
 
   _drop() {
     if (!this.taken) return;
-    this.taken.classList.remove("taken");
+    const item = this.taken;
+    item.classList.remove("taken");
     this.taken = null;
-    this._read();
-    if (this.order.join() !== this.before) this.report(this.order);
+    if (this._standing().join() === this.order.join()) return;
+    this._moved(0);
+    this._say(item);
   }
 
   _key(event) {
@@ -94,10 +112,9 @@ class WordOrder {
     if (!other) return;
     this.list.insertBefore(item, step < 0 ? other : other.nextElementSibling);
     item.focus();
-    this._read();
-    this.spoken.textContent = item.getAttribute("aria-label");
-    clearTimeout(this.waiting);
-    this.waiting = setTimeout(() => this.report(this.order), 300);
+    // Several steps are one move.
+    this._moved(300);
+    this._say(item);
   }
 }
 

@@ -1,0 +1,202 @@
+"""The card of a checkpoint, written from what was measured: card.md."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import chain
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+from model.training.corpus import CorpusError, Pair
+from model.training.evaluate import translation_scores
+from model.training.examples import Bad, Good
+from model.translator import Translator
+
+LENGTHS = ((1, 5), (6, 10), (11, None))
+"""Bands of source lengths in words, from and to, by which a card says what comes out well."""
+
+DATA_HEADING = "## Data and licences"
+
+
+def card(
+    translator: Translator,
+    pairs: Sequence[Pair],
+    translations: Sequence[str],
+    *,
+    good: Sequence[Good],
+    bad: Sequence[Bad],
+    data: str,
+) -> str:
+    """A card as Markdown.
+
+    Args:
+        translator: of the checkpoint as it is shipped, with its metrics, "test" among them.
+        pairs: the test set.
+        translations: what the model made of it.
+        good: sentences that come out right.
+        bad: sentences that come out wrong.
+        data: what the model was trained on and under which licences, as Markdown.
+    """
+    sections = [
+        f"# {translator.name}",
+        "An encoder–decoder Transformer after Vaswani et al. 2017, made to be looked at.",
+        _shape(translator),
+        *_learning(translator.metrics),
+        f"## Scores\n\n{_scores(translator)}",
+        f"## Training\n\n{_training(translator.metrics)}",
+        f"{DATA_HEADING}\n\n{data}",
+        f"## Good at\n\n{_by_length(pairs, translations)}\n\n"
+        "Sentences that it translates exactly as the reference does:\n\n"
+        + _table(
+            ("source", "translation", "what there is to see"),
+            [(each.source, each.translation, each.shows) for each in good],
+        ),
+        "## Bad at\n\n"
+        f"{_weakness(pairs, translations)}\n\n"
+        "The worst of the short test sentences, by sentence BLEU:\n\n"
+        + _table(
+            ("source", "what it says", "reference"),
+            [(each.source, each.translation, each.reference) for each in bad],
+        ),
+    ]
+    return "\n\n".join(sections) + "\n"
+
+
+def data_section(path: Path) -> str:
+    """What another card says of data and licences, for a model trained on the same.
+
+    Raises:
+        CorpusError: if there is no such card or section.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise CorpusError(f"The card {path} cannot be read.") from error
+    found = re.search(rf"^{DATA_HEADING}$(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL)
+    if found is None or not found[1].strip():
+        raise CorpusError(f"The card {path} has no section “{DATA_HEADING.removeprefix('## ')}”.")
+    return found[1].strip()
+
+
+def _shape(translator: Translator) -> str:
+    config = translator.model.config
+    tied = "source, target and output embeddings tied" if config.tie_embeddings else "not tied"
+    return _table(
+        ("", ""),
+        [
+            (
+                "shape",
+                f"{config.n_encoder_layers} + {config.n_decoder_layers} layers, d_model "
+                f"{config.d_model}, {config.n_heads} heads, d_ff {config.d_ff}, {config.norm}-norm,"
+                f" {config.positions} positions",
+            ),
+            ("parameters", f"{translator.n_parameters / 1e6:.1f} million, {tied}"),
+            ("vocabulary", f"{config.vocab_size:,} SentencePiece pieces"),
+            ("files", "safetensors in half precision, computed in float32"),
+        ],
+    )
+
+
+def _learning(metrics: dict[str, Any]) -> list[str]:
+    snapshots = metrics.get("snapshots", [])
+    if not snapshots:
+        return []
+    kinds = list(snapshots[0]["entropy"])
+    rows = [
+        (
+            f"{each['step']:,}",
+            f"{each['loss']:.2f}",
+            f"{each['bleu']:.1f}",
+            f"{each['chrf']:.1f}",
+            *(f"{fmean(chain.from_iterable(each['entropy'][kind])):.2f}" for kind in kinds),
+        )
+        for each in snapshots
+    ]
+    return [
+        "## How it learned\n\n"
+        f"The weights at {len(snapshots)} steps of one training run, log-spaced, from the "
+        "untrained ones on: `load(folder, snapshot=k)` gives the k-th, and without `snapshot` the "
+        "last. Loss in nats a target token, BLEU and chrF of greedy decoding, all on the "
+        "validation set; the mean entropy of the heads' rows in bits, over all heads of a kind. "
+        "`metrics.json` holds the entropy of every head.\n\n"
+        + _table(
+            ("step", "loss", "BLEU", "chrF", *(f"{kind} entropy" for kind in kinds)),
+            rows,
+            align="---:",
+        )
+    ]
+
+
+def _scores(translator: Translator) -> str:
+    test = translator.metrics["test"]
+    table = _table(
+        ("test set", "sentences", "BLEU", "chrF", "sacrebleu signature"),
+        [
+            (
+                test["data"],
+                f"{test['sentences']:,}",
+                f"{test['bleu']:.1f}",
+                f"{test['chrf']:.1f}",
+                f"`{test['signature']}`",
+            )
+        ],
+    )
+    return (
+        f"{table}\n\nBeam {test['beam']}, cased. chrF: `{test['chrf_signature']}`. Repeat with "
+        f"`python -m model.training.evaluate --checkpoint checkpoints/{translator.name} "
+        f"--data {test['data']} --json`."
+    )
+
+
+def _training(metrics: dict[str, Any]) -> str:
+    settings = metrics["training"]
+    return (
+        f"{metrics['steps']} steps, {metrics['epochs']} epochs, "
+        f"{metrics['target_tokens'] / 1e6:.1f} million target tokens, in batches of up to "
+        f"{settings['batch_tokens'] * settings['accumulate'] * metrics['processes']:,} tokens; "
+        f"optimizer {settings['optimizer']}, schedule {settings['schedule']}, label smoothing "
+        f"{settings['label_smoothing']}. Hardware: {metrics['device']}, "
+        f"{metrics['processes']} process(es), {metrics['training_seconds'] / 60:.0f} minutes of "
+        "training time."
+    )
+
+
+def _by_length(pairs: Sequence[Pair], translations: Sequence[str]) -> str:
+    rows = []
+    for low, high in LENGTHS:
+        within = [
+            (translation, pair.target)
+            for pair, translation in zip(pairs, translations, strict=True)
+            if low <= len(pair.source.split()) <= (high or len(pair.source.split()))
+        ]
+        if within:
+            bleu = translation_scores(*zip(*within, strict=True))["bleu"]
+            exact = sum(translation == target for translation, target in within) / len(within)
+            words = f"{low} to {high}" if high else f"{low} or more"
+            rows.append((words, f"{len(within):,}", f"{bleu:.1f}", f"{exact:.0%}"))
+    return "By the length of a test sentence:\n\n" + _table(
+        ("words", "sentences", "BLEU", "exactly the reference"), rows, align="---:"
+    )
+
+
+def _weakness(pairs: Sequence[Pair], translations: Sequence[str]) -> str:
+    different = sum(
+        translation != pair.target for pair, translation in zip(pairs, translations, strict=True)
+    )
+    return (
+        f"{different / len(pairs):.0%} of the test sentences come out otherwise than the reference "
+        "does. Not all of these are wrong, but longer sentences come out worse: see the scores by "
+        "length above."
+    )
+
+
+def _table(heading: Sequence[str], rows: Sequence[Sequence[str]], *, align: str = "---") -> str:
+    lines = [heading, [align] * len(heading), *rows]
+    return "\n".join("| " + " | ".join(map(_cell, line)) + " |" for line in lines)
+
+
+def _cell(text: str) -> str:
+    # Code in backticks keeps its bars as they are, as the other cards write signatures.
+    return text if text.startswith("`") else " ".join(text.split()).replace("|", "\\|")

@@ -1,0 +1,177 @@
+"""Sentences that show what a model is good and bad at, chosen by rule: the same ones every time."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+
+import sacrebleu
+
+from model.training.corpus import Pair
+from model.translator import TextError, Translator
+
+GOOD_WORDS = range(4, 15)
+BAD_WORDS = range(3, 10)
+"""How many words the source of an example has: what fits a line and can be judged at a glance."""
+
+WORD_FOR_WORD = "Word for word: as many words in German, and cross-attention can follow the order."
+
+
+@dataclass(frozen=True, slots=True)
+class Feature:
+    """Something in a pair of sentences that is worth talking about.
+
+    Attributes:
+        source: what the source holds, as a regular expression; empty for anything.
+        target: what the target holds; its groups fill `shows`.
+        shows: what there is to see, with {0} for the first group.
+    """
+
+    source: str
+    target: str
+    shows: str
+
+
+FEATURES = (
+    Feature(
+        "",
+        r", (weil|dass|ob|wenn|obwohl|bevor|nachdem)\b",
+        "A clause with “{0}”: its verb waits for the end.",
+    ),
+    Feature(
+        "",
+        # Infinitives and prepositions that look like a participle are passed over.
+        r"\b(?:habe|hast|hat|haben|habt)\b[^,]* (ge(?!hen|ben|gen)\w+(?:t|en))[.?!]$",
+        "The perfect: the participle “{0}” goes to the end.",
+    ),
+    Feature(
+        r"\b(?:don't|doesn't|didn't)\b",
+        r"\b(nicht|keine?[nmrs]?)\b",
+        "“do” has no word of its own in German; what stays is “{0}”.",
+    ),
+    Feature(
+        r"^(?:Do|Does|Did) ",
+        r"^(\w+) .*\?$",
+        "English asks with “do”; German begins with the verb, “{0}”.",
+    ),
+    Feature(
+        r"\b(?:can|can't|must|have to|has to|want|wants|should|shall|may)\b",
+        r"\b(?:kann|kannst|können|muss|musst|müssen|will|willst|wollen|soll|sollte|darf)\b"
+        r"[^,]* ([a-zäöüß]+en)[.?!]$",
+        "A verb after a modal verb: “{0}” goes to the end.",
+    ),
+    Feature(
+        r"\b(?:will|won't|going to)\b|'ll\b",
+        r"\b(?:werde|wirst|wird|werden|werdet)\b[^,]* ([a-zäöüß]+en)[.?!]$",
+        "The future: “{0}” goes to the end.",
+    ),
+)
+"""Of German as a target; pairs of other languages show none of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Good:
+    """A sentence that a model translates just as its reference; an entry of examples.json."""
+
+    source: str
+    translation: str
+    shows: str
+
+
+@dataclass(frozen=True, slots=True)
+class Bad:
+    """A sentence that a model gets wrong."""
+
+    source: str
+    translation: str
+    reference: str
+
+
+def good_examples(
+    translator: Translator,
+    pairs: Sequence[Pair],
+    translations: Sequence[str],
+    *,
+    count: int = 10,
+) -> list[Good]:
+    """Sentences that come out exactly as their reference, the ones with most to see first.
+
+    The features take turns, so that the examples differ; then come translations word for word, and
+    then any others. Each is translated once more by itself, since sentences decoded together may
+    differ by rounding, and kept only if it comes out the same.
+
+    Args:
+        translator: the model.
+        pairs: sentences and references.
+        translations: what the model made of them.
+        count: how many at most.
+    """
+    exact = [
+        pair
+        for pair, translation in zip(pairs, translations, strict=True)
+        if translation == pair.target and _words(pair.source) in GOOD_WORDS
+    ]
+    queues = [_showing(exact, feature) for feature in FEATURES]
+    alike = [pair for pair in exact if _words(pair.source) == _words(pair.target)]
+    queues.append([Good(*pair, WORD_FOR_WORD) for pair in alike])
+    queues.append([Good(*pair, "Exactly the reference.") for pair in exact])
+    turns, rest = queues[:-1], queues[-1]
+    ordered = [
+        queue[place]
+        for place in range(max(map(len, turns)))
+        for queue in turns
+        if place < len(queue)
+    ]
+    chosen: dict[str, Good] = {}
+    for example in [*ordered, *rest]:
+        if len(chosen) == count:
+            break
+        if example.source not in chosen and _is_kept(translator, example):
+            chosen[example.source] = example
+    return list(chosen.values())
+
+
+def bad_examples(
+    pairs: Sequence[Pair], translations: Sequence[str], *, count: int = 10
+) -> list[Bad]:
+    """The worst of the short sentences: by sentence BLEU, then chrF, then their order.
+
+    Args:
+        pairs: sentences and references.
+        translations: what the model made of them.
+        count: how many at most.
+    """
+    scored: dict[str, tuple[float, float, Bad]] = {}
+    for pair, translation in zip(pairs, translations, strict=True):
+        if _words(pair.source) in BAD_WORDS and pair.source not in scored:
+            bleu = sacrebleu.sentence_bleu(translation, [pair.target]).score
+            chrf = sacrebleu.sentence_chrf(translation, [pair.target]).score
+            scored[pair.source] = (bleu, chrf, Bad(pair.source, translation, pair.target))
+    worst = sorted(scored.values(), key=lambda entry: entry[:2])
+    return [example for _, _, example in worst[:count]]
+
+
+def entries(examples: Sequence[Good]) -> list[dict[str, str]]:
+    """Examples as examples.json holds them."""
+    return [asdict(example) for example in examples]
+
+
+def _showing(pairs: Sequence[Pair], feature: Feature) -> list[Good]:
+    found = []
+    for pair in pairs:
+        seen = re.search(feature.target, pair.target)
+        if seen and re.search(feature.source, pair.source):
+            found.append(Good(*pair, feature.shows.format(*seen.groups())))
+    return found
+
+
+def _is_kept(translator: Translator, example: Good) -> bool:
+    try:
+        return translator.translate(example.source).text == example.translation
+    except TextError:
+        return False
+
+
+def _words(text: str) -> int:
+    return len(text.split())

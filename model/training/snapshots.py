@@ -1,0 +1,101 @@
+"""What a model was like at one step of its training: loss, scores, and how wide its heads look."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from model.tokenizer import PAD
+from model.trace import AttentionKind, AttentionMap, Trace
+from model.training.batches import Batches
+from model.training.corpus import Pair
+from model.training.evaluate import translate_all, translation_scores
+from model.training.loss import smoothed_cross_entropy
+from model.translator import Translator
+
+SENTENCES = 500
+"""Sentences that are translated and recorded; the loss is over all."""
+
+LOSS_TOKENS = 2048
+"""Tokens of the longer side in one batch of the loss; it changes the speed alone."""
+
+
+def snapshot_scores(
+    translator: Translator, pairs: Sequence[Pair], *, sentences: int = SENTENCES
+) -> dict[str, Any]:
+    """Loss, scores and entropies of a model on a validation set, for metrics.json.
+
+    Args:
+        translator: the model.
+        pairs: the validation set.
+        sentences: how many of its first pairs are decoded greedily for BLEU and chrF, and recorded
+            with their references, which are the same for every model, for the entropies.
+
+    Returns:
+        "loss" in nats a target token, "bleu" and "chrf" from 0 to 100, and "entropy" as
+        `mean_entropies` gives it.
+
+    Raises:
+        TextError: if one of the recorded sentences is longer than the model takes.
+    """
+    sample = pairs[:sentences]
+    translations = translate_all(
+        translator.model, translator.tokenizer, [pair.source for pair in sample]
+    )
+    scores = translation_scores(translations, [pair.target for pair in sample])
+    return {
+        "loss": round(validation_loss(translator, pairs), 4),
+        "bleu": scores["bleu"],
+        "chrf": scores["chrf"],
+        "entropy": mean_entropies(translator.trace(*pair) for pair in sample),
+    }
+
+
+@torch.inference_mode()
+def validation_loss(translator: Translator, pairs: Sequence[Pair]) -> float:
+    """Mean cross-entropy of a target token given those before it, in nats, without smoothing."""
+    tokenizer = translator.tokenizer
+    sides = (tokenizer.encode_all(side) for side in zip(*pairs, strict=True))
+    batches = Batches(*sides, tokens=LOSS_TOKENS)
+    total, tokens = 0.0, 0
+    for shape, indices in batches.epoch(0, 0):
+        batch = batches.build(shape, indices).to(translator.device)
+        logits = translator.model(batch.source, batch.inputs)
+        loss = smoothed_cross_entropy(logits.flatten(0, 1), batch.labels.flatten(), 0.0, PAD)
+        total += loss.item()
+        tokens += batch.target_tokens
+    return total / tokens
+
+
+def mean_entropies(traces: Iterable[Trace]) -> dict[str, list[list[float]]]:
+    """How wide every head looks, on average over several sentences, in bits.
+
+    Args:
+        traces: of one model, as recorded.
+
+    Returns:
+        For "encoder", "decoder" and "cross" a list of layers of lists of heads.
+    """
+    found: dict[AttentionKind, dict[int, list[NDArray[np.float64]]]] = {}
+    for trace in traces:
+        for site, seen in trace.maps.items():
+            found.setdefault(site.kind, {}).setdefault(site.layer, []).append(entropies(seen))
+    return {
+        kind.value: [np.mean(layers[layer], axis=0).round(4).tolist() for layer in sorted(layers)]
+        for kind, layers in found.items()
+    }
+
+
+def entropies(seen: AttentionMap) -> NDArray[np.float64]:
+    """The entropy of a head's rows, on average over those with any weight: (head,), in bits."""
+    weights = seen.weights.astype(np.float64)
+    totals = weights.sum(axis=-1)
+    live = totals > 0
+    shares = weights / np.where(live, totals, 1)[..., None]
+    rows = -(shares * np.log2(np.maximum(shares, np.finfo(np.float64).tiny))).sum(axis=-1)
+    # A row of one key only comes out as -0.
+    return np.maximum(rows, 0).sum(axis=-1) / np.maximum(live.sum(axis=-1), 1)

@@ -1,0 +1,792 @@
+import base64
+import json
+import re
+import shutil
+from collections.abc import Callable
+from html import unescape
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from numpy.typing import NDArray
+from streamlit.proto.WidgetStates_pb2 import WidgetState, WidgetStates
+from streamlit.testing.v1 import AppTest
+
+from model.checkpoint import CONFIG, load_checkpoint, save_checkpoint
+from model.config import TransformerConfig
+from model.positions import PositionEdit
+from model.tokenizer import EOS, Tokenizer
+from model.transformer import Transformer
+from model.translator import Translator, load
+from tests.tiny_checkpoint import PAIRS
+from viz.labels import axis_texts
+from viz.position_terms import neighbour_heads, term_shares
+from viz.positions import by_offset, formula_table, likeness, offset_deviation
+
+OpenApp = Callable[..., AppTest]
+
+SHIPPED = Path(__file__).parents[2] / "checkpoints"
+SENTENCE = PAIRS[0][0]
+LIMIT, D_MODEL = 64, 48
+"""Of the tiny checkpoint."""
+
+TOPICS = {
+    "table": ["encoding", "waves", "circle", "pair-waves"],
+    "likeness": ["likeness", "by-offset"],
+    "words": ["parts", "terms"],
+    "without": ["neighbours"],
+    "shuffle": [],
+    "learned": [],
+    "formula": ["formula", "formula-waves"],
+}
+"""The figures of each."""
+
+LEGAL = {
+    "topic": ["likeness", "words", "without", "shuffle", "learned", "formula"],
+    "length": ["limit", "beyond"],
+    "waves": ["0", "0.1.47", "3.2.1"],
+    "pair": ["0", "23"],
+    "at": ["0", "63"],
+    "cosine": ["0"],
+    "scale": ["0", "50", "99"],
+    "shift": ["-16", "3", "16"],
+    "reverse": ["1"],
+    "side": ["encoder", "decoder"],
+    "shuffled": ["1.0.2.3.4.5"],
+    "d_model": ["2", "512"],
+    "rows": ["2", "1024"],
+    "base": ["2", "100000"],
+}
+HOME = {
+    **dict.fromkeys(("pair", "at", "length", "waves"), "table"),
+    "cosine": "likeness",
+    **dict.fromkeys(("scale", "shift", "reverse", "side"), "without"),
+    "shuffled": "shuffle",
+    **dict.fromkeys(("d_model", "rows", "base"), "formula"),
+}
+"""The topic that shows each parameter."""
+
+USUAL = {
+    **{"topic": "table", "length": "sentence", "waves": "", "pair": 8, "at": 5, "cosine": True},
+    **{"scale": 100, "shift": 0, "reverse": False, "side": "both", "shuffled": ""},
+    **{"d_model": 256, "rows": 128, "base": 10_000},
+}
+
+ILLEGAL = {
+    "topic": ["Table", "", "../..", "<script>alert(1)</script>"],
+    "length": ["512", "all"],
+    "waves": ["x", "0,1", "0.1.", ".".join("123456789"), "99999", "0.-1"],
+    "pair": ["-1", "1.5", "", "x", "4096", "٣"],
+    "at": ["-1", "1e3", "4096"],
+    "cosine": ["yes", "2", ""],
+    "scale": ["101", "-1", "0.5", "50%"],
+    "shift": ["17", "-17", "x"],
+    "reverse": ["on", "-1"],
+    "side": ["Both", "left"],
+    "shuffled": ["a.b", "1..2", "1,0", "-1.0", "1000.0", ".".join(["0"] * 513)],
+    "d_model": ["1", "1025", "x"],
+    "rows": ["0", "1", "1025"],
+    "base": ["1", "0", "1e4", "100001"],
+}
+
+
+@pytest.fixture
+def open_positions(open_app: OpenApp) -> OpenApp:
+    """Opens the page at an address."""
+
+    def open_at(*, folder: Path | None = None, **query: str) -> AppTest:
+        app = open_app(folder=folder) if folder else open_app()
+        app.switch_page("viz/pages/positions.py")
+        for name, value in query.items():
+            app.query_params[name] = value
+        return app.run()
+
+    return open_at
+
+
+@pytest.fixture(scope="module")
+def model(checkpoints: Path) -> Translator:
+    return load(checkpoints / "en-de", device="cpu")
+
+
+@pytest.fixture(scope="module")
+def with_learned(checkpoints: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder that holds a model with learned positions as well."""
+    folder = tmp_path_factory.mktemp("both")
+    shutil.copytree(checkpoints / "en-de", folder / "en-de")
+    write_learned(folder / "en-de-learned", checkpoints / "en-de")
+    return folder
+
+
+def write_learned(folder: Path, other: Path) -> None:
+    """An untrained model with learned positions and the vocabulary of another."""
+    tokenizer = Tokenizer.load(other / "tokenizer.model")
+    config = TransformerConfig(
+        vocab_size=len(tokenizer),
+        d_model=32,
+        d_ff=32,
+        n_heads=2,
+        n_encoder_layers=1,
+        n_decoder_layers=1,
+        max_positions=40,
+        positions="learned",
+    )
+    save_checkpoint(folder, Transformer(config), tokenizer, half=False)
+
+
+def chart(app: AppTest, key: str) -> Any:
+    shown = [each.proto for each in app.get("plotly_chart")]
+    (found,) = [each for each in shown if re.fullmatch(rf"\$\$ID-[0-9a-f]+-{key}", each.id)]
+    return found
+
+
+def spec(app: AppTest, key: str) -> Any:
+    return json.loads(chart(app, key).spec)
+
+
+def array(values: Any) -> NDArray[Any]:
+    """Numbers as Plotly writes them: a list, or bytes with their type and shape."""
+    if not isinstance(values, dict):
+        return np.array(values)
+    found = np.frombuffer(base64.b64decode(values["bdata"]), values["dtype"])
+    shape = values.get("shape")
+    return found.reshape([int(size) for size in shape.split(",")]) if shape else found
+
+
+def title(app: AppTest, key: str) -> str:
+    text: str = spec(app, key)["layout"]["title"]["text"]
+    return text
+
+
+def query(app: AppTest, name: str) -> str:
+    found = app.query_params.get(name, "")
+    return found[0] if isinstance(found, list) else found
+
+
+def plain(markdown: str) -> str:
+    return re.sub("[\\\\\u2060\u2068\u2069]", "", markdown)
+
+
+def said(app: AppTest) -> str:
+    alerts = [*app.warning, *app.info, *app.error]
+    return " ".join(plain(alert.value) for alert in alerts)
+
+
+def captions(app: AppTest) -> str:
+    return " ".join(plain(caption.value) for caption in app.caption)
+
+
+def headings(app: AppTest) -> list[str]:
+    return [plain(heading.value) for heading in app.subheader]
+
+
+def html(app: AppTest) -> str:
+    return unescape(" ".join(shown.proto.body for shown in app.get("html")))
+
+
+def translations(app: AppTest) -> list[tuple[str, str]]:
+    """Every pair of translations, the removed words of the second left out."""
+    found = []
+    for shown in app.get("html"):
+        if 'class="change"' not in shown.proto.body:
+            continue
+        before, after = re.findall(r"<div>(.*?)</div>", shown.proto.body, re.DOTALL)
+        kept = re.sub(r"<del.*?</del>", "", after, flags=re.DOTALL)
+        texts = [unescape(re.sub("<[^>]*>", "", text)) for text in (before, kept)]
+        found.append((texts[0], " ".join(texts[1].split())))
+    return found
+
+
+def choose(app: AppTest, key: str, value: str) -> AppTest:
+    (group,) = [each for each in app.get("button_group") if each.key == key]
+    return group.set_value(value).run()
+
+
+def component(app: AppTest, key: str) -> Any:
+    (found,) = [each.proto for each in app.get("bidi_component") if each.key == key]
+    return found
+
+
+def deliver(app: AppTest, key: str, state: dict[str, Any]) -> AppTest:
+    """Does what the browser does when a component tells its state."""
+    changed = WidgetState(id=component(app, key).id, json_value=json.dumps(state))
+    # AppTest offers no interaction with components; this is their message.
+    states = app._tree.get_widget_states()
+    return app._run(WidgetStates(widgets=[*states.widgets, changed]))
+
+
+def drag(app: AppTest, *places: Any, turn: int = 1) -> AppTest:
+    return deliver(app, "word-order", {"order": {"places": list(places), "turn": turn}})
+
+
+def words(app: AppTest) -> dict[str, Any]:
+    """What the words in a row are told."""
+    sent: dict[str, Any] = json.loads(component(app, "word-order").json)
+    return sent
+
+
+# ---- every topic -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("topic", TOPICS)
+def test_every_topic_shows_its_figures_each_with_words(open_positions: OpenApp, topic: str) -> None:
+    app = open_positions(topic=topic)
+    shown = [each.proto for each in app.get("plotly_chart")]
+    assert len(shown) == len(TOPICS[topic])
+    for key in TOPICS[topic]:
+        assert len(chart(app, key).alt) > 40
+    assert len(app.caption) >= len(shown)
+    assert not app.warning or topic == "formula"
+    assert not app.error
+
+
+def test_the_page_opens_with_the_table_and_the_address_stays_empty(open_positions: OpenApp) -> None:
+    app = open_positions()
+    assert app.session_state["topic"] == "table"
+    assert app.query_params == {}
+    assert chart(app, "encoding")
+
+
+def test_a_topic_is_chosen_and_written_into_the_address(open_positions: OpenApp) -> None:
+    app = open_positions()
+    for topic in (*TOPICS, "table"):
+        choose(app, "topic", topic)
+        assert app.query_params == ({} if topic == "table" else {"topic": topic})
+
+
+# ---- the address -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [(name, value) for name, values in LEGAL.items() for value in values]
+)
+def test_every_legal_value_of_the_address_is_kept_as_it_is(
+    open_positions: OpenApp, name: str, value: str
+) -> None:
+    asked = {name: value}
+    if (home := HOME.get(name, "table")) != "table":
+        asked["topic"] = home
+    if name == "reverse":
+        # Only the encoder's positions can be reversed.
+        asked["side"] = "encoder"
+    app = open_positions(**asked)
+    assert not [warning for warning in app.warning if "address" in warning.value]
+    assert not app.error
+    assert {name: query(app, name) for name in asked} == asked
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [(name, value) for name, values in ILLEGAL.items() for value in values]
+)
+def test_an_illegal_value_is_named_in_a_sentence_and_the_usual_one_shown(
+    open_positions: OpenApp, name: str, value: str
+) -> None:
+    app = open_positions(**{"topic": HOME.get(name, "table"), name: value})
+    assert f"The address asks for {name} “" in said(app)
+    assert app.session_state[name] == USUAL[name]
+    assert not app.error
+
+
+def test_what_a_table_does_not_have_is_brought_to_its_last(open_positions: OpenApp) -> None:
+    app = open_positions(pair="4095", at="4095", waves="0.0.1.2000")
+    assert app.slider(key="pair").value == D_MODEL // 2 - 1
+    assert app.slider(key="at").value == LIMIT - 1
+    assert app.multiselect(key="wave-choice").value == [0, 1]
+    assert f"Pair {D_MODEL // 2 - 1} at position {LIMIT - 1}" in title(app, "circle")
+
+
+def test_a_notice_survives_the_run_that_another_width_causes(open_positions: OpenApp) -> None:
+    app = open_positions(scale="x", topic="likeness")
+    deliver(app, "width", {"abreast": 2})
+    assert "The address asks for scale “x”" in said(app)
+    app.toggle(key="cosine").set_value(False).run()
+    assert "The address asks for" not in said(app)
+
+
+# ---- the table ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("length", "positions"), [("sentence", None), ("limit", LIMIT), ("beyond", 2 * LIMIT)]
+)
+def test_the_plotted_table_is_the_models_own(
+    open_positions: OpenApp, model: Translator, length: str, positions: int | None
+) -> None:
+    app = open_positions(length=length)
+    tokens = model.translate(SENTENCE).source
+    table = model.position_table(positions or len(tokens))
+    heatmap = spec(app, "encoding")["data"][0]
+    assert np.array_equal(array(heatmap["z"]), table)
+    labels = spec(app, "encoding")["layout"]["yaxis"].get("ticktext")
+    if length == "sentence":
+        assert [unescape(label) for label in labels] == axis_texts(tokens)
+    else:
+        assert labels is None
+
+
+@pytest.mark.parametrize(
+    "name", sorted(folder.parent.name for folder in SHIPPED.glob(f"*/{CONFIG}"))
+)
+def test_every_shipped_checkpoint_plots_its_own_table(open_positions: OpenApp, name: str) -> None:
+    own = load(SHIPPED / name, device="cpu")
+    table = own.position_table()
+    app = open_positions(folder=SHIPPED, checkpoint=name, length="limit")
+    assert np.array_equal(array(spec(app, "encoding")["data"][0]["z"]), table)
+    for key, cosine in (("likeness", "1"), ("likeness", "0")):
+        app = open_positions(folder=SHIPPED, checkpoint=name, topic="likeness", cosine=cosine)
+        alike = likeness(table, cosine=cosine == "1").astype(np.float32)
+        assert np.array_equal(array(spec(app, key)["data"][0]["z"]), alike)
+    if own.model.config.positions == "sinusoidal":
+        norms = np.linalg.norm(table.astype(np.float64), axis=1)
+        assert norms == pytest.approx(np.sqrt(table.shape[1] / 2), rel=1e-6)
+        assert offset_deviation(table) < 1e-4
+
+
+def test_the_chosen_dimensions_are_drawn_with_their_wavelengths(
+    open_positions: OpenApp, model: Translator
+) -> None:
+    app = open_positions()
+    app.multiselect(key="wave-choice").set_value([3, 40]).run()
+    assert query(app, "waves") == "3.40"
+    lines = spec(app, "waves")["data"]
+    assert [line["name"].partition(" (")[0] for line in lines] == ["dimension 3", "dimension 40"]
+    table = model.position_table()
+    for line, dimension in zip(lines, (3, 40), strict=True):
+        assert np.array_equal(array(line["y"]), table[: len(array(line["y"])), dimension])
+        assert "wavelength" in line["name"]
+    assert "2π · 10,000^(2i / 48)" in captions(app)
+    app.multiselect(key="wave-choice").set_value([]).run()
+    assert len(spec(app, "waves")["data"]) == 4
+    assert app.query_params == {}
+
+
+@pytest.mark.parametrize("at", [0, 5, 63])
+def test_the_point_moves_with_its_slider(
+    open_positions: OpenApp, model: Translator, at: int
+) -> None:
+    app = open_positions()
+    app.slider(key="pair").set_value(7).run()
+    app.slider(key="at").set_value(at).run()
+    table = model.position_table()
+    point = spec(app, "circle")["data"][-1]
+    assert array(point["y"]) == pytest.approx([table[at, 14]])
+    assert array(point["x"]) == pytest.approx([table[at, 15]])
+    (mark,) = spec(app, "pair-waves")["layout"]["shapes"]
+    assert (mark["x0"], mark["x1"]) == (at, at)
+    low, high = spec(app, "pair-waves")["layout"]["xaxis"]["range"]
+    assert low <= at <= high
+
+
+def test_waves_around_a_position_far_out_are_shown_around_it(
+    open_positions: OpenApp, tmp_path: Path, checkpoints: Path
+) -> None:
+    shutil.copytree(checkpoints / "en-de", tmp_path / "en-de")
+    rename_limit(tmp_path / "en-de", 300)
+    for at, ends in (("0", [0, 64]), ("150", [118, 182]), ("299", [235, 299])):
+        app = open_positions(folder=tmp_path, at=at)
+        assert spec(app, "pair-waves")["layout"]["xaxis"]["range"] == ends
+
+
+def rename_limit(folder: Path, limit: int) -> None:
+    """Gives a sinusoidal model more positions, whose table is no parameter."""
+    config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
+    (folder / CONFIG).write_text(json.dumps(config | {"max_positions": limit}), encoding="utf-8")
+
+
+# ---- likeness and words ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("cosine", [True, False])
+def test_likeness_is_that_of_the_models_table(
+    open_positions: OpenApp, model: Translator, cosine: bool
+) -> None:
+    app = open_positions(topic="likeness")
+    app.toggle(key="cosine").set_value(cosine).run()
+    table = model.position_table()
+    shown = array(spec(app, "likeness")["data"][0]["z"])
+    assert np.array_equal(shown, likeness(table, cosine=cosine).astype(np.float32))
+    curve = spec(app, "by-offset")["data"][-1]
+    assert np.allclose(array(curve["y"]), by_offset(table, cosine=cosine).mean)
+    assert query(app, "cosine") == ("" if cosine else "0")
+    # What was measured is printed.
+    assert "dot products differ by at most" in captions(app)
+    assert "up to" in captions(app)
+
+
+def test_the_four_heatmaps_are_what_the_encoder_reads(
+    open_positions: OpenApp, model: Translator
+) -> None:
+    app = open_positions(topic="words")
+    parts = model.embedding_parts(SENTENCE)
+    shown = [array(trace["z"]) for trace in spec(app, "parts")["data"][:4]]
+    for found, wanted in zip(
+        shown, (parts.word, parts.scaled, parts.position, parts.sum), strict=True
+    ):
+        assert np.array_equal(found, wanted)
+    assert np.array_equal(shown[2], model.position_table(len(parts.tokens)))
+
+
+def test_the_shares_of_the_scores_are_those_of_every_head(
+    open_positions: OpenApp, model: Translator
+) -> None:
+    app = open_positions(topic="words")
+    found = model.score_terms(SENTENCE)
+    assert np.allclose(sum(found.terms.values()), found.scores, atol=1e-4)
+    shares = term_shares(found.terms)
+    bars = spec(app, "terms")["data"]
+    assert len(bars) == len(shares) == 5
+    for bar, share in zip(bars, shares.values(), strict=True):
+        assert np.allclose(array(bar["y"]), 100 * share)
+
+
+# ---- taking positions away ---------------------------------------------------------------------
+
+
+def test_at_rest_nothing_changes(open_positions: OpenApp, model: Translator) -> None:
+    app = open_positions(topic="without")
+    own = model.translate(SENTENCE).text
+    assert headings(app) == ["The translation stays the same"]
+    assert translations(app) == [(own, own)]
+    before, after = (array(bar["x"]) for bar in spec(app, "neighbours")["data"])
+    assert np.array_equal(before, after)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"scale": 0},
+        {"scale": 30, "side": "decoder"},
+        {"shift": 5, "side": "encoder"},
+        {"shift": -3},
+        {"reverse": True},
+        {"reverse": True, "scale": 50, "shift": 2},
+    ],
+)
+def test_an_edit_shows_the_translation_and_the_heads_that_the_model_then_has(
+    open_positions: OpenApp, model: Translator, changes: dict[str, Any]
+) -> None:
+    app = open_positions(topic="without")
+    for name in ("scale", "shift"):
+        if name in changes:
+            app.slider(key=name).set_value(changes[name]).run()
+    if "side" in changes:
+        choose(app, "side", changes["side"])
+    if "reverse" in changes:
+        app.toggle(key="reverse").set_value(True).run()
+        changes = changes | {"side": "encoder"}
+    edit = PositionEdit(**{**changes, "scale": changes.get("scale", 100) / 100})
+    own, moved = model.translate(SENTENCE), model.translate(SENTENCE, positions=edit)
+    assert translations(app) == [(own.text, moved.text)]
+    verb = "stays the same" if own.text == moved.text else "changes"
+    assert headings(app) == [f"The translation {verb}"]
+    heads = neighbour_heads(model.trace_of(own), model.trace_of(own, positions=edit))
+    _, bars = spec(app, "neighbours")["data"]
+    assert array(bars["x"]) == pytest.approx([100 * head.after for head in heads], rel=1e-4)
+    assert {name: query(app, name) for name in changes} == {
+        name: "1" if value is True else str(value) for name, value in changes.items()
+    }
+
+
+def test_without_positions_the_shipped_models_heads_of_neighbours_die(
+    open_positions: OpenApp,
+) -> None:
+    app = open_positions(folder=SHIPPED, topic="without", scale="0")
+    before, after = (array(bar["x"]) for bar in spec(app, "neighbours")["data"])
+    assert before.max() > 50
+    assert after.mean() < 0.6 * before.mean()
+    assert "put at most half as much weight there" in captions(app)
+
+
+def test_a_shift_beyond_the_limit_is_refused_in_a_sentence(
+    open_positions: OpenApp, tmp_path: Path, checkpoints: Path
+) -> None:
+    shutil.copytree(checkpoints / "en-de", tmp_path / "en-de")
+    rename_limit(tmp_path / "en-de", 20)
+    app = open_positions(folder=tmp_path, topic="without", shift="16")
+    assert "shift by less" in said(app)
+    assert not app.get("plotly_chart")
+    app.slider(key="shift").set_value(1).run()
+    assert not said(app)
+    assert chart(app, "neighbours")
+
+
+def test_a_reversed_encoding_is_the_encoders_alone(open_positions: OpenApp) -> None:
+    app = open_positions(topic="without", reverse="1", side="both")
+    assert app.session_state["side"] == "encoder"
+    assert not said(app)
+    app.toggle(key="reverse").set_value(False).run()
+    choose(app, "side", "both")
+    assert query(app, "reverse") == query(app, "side") == ""
+
+
+def test_a_translation_of_no_words_is_shown_as_none(
+    open_positions: OpenApp, tmp_path: Path, checkpoints: Path
+) -> None:
+    folder = tmp_path / "en-de"
+    shutil.copytree(checkpoints / "en-de", folder)
+    make_silent(folder)
+    app = open_positions(folder=tmp_path, topic="without", scale="0")
+    assert translations(app) == [("∅", "∅")]
+    assert chart(app, "neighbours")
+
+
+def make_silent(folder: Path) -> None:
+    """Lets a model end every translation before its first word."""
+    found = load_checkpoint(folder)
+    with torch.no_grad():
+        # Whatever the decoder read, it says what lies nearest to the end alone.
+        output, norm = found.model.output.weight, found.model.decoder.final_norm
+        norm.weight.zero_()
+        norm.bias.copy_(100 * torch.linalg.pinv(output)[:, EOS])
+    save_checkpoint(folder, found.model, found.tokenizer, half=False)
+
+
+# ---- another order -----------------------------------------------------------------------------
+
+
+def test_in_their_own_order_the_words_wait_to_be_moved(
+    open_positions: OpenApp, model: Translator
+) -> None:
+    app = open_positions(topic="shuffle")
+    tokens = model.translate(SENTENCE).source
+    assert words(app)["texts"] == axis_texts(tokens)[:-1]
+    assert words(app)["order"] == list(range(len(tokens) - 1))
+    assert "Nothing has moved yet" in " ".join(each.value for each in app.markdown)
+    assert app.button[-1].disabled
+
+
+def test_a_dragged_order_is_what_the_model_reads_with_positions_and_without(
+    open_positions: OpenApp, model: Translator
+) -> None:
+    app = open_positions(topic="shuffle")
+    count = len(words(app)["texts"])
+    order = [2, 0, 1, *range(3, count)]
+    drag(app, *order)
+    assert query(app, "shuffled") == ".".join(map(str, order))
+    assert words(app)["order"] == order
+    expected = []
+    for edit, bar in zip(
+        (None, PositionEdit(scale=0)), spec(app, "distances")["data"], strict=True
+    ):
+        before = model.translate(SENTENCE, positions=edit).text
+        after = model.translate(SENTENCE, positions=edit, source_order=order).text
+        expected.append((before, after))
+        usual = model.encode(SENTENCE, positions=edit)
+        moved = model.encode(SENTENCE, positions=edit, source_order=order)
+        distances = np.linalg.norm(moved - usual[[*order, count]], axis=-1)
+        assert array(bar["y"]) == pytest.approx(distances, abs=1e-5)
+        # What the page is for: without positions, rows change places and nothing else.
+        assert (distances.max() < 1e-4) == (edit is not None)
+    assert translations(app) == expected
+    assert expected[1][0] == expected[1][1]
+    assert headings(app)[1] == "Without positions, it stays the same"
+    assert "the same vectors in another order" in captions(app)
+
+
+def test_an_order_that_no_words_stand_in_is_not_taken_over(open_positions: OpenApp) -> None:
+    app = open_positions(topic="shuffle")
+    count = len(words(app)["texts"])
+    usual = list(range(count))
+    for places in (
+        usual[:-1],
+        [0] * count,
+        [*usual[:-1], "x"],
+        [*usual[:-1], 1.5],
+        [True, *usual[2:], 0],
+        [*usual[1:], -1],
+    ):
+        drag(app, *places)
+        assert query(app, "shuffled") == ""
+        assert words(app)["order"] == usual
+    deliver(app, "word-order", {"order": "2.0.1"})
+    assert query(app, "shuffled") == ""
+
+
+def test_chance_gives_another_order_each_time_and_a_button_the_first(
+    open_positions: OpenApp,
+) -> None:
+    app = open_positions(topic="shuffle")
+    usual = words(app)["order"]
+    seen = usual
+    for _ in range(3):
+        app.button[0].click().run()
+        assert words(app)["order"] != seen
+        seen = words(app)["order"]
+        assert sorted(seen) == usual
+        assert query(app, "shuffled") == ".".join(map(str, seen))
+    app.button[1].click().run()
+    assert words(app)["order"] == usual
+    assert query(app, "shuffled") == ""
+
+
+def test_words_dragged_back_leave_the_address(open_positions: OpenApp) -> None:
+    app = open_positions(topic="shuffle")
+    count = len(words(app)["texts"])
+    drag(app, *reversed(range(count)))
+    assert query(app, "shuffled")
+    drag(app, *range(count), turn=2)
+    assert query(app, "shuffled") == ""
+    assert words(app)["turn"] == 2
+
+
+def test_an_order_for_another_sentence_is_said_and_not_used(open_positions: OpenApp) -> None:
+    app = open_positions(topic="shuffle", shuffled="2.0.1")
+    count = len(words(app)["texts"])
+    assert f"none of this sentence's {count} tokens" in said(app)
+    assert words(app)["order"] == list(range(count))
+    app.button[0].click().run()
+    assert not said(app)
+
+
+def test_one_token_alone_cannot_be_shuffled(open_positions: OpenApp, model: Translator) -> None:
+    sentence = next(
+        letter for letter in "abcdeio" if len(model.translate(letter).source.tokens) == 2
+    )
+    app = open_positions(topic="shuffle", sentence=sentence)
+    assert [button.disabled for button in app.button] == [True, True]
+
+
+# ---- learned positions and the formula ---------------------------------------------------------
+
+
+def test_without_a_learned_checkpoint_the_page_says_how_to_have_one(
+    open_positions: OpenApp,
+) -> None:
+    app = open_positions(topic="learned")
+    assert "--set model.positions=learned" in said(app)
+    assert not app.get("plotly_chart")
+
+
+@pytest.mark.parametrize("chosen", ["en-de", "en-de-learned"])
+def test_learned_and_sinusoidal_positions_stand_beside_each_other(
+    open_positions: OpenApp, with_learned: Path, chosen: str
+) -> None:
+    app = open_positions(folder=with_learned, topic="learned", checkpoint=chosen)
+    for name, kind in (("en-de", "sinusoidal"), ("en-de-learned", "learned")):
+        table = load(with_learned / name, device="cpu").position_table()
+        assert np.array_equal(array(spec(app, f"encoding-{kind}")["data"][0]["z"]), table)
+        assert chart(app, f"likeness-{kind}")
+        assert chart(app, f"by-offset-{kind}")
+    assert sorted(headings(app)) == ["en-de-learned: learned", "en-de: sinusoidal"]
+    assert headings(app)[0].startswith(f"{chosen}:")
+
+
+def test_learned_positions_alone_say_what_is_missing(
+    open_positions: OpenApp, with_learned: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(with_learned / "en-de-learned", tmp_path / "alone")
+    app = open_positions(folder=tmp_path, topic="learned")
+    assert "no checkpoint with sinusoidal positions" in said(app)
+
+
+def test_learned_positions_end_at_their_limit(open_positions: OpenApp, with_learned: Path) -> None:
+    asked = {"folder": with_learned, "checkpoint": "en-de-learned"}
+    assert "choose at most 40" in said(open_positions(**asked, length="beyond"))
+    app = open_positions(**asked, length="limit")
+    assert not said(app).count("choose")
+    assert "wavelength of dimensions" not in captions(app)
+    assert "were learned" in captions(app)
+
+
+def test_a_damaged_neighbour_is_passed_over(
+    open_positions: OpenApp, tmp_path: Path, checkpoints: Path
+) -> None:
+    shutil.copytree(checkpoints / "en-de", tmp_path / "en-de")
+    for name, text in (("a", "{"), ("b", "[]"), ("c", "\x00\xff")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / CONFIG).write_bytes(text.encode("latin-1"))
+    app = open_positions(folder=tmp_path, topic="learned")
+    assert "There is no checkpoint with learned positions" in said(app)
+    assert not app.error
+
+
+def test_the_formula_is_drawn_for_any_sizes_and_said_to_be_no_model(
+    open_positions: OpenApp,
+) -> None:
+    app = open_positions(topic="formula")
+    for name, value in (("d_model", 32), ("rows", 20), ("base", 100)):
+        app.slider(key=name).set_value(value).run()
+    assert np.array_equal(array(spec(app, "formula")["data"][0]["z"]), formula_table(32, 20, 100.0))
+    assert "not the model" in said(app)
+    assert "not the model" in title(app, "formula")
+    assert {name: query(app, name) for name in ("d_model", "rows", "base")} == {
+        "d_model": "32",
+        "rows": "20",
+        "base": "100",
+    }
+
+
+def test_an_odd_width_of_the_formula_is_brought_to_an_even_one(open_positions: OpenApp) -> None:
+    app = open_positions(topic="formula", d_model="7")
+    assert app.slider(key="d_model").value == 6
+    assert array(spec(app, "formula")["data"][0]["z"]).shape == (128, 6)
+
+
+# ---- narrow and wide ---------------------------------------------------------------------------
+
+
+def is_narrow(app: AppTest, key: str) -> bool:
+    """Whether a figure has lines below its title in place of axis titles."""
+    layout = spec(app, key)["layout"]
+    return not layout["xaxis"].get("title", {}).get("text")
+
+
+@pytest.mark.parametrize(("abreast", "single", "beside"), [(0, True, True), (1, False, True)])
+def test_figures_are_laid_out_for_the_width_that_the_browser_tells(
+    open_positions: OpenApp, abreast: int, single: bool, beside: bool
+) -> None:
+    app = open_positions()
+    deliver(app, "width", {"abreast": abreast})
+    assert is_narrow(app, "encoding") == is_narrow(app, "waves") == single
+    assert is_narrow(app, "circle") == is_narrow(app, "pair-waves") == beside
+    (group,) = [each for each in app.get("button_group") if each.key == "topic"]
+    assert ("Take away" in str(group.proto)) == single
+
+
+def test_a_wide_page_has_room_for_two_figures_of_full_size(open_positions: OpenApp) -> None:
+    app = open_positions(topic="likeness")
+    assert is_narrow(app, "likeness")
+    deliver(app, "width", {"abreast": 2})
+    assert not is_narrow(app, "likeness")
+    choose(app, "topic", "words")
+    assert not is_narrow(app, "terms")
+
+
+@pytest.mark.parametrize("told", ["2", -1, None, 1.5, True, [1]])
+def test_a_width_that_is_none_changes_nothing(open_positions: OpenApp, told: Any) -> None:
+    app = open_positions()
+    deliver(app, "width", {"abreast": told})
+    assert not is_narrow(app, "encoding")
+    assert is_narrow(app, "circle")
+
+
+# ---- what is asked -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("topic", TOPICS)
+def test_what_cannot_be_translated_is_said_once_and_nothing_shown(
+    open_positions: OpenApp, topic: str
+) -> None:
+    app = open_positions(topic=topic, sentence="   ")
+    assert len(app.warning) == 1
+    assert not app.get("plotly_chart")
+
+
+@pytest.mark.parametrize("topic", TOPICS)
+def test_hostile_text_stays_text(open_positions: OpenApp, topic: str) -> None:
+    app = open_positions(topic=topic, sentence="<b>a</b> the", scale="0", shuffled="1.0")
+    shown = " ".join(each.proto.body for each in app.get("html"))
+    assert "<b>a" not in shown
+    assert "<b>a" not in " ".join(each.proto.spec for each in app.get("plotly_chart"))
+
+
+def test_the_next_sentence_keeps_the_topic_and_its_settings(
+    open_positions: OpenApp, model: Translator
+) -> None:
+    app = open_positions(topic="without", scale="0")
+    app.text_input(key="sentence").set_value(PAIRS[2][0]).run()
+    assert (query(app, "topic"), query(app, "scale")) == ("without", "0")
+    edited = model.translate(PAIRS[2][0], positions=PositionEdit(scale=0)).text
+    assert translations(app) == [(model.translate(PAIRS[2][0]).text, edited)]

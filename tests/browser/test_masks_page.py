@@ -1,0 +1,505 @@
+"""The masks page in a real browser: its pixels, painting, and an edit's way through the address."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+from urllib.parse import quote, urlencode
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from playwright.sync_api import Locator, Response, expect
+
+from model.trace import AttentionKind, BoolArray, Trace
+from model.translator import Translator
+from tests.browser.conftest import Watch
+from tests.browser.heads_page import LOADING, Frame, HeadsPage, channels, pixels
+from viz.mask_edits import EDITABLE, Edit, parse, write
+from viz.masks import Cell, Mask, batch_masks, edited_mask, mask_difference
+from viz.style import DARK, LIGHT, Look
+
+SENTENCES = ("The cat sat on the mat.", "A man reads.", "He doesn't come to work because he's ill.")
+BATCH = {"sentence": SENTENCES[0], "batch": "\n".join(SENTENCES[1:])}
+CROSS, DECODER, ENCODER = AttentionKind.CROSS, AttentionKind.DECODER, AttentionKind.ENCODER
+
+PROBES = ("/masks/_stcore/health", "/masks/_stcore/host-config")
+"""What Streamlit asks for beside a page before it asks at the root; nothing is there."""
+
+WORD_JOINER = "\u2060"
+"""Keeps Markdown from taking what stands before it for something else."""
+
+STROKE_MILLISECONDS = 50
+"""Until a stroke is seen; painting waits for no server."""
+
+# The time from an event of the pointer to the painting, in the page itself.
+STOPWATCH = """
+window.strokes = [];
+document.addEventListener("pointermove", () => { window.moved = performance.now(); }, true);
+window.timeStrokes = () => {
+  const seen = new MutationObserver(() => window.strokes.push(performance.now() - window.moved));
+  for (const host of document.querySelectorAll("*")) {
+    const root = host.shadowRoot?.querySelector(".matrices");
+    if (!root?.querySelector("canvas.editable")) continue;
+    seen.observe(root, { attributeFilter: ["data-painted"] });
+  }
+};
+"""
+
+
+class MasksPage:
+    """A browser's page that shows the masks."""
+
+    def __init__(self, reader: HeadsPage) -> None:
+        self.reader = reader
+        self.page = reader.page
+        self.alerts = reader.alerts
+        self.tooltip = self.page.locator(".matrices .tooltip:visible")
+        self.change = self.page.locator(".change section")
+
+    def open(self, **query: str) -> MasksPage:
+        address = f"{self.reader.url}/masks?{urlencode(BATCH | query, quote_via=quote)}"
+        self.page.goto(address, timeout=LOADING)
+        self.page.locator(".matrices[data-painted]").first.wait_for(timeout=LOADING)
+        self.settle()
+        return self
+
+    def reload(self) -> None:
+        self.page.reload(timeout=LOADING)
+        self.page.locator(".matrices[data-painted]").first.wait_for(timeout=LOADING)
+        self.settle()
+
+    def settle(self) -> None:
+        """Waits until nothing runs and, in the editor, until its end stands for the address."""
+        self.page.wait_for_function(
+            """() => {
+                const app = document.querySelector('[data-testid="stApp"]');
+                const done = document.querySelector(".headscope-done");
+                const edit = new URLSearchParams(location.search).get("edit") ?? "";
+                const fits = !done || done.dataset.done === edit || done.dataset.done === "";
+                return app.dataset.testScriptState === "notRunning" && fits;
+            }"""
+        )
+
+    def wait_for_edit(self, matching: str) -> str:
+        """Waits until the address holds an edit of that form and the page stands for it."""
+        self.page.wait_for_function(
+            """pattern => {
+                const edit = new URLSearchParams(location.search).get("edit") ?? "";
+                const done = document.querySelector(".headscope-done")?.dataset.done;
+                return new RegExp(pattern).test(edit) && done === edit;
+            }""",
+            arg=matching,
+        )
+        self.settle()
+        return self.reader.query.get("edit", "")
+
+    def panel(self, title: str) -> Locator:
+        """The first panel of that title."""
+        named = self.page.locator(".title", has_text=title)
+        return self.page.locator(".matrices section.panel").filter(has=named).first
+
+    def canvas(self, title: str) -> Locator:
+        return self.panel(title).locator("canvas")
+
+    def mark(self, title: str) -> tuple[float, float, float, float]:
+        """The frame around the cell that a panel marks: its place and its size, in CSS pixels."""
+        style = self.panel(title).locator(".cell:not(.picked)")
+        x, y, width, height = style.evaluate(
+            "node => [...node.style.transform.matchAll(/[-\\d.]+/g), node.style.width, "
+            "node.style.height].map(text => parseFloat(text))"
+        )
+        return x, y, width, height
+
+    def frame(self, title: str) -> Frame:
+        self.canvas(title).focus()
+        self.page.keyboard.press("Escape")
+        self.page.keyboard.press("ArrowRight")
+        x, y, width, height = self.mark(title)
+        self.page.keyboard.press("Escape")
+        return Frame(x, y, width, height)
+
+    def drag(self, title: str, start: tuple[float, float], *steps: tuple[float, float]) -> None:
+        """Presses at a place of the canvas, moves along others and lets go."""
+        canvas = self.canvas(title)
+        canvas.scroll_into_view_if_needed()
+        box = canvas.bounding_box()
+        assert box is not None
+        mouse = self.page.mouse
+        mouse.move(box["x"] + start[0], box["y"] + start[1])
+        mouse.down()
+        for x, y in steps:
+            mouse.move(box["x"] + x, box["y"] + y, steps=4)
+        mouse.up()
+
+
+@pytest.fixture
+def probed(watch: Watch) -> Iterator[Callable[[HeadsPage], MasksPage]]:
+    """Readers of the masks page, whose two unanswered probes are no error."""
+    unanswered: list[str] = []
+
+    def note(response: Response) -> None:
+        path = response.url.partition("?")[0]
+        if response.status == 404 and path.endswith(PROBES):
+            unanswered.append(path)
+
+    heard: list[HeadsPage] = []
+
+    def read(reader: HeadsPage) -> MasksPage:
+        reader.page.on("response", note)
+        heard.append(reader)
+        return MasksPage(reader)
+
+    yield read
+    for reader in heard:
+        reader.page.remove_listener("response", note)
+    for _ in unanswered:
+        found = [error for error in watch.console_errors if "404" in error]
+        if found:
+            watch.console_errors.remove(found[0])
+
+
+@pytest.fixture
+def masks(heads: HeadsPage, probed: Callable[[HeadsPage], MasksPage]) -> MasksPage:
+    return probed(heads)
+
+
+@pytest.fixture(scope="module")
+def padded(model: Translator) -> tuple[Trace, ...]:
+    targets = [model.translate(sentence).text for sentence in SENTENCES]
+    return model.trace_batch(SENTENCES, targets).padded
+
+
+@pytest.fixture(scope="module")
+def own(padded: tuple[Trace, ...]) -> dict[str, Mask]:
+    return batch_masks(padded, 0)
+
+
+def closed(mask: Mask, *places: Any) -> BoolArray:
+    allowed = mask.allowed.copy()
+    for place in places:
+        allowed[place] = False
+    return allowed
+
+
+def link(kind: AttentionKind, allowed: BoolArray) -> str:
+    return write([Edit(kind, None, allowed)])
+
+
+def wrong_cells(
+    masks: MasksPage, title: str, cells: NDArray[np.uint8], colors: tuple[str, ...]
+) -> list[str]:
+    """The cells that do not have the one colour of their category all over, in words."""
+    frame = masks.frame(title)
+    drawn = pixels(masks.canvas(title))
+    wrong = []
+    for query, key in np.ndindex(cells.shape):
+        left, top = frame.x + key * frame.width, frame.y + query * frame.height
+        rows = slice(round(top + 2), round(top + frame.height - 2))
+        columns = slice(round(left + 2), round(left + frame.width - 2))
+        found = np.unique(drawn[rows, columns, :3].reshape(-1, 3), axis=0)
+        if found.tolist() != [list(channels(colors[cells[query, key]]))]:
+            wrong.append(f"({query}, {key}) is {found.tolist()}")
+    return wrong
+
+
+# ---- what is seen -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_every_cell_of_every_mask_has_the_colour_of_its_reason(
+    visitor: Callable[..., HeadsPage],
+    probed: Callable[[HeadsPage], MasksPage],
+    padded: tuple[Trace, ...],
+    scheme: str,
+) -> None:
+    look: Look = {"light": LIGHT, "dark": DARK}[scheme]
+    masks = probed(visitor(color_scheme=scheme)).open(number="2")
+    own = batch_masks(padded, 1)
+    assert set(np.unique(own["decoder"].cells)) == {0, 1, 2, 3}
+    for title, name in {
+        "Causal": "causal",
+        "Decoder self-attention": "decoder",
+        "Encoder": "encoder",
+        "Cross-attention": "cross",
+        "Source padding": "source-padding",
+    }.items():
+        assert wrong_cells(masks, title, own[name].cells, look.cells) == [], title
+    swatches = masks.page.locator(".matrices .key .swatch")
+    shown = {swatch.evaluate("node => node.style.background") for swatch in swatches.all()}
+    assert shown == {f"rgb{channels(look.cells[cell])}" for cell in range(4)}
+
+
+def test_a_cell_that_the_edit_forbids_has_a_colour_of_its_own(
+    masks: MasksPage, own: dict[str, Mask]
+) -> None:
+    allowed = closed(own["cross"], np.s_[2:5, 1:3])
+    masks.open(part="change", masked="cross", edit=link(CROSS, allowed))
+    cells = edited_mask(own["cross"], allowed).cells
+    assert set(np.unique(cells)) == {Cell.ALLOWED, Cell.PADDING, Cell.OTHER}
+    assert wrong_cells(masks, "The mask", cells, LIGHT.cells) == []
+
+
+def test_two_masks_and_their_difference_are_pointed_at_together(
+    masks: MasksPage, own: dict[str, Mask], padded: tuple[Trace, ...]
+) -> None:
+    masks.open(part="compare", a="1.decoder", b="2.decoder")
+    difference = mask_difference(own["decoder"], batch_masks(padded, 1)["decoder"])
+    assert difference.cells.max() > 1
+    colors = tuple(LIGHT.compared[answer] for answer in range(4))
+    assert wrong_cells(masks, "What differs", difference.cells, colors) == []
+    query, key = (int(place) for place in np.argwhere(difference.cells == 2)[0])
+    x, y = masks.frame("A:").middle(query, key)
+    masks.canvas("A:").hover(position={"x": x, "y": y})
+    expect(masks.tooltip).to_contain_text(f"({query}) to")
+    lines = masks.tooltip.inner_text().split("\n")
+    assert lines[1].endswith("allowed")
+    assert "forbidden: padding" in lines[2]
+    assert lines[3].startswith("What differs: only A allows")
+    assert masks.mark("A:") == masks.mark("B:") == masks.mark("What differs")
+    masks.page.get_by_role("button", name="Zoom the matrices in").first.click()
+    sizes = {masks.canvas(title).get_attribute("style") for title in ("A:", "B:", "What differs")}
+    assert len(sizes) == 1
+
+
+# ---- painting -----------------------------------------------------------------------------------
+
+
+def expected(model: Translator, kind: AttentionKind, allowed: BoolArray, n_source: int) -> str:
+    """What the model writes on its own under a mask that opens no padding."""
+    rows = n_source if kind is ENCODER else None
+    columns = None if kind is DECODER else n_source
+    return model.trace(SENTENCES[0], masks={kind: allowed[:rows, :columns]}).text
+
+
+def test_a_rectangle_dragged_over_words_changes_the_translation_until_it_is_undone(
+    masks: MasksPage, model: Translator, own: dict[str, Mask], padded: tuple[Trace, ...]
+) -> None:
+    masks.open(part="change", masked="cross")
+    before = pixels(masks.canvas("The mask"))
+    frame = masks.frame("The mask")
+    n_queries = len(own["cross"].queries)
+    masks.drag("The mask", frame.middle(0, 3), frame.middle(4, 2), frame.middle(n_queries - 1, 1))
+    edit = masks.wait_for_edit("^cross")
+    allowed = closed(own["cross"], np.s_[:, 1:4])
+    assert np.array_equal(parse(edit)[0].allowed, allowed)
+    cells = edited_mask(own["cross"], allowed).cells
+    assert wrong_cells(masks, "The mask", cells, LIGHT.cells) == []
+    n_source = int(own["cross"].allowed[0].sum())
+    free = expected(model, CROSS, allowed, n_source)
+    usual = model.translate(SENTENCES[0]).text
+    assert free != usual
+    expect(masks.page.get_by_role("heading", name="the translation changes")).to_be_visible()
+    kept = (
+        masks.change.nth(1)
+        .locator("div")
+        .evaluate(
+            "node => [...node.childNodes].filter(part => part.nodeName !== 'DEL')"
+            ".map(part => part.textContent).join('').replace(/\\s+/g, ' ').trim()"
+        )
+    )
+    assert kept == free
+    painted = pixels(masks.canvas("The mask"))
+    masks.reload()
+    assert np.array_equal(pixels(masks.canvas("The mask")), painted)
+    # Back returns to what was before the stroke, on the matrix too.
+    masks.page.go_back()
+    masks.wait_for_edit("^$")
+    assert np.array_equal(pixels(masks.canvas("The mask")), before)
+    masks.drag("The mask", frame.middle(2, 2))
+    masks.wait_for_edit("^cross")
+    masks.page.get_by_role("button", name="Undo").click()
+    masks.wait_for_edit("^$")
+    assert np.array_equal(pixels(masks.canvas("The mask")), before)
+    expect(masks.page.get_by_role("heading", name="translation stays the same")).to_be_visible()
+    masks.page.get_by_role("button", name="Redo").click()
+    assert np.array_equal(
+        parse(masks.wait_for_edit("^cross"))[0].allowed, closed(own["cross"], (2, 2))
+    )
+    masks.page.get_by_role("button", name="Reset", exact=True).click()
+    masks.wait_for_edit("^$")
+
+
+def test_labels_turn_whole_rows_and_columns_and_keys_paint_too(
+    masks: MasksPage, own: dict[str, Mask]
+) -> None:
+    masks.open(part="change", masked="decoder")
+    frame = masks.frame("The mask")
+    masks.drag("The mask", (frame.x - 12, frame.middle(3, 0)[1]))
+    edit = masks.wait_for_edit("^decoder")
+    assert np.array_equal(parse(edit)[0].allowed, closed(own["decoder"], 3))
+    expect(masks.alerts).to_contain_text("Nothing left to look at")
+    masks.drag("The mask", (frame.middle(0, 0)[0], frame.y - 12))
+    edit = masks.wait_for_edit(f"^(?!{re.escape(edit)}$)decoder")
+    assert np.array_equal(parse(edit)[0].allowed, closed(own["decoder"], 3, np.s_[:, 0]))
+    masks.page.get_by_role("button", name="Reset", exact=True).click()
+    masks.wait_for_edit("^$")
+    masks.canvas("The mask").focus()
+    for key in ("Escape", "ArrowDown", "ArrowDown", "ArrowDown", "Space"):
+        masks.page.keyboard.press(key)
+    edit = masks.wait_for_edit("^decoder")
+    assert np.array_equal(parse(edit)[0].allowed, closed(own["decoder"], (2, 0)))
+    # The cursor outlives the answer of the model.
+    for key in ("ArrowRight", "Shift+ArrowRight", "Shift+ArrowUp", "Space"):
+        masks.page.keyboard.press(key)
+    edit = masks.wait_for_edit(f"^(?!{re.escape(edit)}$)decoder")
+    turned = closed(own["decoder"], (2, 0), np.s_[1:3, 1:3])
+    assert np.array_equal(parse(edit)[0].allowed, turned)
+    masks.page.keyboard.press("Control+z")
+    masks.page.keyboard.press("Control+z")
+    masks.wait_for_edit("^$")
+
+
+def test_while_dragging_nothing_is_sent_and_every_stroke_shows_at_once(masks: MasksPage) -> None:
+    masks.page.add_init_script(STOPWATCH)
+    long = " ".join(["The man sees the dog and the cat"] * 4)
+    masks.open(part="change", masked="encoder", sentence=f"{long}.", batch="")
+    frame = masks.frame("The mask")
+    masks.page.evaluate("window.timeStrokes()")
+    box = masks.canvas("The mask").bounding_box()
+    assert box is not None
+    (x, y), (right, bottom) = frame.middle(1, 1), frame.middle(12, 14)
+    masks.page.mouse.move(box["x"] + x, box["y"] + y)
+    sent = masks.page.evaluate("window.sent")
+    masks.page.mouse.down()
+    masks.page.mouse.move(box["x"] + right, box["y"] + bottom, steps=20)
+    masks.page.wait_for_function("window.strokes.length >= 15")
+    assert masks.page.evaluate("window.sent") == sent
+    strokes = sorted(masks.page.evaluate("window.strokes"))
+    masks.page.mouse.up()
+    # The median: a busy machine may hold up one of them for another program.
+    assert strokes[len(strokes) // 2] <= STROKE_MILLISECONDS
+    allowed = parse(masks.wait_for_edit("^encoder"))[0].allowed
+    assert not allowed[1:13, 1:15].any()
+    assert allowed.sum() == allowed.size - 12 * 14
+
+
+def test_another_attention_is_never_painted_with_the_strokes_of_the_last(
+    masks: MasksPage, own: dict[str, Mask]
+) -> None:
+    masks.open(part="change", masked="cross")
+    frame = masks.frame("The mask")
+    masks.drag("The mask", frame.middle(1, 1))
+    edit = masks.wait_for_edit("^cross")
+    masks.page.get_by_role("radio", name="Decoder", exact=True).click()
+    masks.reader.wait_for_query(masked=None)
+    masks.settle()
+    assert wrong_cells(masks, "The mask", own["decoder"].cells, LIGHT.cells) == []
+    assert masks.reader.query["edit"] == edit
+    frame = masks.frame("The mask")
+    masks.drag("The mask", frame.middle(4, 1))
+    both = parse(masks.wait_for_edit("decoder"))
+    found = {each.kind: each.allowed for each in both}
+    assert np.array_equal(found[CROSS], closed(own["cross"], (1, 1)))
+    assert np.array_equal(found[DECODER], closed(own["decoder"], (4, 1)))
+    masks.page.get_by_role("button", name="2 edits").click()
+    masks.page.get_by_role("button", name="Clear all edits").click()
+    masks.wait_for_edit("^$")
+    assert wrong_cells(masks, "The mask", own["decoder"].cells, LIGHT.cells) == []
+
+
+def test_two_readers_with_different_edits_never_get_each_others_result(
+    masks: MasksPage,
+    visitor: Callable[..., HeadsPage],
+    probed: Callable[[HeadsPage], MasksPage],
+    model: Translator,
+    own: dict[str, Mask],
+) -> None:
+    other = probed(visitor())
+    n_source = int(own["cross"].allowed[0].sum())
+    masks.open(part="change", masked="cross")
+    other.open(part="change", masked="cross")
+    frame = masks.frame("The mask")
+    n_queries = len(own["cross"].queries)
+    wanted = {masks: own["cross"].allowed.copy(), other: own["cross"].allowed.copy()}
+    rounds = [(1, 2), (3, 4), (2, 1)]
+    for columns in rounds:
+        edits = {reader: reader.reader.query.get("edit", "") for reader in wanted}
+        for reader, key in zip(wanted, columns, strict=True):
+            wanted[reader][:, key] ^= True
+            reader.drag("The mask", frame.middle(0, key), frame.middle(n_queries - 1, key))
+        for reader, allowed in wanted.items():
+            edit = reader.wait_for_edit(f"^(?!{re.escape(edits[reader])}$)cross")
+            assert np.array_equal(parse(edit)[0].allowed, allowed)
+            cells = edited_mask(own["cross"], allowed).cells
+            assert wrong_cells(reader, "The mask", cells, LIGHT.cells) == []
+            free = expected(model, CROSS, allowed, n_source)
+            kept = (
+                reader.change.nth(1)
+                .locator("div")
+                .evaluate(
+                    "node => [...node.childNodes].filter(part => part.nodeName !== 'DEL')"
+                    ".map(part => part.textContent).join('').replace(/\\s+/g, ' ').trim()"
+                )
+            )
+            assert kept == free
+
+
+# ---- links --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "edit",
+    ["x", "decoder:*:5x5.____", "decoder:*:" + "A" * 50_000, "<img src=x onerror=alert(1)>"],
+    ids=["a letter", "another size", "50 kB", "markup"],
+)
+def test_a_link_with_no_mask_for_this_sentence_is_refused_in_one_sentence(
+    masks: MasksPage, own: dict[str, Mask], edit: str
+) -> None:
+    masks.open(part="change", edit=edit)
+    expect(masks.alerts).to_have_count(1)
+    said = masks.alerts.inner_text().replace(WORD_JOINER, "")
+    assert said.endswith("The model's own masks are shown.")
+    assert masks.page.locator("[data-testid=stAlert] img").count() == 0
+    assert wrong_cells(masks, "The mask", own["decoder"].cells, LIGHT.cells) == []
+
+
+def test_a_batch_is_typed_one_sentence_a_line(masks: MasksPage) -> None:
+    masks.open(batch="")
+    masks.page.get_by_role("button", name="One sentence").click()
+    field = masks.page.get_by_role("textbox", name="Further sentences")
+    field.fill("A man reads.\n\nThe dog sleeps.")
+    field.press("Control+Enter")
+    masks.reader.wait_for_query(batch="A man reads.\n\nThe dog sleeps.")
+    masks.settle()
+    grid = masks.page.locator(".token-grid table").first.locator("tr")
+    expect(grid).to_have_count(3)
+    assert masks.page.locator(".token-grid td.padding").count() > 0
+    expect(masks.page.get_by_role("button", name="Batch of 3")).to_be_visible()
+
+
+# ---- looks --------------------------------------------------------------------------------------
+
+
+def test_on_a_phone_nothing_leaves_the_page_sideways(
+    visitor: Callable[..., HeadsPage], probed: Callable[[HeadsPage], MasksPage]
+) -> None:
+    masks = probed(visitor(viewport={"width": 390, "height": 844})).open()
+    for part in ("Inside a head", "Compare", "Change", "See"):
+        masks.page.get_by_role("radio", name=part, exact=True).click()
+        masks.reader.wait_for_query(part=None if part == "See" else part.split()[0].lower())
+        masks.settle()
+        assert masks.page.evaluate(
+            """() => {
+                const main = document.querySelector('[data-testid="stMain"]');
+                return main.scrollWidth <= main.clientWidth + 1;
+            }"""
+        ), part
+
+
+def test_on_a_laptop_the_mask_and_what_becomes_of_the_translation_share_the_first_screen(
+    masks: MasksPage, own: dict[str, Mask]
+) -> None:
+    edit = link(CROSS, closed(own["cross"], np.s_[:, 1:4]))
+    masks.open(part="change", masked="cross", edit=edit)
+    for shown in (masks.canvas("The mask"), masks.change.first):
+        box = shown.bounding_box()
+        assert box is not None
+        assert box["y"] + box["height"] <= 800
+
+
+def test_the_kinds_of_attention_are_those_that_can_be_edited(masks: MasksPage) -> None:
+    masks.open(part="change")
+    group = masks.page.get_by_role("radiogroup", name="Attention").get_by_role("radio")
+    assert group.count() == len(EDITABLE)

@@ -1,0 +1,134 @@
+"""What a model was like at each step: loss, scores and entropies."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+
+from model import Translator, load
+from model.tokenizer import BOS, EOS
+from model.trace import AttentionKind, AttentionMap, Site, Tokens
+from model.training.corpus import Pair
+from model.training.evaluate import translate_all, translation_scores
+from model.training.snapshots import (
+    entropies,
+    mean_entropies,
+    snapshot_scores,
+    validation_loss,
+)
+from model.translator import TextError
+from tests.tiny_checkpoint import PAIRS, SNAPSHOTS, write_tiny_snapshots
+from viz.facts import head_facts
+
+PAIRED = [Pair(*pair) for pair in PAIRS]
+
+
+@pytest.fixture(scope="module")
+def learning(tmp_path_factory: pytest.TempPathFactory) -> list[Translator]:
+    """The same model, snapshot by snapshot."""
+    folder: Path = write_tiny_snapshots(tmp_path_factory.mktemp("checkpoints") / "childhood")
+    return [load(folder, device="cpu", snapshot=place) for place in range(len(SNAPSHOTS))]
+
+
+def attention(weights: np.ndarray, allowed: np.ndarray | None = None) -> AttentionMap:
+    _, n_queries, n_keys = weights.shape
+    return AttentionMap(
+        site=Site(AttentionKind.CROSS, 0),
+        weights=weights.astype(np.float32),
+        allowed=np.ones((n_queries, n_keys), bool) if allowed is None else allowed,
+        queries=Tokens.numbered(n_queries),
+        keys=Tokens.numbered(n_keys),
+    )
+
+
+def test_entropies_are_those_that_the_app_shows_of_each_head(learning):
+    for translator in learning:
+        trace = translator.trace(*PAIRS[0])
+        for seen in trace.maps.values():
+            np.testing.assert_allclose(entropies(seen), head_facts(seen)["entropy"], atol=1e-5)
+
+
+def test_rows_without_weight_and_rows_that_add_up_to_less_count_as_in_the_app():
+    random = np.random.default_rng(5)
+    weights = random.random((3, 4, 6))
+    weights[:, 1] = 0
+    weights[1, 2] = [1, 0, 0, 0, 0, 0]
+    weights[2] = 0
+    weights[:, 3] *= 0.2
+    seen = attention(weights)
+    found, shown = entropies(seen), head_facts(seen)["entropy"]
+    np.testing.assert_allclose(found[:2], shown[:2], atol=1e-5)
+    assert found[2] == 0
+
+
+def test_an_even_spread_over_eight_keys_is_three_bits_and_a_single_key_none():
+    assert entropies(attention(np.full((1, 2, 8), 1 / 8))) == pytest.approx([3])
+    found = entropies(attention(np.eye(4)[None]))
+    assert found == [0]
+    assert not np.signbit(found[0])
+
+
+def test_mean_entropies_average_over_sentences_for_every_kind_layer_and_head(learning):
+    translator = learning[-1]
+    traces = [translator.trace(*pair) for pair in PAIRS[:3]]
+    found = mean_entropies(iter(traces))
+    config = translator.model.config
+    layers = {
+        "encoder": config.n_encoder_layers,
+        "decoder": config.n_decoder_layers,
+        "cross": config.n_decoder_layers,
+    }
+    assert {kind: len(each) for kind, each in found.items()} == layers
+    for kind, each in found.items():
+        for layer, heads in enumerate(each):
+            expected = np.mean(
+                [head_facts(trace.attention(kind, layer))["entropy"] for trace in traces], axis=0
+            )
+            assert heads == pytest.approx(expected, abs=1e-4)
+    assert json.loads(json.dumps(found)) == found
+
+
+def test_the_loss_is_that_of_each_target_token_given_those_before_it(learning):
+    translator = learning[1]
+    losses = []
+    for source, target in PAIRS:
+        ids = translator.tokenizer.encode(target)
+        with torch.inference_mode():
+            logits = translator.model(
+                torch.tensor([[*translator.tokenizer.encode(source), EOS]]),
+                torch.tensor([[BOS, *ids]]),
+            )
+        losses += F.cross_entropy(logits[0], torch.tensor([*ids, EOS]), reduction="none").tolist()
+    assert validation_loss(translator, PAIRED) == pytest.approx(np.mean(losses), abs=1e-4)
+
+
+def test_a_snapshots_scores_are_those_of_greedy_decoding_of_the_first_pairs(learning):
+    translator = learning[-1]
+    found = snapshot_scores(translator, PAIRED, sentences=4)
+    translations = translate_all(translator.model, translator.tokenizer, [s for s, _ in PAIRS[:4]])
+    expected = translation_scores(translations, [target for _, target in PAIRS[:4]])
+    assert found.keys() == {"loss", "bleu", "chrf", "entropy"}
+    assert found["bleu"] == expected["bleu"] == 100
+    assert found["chrf"] == expected["chrf"]
+    assert found["loss"] == pytest.approx(validation_loss(translator, PAIRED), abs=1e-4)
+    assert found["entropy"] == mean_entropies(translator.trace(*pair) for pair in PAIRS[:4])
+
+
+def test_loss_falls_and_scores_rise_as_the_model_learns(learning):
+    scores = [snapshot_scores(translator, PAIRED) for translator in learning]
+    losses = [each["loss"] for each in scores]
+    assert losses == sorted(losses, reverse=True)
+    assert losses[0] == pytest.approx(math.log(learning[0].model.config.vocab_size), rel=0.3)
+    assert scores[0]["bleu"] < scores[-1]["bleu"] == 100
+    assert scores[0]["entropy"] != scores[-1]["entropy"]
+
+
+def test_a_sentence_longer_than_the_model_takes_is_refused_by_name(learning):
+    with pytest.raises(TextError, match="tokens"):
+        snapshot_scores(learning[-1], [Pair("the cat " * 100, "die Katze")])
