@@ -34,7 +34,7 @@ from model.translator import Translator, load
 from viz.mask_edits import parse
 
 TOKENS = (32, 128)
-WORDS = "the old man and the young woman in the house see a small dog near the river".split()
+WORDS = ("the", "old", "man", "and", "the", "young", "woman", "see", "a", "small", "dog", "and")
 STROKE_TARGET, ANSWER_TARGET = 50, 400
 """Milliseconds; the second without the model."""
 
@@ -98,7 +98,7 @@ def sentence(tokenizer: Tokenizer, n_tokens: int) -> str:
 
 
 def model_milliseconds(model: Translator, text: str, edit: str) -> float:
-    """What the model takes for an edit alone: the pass under teacher forcing and the translation."""
+    """What the model alone takes for an edit: the pass under teacher forcing, the translation."""
     masks = {each.kind: each.allowed for each in parse(edit)}
     target = model.translate(text).text
     began = time.perf_counter()

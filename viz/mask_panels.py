@@ -236,7 +236,7 @@ def grid_html(
         f"<style>{style.grid_css(style.look(dark))}</style>"
         # Beside each other where there is room, so that the masks come sooner.
         '<div class="token-grid" style="display: flex; flex-wrap: wrap; gap: 0 2rem; '
-        f'font-size: 0.9rem">{"".join(tables)}</div>'
+        f'font-size: 0.9rem; line-height: 1.15">{"".join(tables)}</div>'
     )
 
 

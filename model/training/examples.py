@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from itertools import zip_longest
 
 import sacrebleu
 
@@ -88,6 +89,14 @@ class Bad:
     reference: str
 
 
+def shown(pair: Pair, feature: Feature) -> str | None:
+    """What there is to see of a feature in a pair, in one sentence; None where it is not there."""
+    found = re.search(feature.target, pair.target)
+    if found is None or not re.search(feature.source, pair.source):
+        return None
+    return feature.shows.format(*found.groups())
+
+
 def good_examples(
     translator: Translator,
     pairs: Sequence[Pair],
@@ -97,8 +106,8 @@ def good_examples(
 ) -> list[Good]:
     """Sentences that come out exactly as their reference, the ones with most to see first.
 
-    The features take turns, so that the examples differ; then come translations word for word, and
-    then any others. Each is translated once more by itself, since sentences decoded together may
+    The features and translations word for word take turns, so that the examples differ; then come
+    any others. Each is translated once more by itself, since sentences decoded together may
     differ by rounding, and kept only if it comes out the same.
 
     Args:
@@ -112,19 +121,16 @@ def good_examples(
         for pair, translation in zip(pairs, translations, strict=True)
         if translation == pair.target and _words(pair.source) in GOOD_WORDS
     ]
-    queues = [_showing(exact, feature) for feature in FEATURES]
-    alike = [pair for pair in exact if _words(pair.source) == _words(pair.target)]
-    queues.append([Good(*pair, WORD_FOR_WORD) for pair in alike])
-    queues.append([Good(*pair, "Exactly the reference.") for pair in exact])
-    turns, rest = queues[:-1], queues[-1]
-    ordered = [
-        queue[place]
-        for place in range(max(map(len, turns)))
-        for queue in turns
-        if place < len(queue)
+    turns = [
+        [Good(*pair, shows) for pair in exact if (shows := shown(pair, feature))]
+        for feature in FEATURES
     ]
+    alike = [pair for pair in exact if _words(pair.source) == _words(pair.target)]
+    turns.append([Good(*pair, WORD_FOR_WORD) for pair in alike])
+    in_turns = [each for row in zip_longest(*turns) for each in row if each is not None]
+    rest = [Good(*pair, "Exactly the reference.") for pair in exact]
     chosen: dict[str, Good] = {}
-    for example in [*ordered, *rest]:
+    for example in [*in_turns, *rest]:
         if len(chosen) == count:
             break
         if example.source not in chosen and _is_kept(translator, example):
@@ -155,15 +161,6 @@ def bad_examples(
 def entries(examples: Sequence[Good]) -> list[dict[str, str]]:
     """Examples as examples.json holds them."""
     return [asdict(example) for example in examples]
-
-
-def _showing(pairs: Sequence[Pair], feature: Feature) -> list[Good]:
-    found = []
-    for pair in pairs:
-        seen = re.search(feature.target, pair.target)
-        if seen and re.search(feature.source, pair.source):
-            found.append(Good(*pair, feature.shows.format(*seen.groups())))
-    return found
 
 
 def _is_kept(translator: Translator, example: Good) -> bool:

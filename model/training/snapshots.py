@@ -43,6 +43,8 @@ def snapshot_scores(
         TextError: if one of the recorded sentences is longer than the model takes.
     """
     sample = pairs[:sentences]
+    # First, for what is too long is refused here before anything else takes its time.
+    entropy = mean_entropies(translator.trace(*pair) for pair in sample)
     translations = translate_all(
         translator.model, translator.tokenizer, [pair.source for pair in sample]
     )
@@ -51,13 +53,16 @@ def snapshot_scores(
         "loss": round(validation_loss(translator, pairs), 4),
         "bleu": scores["bleu"],
         "chrf": scores["chrf"],
-        "entropy": mean_entropies(translator.trace(*pair) for pair in sample),
+        "entropy": entropy,
     }
 
 
 @torch.inference_mode()
 def validation_loss(translator: Translator, pairs: Sequence[Pair]) -> float:
-    """Mean cross-entropy of a target token given those before it, in nats, without smoothing."""
+    """Mean cross-entropy of a target token given those before it, in nats, without smoothing.
+
+    Pairs longer than training takes are left out, as it leaves them out when it validates.
+    """
     tokenizer = translator.tokenizer
     sides = (tokenizer.encode_all(side) for side in zip(*pairs, strict=True))
     batches = Batches(*sides, tokens=LOSS_TOKENS)

@@ -276,7 +276,7 @@ def test_a_sentence_that_cannot_be_translated_is_named(open_masks: OpenMasks) ->
 def test_a_typed_target_is_what_teacher_forcing_gives(
     open_masks: OpenMasks, model: Translator
 ) -> None:
-    target = "Der Hund frisst."
+    target = "Die Katze isst."
     app = open_masks(part="change", target=target)
     assert "the target you typed is given" in captions(app)
     read = model.trace(SENTENCES[0], target).target

@@ -5,7 +5,7 @@ import shutil
 from collections.abc import Callable
 from html import unescape
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -13,6 +13,7 @@ import torch
 from numpy.typing import NDArray
 from streamlit.proto.WidgetStates_pb2 import WidgetState, WidgetStates
 from streamlit.testing.v1 import AppTest
+from torch import nn
 
 from model.checkpoint import CONFIG, load_checkpoint, save_checkpoint
 from model.config import TransformerConfig
@@ -200,8 +201,10 @@ def translations(app: AppTest) -> list[tuple[str, str]]:
 
 
 def choose(app: AppTest, key: str, value: str) -> AppTest:
+    group: Any
     (group,) = [each for each in app.get("button_group") if each.key == key]
-    return group.set_value(value).run()
+    chosen: AppTest = group.set_value(value).run()
+    return chosen
 
 
 def component(app: AppTest, key: str) -> Any:
@@ -537,9 +540,9 @@ def make_silent(folder: Path) -> None:
     found = load_checkpoint(folder)
     with torch.no_grad():
         # Whatever the decoder read, it says what lies nearest to the end alone.
-        output, norm = found.model.output.weight, found.model.decoder.final_norm
+        output, norm = found.model.output, cast("nn.LayerNorm", found.model.decoder.final_norm)
         norm.weight.zero_()
-        norm.bias.copy_(100 * torch.linalg.pinv(output)[:, EOS])
+        norm.bias.copy_(100 * torch.linalg.pinv(output.weight)[:, EOS])
     save_checkpoint(folder, found.model, found.tokenizer, half=False)
 
 

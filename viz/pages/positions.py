@@ -198,19 +198,19 @@ def show_circle(table: FloatArray, base: float | None) -> None:
     one.slider("Pair of dimensions", 0, d_model // 2 - 1, key="pair")
     other.slider("Position", 0, length - 1, key="at")
     pair, at = st.session_state["pair"], st.session_state["at"]
-    looks = {"base": base, "narrow": is_narrow(2), "dark": is_dark()}
+    narrow, dark = is_narrow(2), is_dark()
     dimensions = (2 * pair, 2 * pair + 1)
     one, other = st.columns(2, gap="large")
     with one:
         show(
-            figures.circle(table, pair, at, **looks),
+            figures.circle(table, pair, at, base=base, narrow=narrow, dark=dark),
             "circle",
             figures.circle_alt_text(table, pair, at),
             figures.circle_caption(table, pair),
         )
     with other:
         show(
-            figures.waves(table, dimensions, position=at, **looks),
+            figures.waves(table, dimensions, base=base, position=at, narrow=narrow, dark=dark),
             "pair-waves",
             figures.waves_alt_text(table, dimensions, base=base),
             "The same two numbers as waves: the upright line stands where the point is.",
@@ -268,8 +268,9 @@ def show_without(checkpoint: Path, sentence: str) -> None:
     if st.session_state["reverse"]:
         # While the decoder writes, nobody knows its last position.
         st.session_state["side"] = "encoder"
-    gap = "xsmall" if is_narrow() else "large"
-    with st.container(horizontal=True, vertical_alignment="bottom", gap=gap):
+    with st.container(
+        horizontal=True, vertical_alignment="bottom", gap="xsmall" if is_narrow() else "large"
+    ):
         st.slider(
             "Strength of the encoding",
             0,

@@ -2,58 +2,145 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from model import Translator
+from model import Translator, load
 from model.training.corpus import Pair
-from model.training.examples import FEATURES, bad_examples, entries, good_examples
-from tests.tiny_checkpoint import PAIRS
+from model.training.examples import (
+    FEATURES,
+    WORD_FOR_WORD,
+    bad_examples,
+    entries,
+    good_examples,
+    shown,
+)
+from tests.tiny_checkpoint import PAIRS, write_tiny_checkpoint
 
 PAIRED = [Pair(*pair) for pair in PAIRS]
 TARGETS = [target for _, target in PAIRS]
 
-SHOWN = {
-    "A clause with “weil”: its verb waits for the end.": Pair(
-        "He stays because he is ill.", "Er bleibt, weil er krank ist."
-    ),
-    "The perfect: the participle “gegessen” goes to the end.": Pair(
-        "She has eaten the apple.", "Sie hat den Apfel gegessen."
-    ),
-    "“do” has no word of its own in German; what stays is “nicht”.": Pair(
-        "They don't sing.", "Sie singen nicht."
-    ),
-    "English asks with “do”; German begins with the verb, “Kennst”.": Pair(
-        "Do you know him?", "Kennst du ihn?"
-    ),
-    "A verb after a modal verb: “sehen” goes to the end.": Pair(
-        "You can see it.", "Du kannst es sehen."
-    ),
-    "The future: “kommen” goes to the end.": Pair("He will come soon.", "Er wird bald kommen."),
-}
-SHOWING_NOTHING = [
-    Pair("I don't remember.", "Ich habe es gegen gehen."),
-    Pair("I have something against it.", "Ich habe etwas dagegen."),
-    Pair("I have no time to go there.", "Ich habe keine Zeit, dorthin zu gehen."),
-    Pair("They are being beaten.", "Sie werden oft geschlagen."),
-    Pair("Who is that?", "Wer ist das?"),
-]
+
+@pytest.fixture(scope="module")
+def translator(tmp_path_factory: pytest.TempPathFactory) -> Translator:
+    folder: Path = tmp_path_factory.mktemp("checkpoints") / "tiny"
+    return load(write_tiny_checkpoint(folder), device="cpu")
 
 
-class Parrot(Translator):
-    """Translates each of these pairs as its reference, and nothing else."""
-
-    def __init__(self, pairs: list[Pair]) -> None:
-        self._known = dict(pairs)
-
-    def translate(self, text, **settings):
-        return type("Said", (), {"text": self._known.get(text, "")})()
+def everything_shown(source: str, target: str) -> list[str]:
+    return [seen for feature in FEATURES if (seen := shown(Pair(source, target), feature))]
 
 
-@pytest.mark.parametrize("shows", SHOWN)
-def test_an_example_says_what_there_is_to_see_in_it(shows):
-    pair = SHOWN[shows]
-    (found,) = good_examples(Parrot([pair]), [pair], [pair.target])[:1] or [None]
-    if len(pair.source.split()) < 4:
-        assert found is None
-    else:
-        assert found.shows == shows
+@pytest.mark.parametrize(
+    ("source", "target", "seen"),
+    [
+        (
+            "He stays because he is ill.",
+            "Er bleibt, weil er krank ist.",
+            "A clause with “weil”: its verb waits for the end.",
+        ),
+        (
+            "She has eaten the apple.",
+            "Sie hat den Apfel gegessen.",
+            "The perfect: the participle “gegessen” goes to the end.",
+        ),
+        (
+            "They don't sing.",
+            "Sie singen nicht.",
+            "“do” has no word of its own in German; what stays is “nicht”.",
+        ),
+        (
+            "Do you know him?",
+            "Kennst du ihn?",
+            "English asks with “do”; German begins with the verb, “Kennst”.",
+        ),
+        (
+            "You can see it.",
+            "Du kannst es sehen.",
+            "A verb after a modal verb: “sehen” goes to the end.",
+        ),
+        (
+            "He will come soon.",
+            "Er wird bald kommen.",
+            "The future: “kommen” goes to the end.",
+        ),
+    ],
+)
+def test_an_example_says_in_one_sentence_what_there_is_to_see(source, target, seen):
+    assert everything_shown(source, target) == [seen]
+
+
+@pytest.mark.parametrize(
+    ("source", "target"),
+    [
+        ("I have something against it.", "Ich habe etwas dagegen."),
+        ("I have no time to go there.", "Ich habe keine Zeit, dorthin zu gehen."),
+        ("We have to go.", "Wir haben zu gehen."),
+        ("They are often beaten.", "Sie werden oft geschlagen."),
+        ("He can do many things.", "Er kann viele Sachen."),
+        ("Who is that?", "Wer ist das?"),
+    ],
+)
+def test_what_only_looks_alike_is_not_taken_for_something_to_see(source, target):
+    assert everything_shown(source, target) == []
+
+
+def test_good_examples_come_out_as_promised_and_say_what_they_show(translator):
+    found = good_examples(translator, PAIRED, TARGETS, count=3)
+    assert [each.source for each in found] == [PAIRS[0][0], PAIRS[1][0], PAIRS[4][0]]
+    assert all(translator.translate(each.source).text == each.translation for each in found)
+    assert {each.shows for each in found} == {WORD_FOR_WORD}
+    assert entries(found)[0] == {
+        "source": PAIRS[0][0], "translation": PAIRS[0][1], "shows": WORD_FOR_WORD
+    }  # fmt: skip
+
+
+def test_only_exact_translations_of_a_line_or_less_are_good_examples(translator):
+    pairs = [
+        *PAIRED[:2],
+        Pair("The woman sees the cat.", "Die Frau sah die Katze."),
+        Pair("The cat eats.", "Die Katze frisst."),
+    ]
+    translations = [TARGETS[0], "Der Hund.", "Die Frau sieht die Katze.", "Die Katze frisst."]
+    assert [each.source for each in good_examples(translator, pairs, translations)] == [PAIRS[0][0]]
+
+
+def test_what_comes_out_otherwise_by_itself_is_no_good_example(translator):
+    claimed = Pair("The cat sat on the mat.", "Die Matte saß auf der Katze.")
+    assert good_examples(translator, [claimed], [claimed.target]) == []
+
+
+def test_the_features_take_turns_before_one_comes_twice(translator):
+    sentence, target = PAIRS[0]
+    assert good_examples(translator, [Pair(sentence, target)] * 3, [target] * 3) == [
+        good_examples(translator, [Pair(sentence, target)], [target])[0]
+    ]
+
+
+def test_bad_examples_are_the_worst_of_the_short_sentences_worst_first():
+    pairs = [
+        Pair("the cat sat on the mat", "die Katze saß auf der Matte"),
+        Pair("the dog sat on the mat", "der Hund saß auf der Matte"),
+        Pair("the man sat on the mat", "der Mann saß auf der Matte"),
+        Pair("go", "geh"),
+        Pair("the cat " * 9, "die Katze"),
+    ]
+    translations = [
+        "die Katze saß auf der Matte",
+        "xyz",
+        "der Mann saß auf den Bäumen",
+        "xyz",
+        "xyz",
+    ]
+    found = bad_examples(pairs, translations, count=2)
+    assert [(each.source, each.translation) for each in found] == [
+        (pairs[1].source, "xyz"), (pairs[2].source, "der Mann saß auf den Bäumen")
+    ]  # fmt: skip
+    assert found[0].reference == pairs[1].target
+
+
+def test_equally_bad_sentences_keep_their_order_and_come_once():
+    pairs = [Pair(f"{word} is not here", f"{word} ist nicht hier") for word in "badcab"]
+    found = bad_examples(pairs, [""] * len(pairs))
+    assert [each.source[0] for each in found] == ["b", "a", "d", "c"]

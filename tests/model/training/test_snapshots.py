@@ -42,8 +42,8 @@ def attention(weights: np.ndarray, allowed: np.ndarray | None = None) -> Attenti
         site=Site(AttentionKind.CROSS, 0),
         weights=weights.astype(np.float32),
         allowed=np.ones((n_queries, n_keys), bool) if allowed is None else allowed,
-        queries=Tokens.numbered(n_queries),
-        keys=Tokens.numbered(n_keys),
+        queries=Tokens.unnamed(range(n_queries)),
+        keys=Tokens.unnamed(range(n_keys)),
     )
 
 

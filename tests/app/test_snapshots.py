@@ -1,0 +1,261 @@
+"""The slider of training steps: what it shows, where it stands, and what the address says of it."""
+
+import json
+import re
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from model import load
+from model.checkpoint import CheckpointError, snapshot_file
+from tests.tiny_checkpoint import PAIRS, SNAPSHOTS, write_tiny_snapshots
+from viz import bar, session
+
+OpenApp = Callable[..., AppTest]
+
+NAME = "en-de-childhood"
+LAST = SNAPSHOTS[-1]
+SENTENCE = PAIRS[0][0]
+
+
+@pytest.fixture(scope="module")
+def both(tmp_path_factory: pytest.TempPathFactory, checkpoints: Path) -> Path:
+    """The tiny checkpoint, and one with snapshots and examples."""
+    folder = tmp_path_factory.mktemp("both")
+    shutil.copytree(checkpoints / "en-de", folder / "en-de")
+    write_tiny_snapshots(folder / NAME)
+    examples = [
+        {"source": source, "translation": text, "shows": "Something."} for source, text in PAIRS
+    ]
+    (folder / NAME / "examples.json").write_text(json.dumps(examples), encoding="utf-8")
+    return folder
+
+
+@pytest.fixture
+def open_childhood(open_app: OpenApp, both: Path) -> Callable[..., AppTest]:
+    """Opens the app on the checkpoint with snapshots."""
+    return lambda **query: open_app(folder=both, checkpoint=NAME, **query)
+
+
+def slider(app: AppTest) -> Any:
+    return app.select_slider(key="step")
+
+
+def asked(app: AppTest) -> bar.Question:
+    found: bar.Question = app.session_state["_question"]
+    return found
+
+
+def answer(app: AppTest) -> str:
+    (found,) = [each.proto.body for each in app.get("html") if 'class="answer"' in each.proto.body]
+    return found
+
+
+def facts_line(app: AppTest) -> str:
+    found = re.search(r'<p class="model">(.*?)</p>', answer(app))
+    assert found
+    return found[1]
+
+
+def plain(markdown: str) -> str:
+    return re.sub("[\\\\\u2060\u2068\u2069]", "", markdown)
+
+
+def model_in_address(app: AppTest) -> dict[str, str]:
+    """What the address says of the model; the heads page writes there as well."""
+    return {name: app.query_params[name] for name in ("checkpoint", "step")
+            if name in app.query_params}  # fmt: skip
+
+
+def go_to(app: AppTest, page: str) -> AppTest:
+    app.switch_page(page)
+    return app.run()
+
+
+def test_a_checkpoint_with_snapshots_has_a_slider_that_stands_at_the_last_step(
+    open_childhood: OpenApp, both: Path
+) -> None:
+    app = open_childhood()
+    assert slider(app).options == ["0", "2", "20", "1,120"]
+    assert slider(app).value == LAST
+    assert PAIRS[0][1] in answer(app)
+    assert asked(app) == bar.Question(snapshot_file(both / NAME, LAST), SENTENCE, "", 3)
+    assert asked(app).folder == both / NAME
+    assert model_in_address(app) == {"checkpoint": NAME}
+
+
+def test_a_checkpoint_without_snapshots_has_no_slider(open_app: OpenApp, both: Path) -> None:
+    app = open_app(folder=both)
+    assert not app.select_slider
+    assert "steps" not in facts_line(app)
+    assert asked(app) == bar.Question(both / "en-de", SENTENCE, "")
+
+
+def test_moving_the_slider_shows_what_the_model_said_then_and_writes_the_step(
+    open_childhood: OpenApp, both: Path
+) -> None:
+    app = slider(open_childhood()).set_value(20).run()
+    then = load(both / NAME, device="cpu", snapshot=2).translate(SENTENCE)
+    assert then.text != PAIRS[0][1]
+    assert session.translate(asked(app).checkpoint, SENTENCE).translation.text == then.text
+    assert asked(app).snapshot == 2
+    assert model_in_address(app) == {"checkpoint": NAME, "step": "20"}
+    slider(app).set_value(LAST).run()
+    assert PAIRS[0][1] in answer(app)
+    assert model_in_address(app) == {"checkpoint": NAME}
+
+
+def test_the_line_of_facts_says_how_far_the_training_had_come(open_childhood: OpenApp) -> None:
+    app = open_childhood(step="20")
+    assert "after 20 of 1,120 steps, BLEU 60.5 · " in facts_line(app)
+    assert "after 1,120 of 1,120 steps, BLEU 90.8 · " in facts_line(
+        slider(app).set_value(LAST).run()
+    )
+
+
+@pytest.mark.parametrize(
+    "recorded",
+    [
+        None, [], {}, "x", 3, {"snapshots": 5}, {"snapshots": [3, None, {"step": 20}]},
+        {"snapshots": [{"step": 20, "bleu": "<b>high</b>"}]},
+        {"snapshots": [{"step": 20, "bleu": True}]},
+        {"snapshots": {"step": 20, "bleu": 3}},
+    ],
+)  # fmt: skip
+def test_metrics_without_a_score_of_the_snapshot_leave_it_out(
+    open_app: OpenApp, both: Path, tmp_path: Path, recorded: Any
+) -> None:
+    shutil.copytree(both / NAME, tmp_path / NAME)
+    metrics = tmp_path / NAME / "metrics.json"
+    metrics.unlink()
+    if recorded is not None:
+        metrics.write_text(json.dumps(recorded if isinstance(recorded, dict) else {}))
+    app = open_app(folder=tmp_path, checkpoint=NAME, step="20")
+    assert "after 20 of 1,120 steps · " in facts_line(app)
+
+
+def test_a_link_opens_a_snapshot_and_keeps_it_in_the_address(open_childhood: OpenApp) -> None:
+    app = open_childhood(step="0")
+    assert slider(app).value == 0
+    assert asked(app).snapshot == 0
+    assert app.query_params["step"] == "0"
+    assert not app.warning or "step" not in app.warning[0].value
+
+
+@pytest.mark.parametrize("step", ["3", "-1", "x", "", "1,120", "../2", "*2*", "0002", "9" * 400])
+def test_a_step_that_is_not_there_is_named_and_the_last_shown(
+    open_childhood: OpenApp, step: str
+) -> None:
+    app = open_childhood(step=step)
+    assert slider(app).value == LAST
+    said = plain(app.warning[0].value)
+    assert said.startswith("The address asks for step “")
+    assert "which is none of 0, 2, 20, 1120; shown instead: “1120”." in said
+
+
+def test_a_step_of_a_checkpoint_without_snapshots_is_left_out_of_the_address(
+    open_app: OpenApp, both: Path
+) -> None:
+    app = open_app(folder=both, step="20")
+    said = plain(app.warning[0].value)
+    assert "“20”, and this model came without snapshots of its training; it is left out." in said
+    assert not app.select_slider
+    app.text_input(key="sentence").set_value(PAIRS[3][0]).run()
+    assert "step" not in app.query_params
+
+
+def test_another_checkpoint_takes_the_step_out_of_the_address_and_back_comes_the_last(
+    open_childhood: OpenApp,
+) -> None:
+    app = open_childhood(step="2")
+    app.selectbox(key="checkpoint").set_value("en-de").run()
+    assert not app.select_slider
+    assert model_in_address(app) == {}
+    app.selectbox(key="checkpoint").set_value(NAME).run()
+    assert slider(app).value == LAST
+    assert model_in_address(app) == {"checkpoint": NAME}
+
+
+def test_every_page_shows_the_snapshot_and_the_step_outlives_the_way_there(
+    open_childhood: OpenApp, both: Path
+) -> None:
+    app = open_childhood(step="2")
+    for page in ("viz/pages/masks.py", "viz/pages/positions.py", "viz/pages/heads.py"):
+        go_to(app, page)
+        assert not app.error
+        assert slider(app).value == 2
+        assert asked(app).checkpoint == snapshot_file(both / NAME, 2)
+        assert app.query_params["step"] == "2"
+    go_to(app, "viz/pages/about.py")
+    assert not app.error
+    assert any(f"{NAME}: 0.1 million parameters" in plain(each.value) for each in app.markdown)
+    go_to(app, "viz/pages/heads.py")
+    assert slider(app).value == 2
+
+
+def test_sentence_target_and_step_are_one_question(open_childhood: OpenApp) -> None:
+    app = open_childhood(step="20", sentence="The dog sleeps.", target="Der Hund schläft.")
+    question = asked(app)
+    assert (question.sentence, question.target) == ("The dog sleeps.", "Der Hund schläft.")
+    assert (question.checkpoint.stem, question.snapshot) == ("20", 2)
+    assert "You typed this target" in answer(app)
+
+
+def test_what_is_kept_for_one_snapshot_is_not_given_for_another(both: Path) -> None:
+    folder = both / NAME
+    first, last = (session.snapshot_of(folder, step) for step in (0, LAST))
+    assert session.folder_of(first) == folder == session.folder_of(folder)
+    assert session.translator(first) is session.translator(first)
+    assert session.translator(first) is not session.translator(last)
+    weights = [
+        session.trace(each, SENTENCE, PAIRS[0][1]).attention("cross", 0).weights
+        for each in (first, last)
+    ]
+    assert weights[0].shape == weights[1].shape
+    assert (weights[0] != weights[1]).any()
+    assert session.examples(first) == session.examples(folder)
+    assert session.examples(first)
+    assert session.labels(first).keys() == session.labels(last).keys()
+
+
+def test_a_whole_run_of_snapshots_stays_loaded_beside_a_trained_model(both: Path) -> None:
+    folder = both / NAME
+    trained = session.translator(both / "en-de")
+    loaded = [session.translator(session.snapshot_of(folder, step)) for step in SNAPSHOTS]
+    assert session.translator(both / "en-de") is trained
+    for step, translator in zip(SNAPSHOTS, loaded, strict=True):
+        assert session.translator(session.snapshot_of(folder, step)) is translator
+
+
+def test_a_snapshot_that_went_away_is_one_sentence(both: Path) -> None:
+    with pytest.raises(CheckpointError, match=r"no longer has the snapshot .*\.$"):
+        session.translator(session.snapshot_of(both / NAME, 77))
+
+
+def test_a_damaged_snapshot_is_one_sentence_and_another_can_be_chosen(
+    open_app: OpenApp, both: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(both / NAME, tmp_path / NAME)
+    snapshot_file(tmp_path / NAME, 2).write_bytes(b"nothing")
+    app = open_app(folder=tmp_path, step="2")
+    assert len(app.error) == 1
+    assert "damaged" in app.error[0].value
+    slider(app).set_value(20).run()
+    assert not app.error
+    assert asked(app).snapshot == 2
+
+
+def test_a_single_snapshot_is_shown_without_a_slider(
+    open_app: OpenApp, both: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(both / NAME, tmp_path / NAME)
+    for step in SNAPSHOTS[:-1]:
+        snapshot_file(tmp_path / NAME, step).unlink()
+    app = open_app(folder=tmp_path)
+    assert not app.select_slider
+    assert asked(app).snapshot == 0
+    assert "after 1,120 of 1,120 steps" in facts_line(app)
