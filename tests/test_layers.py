@@ -6,16 +6,17 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 
-ABOVE_FIGURES = {"app", "viz.pages", "viz.bar", "viz.session", "viz.address"}
+ABOVE_FIGURES = {"app", "viz.pages", "viz.bar", "viz.session", "viz.address", "viz.__main__"}
 
 FORBIDDEN = {
     "model": {"app", "viz", "streamlit", "plotly", "pandas"},
     "trace": {"app", "viz", "streamlit", "plotly", "pandas", "torch"},
-    "figure": {*ABOVE_FIGURES, "viz.components", "streamlit", "torch", "model"},
+    "figure": {*ABOVE_FIGURES, "viz.components", "viz.standalone", "streamlit", "torch", "model"},
     "component": {*ABOVE_FIGURES, "torch", "model"},
     "address": {"app", "viz.pages", "viz.session", "viz.bar", "viz.components", "torch", "model"},
     "session": {"app", "viz.pages", "viz.bar"},
-    "page": {"app"},
+    "page": {"app", "viz.__main__"},
+    "command": {"app", "viz.pages", "viz.bar", "viz.session", "viz.address", "streamlit"},
 }
 ALLOWED = {"figure": "model.trace", "component": "model.trace"}
 
@@ -32,8 +33,11 @@ def layer(path: Path) -> str:
             return "address"
         case ("viz", "bar.py") | ("viz", "pages", *_):
             return "page"
-        case ("viz", "components", *_):
+        # A component in a file of its own instead of on a page.
+        case ("viz", "components", *_) | ("viz", "standalone.py"):
             return "component"
+        case ("viz", "__main__.py"):
+            return "command"
     return "figure"
 
 

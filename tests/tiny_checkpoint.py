@@ -45,7 +45,7 @@ def write_tiny_checkpoint(folder: Path, *, steps: int = STEPS) -> Path:
 def write_tiny_snapshots(folder: Path) -> Path:
     """A checkpoint folder with SNAPSHOTS, the last of which translates PAIRS.
 
-    Their numbers are made up: the last is after STEPS steps in truth, which is enough.
+    The scores are made up, and the last is after fewer steps than it says: STEPS are enough.
     """
     models = {}
     with torch.random.fork_rng(devices=[]):
@@ -53,8 +53,15 @@ def write_tiny_snapshots(folder: Path) -> Path:
         for before, step in itertools.pairwise((0, *SNAPSHOTS)):
             _learn(model, tokenizer, min(step - before, STEPS))
             models[step] = copy.deepcopy(model)
+    entropy = {"encoder": [[1.5] * 4] * 2, "decoder": [[1.0] * 4] * 3, "cross": [[2.0] * 4] * 3}
     scores = [
-        {"step": step, "loss": 6.0 - place, "bleu": 30.25 * place, "chrf": 20.0 * place}
+        {
+            "step": step,
+            "loss": 6.0 - place,
+            "bleu": 30.25 * place,
+            "chrf": 20.0 * place,
+            "entropy": entropy,
+        }
         for place, step in enumerate(SNAPSHOTS)
     ]
     save_snapshots(folder, models, tokenizer, metrics={"snapshots": scores})

@@ -25,7 +25,7 @@ LANGUAGES = {"de": "German", "en": "English", "fr": "French"}
 NAMED_PAIR = re.compile(r"([a-z]{2,3})-([a-z]{2,3})(?![a-z])")
 """How a checkpoint's name gives its languages: en-de, or en-de-small."""
 
-TARGET_WIDTH, CHECKPOINT_WIDTH, STEP_WIDTH = 290, 170, 230
+TARGET_WIDTH, CHECKPOINT_WIDTH, STEP_WIDTH = 290, 170, 180
 """Pixels; the sentence takes what is left of the row."""
 
 _QUESTION = "_question"

@@ -16,14 +16,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
+import numpy as np
 import streamlit as st
 import torch
+from numpy.typing import NDArray
 
 from model.checkpoint import CONFIG, SNAPSHOTS, CheckpointError, snapshot_file, snapshots
 from model.positions import PositionEdit, ordered
 from model.trace import AttentionKind, BoolArray, Site, Trace
 from model.translator import TextError, Translation, Translator, load
-from viz import facts, mask_edits
+from viz import facts, mask_edits, position_terms
 from viz.mask_edits import Edit
 
 DEFAULT_SENTENCE = "The cat sat on the mat."
@@ -439,6 +441,19 @@ def moved(
         return Outcome(forced, model.trace(sentence, positions=positions, source_order=order))
 
     return trace_store().take(("moved", checkpoint, sentence, positions, order), make)
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def term_shares(checkpoint: Path, sentence: str) -> Mapping[str, NDArray[np.float64]]:
+    """Which share of each head's scores comes from each term, in the encoder's first layer.
+
+    The terms of a long sentence hold a hundred times what is kept, and take as long to make.
+
+    Raises:
+        CheckpointError, TextError: as `translate`.
+        PositionError: for additive attention, whose scores are no such sum.
+    """
+    return position_terms.term_shares(translator(checkpoint).score_terms(sentence).terms)
 
 
 def _by_site(edits: tuple[Edit, ...], n_source: int | None = None) -> dict[Any, BoolArray]:

@@ -143,6 +143,9 @@ def bad_examples(
 ) -> list[Bad]:
     """The worst of the short sentences: by sentence BLEU, then chrF, then their order.
 
+    Quoted ones are passed over: a wrong quotation mark would say more of the score than of the
+    model.
+
     Args:
         pairs: sentences and references.
         translations: what the model made of them.
@@ -150,7 +153,8 @@ def bad_examples(
     """
     scored: dict[str, tuple[float, float, Bad]] = {}
     for pair, translation in zip(pairs, translations, strict=True):
-        if _words(pair.source) in BAD_WORDS and pair.source not in scored:
+        quoted = '"' in pair.source
+        if not quoted and _words(pair.source) in BAD_WORDS and pair.source not in scored:
             bleu = sacrebleu.sentence_bleu(translation, [pair.target]).score
             chrf = sacrebleu.sentence_chrf(translation, [pair.target]).score
             scored[pair.source] = (bleu, chrf, Bad(pair.source, translation, pair.target))

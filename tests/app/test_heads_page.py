@@ -3,7 +3,6 @@ import json
 import re
 import shutil
 from collections.abc import Callable
-from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from model.tokenizer import Tokenizer
 from model.trace import AttentionKind, Site, Trace
 from model.transformer import Transformer
 from model.translator import load
+from tests.app.shown import captions, html, warnings
 from tests.explorer_payload import Decoded
 from tests.tiny_checkpoint import PAIRS
 from viz import session
@@ -105,10 +105,6 @@ def table(app: AppTest) -> Any:
     return app.dataframe[0]
 
 
-def html(app: AppTest) -> str:
-    return unescape(" ".join(shown.proto.body for shown in app.get("html")))
-
-
 def facts_of(app: AppTest) -> list[tuple[str, dict[str, str]]]:
     """Each list of facts: its heading, and what it says."""
     lists = re.findall(r"<h3>(.*?)</h3>.*?class=\"facts\">(.*?)(?=<style>|$)", html(app), re.DOTALL)
@@ -123,18 +119,6 @@ def facts_of(app: AppTest) -> list[tuple[str, dict[str, str]]]:
 
 def charts(app: AppTest) -> list[Any]:
     return [chart.proto for chart in app.get("plotly_chart")]
-
-
-def plain(markdown: str) -> str:
-    return re.sub("[\\\\\u2060\u2068\u2069]", "", markdown)
-
-
-def warnings(app: AppTest) -> list[str]:
-    return [plain(warning.value) for warning in app.warning]
-
-
-def captions(app: AppTest) -> str:
-    return " ".join(caption.value for caption in app.caption)
 
 
 def retype(app: AppTest, text: str) -> AppTest:

@@ -2,7 +2,6 @@ import base64
 import json
 import re
 from collections.abc import Callable
-from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ from streamlit.testing.v1 import AppTest
 from model.masks import PRESETS
 from model.trace import AttentionKind, BoolArray
 from model.translator import Translator, load
+from tests.app.shown import captions, headings, html, query, said
 from tests.explorer_payload import Decoded
 from tests.tiny_checkpoint import PAIRS
 from viz import mask_edits
@@ -99,32 +99,6 @@ def paint(app: AppTest, named: str, allowed: BoolArray, **more: Any) -> AppTest:
 
 def edits(app: AppTest) -> tuple[Edit, ...]:
     return mask_edits.parse(app.session_state["edit"])
-
-
-def query(app: AppTest, name: str) -> str:
-    found = app.query_params.get(name, "")
-    return found[0] if isinstance(found, list) else found
-
-
-def plain(markdown: str) -> str:
-    return re.sub("[\\\\\u2060\u2068\u2069]", "", markdown)
-
-
-def said(app: AppTest) -> str:
-    alerts = [*app.warning, *app.info, *app.error]
-    return " ".join(plain(alert.value) for alert in alerts)
-
-
-def captions(app: AppTest) -> str:
-    return " ".join(plain(caption.value) for caption in app.caption)
-
-
-def headings(app: AppTest) -> list[str]:
-    return [heading.value for heading in app.subheader]
-
-
-def html(app: AppTest) -> str:
-    return unescape(" ".join(shown.proto.body for shown in app.get("html")))
 
 
 def translations(app: AppTest) -> tuple[str, str]:

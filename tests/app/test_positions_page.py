@@ -21,6 +21,7 @@ from model.positions import PositionEdit
 from model.tokenizer import EOS, Tokenizer
 from model.transformer import Transformer
 from model.translator import Translator, load
+from tests.app.shown import captions, headings, query, said
 from tests.tiny_checkpoint import PAIRS
 from viz.labels import axis_texts
 from viz.position_terms import neighbour_heads, term_shares
@@ -159,32 +160,6 @@ def array(values: Any) -> NDArray[Any]:
 def title(app: AppTest, key: str) -> str:
     text: str = spec(app, key)["layout"]["title"]["text"]
     return text
-
-
-def query(app: AppTest, name: str) -> str:
-    found = app.query_params.get(name, "")
-    return found[0] if isinstance(found, list) else found
-
-
-def plain(markdown: str) -> str:
-    return re.sub("[\\\\\u2060\u2068\u2069]", "", markdown)
-
-
-def said(app: AppTest) -> str:
-    alerts = [*app.warning, *app.info, *app.error]
-    return " ".join(plain(alert.value) for alert in alerts)
-
-
-def captions(app: AppTest) -> str:
-    return " ".join(plain(caption.value) for caption in app.caption)
-
-
-def headings(app: AppTest) -> list[str]:
-    return [plain(heading.value) for heading in app.subheader]
-
-
-def html(app: AppTest) -> str:
-    return unescape(" ".join(shown.proto.body for shown in app.get("html")))
 
 
 def translations(app: AppTest) -> list[tuple[str, str]]:

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 from urllib.parse import quote, urlencode
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from playwright.sync_api import Locator, Response, expect
+from playwright.sync_api import Locator, expect
 
 from model.trace import AttentionKind, BoolArray, Trace
 from model.translator import Translator
-from tests.browser.conftest import Watch
 from tests.browser.heads_page import LOADING, Frame, HeadsPage, channels, pixels
 from viz.mask_edits import EDITABLE, Edit, parse, write
 from viz.masks import Cell, Mask, batch_masks, edited_mask, mask_difference
@@ -24,8 +23,6 @@ SENTENCES = ("The cat sat on the mat.", "A man reads.", "He doesn't come to work
 BATCH = {"sentence": SENTENCES[0], "batch": "\n".join(SENTENCES[1:])}
 CROSS, DECODER, ENCODER = AttentionKind.CROSS, AttentionKind.DECODER, AttentionKind.ENCODER
 
-PROBES = ("/masks/_stcore/health", "/masks/_stcore/host-config")
-"""What Streamlit asks for beside a page before it asks at the root; nothing is there."""
 
 WORD_JOINER = "\u2060"
 """Keeps Markdown from taking what stands before it for something else."""
@@ -135,34 +132,8 @@ class MasksPage:
 
 
 @pytest.fixture
-def probed(watch: Watch) -> Iterator[Callable[[HeadsPage], MasksPage]]:
-    """Readers of the masks page, whose two unanswered probes are no error."""
-    unanswered: list[str] = []
-
-    def note(response: Response) -> None:
-        path = response.url.partition("?")[0]
-        if response.status == 404 and path.endswith(PROBES):
-            unanswered.append(path)
-
-    heard: list[HeadsPage] = []
-
-    def read(reader: HeadsPage) -> MasksPage:
-        reader.page.on("response", note)
-        heard.append(reader)
-        return MasksPage(reader)
-
-    yield read
-    for reader in heard:
-        reader.page.remove_listener("response", note)
-    for _ in unanswered:
-        found = [error for error in watch.console_errors if "404" in error]
-        if found:
-            watch.console_errors.remove(found[0])
-
-
-@pytest.fixture
-def masks(heads: HeadsPage, probed: Callable[[HeadsPage], MasksPage]) -> MasksPage:
-    return probed(heads)
+def masks(heads: HeadsPage) -> MasksPage:
+    return MasksPage(heads)
 
 
 @pytest.fixture(scope="module")
@@ -210,12 +181,11 @@ def wrong_cells(
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_every_cell_of_every_mask_has_the_colour_of_its_reason(
     visitor: Callable[..., HeadsPage],
-    probed: Callable[[HeadsPage], MasksPage],
     padded: tuple[Trace, ...],
     scheme: str,
 ) -> None:
     look: Look = {"light": LIGHT, "dark": DARK}[scheme]
-    masks = probed(visitor(color_scheme=scheme)).open(number="2")
+    masks = MasksPage(visitor(color_scheme=scheme)).open(number="2")
     own = batch_masks(padded, 1)
     assert set(np.unique(own["decoder"].cells)) == {0, 1, 2, 3}
     for title, name in {
@@ -402,11 +372,10 @@ def test_another_attention_is_never_painted_with_the_strokes_of_the_last(
 def test_two_readers_with_different_edits_never_get_each_others_result(
     masks: MasksPage,
     visitor: Callable[..., HeadsPage],
-    probed: Callable[[HeadsPage], MasksPage],
     model: Translator,
     own: dict[str, Mask],
 ) -> None:
-    other = probed(visitor())
+    other = MasksPage(visitor())
     n_source = int(own["cross"].allowed[0].sum())
     masks.open(part="change", masked="cross")
     other.open(part="change", masked="cross")
@@ -472,10 +441,8 @@ def test_a_batch_is_typed_one_sentence_a_line(masks: MasksPage) -> None:
 # ---- looks --------------------------------------------------------------------------------------
 
 
-def test_on_a_phone_nothing_leaves_the_page_sideways(
-    visitor: Callable[..., HeadsPage], probed: Callable[[HeadsPage], MasksPage]
-) -> None:
-    masks = probed(visitor(viewport={"width": 390, "height": 844})).open()
+def test_on_a_phone_nothing_leaves_the_page_sideways(visitor: Callable[..., HeadsPage]) -> None:
+    masks = MasksPage(visitor(viewport={"width": 390, "height": 844})).open()
     for part in ("Inside a head", "Compare", "Change", "See"):
         masks.page.get_by_role("radio", name=part, exact=True).click()
         masks.reader.wait_for_query(part=None if part == "See" else part.split()[0].lower())

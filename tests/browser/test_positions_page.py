@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 from urllib.parse import quote, urlencode
 
 import pytest
-from playwright.sync_api import Locator, Response, expect
+from playwright.sync_api import Locator, expect
 
 from model.positions import PositionEdit
 from model.translator import Translator
-from tests.browser.conftest import Watch
 from tests.browser.heads_page import LOADING, HeadsPage
 from viz.labels import axis_texts
 from viz.position_terms import neighbour_heads
 from viz.style import DARK, LIGHT
-
-PROBES = ("/positions/_stcore/health", "/positions/_stcore/host-config")
-"""What Streamlit asks for beside a page before it asks at the root; nothing is there."""
 
 SENTENCE = "She told me that she had never seen such a beautiful garden."
 """Its translation needs positions, at least the shipped model's."""
@@ -131,33 +127,8 @@ class PositionsPage:
 
 
 @pytest.fixture
-def probed(watch: Watch) -> Iterator[Callable[[HeadsPage], PositionsPage]]:
-    """Readers of this page, whose two unanswered probes are no error."""
-    unanswered: list[str] = []
-    heard: list[HeadsPage] = []
-
-    def note(response: Response) -> None:
-        path = response.url.partition("?")[0]
-        if response.status == 404 and path.endswith(PROBES):
-            unanswered.append(path)
-
-    def read(reader: HeadsPage) -> PositionsPage:
-        reader.page.on("response", note)
-        heard.append(reader)
-        return PositionsPage(reader)
-
-    yield read
-    for reader in heard:
-        reader.page.remove_listener("response", note)
-    for _ in unanswered:
-        found = [error for error in watch.console_errors if "404" in error]
-        if found:
-            watch.console_errors.remove(found[0])
-
-
-@pytest.fixture
-def positions(heads: HeadsPage, probed: Callable[[HeadsPage], PositionsPage]) -> PositionsPage:
-    return probed(heads)
+def positions(heads: HeadsPage) -> PositionsPage:
+    return PositionsPage(heads)
 
 
 def written(order: Sequence[int]) -> str:
@@ -296,11 +267,10 @@ def test_shuffling_and_putting_back_move_the_words_on_the_page(
 
 def test_a_finger_drags_a_word(
     visitor: Callable[..., HeadsPage],
-    probed: Callable[[HeadsPage], PositionsPage],
     model: Translator,
 ) -> None:
     phone = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
-    positions = probed(visitor(**phone)).open(topic="shuffle")
+    positions = PositionsPage(visitor(**phone)).open(topic="shuffle")
     texts = axis_texts(model.translate(SENTENCE).source)[:-1]
     positions.words.first.scroll_into_view_if_needed()
     (x, y), box = positions.middle(2), positions.words.first.bounding_box()
@@ -373,13 +343,15 @@ def scrolls_sideways(positions: PositionsPage) -> bool:
 
 
 def test_on_a_phone_figures_are_narrow_and_nothing_leaves_the_page(
-    visitor: Callable[..., HeadsPage], probed: Callable[[HeadsPage], PositionsPage]
+    visitor: Callable[..., HeadsPage],
 ) -> None:
-    positions = probed(
+    positions = PositionsPage(
         visitor(viewport={"width": 390, "height": 844}, color_scheme="dark", is_mobile=True)
     )
-    for topic, key in {"table": "encoding", "words": "terms", "without": "neighbours"}.items():
-        positions.open(topic=topic)
+    positions.open(topic="words")
+    for name, key in {"": "terms", "Take away": "neighbours", "Table": "encoding"}.items():
+        if name:
+            positions.page.get_by_role("radio", name=name, exact=True).click()
         positions.page.wait_for_function(
             """key => {
                 const plot = document.querySelector(`.st-key-${key} .js-plotly-plot`);
@@ -397,9 +369,9 @@ def test_on_a_phone_figures_are_narrow_and_nothing_leaves_the_page(
 
 
 def test_a_window_made_wider_and_narrower_lays_its_figures_out_anew(
-    visitor: Callable[..., HeadsPage], probed: Callable[[HeadsPage], PositionsPage]
+    visitor: Callable[..., HeadsPage],
 ) -> None:
-    positions = probed(visitor()).open(topic="likeness")
+    positions = PositionsPage(visitor()).open(topic="likeness")
     assert not positions.layout("likeness")["across"].startswith("Position")
     for width, is_wide in ((1920, True), (500, False), (1500, True)):
         positions.page.set_viewport_size({"width": width, "height": 800})

@@ -36,16 +36,16 @@ JOINT = "joint"
 _FOLDER = Path(__file__).parent
 SCRIPTS = (
     *("canvas/envelope.js", "canvas/paint.js", "canvas/controls.js", "canvas/matrix.js"),
+    "canvas/mount.js",
     *("explorer/payload.js", "explorer/overview.js", "explorer/lines.js", "explorer/explorer.js"),
 )
 
+HTML = '<div class="headscope explorer"></div>'
+CSS = joined(_FOLDER, ("canvas/canvas.css", "explorer/explorer.css"))
+SCRIPT = joined(_FOLDER, SCRIPTS)
+"""All that the browser runs, as one module."""
 
-_explorer = st.components.v2.component(
-    "headscope_explorer",
-    html='<div class="headscope explorer"></div>',
-    css=joined(_FOLDER, ("canvas/canvas.css", "explorer/explorer.css")),
-    js=joined(_FOLDER, SCRIPTS),
-)
+_explorer = st.components.v2.component("headscope_explorer", html=HTML, css=CSS, js=SCRIPT)
 
 
 def explorer(payload: bytes, *, on_selection: Callable[[], None], key: str = "explorer") -> None:

@@ -26,6 +26,7 @@ from viz.panels import PAINTING_HELP, Panel
 _FOLDER = Path(__file__).parent
 SCRIPTS = (
     *("canvas/envelope.js", "canvas/paint.js", "canvas/controls.js", "canvas/matrix.js"),
+    "canvas/mount.js",
     *("matrices/panel.js", "matrices/matrices.js"),
 )
 

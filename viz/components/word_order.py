@@ -16,7 +16,7 @@ _word_order = st.components.v2.component(
     "headscope_word_order",
     html='<div class="headscope word-order"></div>',
     css=joined(_FOLDER, ("canvas/canvas.css", "word_order/word_order.css")),
-    js=joined(_FOLDER, ("word_order/word_order.js",)),
+    js=joined(_FOLDER, ("canvas/mount.js", "word_order/word_order.js")),
 )
 
 

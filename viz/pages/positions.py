@@ -240,7 +240,7 @@ def show_likeness(model: Translator) -> None:
         )
 
 
-def show_words(model: Translator, sentence: str) -> None:
+def show_words(checkpoint: Path, model: Translator, sentence: str) -> None:
     """Word, scaling, position and their sum, and what the first layer's scores come from."""
     parts = model.embedding_parts(sentence)
     show(
@@ -250,7 +250,7 @@ def show_words(model: Translator, sentence: str) -> None:
         terms.parts_caption(parts),
     )
     try:
-        shares = terms.term_shares(model.score_terms(sentence).terms)
+        shares = session.term_shares(checkpoint, sentence)
     except PositionError as error:
         st.info(escape_markdown(str(error)), icon=":material/info:")
         return
@@ -547,7 +547,7 @@ def show_page(question: bar.Question) -> None:
         case "likeness":
             show_likeness(model)
         case "words":
-            show_words(model, question.sentence)
+            show_words(question.checkpoint, model, question.sentence)
         case "without":
             show_without(question.checkpoint, question.sentence)
         case "shuffle":

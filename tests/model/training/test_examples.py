@@ -140,6 +140,11 @@ def test_bad_examples_are_the_worst_of_the_short_sentences_worst_first():
     assert found[0].reference == pairs[1].target
 
 
+def test_a_quoted_sentence_is_no_bad_example():
+    pairs = [Pair('"Really?" "No, never."', "„Wirklich?“ – „Nein, nie.“"), PAIRED[0]]
+    assert [each.source for each in bad_examples(pairs, ["x", "x"])] == [PAIRS[0][0]]
+
+
 def test_equally_bad_sentences_keep_their_order_and_come_once():
     pairs = [Pair(f"{word} is not here", f"{word} ist nicht hier") for word in "badcab"]
     found = bad_examples(pairs, [""] * len(pairs))

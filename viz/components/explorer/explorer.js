@@ -591,19 +591,4 @@ class Explorer {
   }
 }
 
-const explorers = new WeakMap();
-
-export default function ({ parentElement, data, setStateValue }) {
-  const root = parentElement.querySelector(".explorer");
-  // Called for every run of the script and for every change of theme, with the element of the first time.
-  let explorer = explorers.get(root);
-  if (!explorer) {
-    explorer = new Explorer(root);
-    explorers.set(root, explorer);
-  }
-  explorer.update(data, (selection) => setStateValue("selection", selection));
-  return () => {
-    explorer.dispose();
-    explorers.delete(root);
-  };
-}
+export default mounted(".explorer", (root) => new Explorer(root), "selection");

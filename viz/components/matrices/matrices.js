@@ -404,19 +404,4 @@ class Matrices {
   }
 }
 
-const shownMatrices = new WeakMap();
-
-export default function ({ parentElement, data, setStateValue }) {
-  const root = parentElement.querySelector(".matrices");
-  // Called for every run of the script and for every change of theme, with the element of the first time.
-  let matrices = shownMatrices.get(root);
-  if (!matrices) {
-    matrices = new Matrices(root);
-    shownMatrices.set(root, matrices);
-  }
-  matrices.update(data, (edit) => setStateValue("edit", edit));
-  return () => {
-    matrices.dispose();
-    shownMatrices.delete(root);
-  };
-}
+export default mounted(".matrices", (root) => new Matrices(root), "edit");

@@ -17,6 +17,10 @@ class WordOrder {
     this.list.addEventListener("keydown", (event) => this._key(event));
   }
 
+  dispose() {
+    clearTimeout(this.waiting);
+  }
+
   update({ texts, order, turn }, report) {
     this.report = report;
     const other = JSON.stringify(texts) !== JSON.stringify(this.texts);
@@ -118,12 +122,4 @@ class WordOrder {
   }
 }
 
-const wordOrders = new WeakMap();
-
-export default function ({ parentElement, data, setStateValue }) {
-  const root = parentElement.querySelector(".word-order");
-  if (!wordOrders.has(root)) wordOrders.set(root, new WordOrder(root));
-  const words = wordOrders.get(root);
-  words.update(data, (order) => setStateValue("order", order));
-  return () => clearTimeout(words.waiting);
-}
+export default mounted(".word-order", (root) => new WordOrder(root), "order");
