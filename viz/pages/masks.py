@@ -12,6 +12,7 @@ from model.translator import DeviceError, TextError
 from viz import address, bar, mask_edits, mask_panels, masks, session
 from viz.components.matrices import matrices
 from viz.components.theme import is_dark
+from viz.components.width import watch_width
 from viz.heads import KIND_NAMES, SHORT_NAMES
 from viz.labels import axis_texts, escape_markdown, visible
 from viz.mask_edits import EDITABLE, Edit
@@ -398,3 +399,4 @@ if question is not None:
         show_page(question)
     except (CheckpointError, DeviceError, MaskError) as error:
         st.error(escape_markdown(str(error)), icon=":material/error:")
+watch_width()

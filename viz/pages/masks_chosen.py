@@ -11,6 +11,7 @@ from model.masks import Preset, sentence_lengths
 from model.trace import AttentionKind, AttentionMap, BoolArray, Trace
 from viz import bar, mask_edits, mask_panels, masks, session, style
 from viz.components.theme import is_dark
+from viz.components.width import is_narrow
 from viz.labels import escape_markdown
 from viz.mask_edits import EDITABLE, Edit
 from viz.masks import Mask
@@ -171,7 +172,7 @@ def show_probabilities(
     changed = "stay as probable" if alike else "become more or less probable"
     st.subheader(f"Under teacher forcing, the given words {changed}", anchor=False)
     st.plotly_chart(
-        masks.log_prob_bars(*forced[0], *forced[1], names, dark=is_dark()),
+        masks.log_prob_bars(*forced[0], *forced[1], names, narrow=is_narrow(), dark=is_dark()),
         width="stretch",
         theme=None,
         key="log-probs",
