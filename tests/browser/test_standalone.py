@@ -1,0 +1,222 @@
+"""The heads view as one file: opened from disk, offline, and held to the trace it came from."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from model.trace import Trace
+from model.translator import Translator
+from tests.browser.heads_page import SENTENCE, HeadsPage, picture, pixels, wrong_cells, wrong_tiles
+from viz.__main__ import main
+from viz.facts import head_facts
+from viz.labels import axis_texts
+from viz.reading import Reading, Seen, read
+from viz.standalone import heads_page
+from viz.style import DARK, LIGHT
+
+MOST_BYTES = 1_000_000
+TOKENS = 30
+
+Opened = Callable[..., HeadsPage]
+
+
+@pytest.fixture(scope="module")
+def trace(model: Translator) -> Trace:
+    return model.trace(SENTENCE)
+
+
+def document(seen: Seen, **options: Any) -> str:
+    facts = {site: head_facts(each) for site, each in seen.maps.items()}
+    return heads_page(seen, facts, {}, **{"title": SENTENCE, **options})
+
+
+@pytest.fixture
+def opened(browser: Browser, tmp_path: Path) -> Iterator[Opened]:
+    """Opens a document from disk in a browser without a network.
+
+    Fails if it asks for anything but itself, or complains in the console.
+    """
+    requests: list[str] = []
+    trouble: list[str] = []
+    file = tmp_path / "heads.html"
+    with ExitStack() as stack:
+
+        def open_document(text: str, **options: Any) -> HeadsPage:
+            file.write_text(text, encoding="utf-8")
+            context = browser.new_context(
+                **{"viewport": {"width": 1280, "height": 800}, "offline": True, **options}
+            )
+            stack.callback(context.close)
+            page = context.new_page()
+            page.on("request", lambda request: requests.append(request.url))
+            page.on("pageerror", lambda error: trouble.append(str(error)))
+            page.on("dialog", lambda dialog: (trouble.append(dialog.message), dialog.dismiss()))
+            page.on(
+                "console",
+                lambda message: trouble.append(message.text) if message.type == "error" else None,
+            )
+            heads = HeadsPage(page, file.as_uri())
+            page.goto(file.as_uri())
+            page.wait_for_function("window.painted().id !== undefined")
+            return heads
+
+        yield open_document
+    assert [url for url in requests if url != file.as_uri() and not url.startswith("data:")] == []
+    assert trouble == []
+
+
+@pytest.mark.parametrize(("dark", "look"), [(False, LIGHT), (True, DARK)])
+def test_every_cell_has_the_colour_that_the_app_gives_it(
+    opened: Opened, trace: Trace, dark: bool, look: Any
+) -> None:
+    heads = opened(document(read(trace), selection={"layer": "1", "head": "2"}, dark=dark))
+    assert heads.selected == ("cross", 1, 2)
+    assert wrong_cells(heads, read(trace), look=look) == []
+    assert wrong_tiles(heads, read(trace), look=look) == []
+    for text, attention in (("Decoder", "decoder"), ("All three", "joint")):
+        heads.control(text).click()
+        heads.wait_for_painted(attention=attention)
+        assert wrong_cells(heads, read(trace), look=look) == []
+
+
+def test_it_follows_the_readers_choice_of_light_and_dark(opened: Opened, trace: Trace) -> None:
+    heads = opened(document(read(trace)), color_scheme="dark")
+    assert wrong_cells(heads, read(trace), look=DARK) == []
+    heads.page.emulate_media(color_scheme="light")
+    expect(heads.page.locator("body")).to_have_css("background-color", "rgb(255, 255, 255)")
+    heads.page.wait_for_function(
+        "() => getComputedStyle(window.explorer()).colorScheme === 'light'"
+    )
+    assert wrong_cells(heads, read(trace), look=LIGHT) == []
+
+
+def test_a_head_is_selected_and_a_cell_read_by_pointer_and_by_keys(
+    opened: Opened, trace: Trace
+) -> None:
+    heads = opened(document(read(trace), selection={"layer": "0", "head": "0"}))
+    heads.click_tile(1, 3)
+    assert heads.selected == ("cross", 1, 3)
+    weights, _ = picture(read(trace), "cross", 1, 3)
+    lines = heads.point_at(heads.frame(), 2, 1)
+    query, key = axis_texts(trace.target)[2], axis_texts(trace.source)[1]
+    assert lines[0] == f"{query} (2) to {key} (1)"
+    [told] = re.findall(r"weight ([\d.e-]+)", lines[1])
+    assert float(told) == pytest.approx(float(weights[2, 1]), rel=1e-3)
+    heads.overview.focus()
+    heads.page.keyboard.press("ArrowLeft")
+    assert heads.selected == ("cross", 1, 2)
+    heads.page.keyboard.press("Enter")
+    heads.page.keyboard.press("ArrowRight")
+    heads.page.keyboard.press("ArrowDown")
+    assert heads.pointed() == (1, 0)
+
+
+def test_lines_and_comparison_work_and_what_needs_python_is_not_offered(
+    opened: Opened, trace: Trace
+) -> None:
+    heads = opened(document(read(trace)))
+    expect(heads.page.locator("#trouble")).to_have_count(0)
+    for name in ("Whole words", "Special tokens", "Rows add up to 1", "Name rows by prediction"):
+        expect(heads.control(name)).to_have_count(0)
+    expect(heads.caption).not_to_contain_text("look into")
+    assert "look" not in (heads.matrix.get_attribute("aria-label") or "").split("Arrow keys")[1]
+    heads.control("Lines").click()
+    expect(heads.lines).to_be_visible()
+    assert (pixels(heads.lines)[..., 3] > 0).any()
+    heads.control("Heatmap").click()
+    heads.control("Compare heads").click()
+    heads.click_tile(0, 1)
+    heads.click_tile(1, 1)
+    expect(heads.legend).to_have_count(3)
+
+
+def test_a_trace_is_shown_as_it_was_read(opened: Opened, trace: Trace) -> None:
+    seen = read(trace, Reading(words=True, specials=False))
+    heads = opened(document(seen))
+    attention, layer, head = heads.selected
+    weights, _ = picture(seen, attention, layer, head)
+    assert wrong_cells(heads, seen) == []
+    queries, keys = heads.named_axes()
+    assert (len(queries), len(keys)) == weights.shape
+    for note in seen.notes:
+        expect(heads.caption).to_contain_text(note)
+
+
+def test_texts_are_shown_letter_by_letter(opened: Opened, model: Translator) -> None:
+    hostile = "</script><script>alert(1)</script><img src=x onerror=alert(2)> <!-- {{payload}}"
+    heads = opened(document(read(model.trace("</script> <b>!")), title=hostile))
+    expect(heads.page.locator("h1")).to_have_text(hostile)
+    assert heads.page.title() == hostile
+    expect(heads.page.locator("img")).to_have_count(0)
+
+
+def test_its_policy_forbids_the_network_and_every_other_script(
+    browser: Browser, trace: Trace, tmp_path: Path
+) -> None:
+    file = tmp_path / "heads.html"
+    file.write_text(document(read(trace)), encoding="utf-8")
+    # Not by `opened`, which takes what the console says of it for trouble.
+    page = browser.new_page(offline=True)
+    page.goto(file.as_uri())
+    blocked = page.evaluate(
+        """() => new Promise((resolve) => {
+            const seen = [];
+            document.addEventListener("securitypolicyviolation", (event) => {
+                seen.push(event.effectiveDirective);
+                if (seen.length === 3) resolve(seen.sort());
+            });
+            const script = document.createElement("script");
+            script.textContent = "window.ran = true";
+            document.body.append(script);
+            const image = document.createElement("img");
+            image.src = "https://example.org/pixel.png";
+            fetch("https://example.org/").catch(() => {});
+        })"""
+    )
+    assert blocked == ["connect-src", "img-src", "script-src-elem"]
+    assert page.evaluate("window.ran === undefined")
+    page.close()
+
+
+def test_another_figure_as_html_is_drawn_without_a_request(
+    browser: Browser, checkpoints: Path, tmp_path: Path
+) -> None:
+    file = tmp_path / "head.html"
+    folder = str(checkpoints / "en-de")
+    assert main(["export", SENTENCE, "--checkpoint", folder, "--out", str(file)]) == 0
+    requests: list[str] = []
+    page = browser.new_page(offline=True)
+    page.on("request", lambda request: requests.append(request.url))
+    page.goto(file.as_uri())
+    expect(page.locator(".heatmaplayer image").first).to_be_visible()
+    assert [url for url in requests if not url.startswith(("data:", "blob:"))] == [file.as_uri()]
+    page.close()
+
+
+def test_a_browser_that_cannot_unpack_it_is_told_so(
+    browser: Browser, trace: Trace, tmp_path: Path
+) -> None:
+    file = tmp_path / "heads.html"
+    file.write_text(document(read(trace)), encoding="utf-8")
+    page = browser.new_page()
+    page.add_init_script("delete window.DecompressionStream")
+    page.goto(file.as_uri())
+    expect(page.locator("#trouble")).to_contain_text("This browser cannot draw the picture")
+    page.close()
+
+
+def test_thirty_tokens_stay_below_a_megabyte(model: Translator) -> None:
+    sentence = "The cat sat on the mat."
+    while len(model.trace(sentence).source) < TOKENS:
+        sentence += " The dog sat on the mat."
+    trace = model.trace(sentence)
+    size = len(document(read(trace)).encode())
+    print(f"{len(trace.source)} by {len(trace.target)} tokens: {size:,} bytes")
+    assert size < MOST_BYTES
