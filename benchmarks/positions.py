@@ -64,8 +64,10 @@ ON_NEXT_CLICK = """keys => {
     return images.length + others.length >= plot._fullData.length
       && images.every(image => image.href.baseVal);
   };
+  const isPainted = node => node.shadowRoot?.querySelector("[data-painted]");
   const isDrawn = key =>
-    [...document.querySelectorAll(`.st-key-${key} .js-plotly-plot`)].some(isWhole);
+    [...document.querySelectorAll(`.st-key-${key} .js-plotly-plot`)].some(isWhole)
+    || [...document.querySelectorAll(`.st-key-${key} *`)].some(isPainted);
   window.untilDrawn = new Promise((resolve, reject) => {
     const started = () => {
       const start = performance.now();

@@ -16,6 +16,7 @@ from viz import style
 from viz.facts import SELF, head_facts
 from viz.heads import SHORT_NAMES, side_texts
 from viz.labels import axis_texts, escape_html
+from viz.panels import Panel
 from viz.positions import Values, axis_title, bar_layout, value_bar
 
 _PART_HOVER = "<b>%{y}</b><br>dimension <b>%{x}</b><br>value <b>%{z:.6~g}</b><extra></extra>"
@@ -517,6 +518,46 @@ def neighbours_caption(heads: Sequence[NeighbourHead]) -> str:
     )
 
 
+def parts_panels(parts: Parts) -> list[Panel]:
+    """The same four for the browser to draw, with one pointer; quick at any length.
+
+    Args:
+        parts: of one sentence.
+
+    Raises:
+        ValueError: as `parts_figure`.
+    """
+    panels = _panels(parts)
+    dimensions = Tokens.unnamed(range(parts.word.shape[-1]))
+    shared = _limit([parts.scaled, parts.position, parts.sum])
+    return [
+        Panel(
+            title=name,
+            values=values,
+            queries=parts.tokens,
+            keys=dimensions,
+            alt=f"{name}: {len(parts.tokens)} tokens by {len(dimensions)} dimensions; the norm of "
+            f"a row is {_written(_norms(values).mean())} on average.",
+            scale="signed",
+            low=-limit,
+            high=limit,
+            unit=unit,
+            beside=[_written(norm) for norm in _norms(values)],
+            beside_title="Norm of the row",
+            query_title="Token",
+            key_title="Dimension",
+            sign=sign,
+        )
+        for (name, values), limit, unit, sign in zip(
+            panels.items(),
+            (_limit([parts.word]), shared, shared, shared),
+            ("word", *3 * ("scaled word, position and sum",)),
+            ("", "→", "+", "="),
+            strict=True,
+        )
+    ]
+
+
 def _panels(parts: Parts) -> dict[str, FloatArray]:
     panels = {
         "Word": parts.word,
@@ -580,8 +621,13 @@ def _headings(
     ]
 
 
+def _limit(values: list[FloatArray]) -> float:
+    """Where a colour scale ends, so that a few large numbers do not pale all others."""
+    return float(np.quantile(np.abs(np.concatenate(values)), CLIPPED)) or 1.0
+
+
 def _scale(theme: style.Look, values: list[FloatArray], title: str) -> dict[str, Any]:
-    limit = float(np.quantile(np.abs(np.concatenate(values)), CLIPPED)) or 1.0
+    limit = _limit(values)
     bar = value_bar(theme, limit, title)
     low, middle, high = bar["ticktext"]
     return {

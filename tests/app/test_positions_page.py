@@ -22,6 +22,7 @@ from model.tokenizer import EOS, Tokenizer
 from model.transformer import Transformer
 from model.translator import Translator, load
 from tests.app.shown import captions, headings, query, said
+from tests.explorer_payload import Decoded
 from tests.tiny_checkpoint import PAIRS
 from viz.labels import axis_texts
 from viz.position_terms import neighbour_heads, term_shares
@@ -37,7 +38,7 @@ LIMIT, D_MODEL = 64, 48
 TOPICS = {
     "table": ["encoding", "waves", "circle", "pair-waves"],
     "likeness": ["likeness", "by-offset"],
-    "words": ["parts", "terms"],
+    "words": ["terms"],
     "without": ["neighbours"],
     "shuffle": [],
     "learned": [],
@@ -398,11 +399,17 @@ def test_the_four_heatmaps_are_what_the_encoder_reads(
 ) -> None:
     app = open_positions(topic="words")
     parts = model.embedding_parts(SENTENCE)
-    shown = [array(trace["z"]) for trace in spec(app, "parts")["data"][:4]]
-    for found, wanted in zip(
+    (sent,) = [each.proto.bytes for each in app.get("bidi_component") if each.proto.bytes]
+    found = Decoded(sent)
+    shape = parts.word.shape
+    shown = [
+        np.frombuffer(found.body, np.float32, parts.word.size, panel["values"]).reshape(shape)
+        for panel in found.header["panels"]
+    ]
+    for drawn, wanted in zip(
         shown, (parts.word, parts.scaled, parts.position, parts.sum), strict=True
     ):
-        assert np.array_equal(found, wanted)
+        assert np.array_equal(drawn, wanted)
     assert np.array_equal(shown[2], model.position_table(len(parts.tokens)))
 
 

@@ -153,4 +153,6 @@ def _panel(panel: Panel, body: Body) -> dict[str, Any]:
         "base": place(panel.base),
         "start": place(panel.start),
         "byEdit": panel.by_edit,
+        "beside": None if panel.beside is None else list(panel.beside),
+        "besideTitle": panel.beside_title,
     }

@@ -14,6 +14,7 @@ from model.translator import DeviceError, Translator
 from viz import address, bar, masks, session, style
 from viz import position_terms as terms
 from viz import positions as figures
+from viz.components.matrices import matrices
 from viz.components.theme import is_dark
 from viz.components.width import is_narrow, is_new_width, watch_width
 from viz.components.word_order import chosen_order, word_order
@@ -65,6 +66,9 @@ FARTHEST = 16
 
 LONG_TEXT = 120
 """Characters of a translation from which on it is set smaller, so that two still fit the screen."""
+
+PARTS_HEIGHT = 21
+"""Of the matrices where positions meet words, in rem."""
 
 MOST_WAVES = 8
 FEW_POSITIONS = 64
@@ -243,12 +247,8 @@ def show_likeness(model: Translator) -> None:
 def show_words(checkpoint: Path, model: Translator, sentence: str) -> None:
     """Word, scaling, position and their sum, and what the first layer's scores come from."""
     parts = model.embedding_parts(sentence)
-    show(
-        terms.parts_figure(parts, narrow=is_narrow(), dark=is_dark()),
-        "parts",
-        terms.parts_alt_text(parts),
-        terms.parts_caption(parts),
-    )
+    matrices(terms.parts_panels(parts), key="parts", height=PARTS_HEIGHT)
+    st.caption(escape_markdown(terms.parts_caption(parts)))
     try:
         shares = session.term_shares(checkpoint, sentence)
     except PositionError as error:

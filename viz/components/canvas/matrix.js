@@ -1,7 +1,7 @@
 // One head, large: tokens on both axes, the exact weight under the pointer, and what each row predicts beside it.
 
 const CELL_MOST = { width: 96, height: 60 };
-const CELL_LEAST = 1.5;
+const CELL_LEAST = 0.05;
 const NUMBERED = { width: 36, height: 18 };
 const MATRIX_ZOOMS = [1, 1.5, 2, 3, 4, 6, 8, 12, 16];
 const LINES_BETWEEN_FROM = 9;
@@ -103,14 +103,14 @@ class Matrix {
     const most = narrow ? 0.22 * room : 0.2 * room;
     this.left = title + Math.min(widest(this.queries), most) + 8;
     // On a phone the predictions would leave the cells no room; they are said under the pointer.
-    this.right = this.beside && !narrow ? title + Math.min(widest(this.beside) + 18, most) + 8 : 4;
+    this.right = this.beside && (!narrow || this.keepsBeside) ? title + Math.min(widest(this.beside) + 18, most) + 8 : 4;
     const fit = (room - this.left - this.right) / Math.max(1, this.keys.length);
     const across = Math.min(fit, CELL_MOST.width) * MATRIX_ZOOMS[this.zoom];
     const keysWidest = this._fitKeys(context, across);
     this.top = title + 10 + this._labelHeight(keysWidest);
     const tall = (this.heightGiven - this.top - 4) / Math.max(1, this.queries.length);
     const scale = MATRIX_ZOOMS[this.zoom];
-    const side = (space, limit) => Math.max(CELL_LEAST / 2, Math.min(space, limit)) * scale;
+    const side = (space, limit) => Math.max(CELL_LEAST, Math.min(space, limit)) * scale;
     this.cellWidth = side(fit, CELL_MOST.width);
     this.cellHeight = side(tall, CELL_MOST.height);
     this.width = this.left + this.cellWidth * this.keys.length + this.right;
@@ -359,7 +359,7 @@ class Matrix {
       if (this.beside?.[query] && this.right > 10) {
         context.textAlign = "left";
         context.fillStyle = theme.accent;
-        const text = `${this.kind.besideMark} ${this.beside[query]}`;
+        const text = `${this.kind.besideMark} ${this.beside[query]}`.trim();
         context.fillText(this._cut(context, text, this.right - 1.5 * this.rem - 8), shown.right + 8, y);
       }
     }

@@ -63,10 +63,11 @@ function edges(size, count) {
 
 /**
  * The steps of a matrix as width × height pixels; a pixel above several cells takes the largest weight of them, so that
- * a thin diagonal stays seen. 256 says that nothing under the pixel is allowed.
+ * a thin diagonal stays seen, or where numbers have a sign that which is farthest from the middle. 256 says that nothing
+ * under the pixel is allowed.
  */
 function pooled(cells, width, height, palette) {
-  const { weights, allowed, nKeys, nQueries, scale } = cells;
+  const { weights, allowed, nKeys, nQueries, scale, middle = 0 } = cells;
   const out = new Uint16Array(width * height);
   const columns = edges(width, nKeys);
   const rows = edges(height, nQueries);
@@ -77,10 +78,15 @@ function pooled(cells, width, height, palette) {
       const left = columns[x];
       const right = Math.max(columns[x + 1], left + 1);
       let largest = -1;
+      let farthest = -1;
       for (let query = top; query < bottom; query++) {
         const start = query * nKeys;
         for (let place = start + left; place < start + right; place++) {
-          if (weights[place] > largest && (allowed === null || allowed[place])) largest = weights[place];
+          const size = Math.abs(weights[place] - middle);
+          if (size > farthest && (allowed === null || allowed[place])) {
+            farthest = size;
+            largest = weights[place];
+          }
         }
       }
       out[y * width + x] = largest < 0 ? 256 : palette.stepOf(largest * scale);

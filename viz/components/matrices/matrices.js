@@ -209,6 +209,7 @@ class Matrices {
     else {
       cells.values = floats(body, panel.values, size);
       const reach = panel.high - panel.low || 1;
+      if (panel.scale === "signed") cells.middle = 127.5;
       cells.weights = Uint8Array.from(cells.values, (value) =>
         Math.round((255 * Math.max(0, Math.min(reach, value - panel.low))) / reach),
       );

@@ -22,6 +22,8 @@ class Panel extends Matrix {
   constructor(on, given) {
     super(on);
     this.given = given;
+    // Beside several matrices even a narrow one has what stands beside its rows: its neighbours have it as well.
+    this.keepsBeside = true;
     this.root.addEventListener("scroll", () => on.scrolled?.(this.root.scrollLeft, this.root.scrollTop));
   }
 
@@ -70,7 +72,7 @@ class Panel extends Matrix {
       kind: {
         queryTitle: given.queryTitle,
         keyTitle: given.keyTitle,
-        besideTitle: "",
+        besideTitle: given.besideTitle,
         besideMark: "",
       },
       heads: [{ cells: given.cells, color: null }],
@@ -78,7 +80,7 @@ class Panel extends Matrix {
       heightGiven: height,
       queries: given.queries,
       keys: given.keys,
-      beside: null,
+      beside: given.beside,
     });
   }
 
