@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -151,6 +151,9 @@ DARK = Look(
     cells=("#a2cbe8", "#c07f00", "#5b6675", "#5a3b00", "#c2609a"),
     compared=("#a2cbe8", "#5b6675", "#3d8fd1", "#e8743b"),
 )
+
+THEMES = {"light": asdict(LIGHT), "dark": asdict(DARK)}
+"""Both looks as our browser components take them."""
 
 _NAMED = "<b>%{customdata[0]}</b> to <b>%{customdata[1]}</b><br>"
 _PLACED = "<b>%{y}</b> to <b>%{x}</b><br>"

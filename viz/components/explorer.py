@@ -8,7 +8,6 @@ What it is sent is an envelope, which `pack` makes and payload.js reads: in its 
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -97,10 +96,7 @@ def pack(
         ],
         "notes": list(seen.notes),
         JOINT: _is_joint(seen),
-        "themes": {
-            "light": dataclasses.asdict(style.LIGHT),
-            "dark": dataclasses.asdict(style.DARK),
-        },
+        "themes": style.THEMES,
     }
     return seal(header, body)
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -74,7 +73,7 @@ def pack(panels: Sequence[Panel], *, height: float = 0, epoch: int = 0, name: st
     body = Body()
     header = {
         "panels": [_panel(panel, body) for panel in panels],
-        "themes": {"light": asdict(style.LIGHT), "dark": asdict(style.DARK)},
+        "themes": style.THEMES,
         "height": height,
         "epoch": epoch,
         "name": name,
