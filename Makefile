@@ -8,18 +8,23 @@ PIP := $(PY) -m pip install --disable-pip-version-check
 PYTHON ?=
 # Port of the app. Unset, Streamlit takes 8501 or the next free one.
 PORT ?=
+# What the app listens to. Unset, only this machine reaches it; 0.0.0.0 lets in everyone in the network.
+ADDRESS ?=
 # More arguments for pytest: make test ARGS="tests/model -k causal"
 ARGS ?=
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run test check format bench screenshots clean
+.PHONY: help run desktop test check format bench screenshots clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-run: $(VENV)/.installed ## Start the app and open it in the browser (PORT=8600 for another port)
-	$(PY) -m streamlit run app.py $(if $(PORT),--server.port $(PORT))
+run: $(VENV)/.installed ## Start the app in the browser (PORT=8600; ADDRESS=0.0.0.0 for phones too)
+	$(PY) -m streamlit run app.py $(if $(PORT),--server.port $(PORT)) $(if $(ADDRESS),--server.address $(ADDRESS))
+
+desktop: $(VENV)/.installed ## Start the app in a window of its own, with which it ends
+	$(PY) app.py --desktop
 
 test: $(VENV)/.installed-dev ## Run the tests (ARGS="-k causal" goes to pytest)
 	$(PY) -m pytest $(ARGS)

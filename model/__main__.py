@@ -37,6 +37,12 @@ def _parser() -> argparse.ArgumentParser:
     )
     translate.add_argument("text", help="the sentence; - reads it from standard input")
     translate.add_argument("--checkpoint", type=Path, default=DEFAULT_CHECKPOINT, metavar="DIR")
+    translate.add_argument(
+        "--snapshot",
+        type=int,
+        metavar="K",
+        help="of a checkpoint with snapshots of its training: 0 is the first, -1 the last",
+    )
     translate.add_argument("--device", default="auto", help="auto, cpu, cuda or cuda:1")
     translate.add_argument(
         "--beam", type=int, default=4, metavar="N", help="width of the beam; 1 decodes greedily"
@@ -77,7 +83,7 @@ def _translate(arguments: argparse.Namespace) -> None:
     text = sys.stdin.read() if arguments.text == "-" else arguments.text
     # The threads of one small forward pass cost more than they bring.
     torch.set_num_threads(1)
-    translator = load(arguments.checkpoint, device=arguments.device)
+    translator = load(arguments.checkpoint, device=arguments.device, snapshot=arguments.snapshot)
     sampling = None
     if arguments.sample:
         sampling = Sampling(

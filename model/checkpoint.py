@@ -33,10 +33,12 @@ CONFIG, WEIGHTS, TOKENIZER, METRICS = (
     "metrics.json",
 )
 INDEX = "model.safetensors.index.json"
+EXAMPLES = "examples.json"
 SNAPSHOTS = "snapshots"
 SHARD_BYTES = 45_000_000
 """A weights file larger than this is split, for code hosts warn above 50 MB."""
 
+_NAMED_PAIR = re.compile(r"([a-z]{2,3})-([a-z]{2,3})(?![a-z])")
 _SNAPSHOT = re.compile(r"(0|[1-9][0-9]{0,8})\.safetensors")
 """The name of a snapshot's file: its step, written in one way only."""
 
@@ -187,6 +189,15 @@ def load_weights(model: Transformer, state: dict[str, Tensor], origin: Path) -> 
             f"The weights in {origin} do not fit its configuration, first at {wrong[0]}."
         )
     model.load_state_dict(state, strict=False)
+
+
+def language_pair(name: str) -> tuple[str, str]:
+    """The codes of source and target language by a checkpoint's name: en-de, or en-de-small.
+
+    Two empty texts where the name gives none.
+    """
+    named = _NAMED_PAIR.match(name)
+    return (named[1], named[2]) if named else ("", "")
 
 
 def read_json(path: Path) -> dict[str, Any]:

@@ -6,7 +6,26 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 
-ABOVE_FIGURES = {"app", "viz.pages", "viz.bar", "viz.session", "viz.address", "viz.__main__"}
+ABOVE_FIGURES = {
+    "app",
+    "viz.pages",
+    "viz.bar",
+    "viz.fragments",
+    "viz.keep",
+    "viz.stage",
+    "viz.tools",
+    "viz.scene_panel",
+    "viz.share_panel",
+    "viz.session",
+    "viz.examples",
+    "viz.address",
+    "viz.__main__",
+}
+# What pages share: widgets, and the session behind them.
+SHARED = {
+    *("bar.py", "fragments.py", "keep.py", "stage.py", "tools.py"),
+    *("scene_panel.py", "share_panel.py"),
+}
 
 FORBIDDEN = {
     "model": {"app", "viz", "streamlit", "plotly", "pandas"},
@@ -15,8 +34,19 @@ FORBIDDEN = {
     "component": {*ABOVE_FIGURES, "torch", "model"},
     "address": {"app", "viz.pages", "viz.session", "viz.bar", "viz.components", "torch", "model"},
     "session": {"app", "viz.pages", "viz.bar"},
+    # What the session and the command line both ask of a model.
+    "examples": {*(ABOVE_FIGURES - {"viz.examples"}), "streamlit"},
     "page": {"app", "viz.__main__"},
-    "command": {"app", "viz.pages", "viz.bar", "viz.session", "viz.address", "streamlit"},
+    "window": {"app", "viz", "model", "torch"},
+    "command": {
+        "app",
+        "viz.pages",
+        "viz.bar",
+        "viz.keep",
+        "viz.session",
+        "viz.address",
+        "streamlit",
+    },
 }
 ALLOWED = {"figure": "model.trace", "component": "model.trace"}
 
@@ -29,10 +59,17 @@ def layer(path: Path) -> str:
             return "model"
         case ("viz", "session.py"):
             return "session"
+        case ("viz", "examples.py"):
+            return "examples"
         case ("viz", "address.py"):
             return "address"
-        case ("viz", "bar.py") | ("viz", "pages", *_):
+        case ("viz", name) if name in SHARED:
             return "page"
+        case ("viz", "pages", *_):
+            return "page"
+        # Starts the app as a process of its own.
+        case ("viz", "desktop.py"):
+            return "window"
         # A component in a file of its own instead of on a page.
         case ("viz", "components", *_) | ("viz", "standalone.py"):
             return "component"

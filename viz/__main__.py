@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
-import json
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -19,20 +17,19 @@ from model.__main__ import DEFAULT_CHECKPOINT
 from model.checkpoint import CheckpointError
 from model.decoding import DecodingError
 from model.positions import PositionError
-from model.trace import AttentionKind, AttentionMap, FloatArray, Site, Trace, TraceError
+from model.trace import AttentionKind, AttentionMap, FloatArray, Trace, TraceError
 from model.translator import DeviceError, TextError, Translator, load
-from viz import export, positions, style
+from viz import cells, export, positions
+from viz.examples import head_labels, read_examples
 from viz.export import ExportError, Numbers
-from viz.facts import Label, head_facts, survey
+from viz.facts import head_facts
 from viz.masks import Mask, batch_masks
 from viz.overview import chosen_maps, heads_overview
 from viz.panel_figure import mask_figure
+from viz.picture_numbers import likeness_numbers, offsets_numbers, parts_numbers, terms_numbers
 from viz.position_terms import parts_figure, term_shares, terms_figure
 from viz.query_key import query_key_figure
 from viz.reading import Reading, Seen, read
-
-EXAMPLES = "examples.json"
-"""Beside the weights: sentences over which heads earn their labels."""
 
 KINDS = [str(kind) for kind in AttentionKind if kind is not AttentionKind.MODULE]
 
@@ -185,52 +182,8 @@ def _query_key_numbers(asked: Request) -> Numbers:
     return export.query_key_numbers(asked.attention_map, asked.head, arguments.query, arguments.key)
 
 
-def _likeness_numbers(asked: Request) -> Numbers:
-    alike = positions.likeness(asked.table, cosine=True)
-    places = range(len(alike))
-    cells = ("position", "other_position")
-    return Numbers({}, dict.fromkeys(cells, places), {"cosine": (cells, alike)})
-
-
-def _offset_numbers(asked: Request) -> Numbers:
-    found = positions.by_offset(asked.table, cosine=True)
-    along = ("offset",)
-    arrays = {"mean": found.mean, "least": found.low, "greatest": found.high}
-    return Numbers(
-        {},
-        {"offset": found.offsets.tolist()},
-        {f"{name}_cosine": (along, values) for name, values in arrays.items()},
-    )
-
-
-def _parts_numbers(asked: Request) -> Numbers:
-    parts = asked.translator.embedding_parts(asked.text)
-    cells = ("token", "dimension")
-    arrays = {
-        "word": parts.word,
-        "scaled": parts.scaled,
-        "position": parts.position,
-        "sum": parts.sum,
-    }
-    return Numbers(
-        {},
-        {"token": parts.tokens, "dimension": range(parts.sum.shape[1])},
-        {name: (cells, values) for name, values in arrays.items()},
-    )
-
-
 def _shares(asked: Request) -> dict[str, positions.Values]:
     return term_shares(asked.translator.score_terms(asked.text).terms)
-
-
-def _terms_numbers(asked: Request) -> Numbers:
-    shares = _shares(asked)
-    n_heads = len(next(iter(shares.values())))
-    return Numbers(
-        {"attention": "encoder", "layer": 0},
-        {"head": range(n_heads)},
-        {f"share_{name}": (("head",), share) for name, share in shares.items()},
-    )
 
 
 DRAW: Mapping[str, Callable[[Request], go.Figure]] = {
@@ -264,10 +217,10 @@ COUNT: Mapping[str, Callable[[Request], Numbers]] = {
     "positions": lambda asked: export.table_numbers(asked.sentence_table),
     "waves": lambda asked: export.table_numbers(asked.table, asked.dimensions),
     "circle": lambda asked: export.table_numbers(asked.table, (2 * asked.pair, 2 * asked.pair + 1)),
-    "likeness": _likeness_numbers,
-    "offsets": _offset_numbers,
-    "parts": _parts_numbers,
-    "terms": _terms_numbers,
+    "likeness": lambda asked: likeness_numbers(asked.table, cosine=True),
+    "offsets": lambda asked: offsets_numbers(asked.table, cosine=True),
+    "parts": lambda asked: parts_numbers(asked.translator.embedding_parts(asked.text)),
+    "terms": lambda asked: terms_numbers(_shares(asked)),
 }
 """The numbers of every figure, by its name."""
 
@@ -338,20 +291,6 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def labels(translator: Translator, folder: Path) -> Mapping[Site, tuple[Label | None, ...]]:
-    """What heads are called that earned it over the checkpoint's examples; {} without examples."""
-    try:
-        examples = json.loads((folder / EXAMPLES).read_text(encoding="utf-8"))
-        pairs = [(str(each["source"]), str(each["translation"])) for each in examples]
-    except (OSError, ValueError, TypeError, KeyError):
-        return {}
-    traces = []
-    for source, translation in pairs:
-        with contextlib.suppress(TextError):
-            traces.append(translator.trace(source, translation))
-    return survey(traces) if traces else {}
-
-
 def _page(asked: Request) -> str:
     """The whole heads view."""
     # Slow to load, as it brings Streamlit along, and no other file needs it.
@@ -368,7 +307,7 @@ def _page(asked: Request) -> str:
     return heads_page(
         asked.seen,
         {site: head_facts(each) for site, each in asked.seen.maps.items()},
-        labels(asked.translator, arguments.checkpoint),
+        head_labels(asked.translator, read_examples(arguments.checkpoint)),
         title=f"{asked.trace.source_text} – {asked.trace.text}",
         selection=selection,
         dark=True if arguments.dark else None,
@@ -391,15 +330,14 @@ def _content(asked: Request) -> bytes:
     if suffix == ".py":
         return _notebook_cell(asked, name).encode()
     if suffix == ".html":
-        page: str = figure.to_html(include_plotlyjs=True, config=style.chart_config("headscope"))
-        return page.encode()
+        return export.page(figure).encode()
     return export.image(figure, suffix.removeprefix("."), arguments.width, arguments.scale)
 
 
 def _notebook_cell(asked: Request, name: export.Figure) -> str:
     arguments = asked.arguments
     usual = arguments.checkpoint == DEFAULT_CHECKPOINT
-    return export.notebook_cell(
+    lines = export.notebook_lines(
         asked.text,
         name,
         attention=arguments.attention,
@@ -411,10 +349,11 @@ def _notebook_cell(asked: Request, name: export.Figure) -> str:
         position=arguments.position,
         target=arguments.target,
         reading=reading(arguments),
-        checkpoint="checkpoints/en-de" if usual else str(arguments.checkpoint),
         narrow=asked.narrow,
         dark=arguments.dark,
     )
+    checkpoint = "checkpoints/en-de" if usual else str(arguments.checkpoint)
+    return cells.code(lines, checkpoint=checkpoint)
 
 
 def _export(arguments: argparse.Namespace) -> None:

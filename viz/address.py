@@ -14,7 +14,7 @@ the older query; so Back undoes, and nothing may be written that says no more th
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
@@ -30,8 +30,8 @@ QUOTED_CHARACTERS = 40
 LISTED_OPTIONS = 8
 """So many options are named to someone whose address asks for another."""
 
-_VISIT = "_visit"
-"""The key in Streamlit's session state; no parameter is called that."""
+_VISIT, _GOING = "_visit", "_going"
+"""Keys in Streamlit's session state; no parameter is called that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,14 +208,19 @@ class _Visit:
         return any(self.kept.get(name, value) != value for name, value in self.values().items())
 
 
-def arrive(page: str) -> None:
+def arrive(page: str, pages: Sequence[Any] = ()) -> None:
     """Find out whether this run follows the address or the widgets; the router calls it first.
 
     Args:
         page: the page's path, which tells pages apart.
+        pages: every st.Page, among which `go` leads.
     """
-    query = st.query_params.to_dict()
     visit: _Visit | None = st.session_state.get(_VISIT)
+    going: tuple[str, dict[str, str]] | None = st.session_state.pop(_GOING, None)
+    if going is not None and visit is not None:
+        _follow(visit, page, going, pages)
+        return
+    query = st.query_params.to_dict()
     if visit is None:
         st.session_state[_VISIT] = _Visit(page, query)
         return
@@ -235,6 +240,42 @@ def arrive(page: str) -> None:
         visit.reading = True
     visit.page, visit.query, visit.shown = page, query, None
     visit.opened.clear()
+
+
+def _follow(
+    visit: _Visit, page: str, going: tuple[str, dict[str, str]], pages: Sequence[Any]
+) -> None:
+    """Let this run show what `go` asked for, whatever the browser says of its address."""
+    other, query = going
+    if other != page:
+        found = next(each for each in pages if each.url_path == other)
+        st.switch_page(found, query_params=query)
+    if page != visit.page:
+        visit.parameters.clear()
+    st.query_params.from_dict(query)
+    visit.page, visit.query, visit.reading, visit.shown = page, query, True, None
+    visit.opened.clear()
+
+
+def go(page: str, query: Mapping[str, str]) -> None:
+    """Let the next run of the app show another view; call it in a callback.
+
+    Args:
+        page: the page's path.
+        query: all that its address is to hold; what is missing has its default.
+    """
+    st.session_state[_GOING] = (page, dict(query))
+
+
+def is_going() -> bool:
+    """Whether `go` was called and the app has not run since, as in a fragment."""
+    return _GOING in st.session_state
+
+
+def current() -> tuple[str, dict[str, str]]:
+    """The page's path, and the query that opens it as it is now, without the defaults."""
+    visit: _Visit = st.session_state[_VISIT]
+    return visit.page, write(visit.values(), visit.parameters.values())
 
 
 def open_address(parameters: Iterable[Parameter[Any]]) -> list[str]:
@@ -268,6 +309,16 @@ def open_address(parameters: Iterable[Parameter[Any]]) -> list[str]:
         visit.kept.setdefault(parameter.name, st.session_state[parameter.name])
     visit.kept |= values
     return notices
+
+
+def held(name: str) -> Any:
+    """What the session holds under a name: the default to give to the widget of that name.
+
+    Streamlit tells the browser of a value that the script set in the run that set it, and only of
+    the default in later ones. A widget whose code is still being loaded when the second run comes,
+    as on a slow line, hears nothing but that default, begins with it and sends it back as chosen.
+    """
+    return st.session_state[name]
 
 
 def write_address() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,9 +10,10 @@ from typing import Any, NoReturn
 
 import streamlit as st
 
-from model.checkpoint import CheckpointError, snapshots
+from model.checkpoint import CheckpointError, language_pair, snapshots
 from model.translator import DeviceError, TextError, Translation, Translator
-from viz import address, session, style
+from viz import address, session, stage, style
+from viz.examples import Example
 from viz.labels import escape_html, escape_markdown, visible
 
 MAX_UNSEEN = 12
@@ -21,9 +21,6 @@ MAX_UNSEEN = 12
 
 LANGUAGES = {"de": "German", "en": "English", "fr": "French"}
 """What languages are called in the label of the sentence."""
-
-NAMED_PAIR = re.compile(r"([a-z]{2,3})-([a-z]{2,3})(?![a-z])")
-"""How a checkpoint's name gives its languages: en-de, or en-de-small."""
 
 TARGET_WIDTH, CHECKPOINT_WIDTH, STEP_WIDTH = 290, 170, 180
 """Pixels; the sentence takes what is left of the row."""
@@ -83,10 +80,13 @@ def _show_bar() -> Question | None:
     # Listed once, so that a file that comes or goes meanwhile changes nothing halfway.
     steps = snapshots(folder)
     notices += _open_step(steps)
-    with st.container(
-        horizontal=True, vertical_alignment="bottom", gap="small", key="sentence-bar"
-    ):
-        _show_controls(folders, steps)
+    if stage.is_on():
+        _offer_steps(steps)
+    else:
+        with st.container(
+            horizontal=True, vertical_alignment="bottom", gap="small", key="sentence-bar"
+        ):
+            _show_controls(folders, steps)
     if notices:
         st.warning(escape_markdown(" ".join(notices)), icon=":material/link_off:")
     question = _question(folder, steps)
@@ -146,9 +146,10 @@ def _step_parameter(steps: Sequence[int]) -> address.Parameter[Any]:
 def _show_controls(folders: dict[str, Path], steps: Sequence[int]) -> None:
     """The row of fields."""
     checkpoint = folders[st.session_state["checkpoint"]]
-    source_language, _ = _languages(checkpoint)
+    source_language, _ = language_pair(checkpoint.name)
     st.text_input(
         f"{LANGUAGES.get(source_language, '')} sentence".strip().capitalize(),
+        address.held("sentence"),
         key="sentence",
         icon=":material/translate:",
         placeholder="Type a sentence and press Enter",
@@ -164,20 +165,28 @@ def _show_controls(folders: dict[str, Path], steps: Sequence[int]) -> None:
         )
     st.text_input(
         "Target sentence",
+        address.held("target"),
         key="target",
         placeholder="the model's own translation",
         help="What would the attention be if the model had said this? Type any translation and "
         "press Enter; leave it empty for the model's own.",
         width=TARGET_WIDTH,
     )
+    names = list(folders)
     st.selectbox(
-        "Model", list(folders), key="checkpoint", format_func=visible, width=CHECKPOINT_WIDTH
+        "Model",
+        names,
+        names.index(address.held("checkpoint")),
+        key="checkpoint",
+        format_func=visible,
+        width=CHECKPOINT_WIDTH,
     )
     # A slider needs two ends.
     if len(steps) > 1:
         st.select_slider(
             "Training step",
             steps,
+            address.held("step"),
             key="step",
             format_func=_thousands,
             help="The weights as they were after so many steps of training; at 0 they are random.",
@@ -185,12 +194,19 @@ def _show_controls(folders: dict[str, Path], steps: Sequence[int]) -> None:
         )
 
 
-def _example_label(example: session.Example) -> str:
+def _offer_steps(steps: Sequence[int]) -> None:
+    """Let keys move through the training on a stage, where the bar is not shown."""
+    if len(steps) > 1:
+        step = stage.Step("step", steps, st.session_state["step"])
+        stage.offer("[ and ]: training step", training=step)
+
+
+def _example_label(example: Example) -> str:
     return f"**{escape_markdown(example.source)}** {escape_markdown(example.shows)}"
 
 
 def _take_example() -> None:
-    example: session.Example | None = st.session_state["example"]
+    example: Example | None = st.session_state["example"]
     if example is not None:
         st.session_state["sentence"] = example.source
         st.session_state["target"] = ""
@@ -205,7 +221,8 @@ def _answer(question: Question, steps: Sequence[int]) -> None:
     model = session.translator(question.checkpoint)
     timed = session.translate(question.checkpoint, question.sentence)
     own = timed.translation
-    _, language = _languages(question.folder)
+    source_language, language = language_pair(question.folder.name)
+    stage.name(question.sentence, question.target or own.text, (source_language, language))
     if question.target:
         log_probs = session.trace(question.checkpoint, question.sentence, question.target).log_probs
         assert log_probs is not None, "every trace of a translator holds them"
@@ -219,6 +236,10 @@ def _answer(question: Question, steps: Sequence[int]) -> None:
         )
     else:
         shown = _large(own.text, language)
+    if stage.is_on():
+        if question.snapshot is not None:
+            stage.add(_told(question.snapshot, steps))
+        return
     config = model.model.config
     training = "" if question.snapshot is None else _training(model, question.snapshot, steps)
     facts = (
@@ -236,9 +257,13 @@ def _answer(question: Question, steps: Sequence[int]) -> None:
 def _training(model: Translator, snapshot: int, steps: Sequence[int]) -> str:
     """How far the training of a snapshot had come, for the line of facts."""
     step = steps[snapshot]
-    told = f"after {_thousands(step)} of {_thousands(steps[-1])} steps"
+    told = _told(snapshot, steps)
     bleu = _recorded(model.metrics, step, "bleu")
     return f"{told} · " if bleu is None else f"{told}, BLEU {bleu:.1f} · "
+
+
+def _told(snapshot: int, steps: Sequence[int]) -> str:
+    return f"after {_thousands(steps[snapshot])} of {_thousands(steps[-1])} steps"
 
 
 def _recorded(metrics: dict[str, Any], step: int, name: str) -> float | None:
@@ -290,12 +315,6 @@ def _show_warnings(translation: Translation, target: str, model: Translator) -> 
             f"{listed}{more}.",
             icon=":material/warning:",
         )
-
-
-def _languages(checkpoint: Path) -> tuple[str, str]:
-    """The codes of source and target language, as far as the checkpoint's name gives them."""
-    named = NAMED_PAIR.match(checkpoint.name)
-    return (named[1], named[2]) if named else ("", "")
 
 
 def _signed(number: float) -> str:

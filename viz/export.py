@@ -17,7 +17,8 @@ import struct
 import threading
 import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -26,7 +27,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from model.trace import AttentionKind, AttentionMap, FloatArray, Site, Tokens, TraceError
-from viz import style
+from viz import cells, style
 from viz.heads import allowed_cells, attention_heatmap, head_weights, row_titles
 from viz.labels import axis_texts
 from viz.masks import CELL_NAMES, Cell, Mask
@@ -67,8 +68,9 @@ VECTOR_CELLS = 12_000
 one picture of pixels among texts that are text."""
 
 NEEDS_BROWSER = (
-    "PNG, SVG and PDF files need Chromium or Chrome on this machine, and none was found; install "
-    "it, or save SVG from the picture's own camera button; CSV, JSON, NPZ and HTML need none."
+    "PNG, SVG and PDF files need Chromium or Chrome on the machine that runs Headscope, and none "
+    "was found; install it, or save a chart as SVG by its own camera button; CSV, JSON, NPZ, HTML "
+    "and Python need none."
 )
 
 _MILLIMETRES = 25.4 / 96
@@ -215,6 +217,33 @@ def image(figure: go.Figure, format: Image, width: Width = "two-columns", scale:
     return _browser.draw(_as_shapes(printed), format, pixels, height, size)
 
 
+def page(figure: go.Figure, name: str = "headscope") -> str:
+    """A figure as a complete HTML document with its interaction, which opens offline.
+
+    It holds all of Plotly, which is some five million characters.
+
+    Args:
+        figure: of this package; it is not changed.
+        name: of the file that the figure's own camera button saves, without its suffix.
+    """
+    # On its own ground: a document has none, and light text would stand on white.
+    shown = go.Figure(figure)
+    shown.update_layout(
+        paper_bgcolor=style.BLACK if _is_dark(figure) else style.WHITE, autosize=True
+    )
+    document: str = shown.to_html(include_plotlyjs=True, config=style.chart_config(name))
+    return document
+
+
+def has_browser() -> bool:
+    """Whether this machine has what draws PNG, SVG and PDF files; it is not started."""
+    # Slow to load, and many exports need none.
+    from choreographer.browsers.chromium import Chromium
+
+    found = Chromium.find_browser(skip_local=False)
+    return found is not None and Path(found).is_file()
+
+
 def _plan(figure: go.Figure, width: Width) -> tuple[float, float, float]:
     """The layout's pixels across and down, and how many times as large each is drawn."""
     if width not in WIDTHS:
@@ -223,7 +252,9 @@ def _plan(figure: go.Figure, width: Width) -> tuple[float, float, float]:
     height = float(figure.layout.height or 450)
     scale = _PAPER
     if width == "slide":
-        scale = max(_PAPER, min(_SLIDE, SLIDE_HEIGHT / _MILLIMETRES / height))
+        # A figure of several parts may have a width that they need to stand side by side.
+        room = across / (figure.layout.width or 1)
+        scale = max(_PAPER, min(_SLIDE, SLIDE_HEIGHT / _MILLIMETRES / height, room))
     return across / scale, height, scale
 
 
@@ -474,7 +505,9 @@ class Numbers:
     Attributes:
         about: what they are of, such as the layer, as single values by name.
         axes: by name, the tokens along it, or the numbers of its places.
-        arrays: by name, the axes of an array and the array: numbers, booleans or our own words.
+        arrays: by name, the axes of an array and the array: numbers, booleans or words.
+        texts: by name, what was given to the model, such as the sentence or an edited mask. In CSV
+            they stand in the first row alone, as they would be repeated in every cell's.
 
     Raises:
         ValueError: if an array has another shape than its axes.
@@ -483,6 +516,12 @@ class Numbers:
     about: Mapping[str, str | int]
     axes: Mapping[str, Tokens | Sequence[int]]
     arrays: Mapping[str, tuple[tuple[str, ...], NDArray[Any]]]
+    texts: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def size(self) -> int:
+        """How many numbers there are."""
+        return sum(values.size for _, values in self.arrays.values())
 
     def __post_init__(self) -> None:
         for name, (axes, values) in self.arrays.items():
@@ -522,6 +561,8 @@ class Numbers:
         table = pd.concat([self._table(axes, names) for axes, names in together.items()])
         for place, (name, value) in enumerate(self.about.items()):
             table.insert(place, name, _as_text(value) if isinstance(value, str) else value)
+        for name, text in self.texts.items():
+            table[name] = [_as_text(text), *[None] * (len(table) - 1)] if len(table) else []
         written: str = table.to_csv(index=False, lineterminator="\n")
         return written.encode("utf-8-sig")
 
@@ -538,13 +579,18 @@ class Numbers:
         for name in names:
             values = self.arrays[name][1].ravel()
             # In full as what they are: a float32 written as a float64 has digits of rounding.
-            columns[name] = _written(values) if values.dtype.kind == "f" else values
+            if values.dtype.kind == "f":
+                values = _written(values)
+            elif values.dtype.kind == "U":
+                values = np.array([_as_text(text) for text in values.tolist()], dtype=object)
+            columns[name] = values
         # As objects: a place that is missing in other rows would make a float of every place.
         return pd.DataFrame(columns, dtype=object)
 
     def _json(self) -> bytes:
         content = {
             **self.about,
+            **self.texts,
             "axes": {
                 name: {"tokens": along.tokens, "ids": along.ids, "texts": axis_texts(along)}
                 if isinstance(along, Tokens)
@@ -560,7 +606,7 @@ class Numbers:
 
     def _npz(self) -> bytes:
         arrays: dict[str, NDArray[Any]] = {
-            name: np.array(value) for name, value in self.about.items()
+            name: np.array(value) for name, value in [*self.about.items(), *self.texts.items()]
         }
         for name, along in self.axes.items():
             if isinstance(along, Tokens):
@@ -734,7 +780,7 @@ def _plain(values: NDArray[Any]) -> Any:
 # ---- the Python of it ----------------------------------------------------------------------------
 
 
-def notebook_cell(
+def notebook_lines(
     sentence: str,
     figure: Figure = "head",
     *,
@@ -747,11 +793,10 @@ def notebook_cell(
     position: int = 0,
     target: str = "",
     reading: Reading = _AS_RECORDED,
-    checkpoint: str = "checkpoints/en-de",
     narrow: bool = False,
     dark: bool = False,
-) -> str:
-    """The Python that makes the same figure in a notebook started in Headscope's folder.
+) -> cells.Lines:
+    """The Python that makes the same figure in a notebook, for `cells.code`, without the model.
 
     Its last line is the figure, which a notebook shows. Arguments mean what they mean on the
     command line: `python -m viz export --help`.
@@ -768,31 +813,20 @@ def notebook_cell(
         position: for "circle".
         target: a translation of one's own; empty for the model's.
         reading: how the trace is read.
-        checkpoint: its folder.
         narrow: for one column.
         dark: on a dark ground.
 
     Raises:
         ExportError: if there is no such figure.
     """
-    look = "".join(f", {name}=True" for name, on in (("narrow", narrow), ("dark", dark)) if on)
+    look = cells.look(narrow=narrow, dark=dark)
     only_dark = ", dark=True" if dark else ""
     kind = repr(str(attention))
-    choices = {
-        name: value
-        for name in ("words", "specials", "renormalise", "predicted")
-        if (value := getattr(reading, name)) != getattr(_AS_RECORDED, name)
-    }
-    given = ", ".join(f"{name}={value}" for name, value in choices.items())
-    read = f"read(trace, Reading({given}))" if given else "read(trace)"
-    reading_import = f"from viz.reading import {'Reading, ' if given else ''}read"
+    reading_import, read = cells.as_read(reading)
     one_layer, one_head = layer or 0, head or 0
-    translated = f"{sentence!r}, {target!r}" if target else repr(sentence)
-    trace = f"trace = translator.trace({translated})"
+    trace = cells.recorded(sentence, target)
     table = "table = translator.position_table()"
     base = "base = BASE if translator.model.config.positions == 'sinusoidal' else None"
-    of_parts = f"translator.embedding_parts({sentence!r})"
-    of_terms = f"term_shares(translator.score_terms({sentence!r}).terms)"
     lines: dict[str, list[str]] = {
         "head": [
             "from viz.export import head_figure",
@@ -840,34 +874,11 @@ def notebook_cell(
             base,
             f"circle(table, {dimensions[0] // 2}, {position}, base=base{look})",
         ],
-        "likeness": [
-            "from viz.positions import likeness_heatmap",
-            table,
-            f"likeness_heatmap(table, cosine=True{look})",
-        ],
-        "offsets": [
-            "from viz.positions import by_offset_figure",
-            table,
-            f"by_offset_figure(table, cosine=True{look})",
-        ],
-        "parts": ["from viz.position_terms import parts_figure", f"parts_figure({of_parts}{look})"],
-        "terms": [
-            "from viz.position_terms import term_shares, terms_figure",
-            f"terms_figure({of_terms}{look})",
-        ],
+        "likeness": cells.likeness(True, look),
+        "offsets": cells.offsets(True, look),
+        "parts": cells.parts(sentence, look),
+        "terms": cells.terms(sentence, look),
     }
     if figure not in lines:
         raise ExportError(f"There is no figure {figure!r}; choose one of {', '.join(lines)}.")
-    imports = [line for line in lines[figure] if line.startswith("from ")]
-    rest = [line for line in lines[figure] if not line.startswith("from ")]
-    return "\n".join(
-        [
-            "# In a notebook that was started in Headscope's folder.",
-            "from model import load",
-            *imports,
-            "",
-            f"translator = load({checkpoint!r})",
-            *rest,
-            "",
-        ]
-    )
+    return lines[figure]

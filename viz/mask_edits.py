@@ -8,6 +8,7 @@ import zlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 
@@ -194,6 +195,22 @@ def parse(
         edits.append(Edit(kind, _read_layers(found[2]), decode(found[3], shape)))
     _require_compatible(tuple(edits))
     return tuple(edits)
+
+
+def by_site(edits: Iterable[Edit], n_source: int | None = None) -> dict[Any, BoolArray]:
+    """Edits as `Translator` takes its masks.
+
+    Args:
+        edits: for padded sentences.
+        n_source: cuts them to a source of so many tokens, without its padding.
+    """
+    masks: dict[Any, BoolArray] = {}
+    for edit in edits:
+        rows = n_source if edit.kind is AttentionKind.ENCODER else None
+        columns = None if edit.kind is AttentionKind.DECODER else n_source
+        places = [edit.kind] if edit.layers is None else [(edit.kind, n) for n in edit.layers]
+        masks |= dict.fromkeys(places, edit.allowed[:rows, :columns])
+    return masks
 
 
 def _checked(allowed: BoolArray) -> BoolArray:

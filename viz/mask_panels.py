@@ -211,6 +211,64 @@ def change_panel(before: AttentionMap, after: AttentionMap, head: int) -> Panel:
     return number_panel(before, "Difference", change, limit=1.0, unit="difference", sign="=")
 
 
+def factor_panels(every: dict[str, Mask]) -> list[Panel]:
+    """How the decoder's mask is made; `every` as `masks.batch_masks` gives it."""
+    causal, padding, both = masks.factors(every)
+    return [
+        mask_panel(causal, "Causal"),
+        mask_panel(padding, "Target padding", sign="and"),
+        mask_panel(both, "Decoder self-attention", sign="="),
+    ]
+
+
+def square_panels(every: dict[str, Mask]) -> list[Panel]:
+    """The masks of the encoder and of cross-attention; `every` as in `factor_panels`."""
+    return [mask_panel(every["encoder"], "Encoder"), mask_panel(every["cross"], "Cross-attention")]
+
+
+def row_panels(every: dict[str, Mask]) -> list[Panel]:
+    """The masks of padding, which are one row; `every` as in `factor_panels`."""
+    return [
+        mask_panel(every["source-padding"], "Source padding"),
+        mask_panel(every["target-padding"], "Target padding"),
+    ]
+
+
+def other_panels(every: dict[str, Mask]) -> list[Panel]:
+    """All masks but the decoder's; `every` as in `factor_panels`."""
+    return square_panels(every) + row_panels(every)
+
+
+def compared_panels(a: Mask, b: Mask, titles: tuple[str, str]) -> list[Panel]:
+    """Two masks and, where they are of one size, what differs."""
+    panels = [mask_panel(mask, title) for mask, title in zip((a, b), titles, strict=True)]
+    if a.cells.shape == b.cells.shape:
+        panels.append(difference_panel(masks.mask_difference(a, b)))
+    return panels
+
+
+def changed_panels(
+    before: AttentionMap, after: AttentionMap, head: int, titles: tuple[str, str], *, sign: str = ""
+) -> list[Panel]:
+    """One head's weights in two passes, and how they changed.
+
+    Args:
+        before: the site in the first.
+        after: the site in the second.
+        head: counted from 0.
+        titles: of the two.
+        sign: stands before the second title.
+
+    Raises:
+        IndexError: if there is no such head.
+    """
+    return [
+        weights_panel(before, head, titles[0]),
+        weights_panel(after, head, titles[1], sign=sign),
+        change_panel(before, after, head),
+    ]
+
+
 def grid_html(
     sides: Mapping[str, tuple[Sequence[Sequence[str]], BoolArray]], framed: int, *, dark: bool
 ) -> str:

@@ -117,20 +117,7 @@ def heads_overview(
                 "hoverinfo": "skip",
                 "name": "not allowed",
             },
-            {
-                "type": "scatter",
-                "x": [None],
-                "y": [None],
-                "mode": "markers",
-                "marker": {
-                    "symbol": "square",
-                    "size": 14,
-                    "color": theme.forbidden,
-                    "line": {"width": 1, "color": theme.hatch},
-                },
-                "name": "not allowed",
-                "showlegend": True,
-            },
+            style.legend_square(theme, "not allowed", theme.forbidden),
         ]
     tile = min(NARROW_TILE if narrow else TILE, (300 if narrow else 760) // len(heads))
     height = max(len(maps) * (tile + round(GAP * tile)), LEAST_HEIGHT)

@@ -177,7 +177,7 @@ def parts_figure(parts: Parts, *, narrow: bool = False, dark: bool = False) -> g
     if narrow:
         layout["coloraxis"]["colorbar"]["y"] = _BAR_HEIGHT / layout["height"]
     else:
-        layout["coloraxis2"]["colorbar"]["x"] = 1 / 4
+        layout["coloraxis2"]["colorbar"]["x"] = 1 / 3
     return go.Figure({"data": data + numbers, "layout": layout})
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import functools
 import gc
-import json
 import os
 import threading
 import time
@@ -23,9 +22,10 @@ from numpy.typing import NDArray
 
 from model.checkpoint import CONFIG, SNAPSHOTS, CheckpointError, snapshot_file, snapshots
 from model.positions import PositionEdit, ordered
-from model.trace import AttentionKind, BoolArray, Site, Trace
+from model.trace import AttentionKind, Site, Trace
 from model.translator import TextError, Translation, Translator, load
 from viz import facts, mask_edits, position_terms
+from viz.examples import Example, head_labels, read_examples
 from viz.mask_edits import Edit
 
 DEFAULT_SENTENCE = "The cat sat on the mat."
@@ -36,9 +36,6 @@ CHECKPOINTS_VARIABLE = "HEADSCOPE_CHECKPOINTS"
 
 MAX_CHARACTERS = 5000
 """More than any model here has positions for; longer texts are refused before they are cut up."""
-
-EXAMPLES = "examples.json"
-"""Beside the weights: sentences that the model does well on, and what each of them shows."""
 
 TRACE_BYTES = 600_000_000
 """What all kept traces may hold together: two of 512 tokens, or some thousand short ones."""
@@ -52,21 +49,6 @@ WARM_UP = "One."
 
 MAX_SNAPSHOTS = 16
 """How many models of snapshots are kept: those of a whole run, which are tiny."""
-
-
-@dataclass(frozen=True, slots=True)
-class Example:
-    """A sentence that comes with a checkpoint.
-
-    Attributes:
-        source: what to translate.
-        translation: what the model makes of it.
-        shows: what there is to see, in one sentence.
-    """
-
-    source: str
-    translation: str
-    shows: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,15 +145,7 @@ def _ready(folder: Path, snapshot: int | None) -> Translator:
 @st.cache_resource(max_entries=16 + MAX_SNAPSHOTS, show_spinner=False)
 def examples(checkpoint: Path) -> tuple[Example, ...]:
     """The sentences that come with a checkpoint; none where their file is missing or malformed."""
-    try:
-        listed = json.loads((folder_of(checkpoint) / EXAMPLES).read_text(encoding="utf-8"))
-        found = tuple(
-            Example(entry["source"], entry["translation"], entry["shows"]) for entry in listed
-        )
-    except (OSError, ValueError, TypeError, KeyError, RecursionError):
-        return ()
-    fields = [field for each in found for field in (each.source, each.translation, each.shows)]
-    return found if all(isinstance(field, str) and field.strip() for field in fields) else ()
+    return read_examples(folder_of(checkpoint))
 
 
 @st.cache_resource(max_entries=4 + MAX_SNAPSHOTS, show_spinner="Comparing the heads…")
@@ -183,12 +157,7 @@ def labels(checkpoint: Path) -> Mapping[Site, tuple[facts.Label | None, ...]]:
     Raises:
         CheckpointError: if the checkpoint is incomplete or damaged.
     """
-    model = translator(checkpoint)
-    traces = []
-    for example in examples(checkpoint):
-        with contextlib.suppress(TextError):
-            traces.append(model.trace(example.source, example.translation))
-    return facts.survey(traces) if traces else {}
+    return head_labels(translator(checkpoint), examples(checkpoint))
 
 
 # Translating takes a search and its result is small; a trace takes one pass and may be large. So
@@ -382,7 +351,7 @@ def outcome(
     if not edits:
         return Outcome(own.padded[number], trace(checkpoint, sentences[number]))
     targets = _targets(checkpoint, sentences, target)
-    masks = _by_site(edits)
+    masks = mask_edits.by_site(edits)
     n_source = own.n_source[number]
 
     def make() -> Outcome:
@@ -393,7 +362,7 @@ def outcome(
             longest = sentences[own.n_source.index(max(own.n_source))]
             free = model.trace_batch([sentences[number], longest], None, [masks, None]).traces[0]
         else:
-            free = model.trace(sentences[number], masks=_by_site(edits, n_source))
+            free = model.trace(sentences[number], masks=mask_edits.by_site(edits, n_source))
         return Outcome(forced, free)
 
     return trace_store().take(
@@ -454,17 +423,6 @@ def term_shares(checkpoint: Path, sentence: str) -> Mapping[str, NDArray[np.floa
         PositionError: for additive attention, whose scores are no such sum.
     """
     return position_terms.term_shares(translator(checkpoint).score_terms(sentence).terms)
-
-
-def _by_site(edits: tuple[Edit, ...], n_source: int | None = None) -> dict[Any, BoolArray]:
-    """Edits as the model takes them; cut to a source without padding where its length is given."""
-    masks: dict[Any, BoolArray] = {}
-    for edit in edits:
-        rows = n_source if edit.kind is AttentionKind.ENCODER else None
-        columns = None if edit.kind is AttentionKind.DECODER else n_source
-        places = [edit.kind] if edit.layers is None else [(edit.kind, n) for n in edit.layers]
-        masks |= dict.fromkeys(places, edit.allowed[:rows, :columns])
-    return masks
 
 
 def _reads_padding(edit: Edit, n_source: int) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -152,8 +152,15 @@ DARK = Look(
     compared=("#a2cbe8", "#5b6675", "#3d8fd1", "#e8743b"),
 )
 
+# On a stage every text has 7 to 1 and more on its page, for the back row and a weak projector.
+STAGE_LIGHT = replace(LIGHT, text="#0b0f14", muted="#39424e", accent="#07497c")
+STAGE_DARK = replace(DARK, text="#f7f9fb", muted="#d0d7e0", accent="#a5d5f8")
+
 THEMES = {"light": asdict(LIGHT), "dark": asdict(DARK)}
 """Both looks as our browser components take them."""
+
+STAGE_THEMES = {"light": asdict(STAGE_LIGHT), "dark": asdict(STAGE_DARK)}
+"""The same for a stage."""
 
 _NAMED = "<b>%{customdata[0]}</b> to <b>%{customdata[1]}</b><br>"
 _PLACED = "<b>%{y}</b> to <b>%{x}</b><br>"
@@ -178,6 +185,17 @@ PAGE_CSS = """
 [data-testid="stCaptionContainer"] :is(p, a) { opacity: 1 }
 [data-testid="stCaptionContainer"] { opacity: 0.8 }
 [data-testid="stCaptionContainer"] a { color: inherit }
+/* They draw nothing here, and should take no room. */
+.st-key-talk-keys, [data-testid="stLayoutWrapper"]:has(> .st-key-scene-title) {
+  position: absolute; left: 0 }
+/* What saves a picture stands at the right of the picture's caption, however long that is. */
+[class*="st-key-captioned-"] { flex-wrap: nowrap }
+[class*="st-key-captioned-"] > :first-child { flex: 1 1 0; min-width: 0 }
+[class*="st-key-captioned-"] > :last-child:not(:first-child) { flex: none; width: auto }
+/* Its menu opens empty, and would stay as low as the room below it instead of opening above. */
+[data-testid="stPopoverBody"][aria-label="Save"] { min-height: min(22rem, 60vh) }
+/* Streamlit darkens an open button of text, which a dark page then swallows. */
+[class*="st-key-keep-"] button { color: inherit !important }
 /* On a phone the model goes beside the target, and the picture comes sooner. */
 @media (max-width: 40rem) {
   .st-key-sentence-bar { gap: 0.5rem }
@@ -186,6 +204,64 @@ PAGE_CSS = """
 </style>
 """
 """What no setting of Streamlit's theme reaches."""
+
+TOOLS_CSS = """
+<style>
+/* Beside Streamlit's own menu, so that the tools cost the page no height. */
+[data-testid="stLayoutWrapper"]:has(> .st-key-tools) { position: fixed; top: 0.45rem;
+  right: 3.75rem; z-index: 999991; width: max-content }
+.st-key-tools { width: max-content; flex-wrap: nowrap }
+.st-key-tools > * { width: max-content; flex: none }
+.st-key-tools button { min-height: 2.25rem; padding: 0.1rem 0.6rem }
+.st-key-tools button p { white-space: nowrap }
+@media (max-width: 48rem) {
+  /* A phone has room for the icons alone, and no keys to press. */
+  [data-testid="stLayoutWrapper"]:has(> .st-key-tools) { right: 0.5rem }
+  .st-key-tools button { padding: 0.1rem 0.5rem }
+  .st-key-tools button p { position: absolute; width: 1px; height: 1px; overflow: hidden;
+    clip-path: inset(50%) }
+  .st-key-tools :is(kbd, button > div > [aria-hidden="true"]) { display: none }
+}
+</style>
+"""
+"""Where the row of tools stands."""
+
+SCENES_CSS = """
+.st-key-scenes-panel { width: min(27rem, calc(100vw - 4rem)) }
+[data-testid="stPopoverBody"]:has(.st-key-scenes-panel) {
+  max-height: calc(100vh - 5rem) !important }
+.st-key-talk-list [class*="st-key-talk-row-"] { flex-wrap: nowrap }
+.st-key-talk-list [class*="st-key-talk-row-"] > :first-child { min-width: 0 }
+.st-key-talk-list [class*="st-key-talk-scene-"] { flex: none; width: auto }
+/* Three dots say it to the eye, and the words to a screen reader. */
+[class*="st-key-talk-scene-"] [data-testid="stMarkdownContainer"] { position: absolute;
+  width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%) }
+[class*="st-key-talk-scene-"] button > div > [aria-hidden="true"] { display: none }
+.st-key-talk-list button { min-height: 2.1rem; padding: 0.15rem 0.5rem }
+.st-key-talk-list [class*="st-key-talk-go-"] button { justify-content: flex-start;
+  text-align: left }
+.st-key-talk-list [class*="st-key-talk-go-"] button > div { justify-content: flex-start }
+"""
+"""The list of a talk's scenes."""
+
+SCENE_TITLE_CSS = """
+.st-key-scene-title { position: fixed; z-index: 25; inset: 0 0 auto 0; width: auto; height: 2.6rem;
+  box-sizing: border-box; padding: 0.55rem 1.2rem 0; overflow: hidden }
+.st-key-scene-title p { margin: 0; font-size: 1.55rem; line-height: 1.3; font-weight: 650;
+  white-space: nowrap; overflow: hidden; text-overflow: ellipsis }
+.st-key-picture { top: 2.6rem !important }
+.st-key-stage-text { padding-top: 3.6rem !important }
+"""
+"""A scene's title on stage, for the audience; the picture begins below it."""
+
+NOTES_COLORS = {
+    "ground": "#12161c",
+    "text": DARK.text,
+    "muted": DARK.muted,
+    "accent": DARK.accent,
+    "line": DARK.hatch,
+}
+"""Of the window with the speaker's notes, which is dark, since halls are."""
 
 ANSWER_CSS = """
 .answer { display: flex; flex-wrap: wrap; align-items: center; gap: 0.25rem 2rem;
@@ -262,6 +338,11 @@ def look(dark: bool) -> Look:
     return DARK if dark else LIGHT
 
 
+def stage_look(dark: bool) -> Look:
+    """The colours of the light or the dark stage."""
+    return STAGE_DARK if dark else STAGE_LIGHT
+
+
 def translation_css(text: str) -> str:
     """How the translation is set: large, and smaller where it would push all else off the page."""
     fitting = [size for most, size in TRANSLATION_SIZES.items() if len(text) <= most]
@@ -294,6 +375,51 @@ def change_css(theme: Look, *, removed: bool) -> str:
         f"text-decoration: {line} 2px {theme.heads[color]}; background: {theme.heads[color]}2e; "
         "border-radius: 3px; padding: 0 2px"
     )
+
+
+def stage_css(theme: Look) -> str:
+    """What a stage leaves out, and how large the rest is.
+
+    All sizes follow the root's: a 38th of the window's height, and no less than a reader has set.
+    """
+    return f"""
+<style>
+:root {{ --stage-foot: 3.5rem }}
+html {{ font-size: clamp(100%, min(2.65vh, 1.66vw), 400%) !important }}
+[data-testid="stHeader"], [data-testid="stSidebar"], [data-testid="stDecoration"],
+[class*="st-key-keep-"] {{ display: none !important }}
+/* Not taken away, since their keys still work. */
+[data-testid="stLayoutWrapper"]:has(> .st-key-tools) {{ visibility: hidden }}
+[data-testid="stMain"] {{ overflow: hidden; scroll-behavior: auto }}
+[data-testid="stMain"]:has(.st-key-stage-text) {{ overflow: auto }}
+[data-testid="stMainBlockContainer"] {{ padding: 0; max-width: none }}
+[data-testid="stMainBlockContainer"] > [data-testid="stVerticalBlock"] {{ gap: 0 }}
+/* A new answer replaces the old one; nothing fades meanwhile. */
+[data-stale="true"] {{ opacity: 1 !important; transition: none !important }}
+.st-key-picture {{ position: fixed; inset: 0 0 var(--stage-foot) 0; gap: 0.4rem;
+  padding: 0.9rem 1.2rem 0.3rem; overflow: hidden; box-sizing: border-box }}
+.st-key-picture > * {{ flex: none }}
+.st-key-picture > [data-testid="stLayoutWrapper"]:has(> .st-key-stage-figures) {{ flex: 1 1 0;
+  min-height: 0; width: 100% }}
+.st-key-stage-figures {{ height: 100%; flex-wrap: nowrap }}
+.st-key-stage-figures > * {{ flex: 1 1 0 !important; min-width: 0; height: 100% !important }}
+.st-key-stage-text {{ max-width: 44rem; margin: 0 auto;
+  padding: 1.5rem 1rem calc(var(--stage-foot) + 1.5rem) }}
+[data-testid="stAlert"] {{ position: relative; z-index: 20; width: auto; margin: 0.5rem 1rem;
+  background: {theme.hover} }}
+.st-key-leave-stage {{ position: fixed; right: 0.5rem; bottom: 0; z-index: 30; width: auto;
+  height: var(--stage-foot); display: flex; align-items: center }}
+.st-key-leave-stage button {{ min-height: 0; padding: 0.1rem 0.4rem }}
+.st-key-leave-stage button, [data-testid="stMain"] a, [data-testid="stMain"] :is(p, li, h1, h2) {{
+  color: {theme.text} }}
+.st-key-leave-stage button * {{ color: {theme.muted} !important; opacity: 1 !important }}
+[data-testid="stCaptionContainer"], .change span {{ opacity: 1 }}
+</style>
+"""
+
+
+STAGE_ENLARGED = 1.5
+"""How much larger a figure's texts, lines and margins are on a stage: 24 pixels and not 16."""
 
 
 def plot_height(n_rows: int) -> int:
@@ -473,6 +599,30 @@ def signed_bar(theme: Look, limit: float, *, y: float) -> dict[str, Any]:
         "ypad": 0,
         "tickvals": [-limit, 0, limit],
         "ticktext": [number(-limit), "0", number(limit)],
+    }
+
+
+def legend_square(theme: Look, name: str, color: str) -> dict[str, Any]:
+    """A trace without points, for the legend to say what a colour stands for.
+
+    Args:
+        theme: the colours.
+        name: already safe to show.
+        color: of the square.
+    """
+    return {
+        "type": "scatter",
+        "x": [None],
+        "y": [None],
+        "mode": "markers",
+        "marker": {
+            "symbol": "square",
+            "size": 14,
+            "color": color,
+            "line": {"width": 1, "color": theme.hatch},
+        },
+        "name": name,
+        "showlegend": True,
     }
 
 

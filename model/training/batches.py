@@ -40,12 +40,14 @@ class Batch:
 
     def to(self, device: torch.device) -> Batch:
         """The same on another device, without waiting for the copy."""
-        return Batch(
-            self.source.to(device, non_blocking=True),
-            self.inputs.to(device, non_blocking=True),
-            self.labels.to(device, non_blocking=True),
-            self.target_tokens,
-        )
+
+        def moved(ids: Tensor) -> Tensor:
+            # Only from pinned memory can a GPU copy while Python goes on.
+            return (ids.pin_memory() if device.type == "cuda" else ids).to(
+                device, non_blocking=True
+            )
+
+        return Batch(moved(self.source), moved(self.inputs), moved(self.labels), self.target_tokens)
 
 
 class Batches:

@@ -9,6 +9,7 @@ from itertools import zip_longest
 
 import sacrebleu
 
+from model.checkpoint import language_pair
 from model.training.corpus import Pair
 from model.translator import TextError, Translator
 
@@ -16,7 +17,7 @@ GOOD_WORDS = range(4, 15)
 BAD_WORDS = range(3, 10)
 """How many words the source of an example has: what fits a line and can be judged at a glance."""
 
-WORD_FOR_WORD = "Word for word: as many words in German, and cross-attention can follow the order."
+WORD_FOR_WORD = "Word for word: as many words as in English, and cross-attention can follow them."
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +35,7 @@ class Feature:
     shows: str
 
 
-FEATURES = (
+GERMAN = (
     Feature(
         "",
         r", (weil|dass|ob|wenn|obwohl|bevor|nachdem)\b",
@@ -68,7 +69,41 @@ FEATURES = (
         "The future: “{0}” goes to the end.",
     ),
 )
-"""Of German as a target; pairs of other languages show none of them."""
+FRENCH = (
+    Feature(
+        "",
+        r"\b(?:ne |n')\w+ (pas|jamais|plus|rien)\b",
+        "Negation in two parts, “ne” before the verb and “{0}” behind it.",
+    ),
+    Feature(
+        r"\b(?:him|her|it|them|us|you)[.?!]?$",
+        r"\b(le|la|les|lui|leur|nous|l'|t')(?:\b ?)(?!la |le |les )\w+e?[rzst]?[.?! ]*$",
+        "The pronoun “{0}” comes before its verb.",
+    ),
+    Feature(
+        r"^(?:Do|Does|Did) ",
+        r"^(\w+-(?:tu|vous|il|elle|ils|elles))\b.*\?$",
+        "English asks with “do”; French turns verb and subject round, “{0}”.",
+    ),
+    Feature(
+        "",
+        r"\b(?:suis|es|est|sommes|êtes|sont) "
+        r"((?:all[ée]|re?venu|venu|arrivé|parti|né|tombé)e?s?)\b",
+        "The perfect with “être” and not “avoir”: “{0}”.",
+    ),
+    Feature(
+        r"\b(?:red|blue|green|white|black|yellow)\b [a-z]+",
+        r"[a-zé]+ (rouges?|bleue?s?|verte?s?|blanc(?:he)?s?|noire?s?|jaunes?)\b",
+        "The colour “{0}” stands behind its noun.",
+    ),
+    Feature(
+        r"(?i)\b(?:I'm|you're|he's|she's|we're|they're) (?!going to\b)[a-z]+ing\b",
+        r"^(?!.*\ben train\b)",
+        "English says “be … -ing”; one verb form does it in French.",
+    ),
+)
+FEATURES = {"de": GERMAN, "fr": FRENCH}
+"""By the target language; pairs of other languages show none of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +158,7 @@ def good_examples(
     ]
     turns = [
         [Good(*pair, shows) for pair in exact if (shows := shown(pair, feature))]
-        for feature in FEATURES
+        for feature in FEATURES.get(language_pair(translator.name)[1], ())
     ]
     alike = [pair for pair in exact if _words(pair.source) == _words(pair.target)]
     turns.append([Good(*pair, WORD_FOR_WORD) for pair in alike])

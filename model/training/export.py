@@ -20,6 +20,7 @@ from tqdm import tqdm
 
 from model.attention import fuse_qkv
 from model.checkpoint import (
+    EXAMPLES,
     METRICS,
     CheckpointError,
     load_checkpoint,
@@ -40,7 +41,7 @@ from model.training.snapshots import SENTENCES, snapshot_scores
 from model.transformer import Transformer
 from model.translator import TextError, load
 
-CARD, EXAMPLES = "card.md", "examples.json"
+CARD = "card.md"
 
 
 def fused(model: Transformer) -> Transformer:

@@ -26,6 +26,8 @@ class TrainingSettings:
     tokenizer: Literal["unigram", "bpe"] = "unigram"
     sampling_alpha: float = 0.0
     """Subword regularization (Kudo 2018): 0 keeps to the likeliest segmentation."""
+    rename_share: float = 0.0
+    """Of the pairs about Tom or Mary, so many are about somebody else, drawn anew every epoch."""
     batch_tokens: int = 4096
     """Tokens of the longer side in one forward pass of one process."""
     accumulate: int = 1
@@ -118,6 +120,8 @@ def training_settings(fields: dict[str, Any]) -> TrainingSettings:
         known = get_args(annotation)
         if known and fields.get(name, known[0]) not in known:
             raise SettingsError(f"{name} is {fields[name]!r}; choose one of {', '.join(known)}.")
+    if fields.get("rename_share", 0.0) > 1:
+        raise SettingsError("The training setting rename_share must not be more than 1.")
     for name in ("batch_tokens", "accumulate", "max_steps", "warmup_steps", "average_last"):
         if fields.get(name, 1) == 0:
             raise SettingsError(f"The training setting {name} must be at least 1.")

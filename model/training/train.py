@@ -14,10 +14,9 @@ import os
 import shutil
 import sys
 import time
-from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import torch
 import torch.distributed as dist
@@ -27,7 +26,9 @@ from torch.nn.parallel import DistributedDataParallel
 from tqdm import tqdm
 
 from model.checkpoint import (
+    Checkpoint,
     CheckpointError,
+    load_checkpoint,
     load_weights,
     read_json,
     read_tensors,
@@ -37,10 +38,11 @@ from model.checkpoint import (
 )
 from model.config import ConfigError, TransformerConfig
 from model.tokenizer import PAD, Tokenizer, TokenizerError
-from model.training.batches import Batch, Batches
+from model.training.batches import BUCKETS, Batch, Batches
 from model.training.corpus import CorpusError, Pair, read_pairs
 from model.training.evaluate import translate_all, translation_scores
 from model.training.loss import smoothed_cross_entropy
+from model.training.names import renamed
 from model.training.schedule import learning_rate, snapshot_steps
 from model.training.settings import SettingsError, TrainingSettings, load_settings
 from model.transformer import Transformer
@@ -92,7 +94,10 @@ class Trainer:
         self.optimizers = _optimizers(self.model, settings)
         forward: nn.Module = self.model
         if settings.compile:
-            forward.compile(dynamic=False)
+            # A program for every shape of batch; by default torch gives up after the eighth.
+            torch._dynamo.config.recompile_limit = 2 * len(BUCKETS) ** 2
+            # Not in place: validation, of other shapes and in eval mode, would be compiled too.
+            forward = cast(nn.Module, torch.compile(self.model, dynamic=False))
         if self.world > 1:
             forward = DistributedDataParallel(forward, gradient_as_bucket_view=True)
         self.forward = forward
@@ -114,29 +119,38 @@ class Trainer:
             disable=self.rank != 0,
             mininterval=2,
         )
-        recent: deque[tuple[float, int, float]] = deque(maxlen=settings.log_every)
+        recent: list[tuple[Tensor, int]] = []
         self.model.train()
+        began = time.perf_counter()
         for batches, tokens in self._groups():
             if progress.step >= settings.max_steps:
                 break
-            began = time.perf_counter()
-            loss = self._step(batches, tokens)
-            elapsed = time.perf_counter() - began
-            progress.seconds += elapsed
+            recent.append((self.take_step(batches, tokens), tokens))
             progress.target_tokens += tokens
-            recent.append((loss, tokens, elapsed))
             bar.update()
-            if progress.step % settings.log_every == 0 or progress.step == settings.max_steps:
-                self._log_training(bar, recent)
+            last = progress.step == settings.max_steps
+            logs, saves, validates = (
+                last or progress.step % every == 0
+                for every in (settings.log_every, settings.save_every, settings.validate_every)
+            )
+            if logs or saves or validates:
+                loss = _mean_loss(recent)
+                elapsed = time.perf_counter() - began
+                progress.seconds += elapsed
+                if logs:
+                    speed = sum(tokens for _, tokens in recent) / elapsed
+                    self._log_training(bar, loss, speed)
+                recent.clear()
             if progress.step in self.snapshots and self.rank == 0:
                 self._snapshot()
-            last = progress.step == settings.max_steps
-            if progress.step % settings.validate_every == 0 or last:
+            if validates:
                 self._validate(bar)
                 if settings.patience and progress.stale >= settings.patience:
                     break
-            if progress.step % settings.save_every == 0 or last:
+            if saves:
                 self._save()
+            if not recent:
+                began = time.perf_counter()
         bar.close()
         self._finish()
 
@@ -162,16 +176,20 @@ class Trainer:
             progress.place = 0
 
     def _epoch_batches(self) -> Batches:
-        alpha = self.settings.sampling_alpha
-        if self.batches is None or alpha:
-            return self._encode(self.train_pairs, sampling_alpha=alpha)
+        settings = self.settings
+        if self.batches is None or settings.sampling_alpha or settings.rename_share:
+            pairs = renamed(self.train_pairs, settings.rename_share, self._epoch_seed())
+            return self._encode(pairs, sampling_alpha=settings.sampling_alpha)
         return self.batches
+
+    def _epoch_seed(self) -> int:
+        """By epoch, so that a resumed run and every process draw the same."""
+        return (self.settings.seed * 1_000_003 + self.progress.epoch) % 2**31
 
     def _encode(self, pairs: list[Pair], *, sampling_alpha: float) -> Batches:
         sources, targets = [pair.source for pair in pairs], [pair.target for pair in pairs]
         if sampling_alpha:
-            # By epoch, so that a resumed run and every process draw the same segmentations.
-            seed = (self.settings.seed * 1_000_003 + self.progress.epoch) % 2**31
+            seed = self._epoch_seed()
             encoded = [
                 self.tokenizer.sample_all(texts, alpha=sampling_alpha, seed=seed)
                 for texts in (sources, targets)
@@ -180,8 +198,23 @@ class Trainer:
             encoded = [self.tokenizer.encode_all(texts) for texts in (sources, targets)]
         return Batches(*encoded, tokens=self.settings.batch_tokens)
 
-    def _step(self, batches: list[Batch], tokens: int) -> float:
-        """One step over this process's batches; the mean loss of a token of them."""
+    def some_batches(self, count: int) -> list[Batch]:
+        """The first batches of an epoch, for a measurement."""
+        batches = self._epoch_batches()
+        plan = batches.epoch(self.settings.seed, self.progress.epoch)
+        return [batches.build(*each) for each in plan[:count]]
+
+    def take_step(self, batches: list[Batch], tokens: int) -> Tensor:
+        """One step over this process's batches.
+
+        Args:
+            batches: those of this process.
+            tokens: target tokens of all processes' batches.
+
+        Returns:
+            the mean loss of a token of them, on the device: reading it would wait for the step, and
+            nothing is to wait while the next one can be prepared.
+        """
         settings, progress = self.settings, self.progress
         progress.step += 1
         # Dropout follows from seed, step and process alone: nothing to save, exact to resume.
@@ -206,7 +239,7 @@ class Trainer:
                 parameters["lr"] = rate
             optimizer.step()
             optimizer.zero_grad(set_to_none=True)
-        return float(total) * self.world / tokens
+        return total * (self.world / tokens)
 
     def _without_sync(self) -> contextlib.AbstractContextManager[None]:
         assert isinstance(self.forward, DistributedDataParallel)
@@ -298,12 +331,9 @@ class Trainer:
         state = {name: value.half() for name, value in _cpu(unique_state(self.model)).items()}
         save_file(state, folder / f"step-{self.progress.step:07}.safetensors")
 
-    def _log_training(self, bar: tqdm[Any], recent: deque[tuple[float, int, float]]) -> None:
+    def _log_training(self, bar: tqdm[Any], loss: float, speed: float) -> None:
         if self.rank:
             return
-        tokens = sum(each[1] for each in recent)
-        loss = sum(each[0] * each[1] for each in recent) / tokens
-        speed = tokens / sum(each[2] for each in recent)
         bar.set_postfix(loss=f"{loss:.3f}", tok_s=f"{speed:,.0f}")
         rate = learning_rate(self.settings, self.model.config.d_model, self.progress.step)
         self._log(loss=round(loss, 4), tokens_per_second=round(speed), learning_rate=rate)
@@ -404,6 +434,12 @@ def _autocast(settings: TrainingSettings, device: torch.device) -> torch.autocas
     return torch.autocast(device.type, torch.bfloat16, enabled=bf16)
 
 
+def _mean_loss(recent: list[tuple[Tensor, int]]) -> float:
+    """The mean over the tokens of these steps."""
+    tokens = sum(count for _, count in recent)
+    return float(sum(loss * count for loss, count in recent)) / tokens
+
+
 def _loss_sum(logits: Tensor, labels: Tensor, smoothing: float) -> Tensor:
     return smoothed_cross_entropy(logits.flatten(0, 1), labels.flatten(), smoothing, PAD)
 
@@ -421,6 +457,12 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--valid", type=Path, required=True, help="a .tsv file to validate on")
     parser.add_argument("--output", type=Path, required=True, help="the run's folder")
     parser.add_argument("--config", default="small", help="a named configuration or a .toml file")
+    parser.add_argument(
+        # torchrun would take --start for its own --start-method.
+        "--checkpoint",
+        type=Path,
+        help="one of that shape to start from, with its tokenizer",
+    )
     parser.add_argument(
         "--set",
         nargs="+",
@@ -445,16 +487,45 @@ def _device(name: str) -> torch.device:
     return device
 
 
-def _tokenizer(path: Path, settings: TrainingSettings, pairs: list[Pair]) -> Tokenizer:
+def _make_tokenizer(
+    path: Path, settings: TrainingSettings, pairs: list[Pair], start: Checkpoint | None
+) -> None:
+    """Write the run's tokenizer, unless an earlier start of this run did."""
     if path.exists():
-        return Tokenizer.load(path)
+        return
+    if start is not None:
+        start.tokenizer.save(path)
+        return
     tokenizer = Tokenizer.train(
         (text for pair in pairs for text in pair),
         settings.vocab_size,
         model_type=settings.tokenizer,
     )
     tokenizer.save(path)
-    return tokenizer
+
+
+def _config_to_go_on(
+    wanted: TransformerConfig, start: Checkpoint, origin: Path
+) -> TransformerConfig:
+    """The configuration of a checkpoint's model, trained as the wanted one would be.
+
+    Raises:
+        SettingsError: if the two compute different functions.
+    """
+    found = start.model.config
+    # What changes how a model is trained or laid out, and not what it computes.
+    alike = dataclasses.replace(
+        found, dropout=wanted.dropout, fused_attention=wanted.fused_attention
+    )
+    laid_out = dataclasses.replace(wanted, fused_qkv=found.fused_qkv)
+    for field in dataclasses.fields(alike):
+        mine, theirs = getattr(laid_out, field.name), getattr(alike, field.name)
+        if mine != theirs:
+            raise SettingsError(
+                f"The model of {origin} has {field.name} {theirs!r}, the configuration {mine!r}; "
+                f"give --set model.{field.name}={theirs}, or leave --checkpoint out."
+            )
+    return alike
 
 
 def train(arguments: argparse.Namespace) -> None:
@@ -469,20 +540,24 @@ def train(arguments: argparse.Namespace) -> None:
     first = not dist.is_initialized() or dist.get_rank() == 0
     pairs, valid = read_pairs(arguments.data), read_pairs([arguments.valid])
     arguments.output.mkdir(parents=True, exist_ok=True)
+    start = load_checkpoint(arguments.checkpoint) if arguments.checkpoint else None
     tokenizer_file = arguments.output / "tokenizer.model"
     if first:
-        _tokenizer(tokenizer_file, settings, pairs)
+        _make_tokenizer(tokenizer_file, settings, pairs, start)
     if dist.is_initialized():
         dist.barrier()
     tokenizer = Tokenizer.load(tokenizer_file)
     config = TransformerConfig.from_dict({**model_fields, "vocab_size": len(tokenizer)})
+    if start is not None:
+        config = _config_to_go_on(config, start, arguments.checkpoint)
     if first:
         run = {"model": config.to_dict(), "training": dataclasses.asdict(settings)}
         write_json(arguments.output / "run.json", run)
     torch.manual_seed(settings.seed)
-    trainer = Trainer(
-        arguments.output, Transformer(config), tokenizer, settings, pairs, valid, device
-    )
+    model = Transformer(config)
+    if start is not None:
+        load_weights(model, unique_state(start.model), arguments.checkpoint)
+    trainer = Trainer(arguments.output, model, tokenizer, settings, pairs, valid, device)
     if first:
         size = sum(parameter.numel() for parameter in trainer.model.parameters())
         print(

@@ -30,6 +30,9 @@ GAMMAS = (1, 0.7, 0.5, 0.35, 0.25)
 LOADING = 120_000
 """Milliseconds that a page may take: the first one of a server loads torch and labels all heads."""
 
+SHORTLY = 150
+"""Milliseconds in which a browser answers what a run has changed, and another run may begin."""
+
 REM = 16
 EDGE = 3
 """CSS pixels along the sides of a cell that are left out: lines stand there."""
@@ -67,6 +70,13 @@ window.explorer = () => {
   }
   return null;
 };
+window.calm = (still, also) => {
+  const app = document.querySelector('[data-testid="stApp"]');
+  const unready = document.querySelector('[data-testid="stSkeleton"], [data-stale="true"]');
+  const calm = app?.dataset.testScriptState === "notRunning" && !unready && also();
+  window.calmSince = calm ? (window.calmSince ?? performance.now()) : null;
+  return calm && performance.now() - window.calmSince >= still;
+};
 window.painted = () => JSON.parse(window.explorer()?.dataset.painted ?? "{}");
 window.focused = () => {
   let active = document.activeElement;
@@ -74,6 +84,21 @@ window.focused = () => {
   return active;
 };
 """
+
+
+def wait_until_calm(page: Page, also: str = "() => true", *, still: int = 0) -> None:
+    """Waits until nothing runs, nothing old stands, and the code of every element is here.
+
+    Streamlit loads a widget's code when it first shows one; until then a skeleton stands in its
+    place, which hears no key and has no state.
+
+    Args:
+        page: of a `HeadsPage`.
+        also: what else has to hold, a function in JavaScript.
+        still: milliseconds for which all of it has to hold.
+    """
+    page.evaluate("window.calmSince = null")
+    page.wait_for_function(f"still => window.calm(still, {also})", arg=still)
 
 
 @dataclass(frozen=True)
@@ -132,14 +157,13 @@ class HeadsPage:
 
     def settle(self) -> None:
         """Waits until what stands below the picture belongs to it, and nothing runs."""
-        self.page.wait_for_function(
+        wait_until_calm(
+            self.page,
             """() => {
                 const { id, attention, layer, head } = window.painted();
                 const done = document.querySelector(".headscope-done")?.dataset.done;
-                const app = document.querySelector('[data-testid="stApp"]');
-                return done === [id, attention, layer, head].join("/")
-                    && app.dataset.testScriptState === "notRunning";
-            }"""
+                return done === [id, attention, layer, head].join("/");
+            }""",
         )
 
     def field(self, name: str) -> Locator:

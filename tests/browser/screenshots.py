@@ -21,6 +21,7 @@ from tests.browser.running_app import ROOT, StartError, find_chromium, is_local,
 from viz import mask_edits
 from viz.facts import head_facts
 from viz.masks import batch_masks
+from viz.scene_panel import ready_talk
 
 CHECKPOINT = ROOT / "checkpoints" / "en-de"
 FOLDER = ROOT / "viz" / "screenshots"
@@ -36,6 +37,12 @@ BLOCKED_SENTENCE, BLOCKED = "The cat sat on the mat.", "▁cat"
 
 FURTHER = "Did you get her letter?\nHe doesn't come to work because he's ill."
 """What else is in a batch before anybody types; as the masks page has it."""
+
+CHILDHOOD, STEP = "en-de-childhood", 417
+"""A model with snapshots, and the one in which heads have just begun to differ."""
+
+SCENE, ON_STAGE = 4, {"present": "1"}
+"""Of the talk that comes with the app: the verb that goes to the end."""
 
 COMPARED = ("pairing", "diagonal", "end")
 """Measures; the head of cross-attention in which each is largest takes part in the comparison."""
@@ -108,6 +115,8 @@ def pictures(translator: Translator) -> list[Picture]:
             {"sentence": BLOCKED_SENTENCE, "topic": "without", "scale": "0"},
             page="positions",
         ),
+        Picture("childhood", {"checkpoint": CHILDHOOD, "step": str(STEP)}),
+        Picture("stage", {**ready_talk().scenes[SCENE - 1].view, "scene": str(SCENE), **ON_STAGE}),
     ]
 
 

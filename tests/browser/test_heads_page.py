@@ -22,11 +22,12 @@ from tests.browser.heads_page import (
     wrong_cells,
     wrong_tiles,
 )
+from viz.examples import Example
 from viz.facts import MEASURES, head_facts, written
 from viz.labels import axis_texts
 from viz.query_key import alt_text
 from viz.reading import HIDDEN_NOTE, PREDICTED_NOTE, WORDS_NOTE, read
-from viz.session import Example, examples
+from viz.session import examples
 from viz.style import DARK, LIGHT
 
 Visitor = Callable[..., HeadsPage]

@@ -14,7 +14,7 @@ from playwright.sync_api import Locator, expect
 
 from model.trace import AttentionKind, BoolArray, Trace
 from model.translator import Translator
-from tests.browser.heads_page import LOADING, Frame, HeadsPage, channels, pixels
+from tests.browser.heads_page import LOADING, Frame, HeadsPage, channels, pixels, wait_until_calm
 from viz.mask_edits import EDITABLE, Edit, parse, write
 from viz.masks import Cell, Mask, batch_masks, edited_mask, mask_difference
 from viz.style import DARK, LIGHT, Look
@@ -69,14 +69,13 @@ class MasksPage:
 
     def settle(self) -> None:
         """Waits until nothing runs and, in the editor, until its end stands for the address."""
-        self.page.wait_for_function(
+        wait_until_calm(
+            self.page,
             """() => {
-                const app = document.querySelector('[data-testid="stApp"]');
                 const done = document.querySelector(".headscope-done");
                 const edit = new URLSearchParams(location.search).get("edit") ?? "";
-                const fits = !done || done.dataset.done === edit || done.dataset.done === "";
-                return app.dataset.testScriptState === "notRunning" && fits;
-            }"""
+                return !done || done.dataset.done === edit || done.dataset.done === "";
+            }""",
         )
 
     def wait_for_edit(self, matching: str) -> str:

@@ -11,7 +11,7 @@ from playwright.sync_api import Locator, expect
 
 from model.positions import PositionEdit
 from model.translator import Translator
-from tests.browser.heads_page import LOADING, HeadsPage
+from tests.browser.heads_page import LOADING, SHORTLY, HeadsPage, wait_until_calm
 from viz.labels import axis_texts
 from viz.position_terms import neighbour_heads
 from viz.style import DARK, LIGHT
@@ -60,15 +60,7 @@ class PositionsPage:
 
     def settle(self) -> None:
         """Waits until nothing runs, and has not for as long as the browser takes to ask again."""
-        self.page.wait_for_function(
-            """() => {
-                const app = document.querySelector('[data-testid="stApp"]');
-                const idle = app.dataset.testScriptState === "notRunning";
-                if (!idle) window.idleSince = null;
-                else window.idleSince ??= performance.now();
-                return idle && performance.now() - window.idleSince > 150;
-            }"""
-        )
+        wait_until_calm(self.page, still=SHORTLY)
 
     def slider(self, name: str) -> Locator:
         return self.page.get_by_role("slider", name=name)

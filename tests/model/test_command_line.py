@@ -13,6 +13,7 @@ import pytest
 
 from model.__main__ import main
 from model.trace import Trace
+from tests.tiny_checkpoint import write_tiny_snapshots
 
 ROOT = Path(__file__).parents[2]
 
@@ -139,3 +140,14 @@ def test_wrong_usage_is_status_two(arguments, capsys):
         main(arguments)
     assert left.value.code == 2
     capsys.readouterr()
+
+
+def test_a_snapshot_of_the_training_translates_as_it_could_then(run, tmp_path):
+    folder = write_tiny_snapshots(tmp_path / "tiny")
+    last = run("The cat eats.", "--snapshot", "-1", checkpoint=folder)
+    assert last == (0, "Die Katze frisst.\n", "")
+    status, first, _ = run("The cat eats.", "--snapshot", "0", checkpoint=folder)
+    assert (status, first == last[1]) == (0, False)
+    status, _, said = run("The cat eats.", "--snapshot", "9", checkpoint=folder)
+    assert status == 1
+    assert "choose one from 0 to 3" in said

@@ -30,7 +30,7 @@ from model.trace import AttentionKind, AttentionMap, Site, Tokens, Trace, TraceE
 from model.translator import Translator, load
 from tests.explorer_payload import Decoded
 from tests.tiny_checkpoint import write_tiny_checkpoint
-from viz import export, style
+from viz import cells, export, style
 from viz.__main__ import COUNT, DRAW, KINDS, main
 from viz.export import ExportError, Numbers
 from viz.heads import attention_heatmap
@@ -300,6 +300,33 @@ def test_without_a_browser_images_say_what_to_do_and_numbers_are_written(
     assert (tmp_path / "head.csv").is_file()
 
 
+def test_a_browser_is_looked_for_where_it_would_be_started(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("BROWSER_PATH", str(tmp_path / "none"))
+    assert not export.has_browser()
+    (tmp_path / "none").touch()
+    assert export.has_browser()
+
+
+@pytest.mark.parametrize(("dark", "ground"), [(False, style.WHITE), (True, style.BLACK)])
+def test_a_figure_as_a_document_brings_its_ground_along(
+    trace: Trace, dark: bool, ground: str
+) -> None:
+    figure = attention_heatmap(trace.attention("cross", 1), head=2, dark=dark)
+    before = figure.to_json()
+    document = export.page(figure, "my-head")
+    assert figure.to_json() == before
+    assert f'"paper_bgcolor":"{ground}"' in document
+    assert "my-head" in document
+
+
+def test_a_notebook_shows_a_head_in_one_line(trace: Trace) -> None:
+    figure = attention_heatmap(trace.attention("cross", 1), head=2)
+    assert isinstance(figure, go.Figure)
+    np.testing.assert_array_equal(figure.data[0].z, trace.attention("cross", 1).weights[2])
+
+
 # ---- numbers
 
 
@@ -395,6 +422,33 @@ def test_numbers_of_different_axes_share_a_table_without_filling_each_other(trac
     np.testing.assert_array_equal(
         table["weight"][d_k:].to_numpy(dtype=np.float32), seen.weights[1, 2]
     )
+
+
+def test_what_was_given_to_the_model_goes_with_the_numbers_once() -> None:
+    tokens = Tokens.unnamed(["a", "b"])
+    numbers = Numbers(
+        {"layer": 2},
+        {"token": tokens},
+        {"value": (("token",), np.ones(2, dtype=np.float32))},
+        {"sentence": "=SUM(1)", "edit": "decoder:*:2x2.x"},
+    )
+    assert numbers.size == 2
+    rows = numbers.encode("csv").decode("utf-8-sig").splitlines()
+    assert rows == [
+        "layer,token_position,token,value,sentence,edit",
+        "2,0,a,1.0,'=SUM(1),decoder:*:2x2.x",
+        "2,1,b,1.0,,",
+    ]
+    assert json.loads(numbers.encode("json"))["sentence"] == "=SUM(1)"
+    with np.load(io.BytesIO(numbers.encode("npz")), allow_pickle=False) as arrays:
+        assert str(arrays["edit"]) == "decoder:*:2x2.x"
+
+
+def test_a_spreadsheet_computes_no_word_among_the_values() -> None:
+    words = np.array([["=1+2", "cat"]], dtype=np.str_)
+    numbers = Numbers({}, {"row": [0], "column": [0, 1]}, {"word": (("row", "column"), words)})
+    assert "'=1+2" in numbers.encode("csv").decode("utf-8-sig")
+    assert json.loads(numbers.encode("json"))["arrays"]["word"]["values"] == [["=1+2", "cat"]]
 
 
 # ---- all heads at once
@@ -516,14 +570,14 @@ def test_the_python_of_every_figure_makes_the_same_figure(
 
 def test_a_sentence_in_the_python_is_a_text_and_never_code() -> None:
     sentence = "\"'''); import os; os.abort() # \\ {x}\nnew line"
-    code = export.notebook_cell(sentence, "head", target=sentence)
+    code = cells.code(export.notebook_lines(sentence, "head", target=sentence), checkpoint="x")
     strings = re.findall(r"translator\.trace\((.*)\)$", code, re.MULTILINE)
     assert eval(f"({strings[0]})") == (sentence, sentence)
 
 
 def test_the_python_refuses_a_figure_that_there_is_not() -> None:
     with pytest.raises(ExportError, match="no figure 'pie'; choose one of head, heads"):
-        export.notebook_cell("The cat.", "pie")  # type: ignore[arg-type]
+        export.notebook_lines("The cat.", "pie")  # type: ignore[arg-type]
 
 
 def test_how_the_trace_is_read_is_how_it_is_written(run: Run, trace: Trace) -> None:

@@ -66,6 +66,7 @@ def pack(
     *,
     epoch: int = 0,
     selection: Mapping[str, str] | None = None,
+    stage: bool = False,
 ) -> bytes:
     """A trace as the browser takes it.
 
@@ -75,6 +76,7 @@ def pack(
         labels: of viz.facts.survey, by site; sites may be absent.
         epoch: the browser takes `selection` once for every new epoch, and keeps its own else.
         selection: what is selected at first, as explorer.js spells it.
+        stage: for a picture alone that fills the window.
 
     Raises:
         ValueError: if the layers of one kind of attention differ in heads or tokens.
@@ -96,7 +98,8 @@ def pack(
         ],
         "notes": list(seen.notes),
         JOINT: _is_joint(seen),
-        "themes": style.THEMES,
+        "stage": stage,
+        "themes": style.STAGE_THEMES if stage else style.THEMES,
     }
     return seal(header, body)
 

@@ -44,6 +44,7 @@ def matrices(
     height: float = 0,
     epoch: int = 0,
     name: str = "",
+    stage: bool = False,
     on_edit: Callable[[], None] | None = None,
 ) -> None:
     """Mount panels side by side.
@@ -54,18 +55,26 @@ def matrices(
         height: of a matrix in rem; 0 takes about half of the window.
         epoch: a painted panel begins anew at `start` with every new epoch, and else stays as it is.
         name: comes back with every edit, to tell of what it is one.
+        stage: lets the matrices alone fill the window; `height` is then of no account.
         on_edit: called after a stroke; st.session_state[key] then holds it under "edit", for
             `edited` to read.
     """
     _matrices(
         key=key,
-        data=pack(panels, height=height, epoch=epoch, name=name),
+        data=pack(panels, height=height, epoch=epoch, name=name, stage=stage),
         on_edit_change=on_edit or _nothing,
         height="content",
     )
 
 
-def pack(panels: Sequence[Panel], *, height: float = 0, epoch: int = 0, name: str = "") -> bytes:
+def pack(
+    panels: Sequence[Panel],
+    *,
+    height: float = 0,
+    epoch: int = 0,
+    name: str = "",
+    stage: bool = False,
+) -> bytes:
     """Everything the browser needs, in the envelope of viz.components.envelope.
 
     Arguments as in `matrices`.
@@ -73,7 +82,8 @@ def pack(panels: Sequence[Panel], *, height: float = 0, epoch: int = 0, name: st
     body = Body()
     header = {
         "panels": [_panel(panel, body) for panel in panels],
-        "themes": style.THEMES,
+        "stage": stage,
+        "themes": style.STAGE_THEMES if stage else style.THEMES,
         "height": height,
         "epoch": epoch,
         "name": name,

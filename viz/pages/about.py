@@ -6,7 +6,7 @@ import streamlit as st
 
 from model.checkpoint import CheckpointError
 from model.translator import DeviceError, Translator
-from viz import bar, facts, session
+from viz import bar, facts, session, stage
 from viz.labels import escape_markdown
 
 READING_WIDTH = 820
@@ -127,7 +127,13 @@ def show_model() -> None:
         st.error(escape_markdown(str(error)), icon=":material/error:")
 
 
-with st.container(width=READING_WIDTH):
+if stage.is_on():
+    stage.say("What the pictures can and cannot tell")
+    stage.offer("Up and down: scroll", scrolls=True)
+    text = st.container(key="stage-text")
+else:
+    text = st.container(width=READING_WIDTH)
+with text:
     st.markdown(INTRODUCTION)
     st.markdown(label_rules())
     show_model()

@@ -8,15 +8,18 @@ from typing import Any
 import streamlit as st
 
 from model.trace import AttentionKind, Site, Trace
-from viz import address, bar, session, style
+from viz import address, bar, session, stage, style
 from viz.address import Parameter
 from viz.components.envelope import content_id
 from viz.components.explorer import JOINT, explorer, pack
 from viz.components.theme import is_dark
 from viz.facts import MEASURES, Label, head_facts, written
+from viz.fragments import fragment
 from viz.heads import KIND_NAMES, SHORT_NAMES, alt_text, attention_heatmap, caption, row_titles
+from viz.keep import captioned
 from viz.labels import escape_html, escape_markdown
 from viz.numbers import facts_table, weights_table
+from viz.pages import heads_kept
 from viz.query_key import alt_text as query_key_alt_text
 from viz.query_key import caption as query_key_caption
 from viz.query_key import query_key_figure
@@ -159,7 +162,7 @@ def selection() -> dict[str, str]:
     return {name: BY_NAME[name].write(st.session_state[name]) for name in SELECTED}
 
 
-@st.fragment
+@fragment
 def show_explorer(question: bar.Question) -> None:
     """The picture, and below it what belongs to what is selected in it."""
     prepared = prepare(question, reading())
@@ -174,16 +177,31 @@ def show_explorer(question: bar.Question) -> None:
         prepared.labels,
         epoch=st.session_state[_EPOCH],
         selection=st.session_state["_told"],
+        stage=stage.is_on(),
     )
-    explorer(payload, on_selection=hear)
+    with stage.picture():
+        explorer(payload, on_selection=hear)
+    if not stage.is_on():
+        show_below(prepared)
+    address.write_address()
+    shown = "/".join([content_id(payload), *(str(st.session_state[n]) for n in SELECTED[:3])])
+    # What waits for the whole page, such as a test or a measurement, waits for this.
+    st.html(f'<span class="headscope-done" data-done="{html.escape(shown)}"></span>')
+
+
+def show_below(prepared: Prepared) -> None:
+    """What belongs to what is selected in the picture."""
     sites, head = selected_sites(prepared)
-    st.caption(
+    captioned(
         ":material/info: A weight says where a head looks, not why the model wrote a word; another "
-        "layer or head often tells another story. [What the pictures can and cannot tell](about)"
+        "layer or head often tells another story. [What the pictures can and cannot tell](about)",
+        heads_kept.pictures(shown(prepared, sites, head)),
+        "picture",
     )
     st.segmented_control(
         "Below the picture",
         SECTIONS,
+        default=address.held("below"),
         key="below",
         required=True,
         format_func=lambda section: f"{SECTION_ICONS[section]} {SECTIONS[section]}",
@@ -198,10 +216,6 @@ def show_explorer(question: bar.Question) -> None:
             show_figures(prepared, sites, head)
         case _:
             show_facts(prepared, sites, head)
-    address.write_address()
-    shown = "/".join([content_id(payload), *(str(st.session_state[n]) for n in SELECTED[:3])])
-    # What waits for the whole page, such as a test or a measurement, waits for this.
-    st.html(f'<span class="headscope-done" data-done="{html.escape(shown)}"></span>')
 
 
 def selected_sites(prepared: Prepared) -> tuple[list[Site], int]:
@@ -217,6 +231,20 @@ def selected_sites(prepared: Prepared) -> tuple[list[Site], int]:
     return sites, min(st.session_state["head"], n_heads - 1)
 
 
+def shown(prepared: Prepared, sites: list[Site], head: int) -> heads_kept.Shown:
+    """What the page shows, as it can be saved."""
+    return heads_kept.Shown(
+        prepared.question,
+        prepared.reading,
+        prepared.seen,
+        prepared.facts,
+        prepared.labels,
+        sites,
+        head,
+        selection(),
+    )
+
+
 def show_facts(prepared: Prepared, sites: list[Site], head: int) -> None:
     """The selected head's measures, and all heads' in a table."""
     one, every = st.columns([2, 5], gap="large")
@@ -225,6 +253,12 @@ def show_facts(prepared: Prepared, sites: list[Site], head: int) -> None:
             show_head_facts(prepared, site, head)
     with every:
         show_every_head(prepared, {site.kind for site in sites})
+        captioned(
+            "Every head on this sentence; labels over the checkpoint's examples. Click a column's "
+            "name to sort, the box of a row to see its head.",
+            [heads_kept.measures(shown(prepared, sites, head))],
+            "facts",
+        )
 
 
 def show_every_head(prepared: Prepared, kinds: set[AttentionKind]) -> None:
@@ -251,10 +285,6 @@ def show_every_head(prepared: Prepared, kinds: set[AttentionKind]) -> None:
         column_config=table_columns(),
         on_select=select_row,
         selection_mode="single-row",
-    )
-    st.caption(
-        "Every head on this sentence; labels over the checkpoint's examples. Click a column's name "
-        "to sort, the box of a row to see its head."
     )
 
 
@@ -319,9 +349,11 @@ def show_numbers(prepared: Prepared, sites: list[Site], head: int) -> None:
                 "Score": st.column_config.NumberColumn(format="%.6g"),
             },
         )
-        st.caption(
+        captioned(
             f"{KIND_NAMES[site.kind]}, layer {site.layer}, head {head}: one row for every query "
-            "and key. Click a column to sort; the menu above the table searches and downloads it."
+            "and key. Click a column to sort; the menu above the table searches and downloads it.",
+            [heads_kept.one_head(shown(prepared, sites, head), site)],
+            f"numbers-of-{site}",
         )
 
 
@@ -364,7 +396,12 @@ def show_query_key(prepared: Prepared, head: int) -> None:
         config=style.chart_config(f"headscope-query-key-{site}-head{head}-{query}-{key}"),
         alt=query_key_alt_text(seen, head, query, key),
     )
-    st.caption(escape_markdown(query_key_caption(seen, head, query, key)))
+    sites, _ = selected_sites(prepared)
+    captioned(
+        escape_markdown(query_key_caption(seen, head, query, key)),
+        [heads_kept.query_key(shown(prepared, sites, head), site, query, key)],
+        "query-key",
+    )
 
 
 def picked_cell(prepared: Prepared) -> tuple[Site, int, int] | None:
@@ -411,10 +448,12 @@ def show_figures(prepared: Prepared, sites: list[Site], head: int) -> None:
             config=style.chart_config(f"headscope-{site.kind}-layer{site.layer}-head{head}"),
             alt=alt_text(seen, head),
         )
-        st.caption(
+        captioned(
             " ".join(
                 [caption(seen, by_prediction=prepared.seen.by_prediction), *prepared.seen.notes]
-            )
+            ),
+            [heads_kept.one_head(shown(prepared, sites, head), site)],
+            f"figure-of-{site}",
         )
 
 
@@ -448,4 +487,8 @@ if question is not None:
 if notices:
     st.warning(escape_markdown(" ".join(notices)), icon=":material/link_off:")
 if question is not None:
+    stage.offer("Arrow keys: layer and head · V: lines · A: attention")
+    if "explorer" not in st.session_state:
+        # Another page was shown meanwhile, and this explorer knows nothing yet.
+        st.session_state.pop(_HEARD, None)
     show_explorer(question)

@@ -1,6 +1,7 @@
 """Masks: every mask the model uses, two side by side, and what the model does with others."""
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import streamlit as st
@@ -9,25 +10,30 @@ from model.checkpoint import CheckpointError
 from model.masks import PRESETS, MaskError
 from model.trace import AttentionKind
 from model.translator import DeviceError, TextError
-from viz import address, bar, mask_edits, mask_panels, masks, session
+from viz import address, bar, mask_edits, mask_panels, masks, session, stage
 from viz.components.matrices import matrices
 from viz.components.theme import is_dark
 from viz.components.width import watch_width
 from viz.heads import KIND_NAMES, SHORT_NAMES
+from viz.keep import captioned, keep
 from viz.labels import axis_texts, escape_markdown, visible
 from viz.mask_edits import EDITABLE, Edit
-from viz.mask_panels import mask_panel, weights_panel
+from viz.mask_panels import mask_panel
 from viz.masks import Mask
+from viz.pages import masks_kept
 from viz.pages.masks_change import show_editor
 from viz.pages.masks_chosen import (
     FIRST_SETTINGS,
+    NO_SCORES,
     Chosen,
     current_edits,
+    largest_score,
     preset_allowed,
     show_caption,
     show_probabilities,
     show_translations,
 )
+from viz.pages.masks_stage import offer_keys, show_compared, show_factors, show_stages
 
 MOST_SENTENCES = 6
 """In one batch, the sentence of the bar included."""
@@ -60,22 +66,27 @@ PARAMETERS = (
 
 def choose(question: bar.Question) -> Chosen | None:
     """The batch and what of it to look at; None where a sentence cannot be translated."""
+    if stage.is_on():
+        further = lines_of_batch()
+        settle_number(1 + len(further))
+        return chosen_of(question, further, *choose_head(question))
     with st.container(horizontal=True, vertical_alignment="center", gap="xsmall"):
         st.segmented_control(
             "Part",
             PARTS,
+            default=address.held("part"),
             key="part",
             required=True,
             format_func=PARTS.__getitem__,
             label_visibility="collapsed",
         )
         further = further_sentences()
-        sentences = (question.sentence, *further[: MOST_SENTENCES - 1])
-        st.session_state["number"] = min(st.session_state["number"], len(sentences))
-        if len(sentences) > 1:
+        count = settle_number(1 + len(further))
+        if count > 1:
             st.selectbox(
                 "Sentence",
-                range(1, len(sentences) + 1),
+                range(1, count + 1),
+                address.held("number") - 1,
                 key="number",
                 format_func=lambda number: f"Sentence {number}",
                 label_visibility="collapsed",
@@ -88,19 +99,35 @@ def choose(question: bar.Question) -> Chosen | None:
             f"{len(further) - MOST_SENTENCES + 1} are left out.",
             icon=":material/content_cut:",
         )
+    return chosen_of(question, further, kind, layer, head)
+
+
+def chosen_of(
+    question: bar.Question, further: list[str], kind: AttentionKind, layer: int, head: int
+) -> Chosen | None:
+    """What was chosen of a batch; None where a sentence cannot be translated."""
+    sentences = (question.sentence, *further[: MOST_SENTENCES - 1])
     made = batch_of(question, sentences)
     if made is None:
         return None
     return Chosen(question, sentences, made, st.session_state["number"] - 1, kind, layer, head)
 
 
+def settle_number(typed: int) -> int:
+    """Let the chosen sentence be one of the batch; how many it has of those that were typed."""
+    count = min(typed, MOST_SENTENCES)
+    st.session_state["number"] = min(st.session_state["number"], count)
+    return count
+
+
+def lines_of_batch() -> list[str]:
+    """What was typed for the batch, one sentence a line."""
+    return [line.strip() for line in st.session_state["batch"].splitlines() if line.strip()]
+
+
 def further_sentences() -> list[str]:
-    """The sentences of the batch below the one of the bar."""
-
-    def lines() -> list[str]:
-        return [line.strip() for line in st.session_state["batch"].splitlines() if line.strip()]
-
-    count = min(len(lines()) + 1, MOST_SENTENCES)
+    """The sentences of the batch below the one of the bar, where they can be typed."""
+    count = min(len(lines_of_batch()) + 1, MOST_SENTENCES)
     with st.popover(
         f"Batch of {count}" if count > 1 else "One sentence",
         icon=":material/format_list_numbered:",
@@ -108,6 +135,7 @@ def further_sentences() -> list[str]:
     ):
         st.text_area(
             "Further sentences in the batch, one a line",
+            address.held("batch"),
             key="batch",
             height=170,
             width=440,
@@ -117,16 +145,17 @@ def further_sentences() -> list[str]:
             f"Up to {MOST_SENTENCES} with the one above. They are padded to one length, as in "
             "training. Press Ctrl+Enter when they stand."
         )
-    return lines()
+    return lines_of_batch()
 
 
 def choose_head(question: bar.Question) -> tuple[AttentionKind, int, int]:
     """Which attention, layer and head; where all masks are shown there is nothing to choose."""
-    is_needed = st.session_state["part"] != "see"
+    is_needed = st.session_state["part"] != "see" and not stage.is_on()
     if is_needed:
         st.segmented_control(
             "Attention",
             [str(kind) for kind in EDITABLE],
+            default=address.held("masked"),
             key="masked",
             required=True,
             format_func=lambda kind: SHORT_NAMES[AttentionKind(kind)],
@@ -142,6 +171,7 @@ def choose_head(question: bar.Question) -> tuple[AttentionKind, int, int]:
             st.selectbox(
                 name.capitalize(),
                 range(count),
+                address.held(name),
                 key=name,
                 format_func=f"{name.capitalize()} {{}}".format,
                 label_visibility="collapsed",
@@ -178,49 +208,32 @@ def show_masks(chosen: Chosen) -> None:
         "Target, as the decoder reads it": masks.token_grid(chosen.batch.padded, "target"),
     }
     st.html(mask_panels.grid_html(sides, chosen.number, dark=is_dark()))
-    if len(chosen.sentences) > 1:
-        show_caption(
-            "Sentences of one batch are padded to one length. Padding is hatched: no word may look "
-            "at it. The chosen sentence is framed; its masks are below."
-        )
-    else:
-        show_caption(
-            "One sentence alone needs no padding: its padding masks allow everything. Add "
-            "sentences to the batch to see padding."
-        )
-    every = chosen.masks
-    causal, padding, both = masks.factors(every)
-    st.subheader(f"How the decoder's mask of sentence {chosen.number + 1} is made", anchor=False)
-    matrices(
-        [
-            mask_panel(causal, "Causal"),
-            mask_panel(padding, "Target padding", sign="and"),
-            mask_panel(both, "Decoder self-attention", sign="="),
-        ],
-        key="factors",
-        height=21,
+    captioned(
+        "Sentences of one batch are padded to one length. Padding is hatched: no word may look "
+        "at it. The chosen sentence is framed; its masks are below."
+        if len(chosen.sentences) > 1
+        else "One sentence alone needs no padding: its padding masks allow everything. Add "
+        "sentences to the batch to see padding.",
+        [masks_kept.grid(chosen)],
+        "batch",
     )
-    show_caption(
+    every = chosen.masks
+    st.subheader(f"How the decoder's mask of sentence {chosen.number + 1} is made", anchor=False)
+    matrices(mask_panels.factor_panels(every), key="factors", height=21)
+    captioned(
         "Cell by cell: a query (row) may look at a key (column) where both factors allow it. Point "
-        "at a cell to see it in all three."
+        "at a cell to see it in all three.",
+        [masks_kept.factors(chosen)],
+        "factors",
     )
     st.subheader(f"The other masks of sentence {chosen.number + 1}", anchor=False)
-    matrices(
-        [mask_panel(every["encoder"], "Encoder"), mask_panel(every["cross"], "Cross-attention")],
-        key="others",
-        height=21,
-    )
-    matrices(
-        [
-            mask_panel(every["source-padding"], "Source padding"),
-            mask_panel(every["target-padding"], "Target padding"),
-        ],
-        key="rows",
-        height=8,
-    )
-    show_caption(
+    matrices(mask_panels.square_panels(every), key="others", height=21)
+    matrices(mask_panels.row_panels(every), key="rows", height=8)
+    captioned(
         "The padding masks are one row, the same for every query; the model broadcasts them to the "
-        "matrices above them."
+        "matrices above them.",
+        [masks_kept.others(chosen)],
+        "others",
     )
 
 
@@ -228,26 +241,20 @@ def show_inside(chosen: Chosen) -> None:
     """From scores to output, with the mask and without it."""
     seen, head = chosen.seen, chosen.head
     if seen.scores is None or seen.v is None:
-        st.info("This model's scores were not recorded.", icon=":material/info:")
+        st.info(NO_SCORES, icon=":material/info:")
         return
     with_mask = masks.stages(seen, head)
     without = masks.stages(seen, head, np.ones_like(with_mask.allowed))
-    # Padding may have scores far beyond those of words, whose colours it would wash out.
-    n_queries, n_keys = chosen.lengths
-    limit = max(float(np.abs(with_mask.scores[:n_queries, :n_keys]).max()), 1e-6)
+    limit = largest_score(chosen, with_mask)
     longest = max(float(without.contributions.max()), float(with_mask.contributions.max()), 1e-6)
     for key, heading, one in (
         ("with-mask", "With the mask", with_mask),
         ("without-mask", "Without the mask", without),
     ):
         st.subheader(f"{heading}: sentence {chosen.number + 1}", anchor=False)
-        matrices(
-            mask_panels.stage_panels(
-                seen, one, limit=limit, longest=longest, hatched=one is with_mask
-            ),
-            key=key,
-            height=18,
-        )
+        scale: dict[str, Any] = {"limit": limit, "longest": longest, "hatched": one is with_mask}
+        matrices(mask_panels.stage_panels(seen, one, **scale), key=key, height=18)
+        keep([masks_kept.stages(chosen, one, **scale)], key)
     show_caption(
         f"{mask_panels.head_name(chosen.kind, chosen.layer, chosen.head)}. The mask takes "
         "scores out before the softmax, so the weights of the other keys grow; the last picture "
@@ -264,9 +271,13 @@ def show_lesson(chosen: Chosen, inside: masks.Stages) -> None:
     row = chosen.lengths[0] - 1
     lesson = masks.fill_lesson(inside.scores[row], np.zeros(len(keys), dtype=np.bool_))
     st.html(mask_panels.lesson_html(lesson, keys, dark=is_dark()))
-    show_caption(
-        f"The query {queries[row]} ({row}) of this head with every key forbidden, in three ways. "
-        f"{lesson.explanation}"
+    captioned(
+        escape_markdown(
+            f"The query {queries[row]} ({row}) of this head with every key forbidden, in three "
+            f"ways. {lesson.explanation}"
+        ),
+        [masks_kept.lesson(chosen, lesson)],
+        "lesson",
     )
 
 
@@ -312,13 +323,17 @@ def choose_slots(chosen: Chosen, found: Mapping[str, tuple[str, Mask]]) -> dict[
                         icon=":material/link_off:",
                     )
                 st.session_state[slot] = usual[slot]
-            st.selectbox(
-                f"Mask {slot.upper()}",
-                list(found),
-                key=slot,
-                format_func=lambda name, slot=slot: visible(f"{slot.upper()}: {found[name][0]}"),
-                label_visibility="collapsed",
-            )
+            if not stage.is_on():
+                st.selectbox(
+                    f"Mask {slot.upper()}",
+                    list(found),
+                    list(found).index(address.held(slot)),
+                    key=slot,
+                    format_func=lambda name, slot=slot: visible(
+                        f"{slot.upper()}: {found[name][0]}"
+                    ),
+                    label_visibility="collapsed",
+                )
     return {slot: st.session_state[slot] for slot in ("a", "b")}
 
 
@@ -331,17 +346,26 @@ def show_comparison(chosen: Chosen) -> None:
         mask_panel(found[picked[slot]][1], f"{slot.upper()}: {found[picked[slot]][0]}")
         for slot in ("a", "b")
     ]
+    if stage.is_on():
+        show_compared(panels, (first, second), list(found))
+        return
+    both, names = (first, second), (picked["a"], picked["b"])
+    titles = (panels[0].title, panels[1].title)
+    picture = masks_kept.compared(chosen, both, names, titles)
     try:
         difference = masks.mask_difference(first, second)
     except ValueError as error:
         matrices(panels, key="compared", height=20)
+        keep([picture], "compared")
         st.info(escape_markdown(str(error)), icon=":material/info:")
         return
     panels.append(mask_panels.difference_panel(difference))
     matrices(panels, key="compared", height=20)
-    show_caption(
+    captioned(
         f"{mask_panels.difference_words(difference)} Point at a cell to see it in all three; zoom "
-        "and scrolling go together."
+        "and scrolling go together.",
+        [picture],
+        "compared",
     )
     shape = chosen.own.cells.shape
     if first.cells.shape != shape:
@@ -355,23 +379,29 @@ def show_comparison(chosen: Chosen) -> None:
     one, other = (
         chosen.outcome((Edit(chosen.kind, None, mask.allowed),)) for mask in (first, second)
     )
-    maps = [each.forced.attention(chosen.kind, chosen.layer) for each in (one, other)]
+    under_a, under_b = (each.forced.attention(chosen.kind, chosen.layer) for each in (one, other))
     st.subheader(f"The weights of sentence {chosen.number + 1} under A and B", anchor=False)
     matrices(
-        [
-            weights_panel(maps[0], chosen.head, "Weights under A"),
-            weights_panel(maps[1], chosen.head, "Weights under B"),
-            mask_panels.change_panel(maps[0], maps[1], chosen.head),
-        ],
+        mask_panels.changed_panels(
+            under_a, under_b, chosen.head, ("Weights under A", "Weights under B")
+        ),
         key="compared-weights",
         height=20,
     )
-    show_caption(
+    captioned(
         f"{mask_panels.head_name(chosen.kind, chosen.layer, chosen.head)}, with A or B in all "
-        "layers of this attention. The difference runs from −1 to 1."
+        "layers of this attention. The difference runs from −1 to 1.",
+        [masks_kept.compared_weights(chosen, both, names, titles, (under_a, under_b))],
+        "compared-weights",
     )
     show_translations(chosen, one, other, ("A", "B"))
-    show_probabilities(chosen, one, other, ("A", "B"))
+    show_probabilities(
+        chosen,
+        one,
+        other,
+        ("A", "B"),
+        masks_kept.compared_log_probs(chosen, both, names, titles, one, other),
+    )
 
 
 def show_page(question: bar.Question) -> None:
@@ -379,13 +409,19 @@ def show_page(question: bar.Question) -> None:
     chosen = choose(question)
     if chosen is None:
         return
+    if stage.is_on():
+        offer_keys(chosen, PARTS)
     match st.session_state["part"]:
+        case "inside" if stage.is_on():
+            show_stages(chosen)
         case "inside":
             show_inside(chosen)
         case "compare":
             show_comparison(chosen)
         case "change":
             show_editor(chosen)
+        case _ if stage.is_on():
+            show_factors(chosen)
         case _:
             show_masks(chosen)
 

@@ -8,11 +8,14 @@ import streamlit as st
 
 from model.masks import PRESETS, Preset
 from model.trace import AttentionKind, BoolArray
-from viz import address, mask_edits, mask_panels, masks, session
+from viz import address, mask_edits, mask_panels, masks, session, stage
 from viz.components.matrices import edited, matrices
+from viz.components.theme import is_dark
+from viz.fragments import fragment
 from viz.labels import axis_texts, escape_markdown
 from viz.mask_edits import Edit
 from viz.mask_panels import weights_panel
+from viz.pages import masks_kept
 from viz.pages.masks_chosen import (
     FIRST_SETTINGS,
     Chosen,
@@ -65,6 +68,7 @@ def show_presets(chosen: Chosen, edits: tuple[Edit, ...]) -> None:
         name = st.selectbox(
             "Preset",
             list(known),
+            list(known).index(address.held("preset")),
             key="preset",
             format_func=lambda name: known[name].title,
             label_visibility="collapsed",
@@ -93,7 +97,9 @@ def show_settings(preset: Preset, chosen: Chosen) -> None:
             continue
         key = f"preset-{setting}"
         st.session_state[key] = min(st.session_state.get(key, FIRST_SETTINGS[setting]), most)
-        st.number_input(said, 0, most, key=key, label_visibility="collapsed", width=130)
+        st.number_input(
+            said, 0, most, address.held(key), key=key, label_visibility="collapsed", width=130
+        )
     if "keys" in preset.settings:
         texts = axis_texts(chosen.own.keys)
         blocked = st.session_state.get("preset-keys", FIRST_SETTINGS["keys"])
@@ -101,6 +107,7 @@ def show_settings(preset: Preset, chosen: Chosen) -> None:
         st.multiselect(
             "Words that nobody may look at",
             range(len(texts)),
+            address.held("preset-keys"),
             key="preset-keys",
             format_func=lambda place: escape_markdown(f"{texts[place]} ({place})"),
             placeholder="Words to block",
@@ -135,12 +142,7 @@ def apply_preset() -> None:
 
 def show_layers(chosen: Chosen, edit: Edit | None) -> None:
     """In which layers an edit holds."""
-    every = chosen.trace.layers(chosen.kind)
-    key = f"layers-{chosen.kind}"
-    if edit is not None:
-        st.session_state[key] = list(edit.layers or every)
-    elif not st.session_state.get(key):
-        st.session_state[key] = list(every)
+    every, key = settle_layers(chosen, edit)
     layers = chosen_layers(chosen)
     if layers is None:
         said = f"In all {len(every)} layers"
@@ -151,9 +153,21 @@ def show_layers(chosen: Chosen, edit: Edit | None) -> None:
             "The mask holds in the layers",
             every,
             selection_mode="multi",
+            default=address.held(key),
             key=key,
             on_change=hear_layers,
         )
+
+
+def settle_layers(chosen: Chosen, edit: Edit | None) -> tuple[tuple[int, ...], str]:
+    """Every layer there is, and the key of those in which the edit holds, which are then set."""
+    every = chosen.trace.layers(chosen.kind)
+    key = f"layers-{chosen.kind}"
+    if edit is not None:
+        st.session_state[key] = list(edit.layers or every)
+    elif not st.session_state.get(key):
+        st.session_state[key] = list(every)
+    return every, key
 
 
 def hear_edit() -> None:
@@ -193,41 +207,71 @@ def epoch() -> int:
     return count
 
 
-@st.fragment
+@fragment
 def show_editor(chosen: Chosen) -> None:
     """The mask to paint on, and what the model does with it."""
     st.session_state["_masks_chosen"] = chosen
     edits = current_edits(chosen)
-    show_presets(chosen, edits)
     edit = edit_of(edits, chosen.kind, chosen.layer)
+    if stage.is_on():
+        settle_layers(chosen, edit)
+    else:
+        show_presets(chosen, edits)
     own = chosen.own
     allowed = edit.allowed if edit else own.allowed
     before, after = chosen.outcome(()), chosen.outcome(edits)
     maps = [each.forced.attention(chosen.kind, chosen.layer) for each in (before, after)]
-    matrices(
-        [
+    with stage.picture():
+        if stage.is_on():
+            texts = before.free.text, after.free.text
+            st.html(
+                mask_panels.translations_html(*texts, ("Before", "After"), dark=is_dark()),
+            )
+        panels = [
             mask_panels.editor_panel(own, allowed, "The mask"),
             weights_panel(maps[0], chosen.head, "Weights before"),
             weights_panel(maps[1], chosen.head, "Weights after", sign="→"),
             mask_panels.change_panel(maps[0], maps[1], chosen.head),
-        ],
-        key="editor",
-        height=16,
-        epoch=epoch(),
-        name=chosen.painted,
-        on_edit=hear_edit,
+        ]
+        matrices(
+            # Three are as many as can be read from the back row.
+            panels[:3] if stage.is_on() else panels,
+            key="editor",
+            height=16,
+            epoch=epoch(),
+            name=chosen.painted,
+            stage=stage.is_on(),
+            on_edit=hear_edit,
+        )
+    if not stage.is_on():
+        show_change(chosen, edits, before, after)
+    address.write_address()
+    st.html(
+        f'<span class="headscope-done" data-done="{html.escape(st.session_state["edit"])}"></span>'
     )
-    show_translations(chosen, before, after, ("Before", "After"))
+
+
+def show_change(
+    chosen: Chosen, edits: tuple[Edit, ...], before: session.Outcome, after: session.Outcome
+) -> None:
+    """What edits change, below the matrices."""
+    edit = edit_of(edits, chosen.kind, chosen.layer)
+    allowed = edit.allowed if edit else chosen.own.allowed
+    first, second = (each.forced.attention(chosen.kind, chosen.layer) for each in (before, after))
+    picture = masks_kept.edited(chosen, allowed, edits, (first, second))
+    show_translations(chosen, before, after, ("Before", "After"), [picture])
     show_notices(chosen, edits, before, after)
-    show_probabilities(chosen, before, after, ("Before", "After"))
+    show_probabilities(
+        chosen,
+        before,
+        after,
+        ("Before", "After"),
+        masks_kept.edited_log_probs(chosen, edits, before, after),
+    )
     show_caption(
         "Painting: drag on the first matrix to turn cells, on its labels to turn rows or columns; "
         f"{PAINTING_HELP} Beside it: "
         f"{mask_panels.head_name(chosen.kind, chosen.layer, chosen.head)}, under teacher forcing."
-    )
-    address.write_address()
-    st.html(
-        f'<span class="headscope-done" data-done="{html.escape(st.session_state["edit"])}"></span>'
     )
 
 

@@ -1,6 +1,6 @@
 """What the masks page looks at, and what its parts share: edits, translations, probabilities."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +12,7 @@ from model.trace import AttentionKind, AttentionMap, BoolArray, Trace
 from viz import bar, mask_edits, mask_panels, masks, session, style
 from viz.components.theme import is_dark
 from viz.components.width import is_narrow
+from viz.keep import Picture, captioned, keep
 from viz.labels import escape_markdown
 from viz.mask_edits import EDITABLE, Edit
 from viz.masks import Mask
@@ -26,6 +27,7 @@ HONESTY = (
     "better number under teacher forcing, where the right words so far are given, is no better "
     "translation. What it writes on its own stands above."
 )
+NO_SCORES = "This model's scores were not recorded."
 FIRST_SETTINGS: dict[str, Any] = {"k": 1, "width": 2, "keys": (0,)}
 """What a preset begins with."""
 
@@ -131,6 +133,15 @@ def require_layers(edit: Edit, layers: tuple[int, ...]) -> None:
         )
 
 
+def largest_score(chosen: Chosen, inside: masks.Stages) -> float:
+    """The size of the largest score, by which scores are coloured.
+
+    Padding may have scores far beyond those of words, whose colours it would wash out.
+    """
+    n_queries, n_keys = chosen.lengths
+    return max(float(np.abs(inside.scores[:n_queries, :n_keys]).max()), 1e-6)
+
+
 def preset_allowed(preset: Preset, chosen: Chosen, settings: Mapping[str, Any]) -> BoolArray:
     """A preset on the padded axes; padding stays forbidden unless the preset is about it."""
     own = chosen.own
@@ -149,20 +160,33 @@ def preset_allowed(preset: Preset, chosen: Chosen, settings: Mapping[str, Any]) 
 
 
 def show_translations(
-    chosen: Chosen, one: session.Outcome, other: session.Outcome, names: tuple[str, str]
+    chosen: Chosen,
+    one: session.Outcome,
+    other: session.Outcome,
+    names: tuple[str, str],
+    pictures: Sequence[Picture] = (),
 ) -> None:
-    """What the model writes on its own under two sets of masks."""
+    """What the model writes on its own under two sets of masks.
+
+    Beside the heading stands what saves `pictures`, those that end above it.
+    """
     before, after = one.free.text, other.free.text
     same = "stays the same" if before == after else "changes"
-    st.subheader(f"Written word by word, the translation {same}", anchor=False)
+    with st.container(horizontal=True, vertical_alignment="center", key="captioned-translations"):
+        st.subheader(f"Written word by word, the translation {same}", anchor=False)
+        keep(pictures, "translations")
     st.html(mask_panels.translations_html(before, after, names, dark=is_dark()))
     show_caption(f"{chosen.sentence}: the model reads its own words so far.")
 
 
 def show_probabilities(
-    chosen: Chosen, one: session.Outcome, other: session.Outcome, names: tuple[str, str]
+    chosen: Chosen,
+    one: session.Outcome,
+    other: session.Outcome,
+    names: tuple[str, str],
+    picture: Picture,
 ) -> None:
-    """How probable the given words are under two sets of masks."""
+    """How probable the given words are under two sets of masks; `picture` is what can be saved."""
     n_target = chosen.batch.n_target[chosen.number]
     forced = [
         (trace.predictions[:n_target], np.asarray(trace.log_probs)[:n_target])
@@ -180,9 +204,13 @@ def show_probabilities(
         alt=masks.log_prob_alt_text(*forced[0], *forced[1], names),
     )
     given = "the target you typed" if is_typed(chosen) else "the model's own translation"
-    show_caption(
-        f"{chosen.sentence}: {given} is given, and each bar is how probable its next token is. "
-        + masks.log_prob_caption(forced[0][0], forced[1][0])
+    captioned(
+        escape_markdown(
+            f"{chosen.sentence}: {given} is given, and each bar is how probable its next token is. "
+            + masks.log_prob_caption(forced[0][0], forced[1][0])
+        ),
+        [picture],
+        "log-probs",
     )
     show_caption(f"{HONESTY} {AHEAD}" if chosen.kind is AttentionKind.DECODER else HONESTY)
 

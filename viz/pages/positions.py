@@ -4,21 +4,24 @@ import json
 from pathlib import Path
 
 import numpy as np
-import plotly.graph_objects as go
 import streamlit as st
 
 from model.checkpoint import CONFIG, CheckpointError
 from model.positions import PositionEdit, PositionError
 from model.trace import FloatArray, Tokens
 from model.translator import DeviceError, Translator
-from viz import address, bar, masks, session, style
+from viz import address, bar, masks, session, stage, style
 from viz import position_terms as terms
 from viz import positions as figures
 from viz.components.matrices import matrices
 from viz.components.theme import is_dark
 from viz.components.width import is_narrow, is_new_width, watch_width
 from viz.components.word_order import chosen_order, word_order
+from viz.fragments import fragment
+from viz.keep import Look, Picture, captioned
 from viz.labels import axis_texts, escape_html, escape_markdown, visible
+from viz.pages import positions_kept
+from viz.pages import positions_stage as on_stage
 from viz.shuffle import (
     distances_alt_text,
     distances_caption,
@@ -95,17 +98,35 @@ PARAMETERS = (
 """What this page keeps in the address."""
 
 
-def show(figure: go.Figure, key: str, alt: str, caption: str) -> None:
-    """A figure with its words."""
+def show(
+    picture: Picture,
+    key: str,
+    alt: str,
+    caption: str,
+    *,
+    columns: int = 1,
+    question: bar.Question | None = None,
+) -> None:
+    """A figure with its words, and what saves it.
+
+    Args:
+        picture: with a figure.
+        key: of the chart.
+        alt: the figure in words.
+        caption: how to read it.
+        columns: how many figures stand beside each other.
+        question: of which model it is; None for the sentence bar's.
+    """
+    assert picture.figure is not None
     st.plotly_chart(
-        figure,
+        picture.figure(Look(narrow=is_narrow(columns), dark=is_dark())),
         width="stretch",
         theme=None,
         key=key,
         config=style.chart_config(f"headscope-{key}"),
         alt=alt,
     )
-    st.caption(escape_markdown(caption))
+    captioned(escape_markdown(caption), [picture], key, question=question)
 
 
 def base_of(model: Translator) -> float | None:
@@ -130,6 +151,7 @@ def show_table(model: Translator, sentence: str) -> None:
     st.segmented_control(
         "Positions",
         LENGTHS,
+        default=address.held("length"),
         key="length",
         required=True,
         format_func=LENGTHS.__getitem__,
@@ -138,12 +160,10 @@ def show_table(model: Translator, sentence: str) -> None:
     table = table_of(model, len(tokens))
     if table is None:
         return
-    base, dark = base_of(model), is_dark()
+    base = base_of(model)
     is_short = st.session_state["length"] == "sentence"
     show(
-        figures.encoding_heatmap(
-            table, tokens=tokens if is_short else None, narrow=is_narrow(), dark=dark
-        ),
+        positions_kept.table(table, sentence, tokens if is_short else None),
         "encoding",
         figures.encoding_alt_text(table),
         figures.encoding_caption(table, base=base),
@@ -164,6 +184,7 @@ def show_waves(table: FloatArray, base: float | None) -> None:
     st.multiselect(
         "Dimensions as waves",
         range(d_model),
+        address.held("wave-choice"),
         key="wave-choice",
         max_selections=MOST_WAVES,
         on_change=keep_waves,
@@ -178,7 +199,7 @@ def show_waves(table: FloatArray, base: float | None) -> None:
             else ""
         )
         show(
-            figures.waves(table, picked, base=base, narrow=is_narrow(), dark=is_dark()),
+            positions_kept.waves(table, picked, base),
             "waves",
             figures.waves_alt_text(table, picked, base=base),
             figures.waves_caption(table, picked, base=base) + formula,
@@ -190,7 +211,7 @@ def keep_waves() -> None:
     st.session_state["waves"] = ".".join(map(str, st.session_state["wave-choice"]))
 
 
-@st.fragment
+@fragment
 def show_circle(table: FloatArray, base: float | None) -> None:
     """The sine and cosine of one frequency as a point that the slider moves."""
     length, d_model = table.shape
@@ -202,45 +223,48 @@ def show_circle(table: FloatArray, base: float | None) -> None:
     one.slider("Pair of dimensions", 0, d_model // 2 - 1, key="pair")
     other.slider("Position", 0, length - 1, key="at")
     pair, at = st.session_state["pair"], st.session_state["at"]
-    narrow, dark = is_narrow(2), is_dark()
     dimensions = (2 * pair, 2 * pair + 1)
     one, other = st.columns(2, gap="large")
     with one:
         show(
-            figures.circle(table, pair, at, base=base, narrow=narrow, dark=dark),
+            positions_kept.circle(table, pair, at, base),
             "circle",
             figures.circle_alt_text(table, pair, at),
             figures.circle_caption(table, pair),
+            columns=2,
         )
     with other:
         show(
-            figures.waves(table, dimensions, base=base, position=at, narrow=narrow, dark=dark),
+            positions_kept.waves(table, dimensions, base, at),
             "pair-waves",
             figures.waves_alt_text(table, dimensions, base=base),
             "The same two numbers as waves: the upright line stands where the point is.",
+            columns=2,
         )
     address.write_address()
 
 
 def show_likeness(model: Translator) -> None:
     """Every two positions compared, and the same by offset."""
-    st.toggle("Cosine instead of the dot product", key="cosine")
-    cosine, dark = st.session_state["cosine"], is_dark()
+    st.toggle("Cosine instead of the dot product", address.held("cosine"), key="cosine")
+    cosine = st.session_state["cosine"]
     table = model.position_table()
     one, other = st.columns(2, gap="large")
     with one:
         show(
-            figures.likeness_heatmap(table, cosine=cosine, narrow=is_narrow(2), dark=dark),
+            positions_kept.likeness(table, cosine),
             "likeness",
             figures.likeness_alt_text(table, cosine=cosine),
             figures.likeness_caption(table),
+            columns=2,
         )
     with other:
         show(
-            figures.by_offset_figure(table, cosine=cosine, narrow=is_narrow(2), dark=dark),
+            positions_kept.offsets(table, cosine),
             "by-offset",
             figures.by_offset_alt_text(table, cosine=cosine),
             figures.by_offset_caption(table),
+            columns=2,
         )
 
 
@@ -248,21 +272,25 @@ def show_words(checkpoint: Path, model: Translator, sentence: str) -> None:
     """Word, scaling, position and their sum, and what the first layer's scores come from."""
     parts = model.embedding_parts(sentence)
     matrices(terms.parts_panels(parts), key="parts", height=PARTS_HEIGHT)
-    st.caption(escape_markdown(terms.parts_caption(parts)))
+    captioned(
+        escape_markdown(terms.parts_caption(parts)),
+        [positions_kept.parts(parts, sentence)],
+        "parts-of-words",
+    )
     try:
         shares = session.term_shares(checkpoint, sentence)
     except PositionError as error:
         st.info(escape_markdown(str(error)), icon=":material/info:")
         return
     show(
-        terms.terms_figure(shares, narrow=is_narrow(), dark=is_dark()),
+        positions_kept.shares(shares, sentence),
         "terms",
         terms.terms_alt_text(shares),
         terms.terms_caption(),
     )
 
 
-@st.fragment
+@fragment
 def show_without(checkpoint: Path, sentence: str) -> None:
     """The translation and the heads while positions fade, move on or turn round."""
     if st.session_state["reverse"]:
@@ -275,14 +303,23 @@ def show_without(checkpoint: Path, sentence: str) -> None:
             "Strength of the encoding",
             0,
             100,
+            address.held("scale"),
             key="scale",
             format="%d %%",
             width=300,
             help="100 % is the model as it is, 0 % takes positions away.",
         )
-        st.slider("Shift by positions", -FARTHEST, FARTHEST, key="shift", width=260)
+        st.slider(
+            "Shift by positions",
+            -FARTHEST,
+            FARTHEST,
+            address.held("shift"),
+            key="shift",
+            width=260,
+        )
         st.toggle(
             "Reverse",
+            address.held("reverse"),
             key="reverse",
             help="The first word gets the last position. Only in the encoder: while the decoder "
             "writes, nobody knows its last position.",
@@ -290,17 +327,13 @@ def show_without(checkpoint: Path, sentence: str) -> None:
         st.segmented_control(
             "Where",
             SIDES,
+            default=address.held("side"),
             key="side",
             required=True,
             format_func=SIDES.__getitem__,
             disabled=st.session_state["reverse"],
         )
-    edit = PositionEdit(
-        scale=st.session_state["scale"] / 100,
-        shift=st.session_state["shift"],
-        reverse=st.session_state["reverse"],
-        side=st.session_state["side"],
-    )
+    edit = edit_of_session()
     before = session.moved(checkpoint, sentence, None)
     try:
         after = session.moved(checkpoint, sentence, None if edit.at_rest else edit)
@@ -311,12 +344,22 @@ def show_without(checkpoint: Path, sentence: str) -> None:
     heads = terms.neighbour_heads(before.forced, after.forced)
     if heads:
         show(
-            terms.neighbours_figure(heads, narrow=is_narrow(), dark=is_dark()),
+            positions_kept.neighbours(heads, sentence, None if edit.at_rest else edit),
             "neighbours",
             terms.neighbours_alt_text(heads),
             terms.neighbours_caption(heads),
         )
     address.write_address()
+
+
+def edit_of_session() -> PositionEdit:
+    """What the controls do to positions."""
+    return PositionEdit(
+        scale=st.session_state["scale"] / 100,
+        shift=st.session_state["shift"],
+        reverse=st.session_state["reverse"],
+        side=st.session_state["side"],
+    )
 
 
 def show_translations(heading: str, before: str, after: str) -> None:
@@ -335,7 +378,7 @@ def show_translations(heading: str, before: str, after: str) -> None:
         st.caption(escape_markdown(f"In both, at another place: {listed}."))
 
 
-@st.fragment
+@fragment
 def show_shuffle(checkpoint: Path, model: Translator, sentence: str) -> None:
     """The source's words in another order, with positions and without."""
     tokens = session.translate(checkpoint, sentence).translation.source
@@ -351,11 +394,7 @@ def show_shuffle(checkpoint: Path, model: Translator, sentence: str) -> None:
         st.button("Shuffle", icon=":material/shuffle:", on_click=shuffle, disabled=len(texts) < 2)
         st.button("As it was", icon=":material/undo:", on_click=put_back, disabled=order == usual)
     if order is None:
-        st.info(
-            f"The order in the address is none of this sentence's {len(texts)} tokens, so they "
-            "stand in their own. Drag them, or press Shuffle.",
-            icon=":material/info:",
-        )
+        refuse_order(len(texts))
         order = usual
     if order == usual:
         st.markdown(
@@ -388,6 +427,19 @@ def show_distances(
     model: Translator, sentence: str, tokens: Tokens, order: tuple[int, ...]
 ) -> None:
     """How far each token's row moved in the encoder's output."""
+    now, distances, length = distances_of(model, sentence, tokens, order)
+    show(
+        positions_kept.distances(now, distances, sentence, order),
+        "distances",
+        distances_alt_text(now, distances),
+        distances_caption(distances, length),
+    )
+
+
+def distances_of(
+    model: Translator, sentence: str, tokens: Tokens, order: tuple[int, ...]
+) -> tuple[Tokens, dict[str, FloatArray], float]:
+    """The tokens in their order, how far each one's row moved, and how long a row is usually."""
     place = [*order, len(order)]
     distances = {}
     for name, edit in (("with positions", None), ("without positions", PositionEdit(scale=0))):
@@ -395,12 +447,15 @@ def show_distances(
         after = model.encode(sentence, positions=edit, source_order=order)
         distances[name] = np.linalg.norm(after - before[place], axis=-1)
     length = float(np.linalg.norm(model.encode(sentence), axis=-1).mean())
-    now = reordered(tokens, place)
-    show(
-        distances_figure(now, distances, narrow=is_narrow(), dark=is_dark()),
-        "distances",
-        distances_alt_text(now, distances),
-        distances_caption(distances, length),
+    return reordered(tokens, place), distances, length
+
+
+def refuse_order(n_words: int) -> None:
+    """Say that the order in the address is for another sentence."""
+    st.info(
+        f"The order in the address is none of this sentence's {n_words} tokens, so they stand in "
+        "their own. Drag them, or press Shuffle.",
+        icon=":material/info:",
     )
 
 
@@ -421,13 +476,17 @@ def keep_order() -> None:
 def shuffle() -> None:
     """Another order by chance."""
     n_words = st.session_state["_n_words"]
-    before = order_of(n_words) or tuple(range(n_words))
+    write_order(other_order(order_of(n_words) or tuple(range(n_words))))
+
+
+def other_order(before: tuple[int, ...]) -> tuple[int, ...]:
+    """An order by chance, another than before where there is one."""
     chance = np.random.default_rng()
     order = before
     # Of few words, chance often gives the order that they have.
-    while order == before:
-        order = tuple(chance.permutation(n_words).tolist())
-    write_order(order)
+    while order == before and len(before) > 1:
+        order = tuple(chance.permutation(len(before)).tolist())
+    return order
 
 
 def put_back() -> None:
@@ -437,8 +496,13 @@ def put_back() -> None:
 
 def write_order(order: tuple[int, ...]) -> None:
     """Keep an order for the address, which needs none for the sentence's own."""
+    st.session_state["shuffled"] = written_order(order)
+
+
+def written_order(order: tuple[int, ...]) -> str:
+    """An order as the address has it."""
     is_usual = order == tuple(range(len(order)))
-    st.session_state["shuffled"] = "" if is_usual else ".".join(map(str, order))
+    return "" if is_usual else ".".join(map(str, order))
 
 
 def checkpoint_with(kind: str) -> Path | None:
@@ -453,8 +517,8 @@ def checkpoint_with(kind: str) -> Path | None:
     return None
 
 
-def show_learned(model: Translator) -> None:
-    """This model's positions beside those of one that learned its own, or sinusoids."""
+def other_checkpoint(model: Translator) -> Path | None:
+    """A checkpoint with the other kind of positions; that there is none is said."""
     wanted = "sinusoidal" if model.model.config.positions == "learned" else "learned"
     other = checkpoint_with(wanted)
     if other is None:
@@ -463,10 +527,22 @@ def show_learned(model: Translator) -> None:
             f"`--set model.positions={wanted}`, and put its folder under checkpoints.",
             icon=":material/info:",
         )
+    return other
+
+
+def show_learned(model: Translator) -> None:
+    """This model's positions beside those of one that learned its own, or sinusoids."""
+    other = other_checkpoint(model)
+    if other is None:
         return
-    narrow, dark = is_narrow(2), is_dark()
-    for column, each in zip(
-        st.columns(2, gap="large"), (model, session.translator(other)), strict=True
+    asked = bar.asked()
+    assert asked is not None, "the page shows nothing else"
+    beside = bar.Question(other, asked.sentence, "")
+    for column, each, question in zip(
+        st.columns(2, gap="large"),
+        (model, session.translator(other)),
+        (asked, beside),
+        strict=True,
     ):
         kind = each.model.config.positions
         table = each.position_table()
@@ -474,26 +550,32 @@ def show_learned(model: Translator) -> None:
         with column:
             st.subheader(escape_markdown(f"{each.name}: {kind}"))
             show(
-                figures.encoding_heatmap(table, narrow=narrow, dark=dark),
+                positions_kept.table(table),
                 f"encoding-{kind}",
                 figures.encoding_alt_text(table),
                 figures.encoding_caption(table, base=base),
+                columns=2,
+                question=question,
             )
             show(
-                figures.likeness_heatmap(table, cosine=True, narrow=narrow, dark=dark),
+                positions_kept.likeness(table, True),
                 f"likeness-{kind}",
                 figures.likeness_alt_text(table, cosine=True),
                 figures.likeness_caption(table),
+                columns=2,
+                question=question,
             )
             show(
-                figures.by_offset_figure(table, cosine=True, narrow=narrow, dark=dark),
+                positions_kept.offsets(table, True),
                 f"by-offset-{kind}",
                 figures.by_offset_alt_text(table, cosine=True),
                 figures.by_offset_caption(table),
+                columns=2,
+                question=question,
             )
 
 
-@st.fragment
+@fragment
 def show_formula() -> None:
     """The formula alone, for any width, length and base."""
     st.warning(
@@ -512,14 +594,14 @@ def show_formula() -> None:
     table = figures.formula_table(d_model, st.session_state["rows"], base)
     title = figures.FORMULA_TITLE
     show(
-        figures.encoding_heatmap(table, title=title, narrow=is_narrow(), dark=is_dark()),
+        positions_kept.formula(table, base),
         "formula",
         figures.encoding_alt_text(table, title=title),
         figures.encoding_caption(table, base=base),
     )
     dimensions = sorted({0, d_model // 8, d_model // 4, d_model // 2})
     show(
-        figures.waves(table, dimensions, base=base, narrow=is_narrow(), dark=is_dark()),
+        positions_kept.formula_waves(table, dimensions, base),
         "formula-waves",
         figures.waves_alt_text(table, dimensions, base=base),
         figures.waves_caption(table, dimensions, base=base),
@@ -535,9 +617,13 @@ def part_name(part: str) -> str:
 def show_page(question: bar.Question) -> None:
     """The chosen part."""
     model = session.translator(question.checkpoint)
+    if stage.is_on():
+        show_on_stage(question.checkpoint, model, question.sentence)
+        return
     st.segmented_control(
         "Part",
         PARTS,
+        default=address.held("topic"),
         key="topic",
         required=True,
         format_func=part_name,
@@ -558,6 +644,64 @@ def show_page(question: bar.Question) -> None:
             show_formula()
         case _:
             show_table(model, question.sentence)
+
+
+def show_on_stage(checkpoint: Path, model: Translator, sentence: str) -> None:
+    """The main figure of the chosen part alone."""
+    topic = st.session_state["topic"]
+    stage.offer("Left and right: part", across=stage.Step("topic", list(PARTS), topic))
+    stage.say(PARTS[topic])
+    match topic:
+        case "likeness":
+            on_stage.show_likeness(model)
+        case "words":
+            on_stage.show_words(model, sentence)
+        case "without":
+            on_stage.show_without(checkpoint, sentence, edit_of_session())
+        case "shuffle":
+            show_shuffle_on_stage(checkpoint, model, sentence)
+        case "learned":
+            other = other_checkpoint(model)
+            if other is not None:
+                on_stage.show_learned(model, session.translator(other))
+        case "formula":
+            on_stage.show_formula()
+        case _:
+            tokens = session.translate(checkpoint, sentence).translation.source
+            on_stage.offer_lengths(LENGTHS)
+            table = table_of(model, len(tokens))
+            if table is not None:
+                is_short = st.session_state["length"] == "sentence"
+                on_stage.show_table(table, tokens if is_short else None)
+
+
+def show_shuffle_on_stage(checkpoint: Path, model: Translator, sentence: str) -> None:
+    """The words, and what another order of them changes."""
+    tokens = session.translate(checkpoint, sentence).translation.source
+    n_words = len(tokens) - 1
+    usual = tuple(range(n_words))
+    order = order_of(n_words)
+    if order is None:
+        refuse_order(n_words)
+        order = usual
+    st.session_state["_n_words"] = n_words
+    with stage.picture():
+        word_order(axis_texts(tokens)[:-1], order, key="word-order", on_order=keep_order)
+        on_stage.show_reordered(checkpoint, sentence, order)
+        if order != usual:
+            now, distances, _ = distances_of(model, sentence, tokens, order)
+            stage.show_figure(
+                (
+                    distances_figure(now, distances, narrow=False, dark=is_dark()),
+                    "distances",
+                    distances_alt_text(now, distances),
+                )
+            )
+    written = [""] if order == usual else ["", written_order(order)]
+    stage.offer(
+        "Down: shuffle · Up: as it was",
+        down=stage.Step("shuffled", [*written, written_order(other_order(order))], written[-1]),
+    )
 
 
 notices = address.open_address(PARAMETERS)

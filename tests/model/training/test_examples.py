@@ -9,7 +9,8 @@ import pytest
 from model import Translator, load
 from model.training.corpus import Pair
 from model.training.examples import (
-    FEATURES,
+    FRENCH,
+    GERMAN,
     WORD_FOR_WORD,
     bad_examples,
     entries,
@@ -28,8 +29,8 @@ def translator(tmp_path_factory: pytest.TempPathFactory) -> Translator:
     return load(write_tiny_checkpoint(folder), device="cpu")
 
 
-def everything_shown(source: str, target: str) -> list[str]:
-    return [seen for feature in FEATURES if (seen := shown(Pair(source, target), feature))]
+def everything_shown(source: str, target: str, features=GERMAN) -> list[str]:
+    return [seen for feature in features if (seen := shown(Pair(source, target), feature))]
 
 
 @pytest.mark.parametrize(
@@ -84,6 +85,45 @@ def test_an_example_says_in_one_sentence_what_there_is_to_see(source, target, se
 )
 def test_what_only_looks_alike_is_not_taken_for_something_to_see(source, target):
     assert everything_shown(source, target) == []
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "seen"),
+    [
+        (
+            "I don't know.",
+            "Je ne sais pas.",
+            ["Negation in two parts, “ne” before the verb and “pas” behind it."],
+        ),
+        ("She sees them.", "Elle les voit.", ["The pronoun “les” comes before its verb."]),
+        (
+            "Do you like Paris?",
+            "Aimez-vous Paris ?",
+            ["English asks with “do”; French turns verb and subject round, “Aimez-vous”."],
+        ),
+        (
+            "They came home.",
+            "Ils sont venus chez eux.",
+            ["The perfect with “être” and not “avoir”: “venus”."],
+        ),
+        (
+            "I have a red car.",
+            "J'ai une voiture rouge.",
+            ["The colour “rouge” stands behind its noun."],
+        ),
+        (
+            "He's reading.",
+            "Il lit.",
+            ["English says “be … -ing”; one verb form does it in French."],
+        ),
+        ("He's reading.", "Il est en train de lire.", []),
+        ("I'm going to eat.", "Je vais manger.", []),
+        ("It is very particular.", "C'est particulièrement bien.", []),
+        ("An onion is necessary.", "Un oignon est nécessaire.", []),
+    ],
+)
+def test_french_shows_other_things(source, target, seen):
+    assert everything_shown(source, target, FRENCH) == seen
 
 
 def test_good_examples_come_out_as_promised_and_say_what_they_show(translator):

@@ -237,6 +237,24 @@ def test_training_stops_early_once_validation_no_longer_improves(corpus, tmp_pat
     assert max(line["step"] for line in logged(tmp_path / "early")) < 50
 
 
+def test_a_run_can_start_from_a_checkpoint_with_its_tokenizer(corpus, finished, tmp_path):
+    teacher, output = finished / "best", tmp_path / "on"
+    steps = ["training.max_steps=1", "training.vocab_size=200", "model.dropout=0.3"]
+    assert train([*arguments(corpus, output, *steps), "--checkpoint", str(teacher)]) == 0
+    first = read_tensors(teacher / "model.safetensors")
+    for name, value in final_weights(output).items():
+        # One step of Adam moves no weight by much more than its rate.
+        assert torch.allclose(value, first[name].float(), atol=0.01), name
+    assert (output / "tokenizer.model").read_bytes() == (teacher / "tokenizer.model").read_bytes()
+    assert json.loads((output / "best" / "config.json").read_text())["dropout"] == 0.3
+
+
+def test_a_checkpoint_of_another_shape_starts_no_run(corpus, finished, tmp_path, capsys):
+    command = arguments(corpus, tmp_path / "on", "model.d_ff=48")
+    assert train([*command, "--checkpoint", str(finished / "best")]) == 1
+    assert "has d_ff 64, the configuration 48" in capsys.readouterr().err
+
+
 def test_subword_regularization_muon_clipping_and_the_papers_schedule_run(corpus, tmp_path):
     overrides = (
         "training.max_steps=3",

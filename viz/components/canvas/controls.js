@@ -96,6 +96,12 @@ class Tooltip {
   }
 }
 
+/** The height from an element's upper edge down to the end of the picture's place on a stage. */
+function roomWithin(picture, started) {
+  const space = parseFloat(getComputedStyle(picture).paddingBottom);
+  return Math.max(120, picture.getBoundingClientRect().bottom - space - started.getBoundingClientRect().top);
+}
+
 /** The page's background as "#rrggbb". */
 function pageGround(root) {
   const probe = document.createElement("canvas").getContext("2d");
@@ -112,4 +118,26 @@ function pageTheme(root, themes) {
   root.style.setProperty("--hatch-line", theme.hatch);
   root.style.setProperty("--hatch-ground", theme.forbidden);
   return theme;
+}
+
+// Between the explorer and the foot of the stage: what is shown now, and the question for it.
+const SHOWN_EVENT = "headscope-shown";
+const ASK_EVENT = "headscope-ask";
+
+/** Whether a key belongs to what has the focus: a field, a word that is moved, or a dialog. */
+function typing(event) {
+  const path = event.composedPath();
+  const [target] = path;
+  const takesKeys = target.isContentEditable || ["INPUT", "TEXTAREA", "SELECT", "LI"].includes(target.tagName);
+  return takesKeys || path.some((node) => node.getAttribute?.("role") === "dialog");
+}
+
+/** The key of an event, letters small; "[" and "]" for Shift with the arrows; null with Ctrl, Alt or Meta. */
+function plainKey(event) {
+  // On many keyboards "[" is written with AltGr, which counts as Ctrl and Alt.
+  const written = event.getModifierState("AltGraph") || (!event.ctrlKey && !event.altKey);
+  if (!written || event.metaKey) return null;
+  if (event.shiftKey && event.key === "ArrowLeft") return "[";
+  if (event.shiftKey && event.key === "ArrowRight") return "]";
+  return event.key.length === 1 ? event.key.toLowerCase() : event.key;
 }

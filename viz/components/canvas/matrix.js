@@ -2,7 +2,11 @@
 
 const CELL_MOST = { width: 96, height: 60 };
 const CELL_LEAST = 0.05;
-const NUMBERED = { width: 36, height: 18 };
+// In rem: a number is written so large as a reader has set.
+const NUMBERED = { width: 2.25, height: 1.125 };
+// In rem: the rim of a number, and the arrow before a prediction.
+const RIM = 0.22;
+const ARROW = 1.125;
 const MATRIX_ZOOMS = [1, 1.5, 2, 3, 4, 6, 8, 12, 16];
 const LINES_BETWEEN_FROM = 9;
 
@@ -12,6 +16,8 @@ class Matrix {
     this.on = on;
     this.zoom = 0;
     this.cursor = null;
+    // Whether cells grow until they fill the room, as on a stage.
+    this.fills = false;
     this.canvas = element("canvas", "matrix", { tabindex: "0", role: "application" });
     this.row = element("div", "band", { hidden: "" });
     this.column = element("div", "band", { hidden: "" });
@@ -103,16 +109,17 @@ class Matrix {
     const most = narrow ? 0.22 * room : 0.2 * room;
     this.left = title + Math.min(widest(this.queries), most) + 8;
     // On a phone the predictions would leave the cells no room; they are said under the pointer.
-    this.right = this.beside && (!narrow || this.keepsBeside) ? title + Math.min(widest(this.beside) + 18, most) + 8 : 4;
+    this.right = this.beside && (!narrow || this.keepsBeside) ? title + Math.min(widest(this.beside) + ARROW * this.rem, most) + 8 : 4;
     const fit = (room - this.left - this.right) / Math.max(1, this.keys.length);
-    const across = Math.min(fit, CELL_MOST.width) * MATRIX_ZOOMS[this.zoom];
+    const limit = this.fills ? { width: Infinity, height: Infinity } : CELL_MOST;
+    const across = Math.min(fit, limit.width) * MATRIX_ZOOMS[this.zoom];
     const keysWidest = this._fitKeys(context, across);
     this.top = title + 10 + this._labelHeight(keysWidest);
     const tall = (this.heightGiven - this.top - 4) / Math.max(1, this.queries.length);
     const scale = MATRIX_ZOOMS[this.zoom];
-    const side = (space, limit) => Math.max(CELL_LEAST, Math.min(space, limit)) * scale;
-    this.cellWidth = side(fit, CELL_MOST.width);
-    this.cellHeight = side(tall, CELL_MOST.height);
+    const side = (space, most) => Math.max(CELL_LEAST, Math.min(space, most)) * scale;
+    this.cellWidth = side(fit, limit.width);
+    this.cellHeight = side(tall, limit.height);
     this.width = this.left + this.cellWidth * this.keys.length + this.right;
     this.height = this.top + this.cellHeight * this.queries.length + 4;
     this.stage.style.width = `${this.width}px`;
@@ -316,7 +323,8 @@ class Matrix {
   }
 
   _numbers(context, dx, dy, shown) {
-    if (this.cellWidth < NUMBERED.width || this.cellHeight < NUMBERED.height) return;
+    const { theme } = this.palette;
+    if (this.cellWidth < NUMBERED.width * this.rem || this.cellHeight < NUMBERED.height * this.rem) return;
     const cells = this.heads[0].cells;
     context.font = this.numbers;
     context.textAlign = "center";
@@ -331,7 +339,16 @@ class Matrix {
         if (cells.allowed !== null && !cells.allowed[place]) continue;
         const text = this._number(cells, place);
         if (!text) continue;
-        context.fillStyle = this.palette.ink(this.palette.step(cells, place));
+        const step = this.palette.step(cells, place);
+        context.fillStyle = this.palette.ink(step);
+        if (this.fills && this.palette.contrast(step) < STRONG) {
+          // On colours of middle lightness neither black nor white is strong enough without a rim.
+          context.strokeStyle = theme.ground;
+          context.lineWidth = RIM * this.rem;
+          context.lineJoin = "round";
+          context.strokeText(text, x, y);
+          context.fillStyle = theme.text;
+        }
         context.fillText(text, x, y);
       }
     }

@@ -2,6 +2,9 @@
 
 const HATCH_PERIOD = 5;
 
+// The contrast that a text has on a stage at least, by WCAG 2.
+const STRONG = 7;
+
 function channels(color) {
   return [1, 3, 5].map((place) => parseInt(color.slice(place, place + 2), 16));
 }
@@ -51,6 +54,12 @@ class Palette {
   /** Black or white: the one in which a number stands out on the cell of that step. */
   ink(step) {
     return luminance(this.steps[step]) > 0.179 ? "#000000" : "#ffffff";
+  }
+
+  /** The contrast of that ink on the step's colour, by WCAG 2. */
+  contrast(step) {
+    const ground = luminance(this.steps[step]) + 0.05;
+    return this.ink(step) === "#000000" ? ground / 0.05 : 1.05 / ground;
   }
 }
 

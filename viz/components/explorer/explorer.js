@@ -89,13 +89,23 @@ class Explorer {
     this._build();
     this.resized = new ResizeObserver(() => this._resize());
     this.resized.observe(root);
+    // What stands above may come later, or grow, and moves the picture without a change of its width.
+    const page = root.getRootNode().host?.closest('[data-testid="stMainBlockContainer"]');
+    if (page) this.resized.observe(page);
     this.onResize = () => this._resize();
     window.addEventListener("resize", this.onResize);
+    this.onKey = (event) => this._stageKey(event);
+    this.onAsk = () => this._tellFoot();
+    // Before the canvases, which know the arrow keys too while they have the focus.
+    window.addEventListener("keydown", this.onKey, true);
+    document.addEventListener(ASK_EVENT, this.onAsk);
   }
 
   dispose() {
     this.resized.disconnect();
     window.removeEventListener("resize", this.onResize);
+    window.removeEventListener("keydown", this.onKey, true);
+    document.removeEventListener(ASK_EVENT, this.onAsk);
     clearTimeout(this.waiting);
   }
 
@@ -192,8 +202,11 @@ class Explorer {
     if (this.payload?.id !== id) {
       const payload = new Payload(bytes);
       const asked = payload.epoch !== this.payload?.epoch;
+      // Coming to the stage and leaving it changes the place of the picture, and not what is in it.
+      const cell = payload.stage === this.payload?.stage ? null : this.state.cell;
       this.payload = payload;
-      this.state = this._legal(asked ? unspelled(payload.selection) : { ...this.state, cell: null });
+      this.root.classList.toggle("on-stage", payload.stage);
+      this.state = this._legal(asked ? unspelled(payload.selection) : { ...this.state, cell });
       if (asked) this.reported = JSON.stringify({ ...spelled(unspelled(payload.selection)), width: "wide" });
       this.draw();
       this.root.dataset.payload = id;
@@ -253,6 +266,47 @@ class Explorer {
     this._say(this._summary(this.state.layer, this.state.head));
   }
 
+  /** On a stage the arrow keys choose a head wherever the focus is, so that nobody has to click first. */
+  _stageKey(event) {
+    const key = plainKey(event);
+    if (!this.payload?.stage || !key || event.shiftKey || typing(event)) return;
+    const { layer, head, attention, view } = this.state;
+    const steps = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] };
+    if (key in steps) {
+      const [down, right] = steps[key];
+      const kind = this.payload.kind(attention);
+      const [toLayer, toHead] = [layer + down, head + right];
+      const isThere = toLayer >= 0 && toHead >= 0 && toLayer < kind.layers.length && toHead < kind.heads;
+      if (isThere) this._select(toLayer, toHead, false);
+    } else if (key === "v") this._change({ view: view === "lines" ? "heatmap" : "lines" });
+    else if (key === "a") {
+      const { attentions } = this.payload;
+      const next = attentions[(attentions.indexOf(attention) + 1) % attentions.length];
+      this._change({ attention: next, cell: null, compare: [] });
+    } else return;
+    event.preventDefault();
+    event.stopPropagation();
+  }
+
+  /** Lets the foot of the stage say what is shown, and where that is among all heads. */
+  _tellFoot() {
+    if (!this.payload?.stage) return;
+    const { attention, layer, head, compare } = this.state;
+    const kind = this.payload.kind(attention);
+    const label = compare.length ? null : this.payload.facts(attention, layer, head)?.label;
+    const at = compare.length ? compare : [[layer, head]];
+    const text = [this._title(kind), label].filter(Boolean).join(" – ");
+    const detail = { text, map: { layers: kind.layers.length, heads: kind.heads, at } };
+    document.dispatchEvent(new CustomEvent(SHOWN_EVENT, { detail }));
+  }
+
+  _title(kind) {
+    const { layer, head, compare } = this.state;
+    return compare.length > 1
+      ? `${kind.name}, ${compare.length} heads`
+      : `${kind.name}, layer ${kind.layers[layer]}, head ${head}`;
+  }
+
   _setAdding(adding) {
     this.adding = adding;
     if (adding) this._drawReadings();
@@ -296,20 +350,27 @@ class Explorer {
   }
 
   _resize() {
-    if (!this.payload) return;
-    const size = [this.root.clientWidth, window.innerHeight, window.devicePixelRatio].join();
-    if (size === this.size) return;
-    this.draw();
+    // What is hidden, or about to go, has no width.
+    if (!this.payload || !this.root.clientWidth) return;
+    // A page that is scrolled stands between pixels, which is no other place.
+    const isMoved = Math.abs(this._roomBelow() - this.room) > 2;
+    if (isMoved || this._size() !== this.size) this.draw();
+  }
+
+  /** All that a layout depends on, besides what is shown and the room for it. */
+  _size() {
+    const rem = getComputedStyle(document.documentElement).fontSize;
+    return [this.root.clientWidth, window.innerHeight, window.devicePixelRatio, rem].join();
   }
 
   draw(overview = true) {
-    this.size = [this.root.clientWidth, window.innerHeight, window.devicePixelRatio].join();
     const { payload, state } = this;
     const kind = payload.kind(state.attention);
     if (!this.palette || overview) this.palette = this._palette();
     this.views.show([["heatmap", "Heatmap"], ["lines", "Lines"]], state.view);
     this._drawReadings();
-    if (overview) {
+    if (payload.stage) this._tellFoot();
+    else if (overview) {
       this._drawControls(kind);
       this.overview.show(payload, state, this.palette);
       this._drawBar();
@@ -318,6 +379,8 @@ class Explorer {
       this.overview.reveal();
     }
     this._drawLarge(kind);
+    this.size = this._size();
+    this.room = this._roomBelow();
     const { attention, layer, head, view } = state;
     this.root.dataset.painted = JSON.stringify({ id: payload.id, attention, layer, head, view });
   }
@@ -423,9 +486,7 @@ class Explorer {
     const lines = state.view === "lines";
     const several = drawn.length > 1;
     const facts = payload.facts(state.attention, state.layer, state.head);
-    this.heading.textContent = several
-      ? `${kind.name}, ${drawn.length} heads`
-      : `${kind.name}, layer ${kind.layers[state.layer]}, head ${state.head}`;
+    this.heading.textContent = this._title(kind);
     const earned = !several && facts?.label;
     this.label.hidden = several || !facts || state.attention === "joint";
     this.label.replaceChildren();
@@ -443,9 +504,10 @@ class Explorer {
     const rem = parseFloat(getComputedStyle(document.documentElement).fontSize);
     const rows = payload.axis(kind.queries).length;
     // Many rows may go on below the first screen, as long as each can still be told from the next.
-    const tall = Math.max(height, Math.min(0.9 * window.innerHeight, 0.75 * rem * rows));
+    const most = payload.stage ? height : Math.min(0.9 * window.innerHeight, 0.75 * rem * rows);
+    this.matrix.fills = this.lines.fills = payload.stage;
     if (lines) this.lines.show(payload, kind, drawn, this.palette, height);
-    else this.matrix.show(payload, kind, drawn, this.palette, state.cell, tall);
+    else this.matrix.show(payload, kind, drawn, this.palette, state.cell, Math.max(height, most));
     const reading = lines
       ? `A line joins a query on the left with a key on the right; its thickness and opacity are the weight. ` +
         `Weights below ${FAINTEST_LINE} are left out. Point at a token to see only its lines.`
@@ -481,6 +543,8 @@ class Explorer {
   /** The height that the picture may take, so that it ends on the first screen where it stands beside the overview. */
   _roomBelow() {
     const host = this.root.getRootNode().host;
+    const picture = this.payload.stage && host?.closest(".st-key-picture");
+    if (picture) return roomWithin(picture, this.drawing);
     const scroller = host?.closest('[data-testid="stMain"]');
     const top = this.drawing.getBoundingClientRect().top + (scroller?.scrollTop ?? window.scrollY);
     const room = window.innerHeight - top - CAPTION_ROOM;

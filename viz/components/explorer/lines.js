@@ -1,7 +1,8 @@
 // The same head as lines between two columns of tokens. Thickness and opacity mean weight and nothing else.
 
 const FAINTEST_LINE = 0.01;
-const LINE_MOST = 14;
+// In rem.
+const LINE_MOST = 0.875;
 
 class Lines {
   /** @param {object} on - what the reader does: `point(token)`. */
@@ -9,6 +10,8 @@ class Lines {
     this.on = on;
     this.pinned = null;
     this.hovered = null;
+    // Whether rows and lines grow until they fill the room, as on a stage.
+    this.fills = false;
     this.canvas = element("canvas", "lines", { tabindex: "0", role: "application" });
     this.root = element("div", "lines-scroll", {}, this.canvas);
     this.canvas.addEventListener("pointermove", (event) => this._pointed(event));
@@ -33,9 +36,10 @@ class Lines {
     this.rem = rem;
     this.title = 1.7 * rem;
     const most = Math.max(this.queries.length, this.keys.length, 1);
-    this.step = Math.max(0.9 * rem, Math.min(3.2 * rem, (this.heightGiven - this.title - 8) / most));
+    const fitting = (this.heightGiven - this.title - 8) / most;
+    this.step = Math.max(0.9 * rem, this.fills ? fitting : Math.min(3.2 * rem, fitting));
     this.size = Math.min(1.05 * rem, Math.max(0.7 * rem, 0.72 * this.step));
-    this.width = Math.max(Math.min(this.root.parentElement.clientWidth, 56 * rem), 200);
+    this.width = Math.max(Math.min(this.root.parentElement.clientWidth, (this.fills ? 100 : 56) * rem), 200);
     this.height = this.title + most * this.step + 8;
     this.root.style.maxHeight = `${this.heightGiven}px`;
     const context = this.canvas.getContext("2d");
@@ -62,7 +66,7 @@ class Lines {
     context.clearRect(0, 0, this.width, this.height);
     const focus = this.focus;
     // Side by side, so that the lines of one head never hide those of another.
-    this.thickest = Math.min(LINE_MOST, 0.5 * this.step, (0.9 * this.step) / this.heads.length);
+    this.thickest = Math.min(LINE_MOST * this.rem, 0.5 * this.step, (0.9 * this.step) / this.heads.length);
     for (const [index, { cells, color }] of this.heads.entries()) {
       const shift = (index - (this.heads.length - 1) / 2) * this.thickest;
       context.strokeStyle = color ?? theme.accent;

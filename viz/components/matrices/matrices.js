@@ -169,8 +169,8 @@ class Matrices {
     this.tooltip = new Tooltip(root);
     this.spoken = element("div", "spoken", { "aria-live": "polite" });
     this.zooms = zoomButtons("matrices", (step) => this._zoomBy(step));
-    const foot = element("div", "foot", {}, this.legend, element("div", "controls", {}, this.tools, this.zooms));
-    root.replaceChildren(this.row, foot, this.tooltip.element, this.spoken);
+    this.foot = element("div", "foot", {}, this.legend, element("div", "controls", {}, this.tools, this.zooms));
+    root.replaceChildren(this.row, this.foot, this.tooltip.element, this.spoken);
     this.resized = new ResizeObserver(() => this._resize());
     this.resized.observe(root);
     this.onResize = () => this._resize();
@@ -253,7 +253,9 @@ class Matrices {
     panel.note = element("p", "shape");
     panel.sign = element("span", "sign", { "aria-hidden": "true" });
     const heading = element("div", "heading", {}, panel.sign, panel.title);
-    return element("section", "panel", {}, heading, panel.note, element("div", "room", {}, panel.root));
+    panel.room = element("div", "room", {}, panel.root);
+    panel.frame = element("section", "panel", {}, heading, panel.note, panel.room);
+    return panel.frame;
   }
 
   _buildTools() {
@@ -282,18 +284,23 @@ class Matrices {
   }
 
   _resize() {
-    if (!this.header) return;
-    const size = [this.root.clientWidth, window.innerHeight, window.devicePixelRatio].join();
-    if (size !== this.size) this.draw();
+    // What is hidden, or about to go, has no width.
+    if (!this.header || !this.root.clientWidth) return;
+    if (this._size() !== this.size) this.draw();
+  }
+
+  /** All that a layout depends on, besides what is shown. */
+  _size() {
+    const rem = getComputedStyle(document.documentElement).fontSize;
+    return [this.root.clientWidth, window.innerHeight, window.devicePixelRatio, rem].join();
   }
 
   draw() {
-    this.size = [this.root.clientWidth, window.innerHeight, window.devicePixelRatio].join();
+    this.size = this._size();
     this.ground = pageGround(this.root);
     const theme = pageTheme(this.root, this.header.themes);
     const name = theme.name;
     const rem = parseFloat(getComputedStyle(document.documentElement).fontSize);
-    const height = this.header.height ? this.header.height * rem : Math.max(300, 0.55 * window.innerHeight);
     const [pointed, cell, event] = this.pointed ?? [];
     // A panel that is drawn anew points nowhere; its neighbours need not hear of it.
     this.pointing = true;
@@ -303,6 +310,11 @@ class Matrices {
       panel.note.textContent = given.note;
       panel.sign.textContent = given.sign;
       panel.sign.hidden = !given.sign;
+    }
+    this._drawLegend(theme, name);
+    const height = this._height(rem);
+    for (const [index, given] of this.given.entries()) {
+      const panel = this.panels[index];
       const colors = given.scale === "category" ? given.colors[name] : theme[given.scale];
       const palette = new StepPalette(theme, colors, given.scale === "category");
       panel.given = given;
@@ -313,10 +325,22 @@ class Matrices {
     }
     this.pointing = false;
     this.tooltip.show(null);
-    this._drawLegend(theme, name);
     if (this.editable) this._drawTools();
     if (cell) this.panels[pointed]?.remark(cell, event);
     this._marked();
+  }
+
+  /** Pixels of each matrix: as Python says, or on a stage what titles and legend leave of the window. */
+  _height(rem) {
+    const { stage, height } = this.header;
+    this.root.classList.toggle("on-stage", stage);
+    this.row.style.setProperty("--columns", this.panels.length);
+    for (const panel of this.panels) panel.fills = stage;
+    const picture = stage && this.root.getRootNode().host?.closest(".st-key-picture");
+    if (!picture) return height ? height * rem : Math.max(300, 0.55 * window.innerHeight);
+    const titled = Math.max(...this.panels.map(({ frame, room }) => room.offsetTop - frame.offsetTop));
+    const room = roomWithin(picture, this.row) - this.foot.offsetHeight - 0.3 * rem;
+    return room - titled - 0.35 * rem;
   }
 
   _drawTools() {

@@ -1,0 +1,237 @@
+"""A teacher's translations to train a smaller model on: `python -m model.training.distill`.
+
+Sequence-level knowledge distillation (Kim and Rush 2016, section 3.2): the student learns from what
+the teacher's beam search gives for the training sources. A teacher is more regular than people are,
+and so easier to learn from. With --nearest, it learns from the hypothesis of the beam that is
+nearest to the reference (section 3.3 there).
+
+Give the same command again and a killed run goes on where it was. `--part 1/2` and `--part 2/2`
+share the work among two processes; give both files to the training.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import sacrebleu
+import torch
+from tqdm import tqdm
+
+from model.checkpoint import CheckpointError, load_checkpoint, read_json, write_json
+from model.decoding import DecodingError, Hypothesis, beam_search
+from model.linear import pack_linears
+from model.positions import LengthError
+from model.tokenizer import Tokenizer
+from model.training.batches import padded
+from model.training.corpus import CorpusError, Pair, read_pairs
+from model.transformer import Transformer
+from model.translator import DeviceError, resolve_device
+
+LARGEST_RATIO = 2.2
+"""Of the longer side's characters to the other's: beyond, something was left out or repeated."""
+
+SHORT = 20
+"""Sides of fewer characters than that have any ratio."""
+
+LEAST_CHRF = 20.0
+"""Below it, translation and reference have next to nothing in common."""
+
+CHUNK = 2048
+"""Sentences between two saved states: what a killed run loses at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """How the teacher translates; a run goes on only under the same.
+
+    Attributes:
+        beam: hypotheses of the search.
+        alpha: of the length penalty.
+        nearest: whether to take the hypothesis nearest to the reference, not the best one.
+        least_chrf: translations with less chrF against their reference are left out.
+    """
+
+    beam: int = 4
+    alpha: float = 0.6
+    nearest: bool = False
+    least_chrf: float = LEAST_CHRF
+
+
+def distilled(
+    model: Transformer,
+    tokenizer: Tokenizer,
+    pairs: Sequence[Pair],
+    search: Search,
+    *,
+    batch: int = 64,
+) -> Iterator[tuple[Pair, str]]:
+    """The teacher's translation of every source, with the reason why it is left out, or "".
+
+    Args:
+        model: the teacher, in eval mode, on any device.
+        tokenizer: its vocabulary.
+        pairs: sources and references.
+        search: how to translate.
+        batch: sentences decoded together; sentences of like length are.
+
+    Yields:
+        pairs of a source and its translation, not in order, each with its reason.
+
+    Raises:
+        DecodingError: if beam or alpha is out of range.
+    """
+    device = next(model.parameters()).device
+    encoded = tokenizer.encode_all([pair.source for pair in pairs])
+    order = sorted(range(len(encoded)), key=lambda index: -len(encoded[index]))
+    longest = model.config.max_positions
+    for start in range(0, len(order), batch):
+        places = [p for p in order[start : start + batch] if 0 < len(encoded[p]) < longest]
+        if not places:
+            continue
+        source = padded([encoded[place] for place in places], device)
+        n_best = search.beam if search.nearest else 1
+        found = beam_search(model, source, beam=search.beam, alpha=search.alpha, n_best=n_best)
+        for place, hypotheses in zip(places, found, strict=True):
+            pair = pairs[place]
+            chosen, text = _chosen(hypotheses[:n_best], tokenizer, pair)
+            yield Pair(pair.source, text), _fault(chosen, text, pair, search.least_chrf)
+
+
+def _chosen(
+    hypotheses: Sequence[Hypothesis], tokenizer: Tokenizer, pair: Pair
+) -> tuple[Hypothesis, str]:
+    """The hypothesis nearest to the reference, which is the only one unless more were wanted."""
+    texts = [tokenizer.decode(each.token_ids) for each in hypotheses]
+    if len(texts) == 1:
+        return hypotheses[0], texts[0]
+    near = [sacrebleu.sentence_chrf(text, [pair.target]).score for text in texts]
+    best = max(range(len(texts)), key=near.__getitem__)
+    return hypotheses[best], texts[best]
+
+
+def _fault(hypothesis: Hypothesis, text: str, pair: Pair, least_chrf: float) -> str:
+    """Why nobody should learn this translation; "" for a good one."""
+    if not text.strip():
+        return "empty"
+    if not hypothesis.finished:
+        return "cut at the length limit"
+    if any(mark in text for mark in "\t\r\n"):
+        return "more than one line"
+    if text.casefold() == pair.source.casefold() != pair.target.casefold():
+        return "copied"
+    shorter, longer = sorted((len(pair.source), len(text)))
+    if longer > SHORT and longer > LARGEST_RATIO * max(shorter, 1):
+        return "of another length"
+    if sacrebleu.sentence_chrf(text, [pair.target]).score < least_chrf:
+        return "far from the reference"
+    return ""
+
+
+def _write(arguments: argparse.Namespace) -> tuple[Counter[str], int]:
+    """Translate what is still to be translated; the counts of what was left out, and of all."""
+    search = Search(arguments.beam, arguments.alpha, arguments.nearest, arguments.least_chrf)
+    number, parts = arguments.part
+    pairs = read_pairs(arguments.data)[number - 1 :: parts]
+    run = {
+        **asdict(search),
+        "teacher": arguments.teacher.name,
+        "part": f"{number}/{parts}",
+        "pairs": len(pairs),
+    }
+    output, state = arguments.output, arguments.output.with_name(f"{arguments.output.name}.state")
+    done, size, faults = 0, 0, Counter[str]()
+    if state.exists():
+        kept = read_json(state)
+        if kept.get("run") != run:
+            raise CorpusError(
+                f"{output} was begun by another command; give that one again, or another --output."
+            )
+        done, size, faults = kept["done"], kept["size"], Counter(kept["faults"])
+    elif output.exists():
+        raise CorpusError(f"{output} exists already; choose another --output.")
+    device = resolve_device(arguments.device)
+    teacher = load_checkpoint(arguments.teacher)
+    pack_linears(teacher.model)
+    teacher.model.to(device)
+    output.parent.mkdir(parents=True, exist_ok=True)
+    with output.open("ab") as file, tqdm(total=len(pairs), initial=done, unit="pair") as bar:
+        # What a killed run wrote after its last state comes again.
+        file.truncate(size)
+        while done < len(pairs):
+            chunk = pairs[done : done + CHUNK]
+            for pair, fault in distilled(
+                teacher.model, teacher.tokenizer, chunk, search, batch=arguments.batch
+            ):
+                if fault:
+                    faults[fault] += 1
+                else:
+                    file.write(f"distilled\t{pair.source}\t{pair.target}\n".encode())
+                bar.update()
+            file.flush()
+            done += len(chunk)
+            progress = {"run": run, "done": done, "size": file.tell(), "faults": dict(faults)}
+            fresh = state.with_name(f"{state.name}.new")
+            write_json(fresh, progress)
+            fresh.replace(state)
+    return faults, len(pairs)
+
+
+def _part(text: str) -> tuple[int, int]:
+    number, slash, parts = text.partition("/")
+    if slash and number.isdecimal() and parts.isdecimal() and 1 <= int(number) <= int(parts):
+        return int(number), int(parts)
+    raise argparse.ArgumentTypeError(f"{text!r} is no part such as 1/2")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m model.training.distill",
+        description="Translate training sources with a teacher, for a student to learn from. "
+        "Given again, the command resumes a killed run.",
+    )
+    parser.add_argument("--teacher", type=Path, required=True, help="a checkpoint folder")
+    parser.add_argument("--data", nargs="+", type=Path, required=True, help=".tsv or .tsv.xz files")
+    parser.add_argument("--output", type=Path, required=True, help="a .tsv file to write")
+    parser.add_argument("--beam", type=int, default=4)
+    parser.add_argument("--alpha", type=float, default=0.6, help="of the length penalty")
+    parser.add_argument(
+        "--nearest", action="store_true", help="the hypothesis nearest to the reference"
+    )
+    parser.add_argument(
+        "--least-chrf",
+        type=float,
+        default=LEAST_CHRF,
+        help=f"leave out translations farther from their reference (default {LEAST_CHRF:g})",
+    )
+    parser.add_argument("--batch", type=int, default=64, help="sentences decoded together")
+    parser.add_argument("--part", type=_part, default=(1, 1), help="such as 1/2: this half alone")
+    parser.add_argument("--device", default="auto", help="auto, cpu or cuda")
+    parser.add_argument("--threads", type=int, default=1, help="CPU threads (default 1)")
+    return parser
+
+
+def main(argv: list[str] | None = None) -> int:
+    """The command line; gives the exit status."""
+    arguments = _parser().parse_args(argv)
+    torch.set_num_threads(arguments.threads)
+    try:
+        faults, total = _write(arguments)
+    except (CheckpointError, CorpusError, DecodingError, DeviceError, LengthError) as error:
+        print(error, file=sys.stderr)
+        return 1
+    except OSError as error:
+        print(f"{arguments.output} cannot be written: {error.strerror}.", file=sys.stderr)
+        return 1
+    left_out = json.dumps(dict(faults.most_common()), ensure_ascii=False)
+    print(f"{total - faults.total():,} of {total:,} pairs kept; left out: {left_out}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,43 @@
+"""What widgets begin with."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+VIZ = Path(__file__).parents[2] / "viz"
+
+KEEPS_A_VALUE = {
+    *("checkbox", "multiselect", "number_input", "pills", "radio", "segmented_control"),
+    *("select_slider", "selectbox", "slider", "text_area", "text_input", "toggle"),
+}
+SET_BY_THE_READER_ALONE = {
+    "f'{key}-what'",
+    "f'talk-edit-title-{number}'",
+    "f'talk-edit-note-{number}'",
+    "'preset-causal'",
+}
+"""Keys under which no script sets a value, so that the widget's own default is the first one."""
+
+
+def widgets() -> Iterator[tuple[str, ast.Call, str]]:
+    """Where each widget with a value stands, its call, and its key as it is written."""
+    for path in sorted(VIZ.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):
+                continue
+            if node.func.attr in KEEPS_A_VALUE and ast.unparse(node.func.value) == "st":
+                keys = [ast.unparse(each.value) for each in node.keywords if each.arg == "key"]
+                yield f"{path.relative_to(VIZ)}:{node.lineno}", node, (keys or [""])[0]
+
+
+def test_a_widget_whose_value_the_script_sets_has_it_as_its_default_too() -> None:
+    found = list(widgets())
+    assert found, "no widget found, so nothing was checked"
+    lacking = [
+        f"{place} {key}"
+        for place, call, key in found
+        if key not in SET_BY_THE_READER_ALONE and f"address.held({key})" not in ast.unparse(call)
+    ]
+    assert not lacking, "\n".join(lacking)

@@ -1,0 +1,286 @@
+"""The menu that saves a picture: what it offers, what it makes, and what it says when it cannot."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from model.trace import Trace
+from model.translator import load
+from tests.app.shown import said
+from viz import export, session
+from viz.keep import FORMATS, IMAGES
+from viz.mask_edits import Edit, write
+from viz.masks import batch_masks
+
+OpenApp = Callable[..., AppTest]
+
+PAGES = {
+    "heads": {
+        "": ["picture", "facts"],
+        "below=numbers": ["picture", "numbers-of-cross.2"],
+        "below=query-key&cell=3.1": ["picture", "query-key"],
+        "below=figure": ["picture", "figure-of-cross.2"],
+        "attention=joint&below=figure": [
+            *("picture", "figure-of-cross.2", "figure-of-decoder.2"),
+        ],
+    },
+    "masks": {
+        "part=see": ["batch", "factors", "others"],
+        "part=inside": ["with-mask", "without-mask", "lesson"],
+        "part=compare": ["compared", "compared-weights", "log-probs"],
+        "part=change": ["translations", "log-probs"],
+    },
+    "positions": {
+        "topic=table": ["encoding", "waves", "circle", "pair-waves"],
+        "topic=likeness": ["likeness", "by-offset"],
+        "topic=words": ["parts-of-words", "terms"],
+        "topic=without&scale=0": ["neighbours"],
+        "topic=shuffle&shuffled=1.0.2.3.4.5.6": ["distances"],
+        "topic=formula": ["formula", "formula-waves"],
+    },
+}
+"""What can be saved, on every page and in every part of it."""
+
+
+@pytest.fixture(scope="module")
+def trace(checkpoints: Path) -> Trace:
+    return load(checkpoints / "en-de", device="cpu").trace(session.DEFAULT_SENTENCE)
+
+
+@pytest.fixture
+def open_page(open_app: OpenApp) -> OpenApp:
+    """Opens a page of the app, and in it the menus named."""
+
+    def open_at(page: str = "heads", *menus: str, **query: str) -> AppTest:
+        app = open_app(**query)
+        if page != "heads":
+            app.switch_page(f"viz/pages/{page}.py")
+            for name, value in query.items():
+                app.query_params[name] = value
+            app.run()
+        return opened(app, *menus) if menus else app
+
+    return open_at
+
+
+def opened(app: AppTest, *menus: str) -> AppTest:
+    for menu in menus:
+        app.session_state[f"save-{menu}"] = True
+    return app.run()
+
+
+def parsed(query: str) -> dict[str, str]:
+    return dict(pair.split("=") for pair in query.split("&") if pair)
+
+
+def file_of(app: AppTest) -> bytes:
+    """What the download button of the open menu holds."""
+    content: bytes = app.session_state["_kept"].content
+    return content
+
+
+def choose(app: AppTest, menu: str, **settings: Any) -> AppTest:
+    """Settles the widgets of an open menu, the format first, and runs the app after each."""
+    for name, value in settings.items():
+        if name == "format":
+            app.segmented_control(key=f"{menu}-format").set_value(value)
+        elif name == "dark":
+            app.toggle(key=f"{menu}-dark").set_value(value)
+        else:
+            app.selectbox(key=f"{menu}-{name}").set_value(value)
+        opened(app, menu)
+    return app
+
+
+@pytest.mark.parametrize(
+    ("page", "query", "names"),
+    [(page, query, names) for page, parts in PAGES.items() for query, names in parts.items()],
+)
+def test_every_picture_of_every_page_can_be_saved(
+    open_page: OpenApp, page: str, query: str, names: list[str]
+) -> None:
+    app = open_page(page, *names, **parsed(query))
+    for name in names:
+        group = app.segmented_control(key=f"{name}-format")
+        assert group.value in FORMATS
+
+
+def test_a_closed_menu_computes_and_holds_nothing(open_page: OpenApp) -> None:
+    app = open_page()
+    assert not [each.key for each in app.button if each.key.endswith("-make")]
+    assert not app.download_button
+    assert not app.code
+    assert "_kept" not in app.session_state
+
+
+@pytest.mark.parametrize("format", ["csv", "json", "npz"])
+def test_the_numbers_of_the_selected_head_are_the_trace_s(
+    open_page: OpenApp, trace: Trace, format: str
+) -> None:
+    app = open_page("heads", "picture", attention="decoder", layer="1", head="3")
+    choose(app, "picture", format=format)
+    seen, content = trace.attention("decoder", 1), file_of(app)
+    if format == "csv":
+        table = pd.read_csv(io.BytesIO(content), dtype={"weight": np.float32})
+        weights = table["weight"].to_numpy().reshape(seen.weights[3].shape)
+        assert table["sentence"][0] == session.DEFAULT_SENTENCE
+    elif format == "json":
+        told = json.loads(content)
+        weights = np.array(told["arrays"]["weight"]["values"], dtype=np.float32)
+        assert told["checkpoint"] == "en-de"
+    else:
+        with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
+            weights = arrays["weight"]
+    np.testing.assert_array_equal(weights, seen.weights[3])
+    assert app.download_button[0].label == f"Download {format.upper()}"
+    assert f"headscope-decoder-layer1-head3.{format}" in " ".join(
+        each.value for each in app.caption
+    )
+
+
+def test_how_the_trace_is_read_goes_into_what_is_saved(open_page: OpenApp) -> None:
+    app = open_page("heads", "picture", words="1", specials="0")
+    told = json.loads(file_of(choose(app, "picture", format="json")))
+    assert "<s>" not in told["axes"]["query"]["tokens"]
+    assert "Whole words" in told["reading"]
+    choose(app, "picture", format="py")
+    assert "Reading(words=True, specials=False)" in app.code[0].value
+
+
+def test_a_target_of_ones_own_goes_into_what_is_saved(open_page: OpenApp) -> None:
+    app = open_page("heads", "picture", target="Der Hund schläft.")
+    assert json.loads(file_of(choose(app, "picture", format="json")))["target"] == (
+        "Der Hund schläft."
+    )
+    assert "'Der Hund schläft.'" in choose(app, "picture", format="py").code[0].value
+
+
+def test_every_head_and_the_whole_view_are_in_the_menu_of_the_picture(
+    open_page: OpenApp, trace: Trace
+) -> None:
+    app = open_page("heads", "picture")
+    what = app.selectbox(key="picture-what")
+    assert what.options[1:] == [
+        "Cross-attention, every head",
+        "The whole view, to open offline",
+    ]
+    choose(app, "picture", format="npz", what=1)
+    with np.load(io.BytesIO(file_of(app)), allow_pickle=False) as arrays:
+        np.testing.assert_array_equal(
+            arrays["weight"], np.stack([each.weights for each in trace.maps.values()][-3:])
+        )
+    choose(app, "picture", what=2)
+    assert app.segmented_control(key="picture-format").options == ["HTML"]
+    app.button(key="picture-make").click()
+    opened(app, "picture")
+    assert file_of(app).startswith(b"<!doctype html>")
+
+
+def test_a_painted_mask_goes_into_what_is_saved(open_page: OpenApp, trace: Trace) -> None:
+    padded = load(session.checkpoints()["en-de"], device="cpu").trace_batch(
+        [session.DEFAULT_SENTENCE], [trace.text]
+    )
+    own = batch_masks(padded.padded, 0)["decoder"]
+    allowed = own.allowed.copy()
+    allowed[2, 0] = False
+    edit = write([Edit(own.kind, None, allowed)])
+    app = open_page("masks", "translations", part="change", batch=" ", edit=edit)
+    told = json.loads(file_of(choose(app, "translations", format="json")))
+    assert told["edit"] == edit
+    assert told["edited"] == "decoder attention, all layers"
+    assert told["arrays"]["allowed_after"]["values"] == allowed.tolist()
+    assert edit in choose(app, "translations", format="py").code[0].value
+
+
+def test_what_was_chosen_in_one_menu_is_chosen_in_the_next(open_page: OpenApp) -> None:
+    app = open_page("positions", "encoding", topic="table")
+    choose(app, "encoding", format="py", width="column", dark=True)
+    app.session_state["save-encoding"] = False
+    opened(app, "waves")
+    assert app.segmented_control(key="waves-format").value == "py"
+    assert app.selectbox(key="waves-width").value == "column"
+    assert app.toggle(key="waves-dark").value
+    assert "narrow=True, dark=True" in app.code[0].value
+
+
+def test_a_file_is_offered_for_as_long_as_its_settings_stay(open_page: OpenApp) -> None:
+    app = open_page("heads", "picture")
+    choose(app, "picture", format="html")
+    assert not app.download_button
+    app.button(key="picture-make").click()
+    opened(app, "picture")
+    assert app.download_button[0].label == "Download HTML"
+    choose(app, "picture", dark=True)
+    assert not app.download_button
+
+
+def test_too_many_numbers_for_a_table_are_refused_in_a_sentence(
+    open_page: OpenApp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("viz.keep.MOST_WRITTEN", 10)
+    app = open_page("heads", "picture")
+    choose(app, "picture", format="csv")
+    assert "too many for CSV; choose NPZ" in said(app)
+    assert not app.download_button
+    choose(app, "picture", format="npz")
+    assert app.download_button
+
+
+def test_many_numbers_are_written_when_they_are_asked_for(
+    open_page: OpenApp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("viz.keep.AT_ONCE", 10)
+    app = open_page("heads", "picture")
+    choose(app, "picture", format="csv")
+    assert not app.download_button
+    app.button(key="picture-make").click()
+    opened(app, "picture")
+    assert app.download_button
+
+
+def test_without_a_browser_the_menu_says_so_at_once_and_offers_the_rest(
+    open_page: OpenApp, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("BROWSER_PATH", str(tmp_path / "no-browser"))
+    app = open_page("heads", "picture")
+    assert export.NEEDS_BROWSER in said(app)
+    assert app.segmented_control(key="picture-format").value == "csv"
+    assert app.download_button
+    for format in IMAGES:
+        choose(app, "picture", format=format)
+        assert export.NEEDS_BROWSER in said(app)
+        assert not app.download_button
+        assert not [each for each in app.button if each.key == "picture-make"]
+    assert choose(app, "picture", format="json").download_button
+    assert choose(app, "picture", format="py").code
+
+
+def test_a_browser_that_fails_is_told_in_a_sentence(
+    open_page: OpenApp, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    broken = tmp_path / "chromium"
+    broken.write_text("#!/bin/sh\nexit 1\n", encoding="utf-8")
+    broken.chmod(0o755)
+    monkeypatch.setenv("BROWSER_PATH", str(broken))
+    export._browser.close()
+    app = open_page("heads", "picture")
+    choose(app, "picture", format="svg")
+    app.button(key="picture-make").click()
+    opened(app, "picture")
+    assert "did not start" in said(app)
+    assert not app.download_button
+
+
+def test_nothing_is_saved_from_a_stage(open_page: OpenApp) -> None:
+    app = open_page("heads", present="1")
+    opened(app, "picture")
+    assert "picture-format" not in [each.key for each in app.segmented_control]

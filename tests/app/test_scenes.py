@@ -1,0 +1,531 @@
+"""Scenes in the app: going to one, the panel that makes a talk, and the talk that is shipped."""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from streamlit.components.v2.bidi_component.main import _make_trigger_id
+from streamlit.proto.WidgetStates_pb2 import WidgetState, WidgetStates
+from streamlit.testing.v1 import AppTest
+
+from model.positions import PositionEdit
+from model.trace import AttentionKind, Trace
+from model.translator import Translator, load
+from tests.app.shown import html, plain, query, said
+from viz import mask_edits, scene_panel, scenes, session
+from viz.facts import head_facts
+from viz.labels import axis_texts
+from viz.scenes import Scene, Talk
+
+OpenApp = Callable[..., AppTest]
+
+SHIPPED = Path(__file__).parents[2] / "checkpoints"
+READY = scene_panel.ready_talk()
+OWN_NAMES = {"scene", "talk", "present"}
+"""What belongs to a talk and not to a view."""
+
+
+def tell(app: AppTest, event: str, value: Any) -> AppTest:
+    """Does what the browser does when the talk's component triggers."""
+    (found,) = [each.proto for each in app.get("bidi_component") if each.key == "talk-keys"]
+    told = WidgetState(
+        id=_make_trigger_id(found.id, "events"),
+        json_trigger_value=json.dumps([{"event": event, "value": value}]),
+    )
+    # AppTest offers no interaction with components; this is their message.
+    states = app._tree.get_widget_states()
+    return app._run(WidgetStates(widgets=[*states.widgets, told]))
+
+
+def told(app: AppTest) -> dict[str, Any]:
+    """What the talk's component is told."""
+    (found,) = [each.proto for each in app.get("bidi_component") if each.key == "talk-keys"]
+    sent: dict[str, Any] = json.loads(found.json)
+    return sent
+
+
+def open_panel(app: AppTest) -> AppTest:
+    def blocks(node: Any) -> Any:
+        yield node
+        for child in getattr(node, "children", {}).values():
+            yield from blocks(child)
+
+    (found,) = [
+        node.proto.popover.id
+        for node in blocks(app._tree)
+        if str(getattr(getattr(node, "proto", None), "id", "")).endswith("-scenes")
+    ]
+    states = app._tree.get_widget_states()
+    opened = WidgetState(id=found, bool_value=True)
+    return app._run(WidgetStates(widgets=[*states.widgets, opened]))
+
+
+def listed(app: AppTest) -> list[str]:
+    """The scenes in the panel, by number and title."""
+    return [plain(each.label) for each in app.button if str(each.key).startswith("talk-go-")]
+
+
+def change(app: AppTest, number: int, what: str) -> AppTest:
+    menu = app.menu_button(key=f"talk-scene-{number}")
+    changed: AppTest = menu.click_index(menu.options.index(what)).run()
+    return changed
+
+
+def kept(app: AppTest) -> Talk:
+    """The talk that the browser was told to keep."""
+    (text,) = [text for text in told(app)["keep"].values() if text is not None]
+    return scenes.parse(text.encode())
+
+
+@pytest.fixture
+def panel(open_app: OpenApp) -> AppTest:
+    return open_panel(open_app())
+
+
+# ---- what a scene may hold -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("page", scenes.VIEWS)
+def test_a_scene_may_hold_all_that_its_page_keeps_in_the_address(
+    open_app: OpenApp, page: str
+) -> None:
+    app = open_app()
+    if page != scene_panel.HOME:
+        app.switch_page(f"viz/pages/{page}.py").run()
+    known = set(app.session_state["_visit"].parameters)
+    assert known - OWN_NAMES == scenes.VIEWS[page]
+
+
+# ---- going to a scene ----------------------------------------------------------------------------
+
+
+def test_a_key_shows_its_scene(open_app: OpenApp) -> None:
+    app = tell(open_app(folder=SHIPPED, present="1"), "go", 3)
+    assert query(app, "scene") == "3"
+    assert query(app, "present") == "1"
+    assert {name: query(app, name) for name in READY.scenes[2].view} == READY.scenes[2].view
+    assert app.session_state["attention"] == "encoder"
+
+
+def test_what_a_scene_does_not_name_has_its_default(open_app: OpenApp) -> None:
+    app = open_app(folder=SHIPPED, present="1", words="1", faint="2", target="Anders.")
+    tell(app, "go", 1)
+    state = app.session_state
+    assert (state["words"], state["faint"], state["target"]) == (False, 0, "")
+
+
+def test_a_scene_on_another_page_leads_there_and_stays_on_stage(open_app: OpenApp) -> None:
+    app = tell(open_app(folder=SHIPPED, present="1"), "go", 6)
+    assert app.session_state["_visit"].page == "masks"
+    assert query(app, "present") == "1"
+    assert told(app)["number"] == 6
+    tell(app, "go", 2)
+    assert app.session_state["_visit"].page == ""
+    assert query(app, "cell") == READY.scenes[1].view["cell"]
+
+
+@pytest.mark.parametrize("number", [0, -1, 11, 10**9, "3", None, [3], 2.0, True])
+def test_what_is_no_scene_changes_nothing(open_app: OpenApp, number: Any) -> None:
+    app = tell(open_app(), "go", number)
+    assert query(app, "scene") == ""
+    assert told(app)["number"] == 0
+
+
+def test_the_audience_sees_the_title_and_never_the_note(open_app: OpenApp) -> None:
+    app = open_app(folder=SHIPPED, present="1")
+    for number, scene in enumerate(READY.scenes[:2], 1):
+        tell(app, "go", number)
+        assert f'<p dir="auto">{scene.title}</p>' in html(app)
+        assert scene.note not in html(app)
+        assert told(app)["note"] == scene.note
+        assert told(app)["next"] == READY.scenes[number].title
+
+
+def test_off_stage_no_title_is_shown_and_no_key_works(open_app: OpenApp) -> None:
+    app = tell(open_app(folder=SHIPPED), "go", 1)
+    assert 'dir="auto">Each German' not in html(app)
+    assert told(app)["on"] is False
+
+
+def test_the_title_leaves_with_its_page(open_app: OpenApp) -> None:
+    app = tell(open_app(folder=SHIPPED, present="1"), "go", 1)
+    app.switch_page("viz/pages/about.py").run()
+    assert READY.scenes[0].title not in html(app)
+
+
+def test_a_link_opens_in_the_middle_of_a_talk(open_app: OpenApp) -> None:
+    app = open_app(folder=SHIPPED, present="1", scene="2", **READY.scenes[1].view)
+    assert told(app)["title"] == READY.scenes[1].title
+    assert READY.scenes[1].title in html(app)
+
+
+@pytest.mark.parametrize("mark", ["99", "x", "-1", "1e1"])
+def test_a_scene_that_is_none_is_no_scene(open_app: OpenApp, mark: str) -> None:
+    app = open_app(present="1", scene=mark)
+    assert told(app)["number"] == 0
+
+
+# ---- making a talk -------------------------------------------------------------------------------
+
+
+def test_nothing_is_drawn_in_a_panel_that_is_closed(open_app: OpenApp) -> None:
+    assert listed(open_app()) == []
+
+
+def test_the_panel_lists_the_talk_that_comes_with_the_app(panel: AppTest) -> None:
+    expected = [f"{n}. {scene.title}" for n, scene in enumerate(READY.scenes, 1)]
+    assert listed(panel) == expected
+    assert told(panel)["keep"] == {}
+
+
+def test_a_saved_view_is_a_scene_with_a_title_of_its_own(panel: AppTest) -> None:
+    panel.session_state["head"] = 2
+    panel.run()
+    panel.button(key="talk-save").click().run()
+    scene = kept(panel).scenes[-1]
+    assert scene.title == f"Cross-attention, layer 2, head 2: {session.DEFAULT_SENTENCE}"
+    assert scene.page == "heads"
+    assert scene.view["head"] == "2"
+    assert scene.view["sentence"] == session.DEFAULT_SENTENCE
+    assert scene.view["checkpoint"] == "en-de"
+    assert not OWN_NAMES & set(scene.view)
+    assert query(panel, "scene") == "11"
+
+
+def test_the_talk_that_comes_with_the_app_is_copied_and_never_changed(panel: AppTest) -> None:
+    panel.button(key="talk-save").click().run()
+    assert kept(panel).title == "Attention in ten scenes, my version"
+    assert len(kept(panel).scenes) == 11
+    assert len(scene_panel.ready_talk().scenes) == 10
+    (mark,) = told(panel)["keep"]
+    assert query(panel, "talk") == mark
+
+
+def test_a_new_scene_is_given_a_title_and_a_note(panel: AppTest) -> None:
+    panel.button(key="talk-save").click().run()
+    panel.text_input(key="talk-edit-title-11").input("Mine")
+    panel.text_area(key="talk-edit-note-11").input("Say this.\nThen that.")
+    panel.button(key="talk-done").click().run()
+    scene = kept(panel).scenes[-1]
+    assert (scene.title, scene.note) == ("Mine", "Say this.\nThen that.")
+    assert listed(panel)[-1] == "11. Mine"
+
+
+def test_an_empty_title_is_refused_in_a_sentence(panel: AppTest) -> None:
+    change(panel, 2, "Edit")
+    panel.text_input(key="talk-edit-title-2").input("  ")
+    panel.button(key="talk-done").click().run()
+    assert "scenes[1].title must not be empty" in said(panel)
+    assert told(panel)["keep"] == {}
+
+
+def test_a_scene_moves_and_its_mark_goes_with_it(panel: AppTest) -> None:
+    tell(panel, "go", 1)
+    change(panel, 1, "Move down")
+    assert listed(panel)[:2] == [f"1. {READY.scenes[1].title}", f"2. {READY.scenes[0].title}"]
+    assert query(panel, "scene") == "2"
+    change(panel, 1, "Move down")
+    assert query(panel, "scene") == "1"
+
+
+def test_the_first_scene_does_not_move_up_nor_the_last_down(panel: AppTest) -> None:
+    assert "Move up" not in panel.menu_button(key="talk-scene-1").options
+    assert "Move down" not in panel.menu_button(key="talk-scene-10").options
+
+
+def test_a_deleted_scene_comes_back(panel: AppTest) -> None:
+    change(panel, 4, "Delete")
+    assert len(listed(panel)) == 9
+    panel.button(key="talk-undo").click().run()
+    assert kept(panel).scenes == READY.scenes
+    assert "talk-undo" not in [button.key for button in panel.button]
+
+
+def test_a_scene_takes_another_view_and_keeps_its_words(panel: AppTest) -> None:
+    change(panel, 3, "Take this view")
+    scene = kept(panel).scenes[2]
+    assert (scene.title, scene.note) == (READY.scenes[2].title, READY.scenes[2].note)
+    assert scene.view["sentence"] == session.DEFAULT_SENTENCE
+
+
+def test_a_new_talk_stands_beside_the_others_and_can_be_deleted(panel: AppTest) -> None:
+    menu = panel.menu_button(key="talk-menu")
+    menu.click_index(menu.options.index("New talk")).run()
+    assert listed(panel) == []
+    assert "No scene yet" in " ".join(plain(each.value) for each in panel.caption)
+    assert panel.selectbox(key="talk-choice").options == ["Attention in ten scenes", "My talk"]
+    menu = panel.menu_button(key="talk-menu")
+    menu.click_index(menu.options.index("Delete")).run()
+    assert len(listed(panel)) == 10
+    assert list(told(panel)["keep"].values()) == [None]
+    panel.button(key="talk-undo").click().run()
+    assert kept(panel) == Talk("My talk")
+
+
+def test_a_talk_begins_on_stage_at_its_first_scene(panel: AppTest) -> None:
+    panel.button(key="talk-present").click().run()
+    assert (query(panel, "present"), query(panel, "scene")) == ("1", "1")
+    assert told(panel)["on"] is True
+
+
+def test_markup_in_a_title_is_shown_letter_by_letter(panel: AppTest) -> None:
+    hostile = "<script>alert(1)</script> **b** $x$ :red[y]"
+    talk = Talk(hostile, (Scene(hostile, hostile, "heads"),))
+    tell(panel, "kept", [["0a1b2c3d", scenes.write(talk)]])
+    panel.selectbox(key="talk-choice").set_value("0a1b2c3d").run()
+    assert listed(panel) == [f"1. {hostile}"]
+    assert "**b**" not in panel.button(key="talk-go-1").label
+    panel.button(key="talk-present").click().run()
+    assert "<script>" not in " ".join(shown.proto.body for shown in panel.get("html"))
+    assert "&lt;script&gt;alert(1)" in " ".join(shown.proto.body for shown in panel.get("html"))
+
+
+# ---- what a browser keeps ------------------------------------------------------------------------
+
+
+def test_a_kept_talk_is_there_again_after_a_reload_in_its_midst(open_app: OpenApp) -> None:
+    talk = Talk("Mine", (Scene("First", "", "heads"), Scene("Second", "Note.", "heads")))
+    app = open_app(present="1", scene="2", talk="0a1b2c3d")
+    assert told(app)["waiting"] is True
+    assert told(app)["number"] == 0
+    tell(app, "kept", [["0a1b2c3d", scenes.write(talk)]])
+    assert told(app)["number"] == 2
+    assert "Second" in html(app)
+
+
+def test_the_talk_of_somebody_elses_link_is_let_go(open_app: OpenApp) -> None:
+    app = tell(open_app(present="1", scene="2", talk="0a1b2c3d"), "kept", [])
+    assert told(app)["number"] == 0
+    assert told(app)["count"] == 10
+    assert told(app)["waiting"] is False
+
+
+def test_what_a_browser_kept_is_checked_like_any_file(panel: AppTest) -> None:
+    good = scenes.write(Talk("Good"))
+    tell(
+        panel,
+        "kept",
+        [
+            ["0a1b2c3d", "{}"],
+            ["0a1b2c3e", good],
+            ["../etc", good],
+            ["0a1b2c3f", 3],
+            "x",
+            [],
+            None,
+        ],
+    )
+    assert panel.selectbox(key="talk-choice").options == ["Attention in ten scenes", "Good"]
+    assert "1 of the talks kept in this browser cannot be read" in said(panel)
+
+
+@pytest.mark.parametrize("value", [None, 3, "x", {"a": 1}])
+def test_nonsense_from_a_browser_is_no_talk(open_app: OpenApp, value: Any) -> None:
+    assert told(tell(open_app(), "kept", value))["count"] == 10
+
+
+def test_a_browser_without_room_is_told_of(panel: AppTest) -> None:
+    panel.button(key="talk-save").click().run()
+    tell(panel, "full", "0a1b2c3d")
+    assert "no room to keep the talk" in said(panel)
+
+
+# ---- files ---------------------------------------------------------------------------------------
+
+
+def upload(app: AppTest, data: bytes) -> AppTest:
+    opened: AppTest = app.file_uploader[0].set_value(("talk.json", data, "application/json")).run()
+    return opened
+
+
+def test_a_file_is_opened_as_another_talk(panel: AppTest) -> None:
+    upload(panel, scenes.write(Talk("From a file", (Scene("Only", "", "about"),))).encode())
+    assert listed(panel) == ["1. Only"]
+    assert kept(panel).title == "From a file"
+
+
+@pytest.mark.parametrize(
+    ("data", "why"),
+    [
+        (b"[]", "one object in braces"),
+        (b"\xff\xfe", "UTF-8"),
+        (
+            scenes.write(READY).replace('"note"', '"notes"', 1).encode(),
+            "scenes[0].notes is unknown",
+        ),
+        (scenes.write(READY).replace('"layer": "0"', '"layer": []', 1).encode(), "view.layer must"),
+        (b" " * (scenes.MAX_BYTES + 1), "takes 1,000,000 at most"),
+    ],
+)
+def test_a_file_that_is_no_talk_is_refused_in_a_sentence(
+    panel: AppTest, data: bytes, why: str
+) -> None:
+    upload(panel, data)
+    assert why in said(panel)
+    assert told(panel)["keep"] == {}
+    assert len(listed(panel)) == 10
+
+
+# ---- the talk that comes with the app ------------------------------------------------------------
+
+needs_shipped = pytest.mark.skipif(
+    not (SHIPPED / "en-de").is_dir(), reason="the shipped checkpoint en-de is not here"
+)
+
+
+@functools.cache
+def shipped_model() -> Translator:
+    return load(SHIPPED / "en-de", device="cpu")
+
+
+@functools.cache
+def trace_of(sentence: str) -> Trace:
+    return shipped_model().trace(sentence)
+
+
+def weight(scene: Scene, query: str, key: str, layer: int, head: int) -> float:
+    """The weight between two words, each of which is there once."""
+    kind = AttentionKind(scene.view.get("attention", "cross"))
+    seen = trace_of(scene.view["sentence"]).attention(kind, layer)
+    row, column = axis_texts(seen.queries).index(query), axis_texts(seen.keys).index(key)
+    return float(seen.weights[head, row, column])
+
+
+def named_head(scene: Scene) -> tuple[int, int]:
+    return int(scene.view["layer"]), int(scene.view["head"])
+
+
+def test_the_talk_has_ten_scenes_that_can_be_said_aloud() -> None:
+    assert len(READY.scenes) == 10
+    for scene in READY.scenes:
+        assert len(scene.title) < 70
+        assert 2 <= sum(scene.note.count(end) for end in (". ", "? ", ": ")) + 1 <= 9
+        assert "ection" in scene.note, "each note names the paper's section"
+
+
+@needs_shipped
+@pytest.mark.parametrize("number", range(1, 11))
+def test_every_scene_of_the_talk_opens_without_a_complaint(open_app: OpenApp, number: int) -> None:
+    app = tell(open_app(folder=SHIPPED, present="1"), "go", number)
+    scene = READY.scenes[number - 1]
+    assert (app.session_state["_visit"].page or "heads") == scene.page
+    assert {name: query(app, name) for name in scene.view} == scene.view
+    assert not said(app)
+    assert scene.title in html(app)
+
+
+@needs_shipped
+def test_scenes_one_and_two_show_which_words_belong_together() -> None:
+    for scene in READY.scenes[:2]:
+        layer, head = named_head(scene)
+        assert weight(scene, "neuen", "new", layer, head) > 0.95
+        assert weight(scene, "Computer", "computer", layer, head) > 0.95
+        assert 0.965 < weight(scene, "gekauft", "bought", layer, head) < 0.975
+    second = READY.scenes[1]
+    query, key = map(int, second.view["cell"].split("."))
+    seen = trace_of(second.view["sentence"]).attention("cross", 0)
+    assert axis_texts(seen.queries)[query] == "gekauft"
+    assert axis_texts(seen.keys)[key] == "bought"
+    config = shipped_model().model.config
+    layers = config.n_encoder_layers + 2 * config.n_decoder_layers
+    assert layers * config.n_heads == 96
+
+
+@needs_shipped
+def test_scene_three_looks_one_word_back() -> None:
+    scene = READY.scenes[2]
+    layer, head = named_head(scene)
+    seen = trace_of(scene.view["sentence"]).attention("encoder", layer)
+    assert round(float(head_facts(seen)["previous"][head]), 2) == 0.76
+    assert weight(scene, "new", "a", layer, head) > 0.9
+    assert weight(scene, "computer", "new", layer, head) > 0.7
+    assert round(weight(scene, "He", "</s>", layer, head), 2) == 0.96
+
+
+@needs_shipped
+def test_scene_four_follows_the_verb_to_the_end() -> None:
+    scene = READY.scenes[3]
+    layer, head = named_head(scene)
+    assert "dass Tom glücklich ist" in trace_of(scene.view["sentence"]).text
+    for german, english in {"Tom": "Tom", "glücklich": "happy", "ist": "is"}.items():
+        assert weight(scene, german, english, layer, head) > 0.95
+    assert weight(scene, "glaube", "think", layer, head) > 0.9
+    assert weight(scene, "nicht", "…t", layer, head) > 0.9
+
+
+@needs_shipped
+def test_scene_five_compares_a_head_that_looks_back_with_one_that_looks_ahead() -> None:
+    scene = READY.scenes[4]
+    (back_layer, back), (ahead_layer, ahead) = (
+        tuple(map(int, pair.split("."))) for pair in scene.view["compare"].split("-")
+    )
+    trace = trace_of(scene.view["sentence"])
+    behind = head_facts(trace.attention("encoder", back_layer))
+    before = head_facts(trace.attention("encoder", ahead_layer))
+    assert behind["previous"][back] > 0.75
+    assert round(float(before["next"][ahead]), 2) == 0.54
+    assert before["previous"][ahead] < 0.05
+
+
+@needs_shipped
+def test_scene_seven_reads_the_padding_and_makes_up_words() -> None:
+    scene = READY.scenes[6]
+    layer, head = named_head(scene)
+    sentences = (scene.view["sentence"], *scene.view["batch"].splitlines())
+    padded = session.batch(SHIPPED / "en-de", sentences, "")
+    own = padded.padded[0].attention("cross", layer)
+    edits = mask_edits.parse(scene.view["edit"], {AttentionKind.CROSS: own.allowed.shape})
+    outcome = session.outcome(SHIPPED / "en-de", sentences, 0, edits, "")
+    assert outcome.free.text == "Tom liebt Maria die Liebe."
+    seen = outcome.forced.attention("cross", layer)
+    filler = np.array([token == "<pad>" for token in seen.keys])
+    rows = seen.weights[head, : padded.n_target[0]]
+    assert round(float(rows[:, filler].sum(axis=-1).mean()), 2) == 0.79
+
+
+@needs_shipped
+def test_scene_eight_shows_waves_from_six_to_more_than_58_thousand_positions() -> None:
+    table = shipped_model().position_table()
+    d_model = table.shape[1]
+    assert 2 * np.pi < 6.3
+    assert 58_000 < 2 * np.pi * 10_000 ** ((d_model - 2) / d_model) < 59_000
+    assert len(np.unique(table, axis=0)) == len(table)
+
+
+@needs_shipped
+def test_scene_nine_turns_the_translation_round_with_positions_alone() -> None:
+    scene = READY.scenes[8]
+    order = tuple(map(int, scene.view["shuffled"].split(".")))
+    model, sentence = shipped_model(), scene.view["sentence"]
+    bare = PositionEdit(scale=0)
+    assert model.trace(sentence, source_order=order).text == "Maria liebt Tom."
+    assert model.trace(sentence, source_order=order, positions=bare).text == "Tom liebt Maria."
+    assert model.trace(sentence, positions=bare).text == "Tom liebt Maria."
+
+
+@needs_shipped
+def test_scene_ten_takes_a_word_away() -> None:
+    scene = READY.scenes[9]
+    folder, sentences = SHIPPED / "en-de", (scene.view["sentence"],)
+    own = session.batch(folder, sentences, "").padded[0].attention("cross", 0)
+    edits = mask_edits.parse(scene.view["edit"], {AttentionKind.CROSS: own.allowed.shape})
+    (edit,) = edits
+    assert edit.layers is None
+    assert [axis_texts(own.keys)[key] for key in np.flatnonzero(~edit.allowed.any(axis=0))] == [
+        "new"
+    ]
+    outcome = session.outcome(folder, sentences, 0, edits, "")
+    assert outcome.free.text == "Er hat einen Computer gekauft."
+    place = axis_texts(own.queries).index("einen")
+    before, after = (
+        float(np.exp(np.asarray(trace.log_probs)[place]))
+        for trace in (session.outcome(folder, sentences, 0, (), "").forced, outcome.forced)
+    )
+    assert round(before, 2) == 0.95
+    assert after < 0.01

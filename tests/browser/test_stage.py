@@ -1,0 +1,476 @@
+"""The stage in a real browser: nothing but the picture, its size, its contrast, and its keys."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from urllib.parse import quote, urlencode
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from model.translator import Translator
+from tests.browser.conftest import Watch, _context
+from tests.browser.heads_page import LOADING, HeadsPage, title, wait_until_calm
+from tests.browser.running_app import serve
+from tests.tiny_checkpoint import PAIRS, write_tiny_snapshots
+
+SENTENCE = "The cat sat on the mat."
+ANYTHING = re.compile(".")
+HOSTILE = '<img src=x onerror=alert(1)> *a* $x$ <b>x</b> & "q"'
+SIZES = ((1280, 800), (1920, 1080))
+
+FILLED = 0.7
+"""The share of the window that the picture takes at least, each way."""
+
+STRONG = 7.0
+"""The contrast of every text on stage at least, by WCAG 2."""
+
+LARGE = 24
+"""Pixels of a token's letters in a window of 1920 by 1080."""
+
+VIEWS = {
+    "heatmap": ("", {}),
+    "lines": ("", {"view": "lines"}),
+    "comparison": ("", {"layer": "1", "head": "0", "compare": "1.0-1.1-0.2"}),
+    "joint": ("", {"attention": "joint"}),
+    "see": ("masks", {"part": "see"}),
+    "inside": ("masks", {"part": "inside"}),
+    "compare": ("masks", {"part": "compare"}),
+    "change": ("masks", {"part": "change"}),
+    "table": ("positions", {"topic": "table"}),
+    "likeness": ("positions", {"topic": "likeness"}),
+    "words": ("positions", {"topic": "words"}),
+    "without": ("positions", {"topic": "without", "scale": "0"}),
+    "shuffle": ("positions", {"topic": "shuffle"}),
+    "formula": ("positions", {"topic": "formula"}),
+    "about": ("about", {}),
+}
+"""A page and its query, by what it shows."""
+
+# Every text that a canvas is given, with its colour, its size and the colour below its middle.
+SPY = """
+window.written = [];
+for (const name of ["strokeText", "fillText"]) {
+  const original = CanvasRenderingContext2D.prototype[name];
+  CanvasRenderingContext2D.prototype[name] = function (text, x, y, ...rest) {
+    const { width } = this.measureText(text);
+    const size = parseFloat(this.font.match(/([\\d.]+)px/)[1]);
+    const across = { left: width / 2, right: -width / 2, center: 0 }[this.textAlign] ?? 0;
+    const down = { top: size / 2, bottom: -size / 2, middle: 0 }[this.textBaseline] ?? 0;
+    if (name === "strokeText") {
+      this.rim = { text, x, y, color: this.strokeStyle, width: this.lineWidth };
+    } else {
+      const place = this.getTransform().transformPoint({ x: x + across, y: y + down });
+      const rim = this.rim && this.rim.text === text && this.rim.x === x && this.rim.y === y;
+      const [red, green, blue, alpha] = this.getImageData(place.x, place.y, 1, 1).data;
+      const ground = rim ? this.rim.color : alpha ? `rgb(${red} ${green} ${blue})` : null;
+      window.written.push({
+        text, color: this.fillStyle, ground, size, rim: rim ? this.rim.width : null,
+        canvas: this.canvas.className, shown: this.canvas.isConnected,
+      });
+    }
+    return original.call(this, text, x, y, ...rest);
+  };
+}
+"""
+
+# Texts with less contrast than asked for: those of elements, of SVG and of canvases.
+WEAK = """strong => {
+  const probe = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+  const channels = color => {
+    probe.clearRect(0, 0, 1, 1);
+    probe.fillStyle = color;
+    probe.fillRect(0, 0, 1, 1);
+    const [red, green, blue, alpha] = probe.getImageData(0, 0, 1, 1).data;
+    return [red, green, blue, alpha / 255];
+  };
+  const over = ([r, g, b, a], [x, y, z]) => {
+    return [r * a + x * (1 - a), g * a + y * (1 - a), b * a + z * (1 - a), 1];
+  };
+  const luminance = color => {
+    const [r, g, b] = color.slice(0, 3).map(channel => {
+      const share = channel / 255;
+      return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
+    });
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const contrast = (one, other) => {
+    const [dark, light] = [luminance(one), luminance(other)].sort((a, b) => a - b);
+    return (light + 0.05) / (dark + 0.05);
+  };
+  const parent = node => node.parentElement ?? node.getRootNode().host ?? null;
+  const app = document.querySelector('[data-testid="stApp"]');
+  const page = channels(getComputedStyle(app).backgroundColor);
+  const ground = node => {
+    const layers = [];
+    for (let at = node; at; at = parent(at)) {
+      if (!(at instanceof SVGElement)) layers.push(channels(getComputedStyle(at).backgroundColor));
+    }
+    return layers.reverse().reduce((below, layer) => over(layer, below), page);
+  };
+  const found = [];
+  const seen = [];
+  const look = root => {
+    for (const node of root.querySelectorAll("*")) {
+      if (node.shadowRoot) look(node.shadowRoot);
+      const texts = [...node.childNodes].filter(each => each.nodeType === 3);
+      const text = texts.map(each => each.data.trim()).join("");
+      if (!text || ["STYLE", "SCRIPT", "TITLE"].includes(node.tagName)) continue;
+      if (!node.checkVisibility({ visibilityProperty: true, opacityProperty: true })) continue;
+      const { width, height, top, left } = node.getBoundingClientRect();
+      if (width < 2 || height < 2 || top >= innerHeight || left >= innerWidth) continue;
+      let opacity = 1;
+      for (let at = node; at; at = parent(at)) opacity *= parseFloat(getComputedStyle(at).opacity);
+      const style = getComputedStyle(node);
+      const below = ground(node);
+      const own = channels(node instanceof SVGElement ? style.fill : style.color);
+      const ratio = contrast(over([...own.slice(0, 3), own[3] * opacity], below), below);
+      seen.push(text);
+      if (ratio < strong) found.push(`${node.tagName} "${text}": ${ratio.toFixed(2)}`);
+    }
+  };
+  look(document);
+  for (const { text, color, ground, rim, canvas, shown } of window.written) {
+    if (!shown || !text.trim()) continue;
+    const ratio = contrast(channels(color), ground ? channels(ground) : page);
+    seen.push(text);
+    if (ratio < strong) found.push(`${canvas} "${text}": ${ratio.toFixed(2)}`);
+    if (rim !== null && rim < 3) found.push(`${canvas} "${text}" has a rim of ${rim}`);
+  }
+  return { found, count: seen.length };
+}"""
+
+# Whatever of Streamlit's or of ours that is not the picture, as far as it can be seen.
+CHROME = """() => [...document.querySelectorAll(
+  'header, nav, [data-testid="stSidebar"], [data-testid="stToolbar"], input, textarea, select, ' +
+  '[role="radiogroup"], [data-testid="stCaptionContainer"], [data-testid="stDataFrame"], ' +
+  '.st-key-tools button, .answer'
+)].filter(node => {
+  const { width, height } = node.getBoundingClientRect();
+  const drawn = { visibilityProperty: true, opacityProperty: true };
+  return width > 1 && height > 1 && node.checkVisibility(drawn);
+}).map(node => node.outerHTML.slice(0, 200))"""
+
+
+class StagePage:
+    """A browser's page that shows a stage."""
+
+    def __init__(self, reader: HeadsPage) -> None:
+        self.reader = reader
+        self.page = reader.page
+        self.page.add_init_script(SPY)
+        self.foot = self.page.locator(".stage-foot")
+        self.shown = self.page.locator(".stage-foot .shown")
+        self.sentence = self.page.locator(".stage-foot .sentence")
+        self.back = self.page.get_by_role("button", name="Back")
+
+    def open(self, path: str = "", **query: str) -> StagePage:
+        asked = urlencode({"present": "1", **query}, quote_via=quote)
+        self.page.goto(f"{self.reader.url}/{path}?{asked}", timeout=LOADING)
+        expect(self.foot).to_be_visible(timeout=LOADING)
+        self.settle()
+        return self
+
+    def settle(self) -> None:
+        """Waits until nothing runs and everything is painted."""
+        wait_until_calm(self.page, """() => document.fonts.status === "loaded" """)
+        for painted in (".headscope.explorer", ".headscope.matrices"):
+            if self.page.locator(painted).count():
+                expect(self.page.locator(painted)).to_have_attribute("data-painted", ANYTHING)
+        charts = self.page.get_by_test_id("stPlotlyChart")
+        for place in range(charts.count()):
+            expect(charts.nth(place).locator(".main-svg").first).to_be_visible()
+
+    def show(self, view: str) -> StagePage:
+        """Opens one of VIEWS."""
+        path, query = VIEWS[view]
+        self.open(path, **query)
+        if view == "shuffle":
+            self.press("ArrowDown")
+            expect(self.page.get_by_test_id("stPlotlyChart")).to_be_visible()
+        return self
+
+    def press(self, key: str) -> None:
+        self.page.keyboard.press(key)
+
+    def picture(self) -> tuple[float, float]:
+        """The share of the window that the picture takes, across and down."""
+        pictures = self.page.locator(
+            "canvas.matrix:visible, canvas.lines:visible, .js-plotly-plot .main-svg:visible"
+        )
+        expect(pictures.first).to_be_visible()
+        boxes = [pictures.nth(place).bounding_box() for place in range(pictures.count())]
+        sides = [box for box in boxes if box]
+        assert sides, "there is no picture"
+        window = self.page.viewport_size
+        assert window
+        across = max(b["x"] + b["width"] for b in sides) - min(b["x"] for b in sides)
+        down = max(b["y"] + b["height"] for b in sides) - min(b["y"] for b in sides)
+        assert all(b["x"] + b["width"] <= window["width"] + 1 for b in sides), "it is cut off"
+        assert all(b["y"] + b["height"] <= window["height"] + 1 for b in sides), "it is cut off"
+        return across / window["width"], down / window["height"]
+
+
+@pytest.fixture
+def stage(visitor: Callable[..., HeadsPage]) -> StagePage:
+    """A reader of their own at 1280 × 800."""
+    return StagePage(visitor())
+
+
+# ---- to the stage and back --------------------------------------------------------------------
+
+
+def test_p_leaves_the_picture_alone_and_escape_brings_everything_back(
+    visitor: Callable[..., HeadsPage],
+) -> None:
+    reader = visitor()
+    stage = StagePage(reader)
+    reader.open(layer="1", head="2")
+    reader.page.keyboard.press("p")
+    expect(stage.foot).to_be_visible()
+    stage.settle()
+    assert reader.page.evaluate(CHROME) == []
+    reader.wait_for_query(present="1", layer="1", head="2")
+    stage.press("ArrowRight")
+    stage.press("ArrowUp")
+    stage.press("v")
+    reader.wait_for_query(layer="0", head="3", view="lines")
+    stage.press("Escape")
+    expect(stage.foot).to_have_count(0)
+    expect(reader.heading).to_have_text(title("cross", 0, 3))
+    reader.settle()
+    expect(reader.overview).to_be_visible()
+    reader.wait_for_query(present=None, layer="0", head="3", view="lines")
+    assert reader.painted["view"] == "lines"
+
+
+def test_a_cell_that_was_picked_stays_picked_on_stage_and_after(
+    visitor: Callable[..., HeadsPage],
+) -> None:
+    reader = visitor()
+    stage = StagePage(reader)
+    reader.open(layer="1", head="2", cell="1.2")
+    reader.page.keyboard.press("p")
+    expect(stage.foot).to_be_visible()
+    stage.back.click()
+    expect(stage.foot).to_have_count(0)
+    reader.settle()
+    reader.wait_for_query(cell="1.2", present=None)
+
+
+def test_p_pressed_on_stage_leaves_it(stage: StagePage) -> None:
+    stage.open()
+    stage.press("p")
+    expect(stage.foot).to_have_count(0)
+
+
+def test_a_p_that_is_typed_is_a_letter(visitor: Callable[..., HeadsPage]) -> None:
+    reader = visitor()
+    reader.open()
+    field = reader.field("sentence")
+    field.fill("")
+    field.press_sequentially("pfv")
+    expect(field).to_have_value("pfv")
+    expect(reader.page.locator(".stage-foot")).to_have_count(0)
+
+
+@pytest.mark.parametrize("window", [(1280, 800), (1920, 1080), (390, 844)])
+def test_the_button_covers_neither_the_navigation_nor_the_menu(
+    visitor: Callable[..., HeadsPage], window: tuple[int, int]
+) -> None:
+    width, height = window
+    reader = visitor(viewport={"width": width, "height": height})
+    reader.open()
+    button = reader.page.get_by_role("button", name="Present")
+    expect(button).to_be_visible()
+    tools = reader.page.locator(".st-key-tools").bounding_box()
+    assert tools
+    assert tools["x"] + tools["width"] <= width
+    others = reader.page.locator(
+        '[data-testid="stTopNavLink"], [data-testid="stMainMenuButton"], .st-key-sentence-bar, '
+        '[data-testid="stExpandSidebarButton"], [data-testid="stHeaderLogo"]'
+    )
+    for place in range(others.count()):
+        box = others.nth(place).bounding_box()
+        if not box or not box["width"]:
+            continue
+        beside = box["x"] >= tools["x"] + tools["width"] or box["x"] + box["width"] <= tools["x"]
+        below = box["y"] >= tools["y"] + tools["height"]
+        assert beside or below, others.nth(place).evaluate("node => node.outerHTML.slice(0, 200)")
+
+
+def test_f_fills_the_screen_and_escape_leaves_that_first(stage: StagePage) -> None:
+    stage.open()
+    is_full = "document.fullscreenElement !== null"
+    stage.press("f")
+    stage.page.wait_for_function(is_full)
+    stage.press("Escape")
+    stage.page.wait_for_function(f"!({is_full})")
+    expect(stage.foot).to_be_visible()
+    stage.press("Escape")
+    expect(stage.foot).to_have_count(0)
+
+
+# ---- what is seen -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("window", SIZES)
+@pytest.mark.parametrize("view", [name for name in VIEWS if name != "about"])
+def test_the_picture_fills_the_window_and_nothing_else_is_there(
+    visitor: Callable[..., HeadsPage], view: str, window: tuple[int, int]
+) -> None:
+    width, height = window
+    stage = StagePage(visitor(viewport={"width": width, "height": height})).show(view)
+    # Translations of some lines stand above these two.
+    down = 0.5 if view in ("change", "without", "shuffle") else FILLED
+    stage.page.wait_for_timeout(300)
+    share = stage.picture()
+    assert share[0] >= FILLED
+    assert share[1] >= down
+    assert stage.page.evaluate(CHROME) == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("view", VIEWS)
+def test_every_text_on_stage_has_seven_to_one(
+    visitor: Callable[..., HeadsPage], view: str, scheme: str
+) -> None:
+    stage = StagePage(visitor(color_scheme=scheme)).show(view)
+    stage.page.wait_for_timeout(300)
+    weak = stage.page.evaluate(WEAK, STRONG)
+    assert weak["count"] > 5
+    assert weak["found"] == []
+
+
+@pytest.mark.parametrize("view", ["heatmap", "lines", "joint"])
+def test_tokens_reach_the_back_row(visitor: Callable[..., HeadsPage], view: str) -> None:
+    path, query = VIEWS[view]
+    stage = StagePage(visitor(viewport={"width": 1920, "height": 1080}))
+    stage.open(path, sentence=SENTENCE, **query)
+    sizes = stage.page.evaluate(
+        "window.written.filter(({ text, shown }) => shown && text === 'cat').map(each => each.size)"
+    )
+    assert sizes
+    assert min(sizes) >= LARGE
+
+
+def test_the_foot_says_what_is_shown_and_of_which_sentence(
+    stage: StagePage, model: Translator
+) -> None:
+    stage.open(sentence=SENTENCE, layer="1", head="2")
+    expect(stage.shown).to_contain_text(title("cross", 1, 2))
+    translation = model.translate(SENTENCE).text
+    expect(stage.sentence).to_have_text(f"{SENTENCE}→{translation}")
+    expect(stage.page.locator(".stage-foot .help")).to_contain_text("Arrow keys: layer and head")
+    expect(stage.page.locator(".stage-foot .help")).to_contain_text("Esc: back")
+
+
+def test_hostile_text_stays_text_in_the_foot(stage: StagePage) -> None:
+    stage.open(sentence=SENTENCE, target=HOSTILE)
+    expect(stage.sentence).to_have_text(f"{SENTENCE}→{HOSTILE}")
+    assert stage.sentence.locator("img, b, em, a").count() == 0
+
+
+# ---- the keys ---------------------------------------------------------------------------------
+
+
+def test_arrow_keys_choose_a_head_without_the_server(stage: StagePage) -> None:
+    stage.open(layer="0", head="0")
+    page = stage.page
+    page.evaluate("window.held = []")
+    stage.press("ArrowLeft")
+    stage.press("ArrowUp")
+    assert stage.reader.selected == ("cross", 0, 0), "nothing goes round"
+    stage.press("ArrowRight")
+    stage.press("ArrowDown")
+    assert stage.reader.selected == ("cross", 1, 1)
+    expect(stage.shown).to_contain_text(title("cross", 1, 1))
+    stage.press("a")
+    assert stage.reader.painted["attention"] != "cross"
+    page.evaluate("window.release()")
+    stage.reader.wait_for_query(layer="1", head="1")
+
+
+def test_arrow_keys_choose_a_head_wherever_the_focus_is(stage: StagePage) -> None:
+    stage.open(layer="0", head="0")
+    stage.reader.matrix.click(position={"x": 400, "y": 300})
+    stage.press("ArrowRight")
+    assert stage.reader.selected == ("cross", 0, 1)
+    stage.page.locator(".stage-foot .full").focus()
+    stage.press("ArrowDown")
+    assert stage.reader.selected == ("cross", 1, 1)
+
+
+def test_keys_lead_through_the_masks_and_nothing_of_the_page_flashes_up(stage: StagePage) -> None:
+    stage.open("masks", part="inside", masked="decoder")
+    stage.page.evaluate(
+        f"""() => {{
+            window.flashes = [];
+            const look = () => {{
+                window.flashes.push(...({CHROME})());
+                requestAnimationFrame(look);
+            }};
+            look();
+        }}"""
+    )
+    for key, wanted in {
+        "ArrowDown": {"layer": "1"},
+        "ArrowRight": {"head": "1"},
+        "v": {"part": "compare"},
+    }.items():
+        stage.press(key)
+        stage.reader.wait_for_query(**wanted)
+    stage.settle()
+    assert stage.page.evaluate("window.flashes") == []
+
+
+def test_quick_presses_are_all_heard(stage: StagePage) -> None:
+    stage.open("positions", topic="table")
+    for _ in range(3):
+        stage.press("ArrowRight")
+    stage.reader.wait_for_query(topic="without")
+    for _ in range(4):
+        stage.press("ArrowDown")
+    stage.reader.wait_for_query(scale="60")
+    expect(stage.shown).to_have_text("60 % of the encoding")
+
+
+def test_a_mask_is_painted_on_stage(stage: StagePage) -> None:
+    stage.open("masks", part="change", masked="decoder")
+    canvas = stage.page.locator("canvas.editable")
+    box = canvas.bounding_box()
+    assert box
+    canvas.click(position={"x": 0.9 * box["width"], "y": 0.6 * box["height"]})
+    stage.page.wait_for_function("new URLSearchParams(location.search).get('edit')")
+
+
+def test_a_text_on_stage_is_scrolled_with_the_arrow_keys(stage: StagePage) -> None:
+    stage.open("about")
+    scrolled = """document.querySelector('[data-testid="stMain"]').scrollTop"""
+    stage.press("ArrowDown")
+    stage.page.wait_for_function(f"{scrolled} > 100")
+
+
+@pytest.fixture(scope="module")
+def childhood(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of an app whose model came with snapshots of its training."""
+    folder = tmp_path_factory.mktemp("childhood")
+    write_tiny_snapshots(folder / "en-de")
+    with serve("app.py", {"HEADSCOPE_CHECKPOINTS": str(folder)}) as server:
+        yield server.url
+
+
+def test_brackets_lead_through_the_training(browser: Browser, watch: Watch, childhood: str) -> None:
+    with _context(browser, watch) as context:
+        stage = StagePage(HeadsPage(context.new_page(), childhood))
+        stage.open(sentence=PAIRS[0][0])
+        expect(stage.sentence).to_contain_text("after 1,120 of 1,120 steps")
+        stage.press("[")
+        stage.reader.wait_for_query(step="20")
+        stage.press("Shift+ArrowLeft")
+        stage.reader.wait_for_query(step="2")
+        stage.press("]")
+        stage.press("]")
+        stage.reader.wait_for_query(step=None)
+        expect(stage.sentence).to_contain_text("after 1,120 of 1,120 steps")

@@ -1,0 +1,138 @@
+// A link, a button that copies it, and its QR code, which also fills the screen.
+const LOOK_AGAIN = 300;
+const SAID = 2500;
+const SVG = "http://www.w3.org/2000/svg";
+
+class CopyLink {
+  constructor(root) {
+    this.root = root;
+    this.text = made("textarea", { readOnly: true, rows: 3, spellcheck: false });
+    this.text.setAttribute("aria-label", "Link to this view");
+    this.text.addEventListener("focus", () => this.text.select());
+    this.copy = made("button", { type: "button", className: "copy", textContent: "Copy link" });
+    this.copy.addEventListener("click", () => this._copy());
+    this.enlarge = made("button", { type: "button", className: "enlarge", textContent: "Show large" });
+    this.enlarge.addEventListener("click", () => this._showLarge(true));
+    const row = made("div", { className: "row" });
+    row.append(this.copy, this.enlarge);
+    this.spoken = made("div", { className: "spoken" });
+    this.spoken.setAttribute("aria-live", "polite");
+    this.notes = made("div", { className: "notes" });
+    this.small = qr();
+    this.stage = this._makeStage();
+    root.replaceChildren(this.text, row, this.spoken, this.notes, this.small, this.stage);
+    // Before the popover around, which would take the key for its own.
+    this.leave = (event) => {
+      if (event.key !== "Escape") return;
+      event.stopPropagation();
+      this._showLarge(false);
+    };
+    this.seen = location.href;
+    this.watch = setInterval(() => this._look(), LOOK_AGAIN);
+  }
+
+  _makeStage() {
+    const stage = made("dialog", {});
+    stage.setAttribute("aria-label", "QR code of the link to this view");
+    const heading = made("p", { className: "heading", textContent: "Scan to open this view" });
+    this.large = qr();
+    this.printed = made("p", { className: "printed" });
+    const close = made("button", { type: "button", textContent: "Close" });
+    close.addEventListener("click", () => this._showLarge(false));
+    this.largeNotes = made("div", { className: "notes" });
+    stage.append(heading, this.largeNotes, this.large, this.printed, close);
+    return stage;
+  }
+
+  update({ link, code, notes }, report) {
+    this.report = report;
+    this.text.value = link;
+    this.printed.textContent = link;
+    for (const place of [this.notes, this.largeNotes]) {
+      place.replaceChildren(...notes.map((textContent) => made("p", { textContent })));
+    }
+    for (const picture of [this.small, this.large]) draw(picture, code);
+    this.enlarge.hidden = !code;
+    if (!code) this._showLarge(false);
+    this.root.dataset.painted = link;
+  }
+
+  _showLarge(isLarge) {
+    if (isLarge) {
+      this.stage.showModal();
+      addEventListener("keydown", this.leave, true);
+    } else {
+      this.stage.close();
+      removeEventListener("keydown", this.leave, true);
+    }
+  }
+
+  /** Asks for another link once the browser has gone elsewhere and come to rest. */
+  _look() {
+    const here = location.href;
+    if (here === this.seen) return;
+    if (here === this.passing) {
+      this.seen = here;
+      this.report(here);
+    }
+    this.passing = here;
+  }
+
+  async _copy() {
+    let said = "Copied";
+    try {
+      // Missing where the page came over plain http from another machine.
+      await navigator.clipboard.writeText(this.text.value);
+    } catch {
+      this.text.focus();
+      this.text.select();
+      if (!document.execCommand("copy")) said = "Press Ctrl+C or Cmd+C";
+    }
+    this.copy.textContent = said;
+    this.spoken.textContent = said;
+    clearTimeout(this.waiting);
+    this.waiting = setTimeout(() => {
+      this.copy.textContent = "Copy link";
+      this.spoken.textContent = "";
+    }, SAID);
+  }
+
+  dispose() {
+    this._showLarge(false);
+    clearInterval(this.watch);
+    clearTimeout(this.waiting);
+  }
+}
+
+function made(name, properties) {
+  return Object.assign(document.createElement(name), properties);
+}
+
+function qr() {
+  const picture = document.createElementNS(SVG, "svg");
+  picture.setAttribute("class", "code");
+  picture.setAttribute("role", "img");
+  picture.setAttribute("aria-label", "QR code of the link");
+  picture.setAttribute("shape-rendering", "crispEdges");
+  picture.append(document.createElementNS(SVG, "path"));
+  return picture;
+}
+
+function draw(picture, code) {
+  picture.toggleAttribute("hidden", !code);
+  if (!code) return;
+  picture.setAttribute("viewBox", `0 0 ${code.size} ${code.size}`);
+  picture.firstChild.setAttribute("d", code.path);
+}
+
+const drawings = new WeakMap();
+
+export default function ({ parentElement, data, setTriggerValue }) {
+  const root = parentElement.querySelector(".copy-link");
+  if (!drawings.has(root)) drawings.set(root, new CopyLink(root));
+  drawings.get(root).update(data, (address) => setTriggerValue("moved", address));
+  return () => {
+    drawings.get(root)?.dispose();
+    drawings.delete(root);
+  };
+}

@@ -1,0 +1,76 @@
+"""A talk in the browser: its keys on stage, its notes in a second window, and where it is kept.
+
+One component is mounted on every page, out of sight. It listens to the keys on stage, keeps a
+person's talks in the browser's own storage, and tells the window with the notes, which is a
+document of its own, what is shown. Nothing of this leaves the browser but what the app is told.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+from viz import style
+from viz.components.files import joined
+
+_FOLDER = Path(__file__).with_suffix("")
+
+_NOTES = (
+    (_FOLDER / "notes.html")
+    .read_text(encoding="utf-8")
+    .replace("/* colours */", "".join(f"--{n}: {c}; " for n, c in style.NOTES_COLORS.items()))
+)
+
+_talk = st.components.v2.component(
+    "headscope_talk",
+    html='<span class="talk" aria-hidden="true"></span>',
+    js=f"const NOTES = {json.dumps(_NOTES)};\n" + joined(_FOLDER, ("talk.js",)),
+)
+
+_notes_button = st.components.v2.component(
+    "headscope_notes_button",
+    html='<button type="button">Speaker notes</button><p role="status" hidden></p>',
+    css=joined(_FOLDER, ("button.css",)),
+    js=joined(_FOLDER, ("button.js",)),
+)
+
+
+def talk(
+    told: Mapping[str, Any],
+    *,
+    key: str,
+    on_go: Callable[[], None],
+    on_kept: Callable[[], None],
+    on_full: Callable[[], None],
+) -> None:
+    """Mount what every page needs for a talk, once a run.
+
+    Args:
+        told: `visit` (changes with every session), `on` (whether the keys work), `number` of the
+            scene (0 for none) and `count` of all; `title`, `note` and `next` for the notes; `keep`,
+            the talks that changed, by their marks, as text or None for one that was deleted; and
+            `waiting`, whether to answer also if no talk is kept.
+        key: of the mounted component. st.session_state[key] then holds, unchecked: under "go" the
+            number of a scene; under "kept" a list of pairs of mark and text; under "full" the mark
+            of a talk that the browser has no room for.
+        on_go: called when a scene was asked for.
+        on_kept: called once a session with the talks that the browser kept.
+        on_full: called when the browser could not keep one.
+    """
+    _talk(
+        key=key,
+        data=dict(told),
+        height=1,
+        on_go_change=on_go,
+        on_kept_change=on_kept,
+        on_full_change=on_full,
+    )
+
+
+def notes_button(*, key: str) -> None:
+    """A button that opens the window with the notes; only a click may open one."""
+    _notes_button(key=key)

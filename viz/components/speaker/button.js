@@ -1,0 +1,12 @@
+// Asks the talk of this window for the notes, within the click that allows a window to be opened.
+export default function ({ parentElement }) {
+  const button = parentElement.querySelector("button");
+  const said = parentElement.querySelector("p");
+  button.onclick = () => {
+    const detail = {};
+    window.dispatchEvent(new CustomEvent("headscope-notes", { detail }));
+    said.hidden = detail.blocked === false;
+    said.textContent = "The browser kept the window from opening; allow pop-up windows for this address.";
+  };
+  return () => (button.onclick = null);
+}

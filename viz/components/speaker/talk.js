@@ -1,0 +1,164 @@
+// The talk of this window: keys on stage, the talks that the browser keeps, and the window with the notes.
+
+const PREFIX = "headscope-talk-";
+const WINDOW = "headscope-window";
+// So long a scene that was asked for counts as the present one, for the next key.
+const PATIENCE = 3000;
+const TYPING = "input, textarea, select, [contenteditable], [role=textbox], [role=combobox]";
+const PRESSED = "button, a, summary, [role=button], [role=menuitem], [role=option]";
+
+/** Storage may be forbidden, and even to ask for it then fails. */
+function storage(name) {
+  try {
+    return window[name];
+  } catch {
+    return null;
+  }
+}
+
+function windowName() {
+  const kept = storage("sessionStorage");
+  const made = kept?.getItem(WINDOW) ?? `headscope-${crypto.getRandomValues(new Uint32Array(2)).join("-")}`;
+  try {
+    kept?.setItem(WINDOW, made);
+  } catch {
+    // The name then lasts until the page is loaded again.
+  }
+  return made;
+}
+
+/** What a key asks for: the number of a scene, a step from the present one, or nothing. */
+function asked(event) {
+  if (event.ctrlKey || event.altKey || event.metaKey) return null;
+  // Some keyboards give digits only with shift; the place of the key is the same.
+  const digit = /^[0-9]$/.test(event.key) ? event.key : /^Digit([0-9])$/.exec(event.code)?.[1];
+  if (digit) return { number: Number(digit) || 10 };
+  const step = { PageDown: 1, " ": 1, n: 1, PageUp: -1, b: -1 }[event.key];
+  return step ? { step } : null;
+}
+
+class Talk {
+  constructor() {
+    this.kept = new Map();
+    this.name = windowName();
+    this.channel = new BroadcastChannel(this.name);
+    this.channel.onmessage = ({ data }) => this._hear(data);
+    this.press = (event) => this._press(event);
+    this.open = (event) => this._open(event);
+    this.leave = () => this.channel.postMessage({ left: true });
+    document.addEventListener("keydown", this.press);
+    window.addEventListener("headscope-notes", this.open);
+    window.addEventListener("pagehide", this.leave);
+  }
+
+  dispose() {
+    document.removeEventListener("keydown", this.press);
+    window.removeEventListener("headscope-notes", this.open);
+    window.removeEventListener("pagehide", this.leave);
+    this.leave();
+    this.channel.close();
+  }
+
+  update(data, tell) {
+    this.data = data;
+    this.tell = tell;
+    if (data.number === this.wanted) this.wanted = null;
+    this._keep(data.keep);
+    if (data.visit !== this.visit) this._restore();
+    this._show();
+  }
+
+  // ---- what the browser keeps -------------------------------------------------------------------
+
+  _restore() {
+    this.visit = this.data.visit;
+    const kept = storage("localStorage");
+    const names = kept ? Object.keys(kept).filter((name) => name.startsWith(PREFIX)) : [];
+    const talks = names.map((name) => [name.slice(PREFIX.length), kept.getItem(name)]);
+    if (talks.length || this.data.waiting) this.tell("kept", talks);
+  }
+
+  _keep(talks) {
+    const kept = storage("localStorage");
+    for (const [mark, text] of Object.entries(talks)) {
+      if (this.kept.get(mark) === text) continue;
+      this.kept.set(mark, text);
+      try {
+        if (text === null) kept.removeItem(PREFIX + mark);
+        else kept.setItem(PREFIX + mark, text);
+      } catch {
+        this.tell("full", mark);
+      }
+    }
+  }
+
+  // ---- moving among scenes ----------------------------------------------------------------------
+
+  _press(event) {
+    if (!this.data?.on || event.defaultPrevented) return;
+    const path = event.composedPath().filter((each) => each instanceof Element);
+    if (path.some((each) => each.matches(TYPING))) return;
+    if (event.key === " " && path.some((each) => each.matches(PRESSED))) return;
+    if (event.key === "s" && !event.ctrlKey && !event.altKey && !event.metaKey) {
+      this._open({ detail: {} });
+      return;
+    }
+    const wish = asked(event);
+    if (!wish) return;
+    event.preventDefault();
+    this._go(wish);
+  }
+
+  _go({ number, step }) {
+    const { count } = this.data;
+    // A key may come before the scene of the key before it is there.
+    const from = this.wanted ?? this.data.number;
+    const to = number ?? Math.min(Math.max(from + step, 1), count);
+    if (!(Number.isInteger(to) && to >= 1 && to <= count)) return;
+    if (step && to === from) return;
+    this.wanted = to;
+    clearTimeout(this.waiting);
+    this.waiting = setTimeout(() => (this.wanted = null), PATIENCE);
+    this.tell("go", to);
+  }
+
+  // ---- the notes --------------------------------------------------------------------------------
+
+  _open(event) {
+    // One that is open already stays as it is, also when this page was loaded anew meanwhile.
+    const notes = window.open("", this.name, "popup,width=900,height=700");
+    event.detail.blocked = !notes;
+    if (!notes) return;
+    if (!notes.document.getElementById("headscope-notes")) {
+      // A document of the app's own origin, as a channel between the two windows needs. Its address is never revoked,
+      // so that the notes can be loaded again.
+      notes.location.replace(URL.createObjectURL(new Blob([NOTES], { type: "text/html" })));
+    }
+    notes.focus();
+    this._show();
+  }
+
+  _show() {
+    const { number, count, title, note, next } = this.data;
+    this.channel.postMessage({ number, count, title, note, next });
+  }
+
+  _hear(message) {
+    if (!this.data) return;
+    if (message?.ask) this._show();
+    if (Number.isInteger(message?.number) && message.go) this._go({ number: message.number });
+    if (message?.step === 1 || message?.step === -1) this._go({ step: message.step });
+  }
+}
+
+const talks = new WeakMap();
+
+export default function ({ parentElement, data, setTriggerValue }) {
+  const root = parentElement.querySelector(".talk");
+  if (!talks.has(root)) talks.set(root, new Talk());
+  talks.get(root).update(data, setTriggerValue);
+  return () => {
+    talks.get(root)?.dispose();
+    talks.delete(root);
+  };
+}

@@ -1,0 +1,39 @@
+"""Parts of a page that run by themselves, and never one within another."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextvars import ContextVar
+from functools import wraps
+from typing import ParamSpec
+
+import streamlit as st
+
+P = ParamSpec("P")
+
+_RUNNING: ContextVar[bool] = ContextVar("fragment_running", default=False)
+
+
+def fragment(part: Callable[P, None]) -> Callable[P, None]:
+    """A function whose widgets run it alone; called within another such part, it belongs to that.
+
+    Streamlit allows fragments within fragments, but when a run of the outer one is overtaken before
+    all of it was sent, it drops the outer one's containers and still sends what the inner one put
+    into them (Streamlit 1.67): the browser then shows nothing at all.
+    """
+
+    @wraps(part)
+    def marked(*args: P.args, **kwargs: P.kwargs) -> None:
+        token = _RUNNING.set(True)
+        try:
+            part(*args, **kwargs)
+        finally:
+            _RUNNING.reset(token)
+
+    alone = st.fragment(marked)
+
+    @wraps(part)
+    def called(*args: P.args, **kwargs: P.kwargs) -> None:
+        (part if _RUNNING.get() else alone)(*args, **kwargs)
+
+    return called

@@ -1,0 +1,509 @@
+"""The scenes of a talk: save what is shown, put scenes in order, step through them."""
+
+from __future__ import annotations
+
+import functools
+import re
+import secrets
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+from model.trace import AttentionKind
+from viz import address, scenes, stage, style
+from viz.components.speaker import notes_button, talk
+from viz.fragments import fragment
+from viz.heads import KIND_NAMES
+from viz.labels import escape_html, escape_markdown, visible
+from viz.scenes import Scene, Talk, TalkError
+
+READY = Path(__file__).with_name("talks") / "attention-in-ten-scenes.json"
+"""The talk that comes with the app."""
+
+HOME = "heads"
+"""What the page is called in a talk that opens first, and has no path of its own."""
+
+MAX_TALKS = 50
+"""Of one person, in one browser."""
+
+SHORT = 60
+"""Characters of a sentence in a title that nobody wrote."""
+
+SCENE = address.integer("scene", 0, low=0, high=scenes.MAX_SCENES)
+"""The scene that was shown last, counted from 1; 0 before the first."""
+
+MARK = r"[0-9a-f]{8}"
+TALK = address.pattern("talk", MARK, "the mark of a talk such as 1a2b3c4d")
+"""Which of a person's own talks; empty for the one that comes with the app."""
+
+_TALKS, _KEEP, _VISIT, _HEARD = "_talks", "_talks_to_keep", "_talks_visit", "_talks_heard"
+_STALE, _NOTICE, _EDITING, _UNDO = "_talks_stale", "_talks_notice", "_talks_editing", "_talks_undo"
+_UPLOAD = "_talks_upload"
+
+
+def show_talk() -> None:
+    """What a talk needs on every page: its keys, its notes, and on stage the scene's title.
+
+    Call it once a run, after the stage has begun.
+    """
+    state = st.session_state
+    address.open_address((SCENE, TALK))
+    # What a callback in the panel changed is told to the browser in this very run.
+    state.pop(_STALE, None)
+    state.setdefault(_VISIT, secrets.token_hex(4))
+    shown = _shown()
+    scene = shown.scene(state["scene"]) if shown else None
+    following = shown.scene(state["scene"] + 1) if shown else None
+    talk(
+        {
+            "visit": state[_VISIT],
+            "on": stage.is_on(),
+            "number": state["scene"] if scene else 0,
+            "count": len(shown.scenes) if shown else 0,
+            "title": visible(scene.title) if scene else "",
+            "note": scene.note if scene else "",
+            "next": visible(following.title) if following else "",
+            "keep": state.get(_KEEP, {}),
+            "waiting": shown is None,
+        },
+        key="talk-keys",
+        on_go=_hear_go,
+        on_kept=_hear_kept,
+        on_full=_hear_full,
+    )
+    here = address.current()[0] or HOME
+    titled = scene if stage.is_on() and scene and scene.page == here else None
+    # Always there, since what comes and goes moves all that follows, and has it drawn anew.
+    with st.container(key="scene-title"):
+        st.html(
+            f"<style>{style.SCENE_TITLE_CSS}</style>"
+            f'<p dir="auto">{escape_html(visible(titled.title))}</p>'
+            if titled
+            else "<span hidden></span>"
+        )
+
+
+@fragment
+def show_scenes() -> None:
+    """A button that opens the scenes of a talk."""
+    panel = st.popover("Scenes", icon=":material/animated_images:", key="scenes", on_change="rerun")
+    if panel.open:
+        with panel, st.container(gap="small", key="scenes-panel"):
+            st.html(f"<style>{style.SCENES_CSS}</style>")
+            _show_panel()
+    # A fragment runs alone, and both another view and a changed talk concern the whole page.
+    if address.is_going() or st.session_state.pop(_STALE, False):
+        st.rerun()
+
+
+@functools.cache
+def ready_talk() -> Talk:
+    """The talk that comes with the app."""
+    return scenes.parse(READY.read_bytes())
+
+
+# ---- which talk, which scene ---------------------------------------------------------------------
+
+
+def _own() -> dict[str, Talk]:
+    """A person's own talks by their marks."""
+    talks: dict[str, Talk] = st.session_state.setdefault(_TALKS, {})
+    return talks
+
+
+def _shown() -> Talk | None:
+    """The chosen talk; None while it is not known whether this browser keeps it."""
+    state = st.session_state
+    mark = state["talk"]
+    if not mark:
+        return ready_talk()
+    if mark in _own():
+        return _own()[mark]
+    if not state.get(_HEARD):
+        return None
+    # A link of somebody else's: the view is theirs, but their talk stays with them.
+    state["talk"], state["scene"] = "", 0
+    return ready_talk()
+
+
+def _go(number: int, *, present: bool = False) -> None:
+    """Let the next run show a scene of the chosen talk, on stage if it is or shall be."""
+    shown = _shown()
+    scene = shown.scene(number) if shown else None
+    if scene is None:
+        return
+    query = dict(scene.view) | {"scene": str(number)}
+    if mark := st.session_state["talk"]:
+        query["talk"] = mark
+    if present or stage.is_on():
+        query[stage.PRESENT.name] = "1"
+    address.go("" if scene.page == HOME else scene.page, query)
+
+
+def _here() -> Scene:
+    """What is shown now, as a scene without a title of its own."""
+    path, query = address.current()
+    page = path or HOME
+    view = {name: value for name, value in query.items() if name in scenes.VIEWS[page]}
+    # These may have other defaults tomorrow, and a scene is to stay what it is.
+    for name in ("sentence", "checkpoint"):
+        if name in scenes.VIEWS[page] and st.session_state.get(name):
+            view[name] = str(st.session_state[name])
+    return Scene(_suggested(page, view), "", page, view)
+
+
+def _suggested(page: str, view: Mapping[str, str]) -> str:
+    """A title for a view."""
+    sentence = " ".join(view.get("sentence", "").split())
+    short = sentence if len(sentence) <= SHORT else f"{sentence[: SHORT - 1]}…"
+    if page == HOME:
+        names = {str(kind): name for kind, name in KIND_NAMES.items()}
+        kind = names.get(view.get("attention", str(AttentionKind.CROSS)), "All attention")
+        place = f", layer {view['layer']}, head {view['head']}" if "layer" in view else ""
+        named = f"{kind}{place}"
+    else:
+        part = view.get("part") or view.get("topic")
+        named = f"{page.capitalize()}: {part}" if part else page.capitalize()
+    return f"{named}: {short}" if short else named
+
+
+# ---- what the browser tells ----------------------------------------------------------------------
+
+
+def _told(name: str) -> Any:
+    return (st.session_state.get("talk-keys") or {}).get(name)
+
+
+def _hear_go() -> None:
+    number = _told("go")
+    if type(number) is int:
+        _go(number)
+
+
+def _hear_kept() -> None:
+    """Take over the talks that this browser kept; what is no talk is said and left there."""
+    st.session_state[_HEARD] = True
+    kept = _told("kept")
+    unreadable = 0
+    for pair in kept[:MAX_TALKS] if isinstance(kept, list) else ():
+        if not (isinstance(pair, list) and len(pair) == 2):
+            continue
+        mark, text = pair
+        if not (isinstance(mark, str) and isinstance(text, str) and re.fullmatch(MARK, mark)):
+            continue
+        try:
+            read = scenes.parse(text.encode("utf-8", "surrogatepass"))
+        except TalkError:
+            unreadable += 1
+            continue
+        # What was changed in this session is newer than what was kept.
+        _own().setdefault(mark, read)
+    if unreadable:
+        st.session_state[_NOTICE] = (
+            f"{unreadable} of the talks kept in this browser cannot be read and are not shown; "
+            "they stay where they are."
+        )
+
+
+def _hear_full() -> None:
+    st.session_state[_NOTICE] = (
+        "This browser has no room to keep the talk, so it goes when the page is closed: download "
+        "it."
+    )
+
+
+# ---- changes -------------------------------------------------------------------------------------
+
+
+def _put(mark: str, changed: Talk | None) -> bool:
+    """Keep a talk as it is now, here and in the browser; whether it could be."""
+    state = st.session_state
+    if changed is not None:
+        try:
+            changed = scenes.checked(changed)
+        except TalkError as error:
+            state[_NOTICE] = str(error)
+            return False
+        if mark not in _own() and len(_own()) >= MAX_TALKS:
+            state[_NOTICE] = f"{MAX_TALKS} talks are kept at most; delete one first."
+            return False
+        _own()[mark] = changed
+    else:
+        _own().pop(mark, None)
+    state[_KEEP] = state.get(_KEEP, {}) | {mark: scenes.write(changed) if changed else None}
+    state[_STALE] = True
+    return True
+
+
+def _change(change: Callable[[Talk], Talk]) -> bool:
+    """Change the chosen talk; the one that comes with the app is copied first."""
+    state = st.session_state
+    shown, mark = _shown(), state["talk"]
+    if shown is None:
+        return False
+    state.pop(_UNDO, None)
+    if not mark:
+        mark, shown = secrets.token_hex(4), replace(shown, title=f"{shown.title}, my version")
+    if not _put(mark, change(shown)):
+        return False
+    state["talk"] = mark
+    state.pop(_EDITING, None)
+    return True
+
+
+def _save() -> None:
+    """Add what is shown as a scene, and let its title and note be written."""
+    state = st.session_state
+    here = _here()
+    if _change(lambda before: before.added(here)):
+        state["scene"] = state[_EDITING] = len(_own()[state["talk"]].scenes)
+
+
+def _choose() -> None:
+    state = st.session_state
+    state["talk"], state["scene"] = state["talk-choice"], 0
+    state.pop(_EDITING, None)
+    state[_STALE] = True
+
+
+def _start(new: Talk) -> None:
+    """Put a talk of its own beside the others, and choose it."""
+    mark = secrets.token_hex(4)
+    if _put(mark, new):
+        st.session_state["talk"], st.session_state["scene"] = mark, 0
+        st.session_state.pop(_EDITING, None)
+
+
+def _do_to_talk() -> None:
+    state = st.session_state
+    match state["talk-menu"]:
+        case "New talk":
+            _start(Talk("My talk"))
+        case "Rename":
+            state[_EDITING] = 0
+        case "Delete":
+            mark = state["talk"]
+            if mark in _own():
+                state[_UNDO] = mark, _own()[mark], state["scene"]
+                _put(mark, None)
+                state["talk"], state["scene"] = "", 0
+
+
+def _do_to_scene(number: int) -> None:
+    state = st.session_state
+    shown, current = _shown(), state["scene"]
+    if shown is None or shown.scene(number) is None:
+        return
+    match state[f"talk-scene-{number}"]:
+        case "Edit":
+            state[_EDITING] = number
+        case "Move up" | "Move down" as way:
+            to = number + (1 if way == "Move down" else -1)
+            if not 1 <= to <= len(shown.scenes):
+                return
+            if _change(lambda before: before.moved(number, to)) and current in (number, to):
+                state["scene"] = to if current == number else number
+        case "Take this view":
+            old = shown.scenes[number - 1]
+            new = replace(_here(), title=old.title, note=old.note)
+            _change(lambda before: before.with_scene(number, new))
+        case "Delete":
+            if _change(lambda before: before.without(number)):
+                before = replace(shown, title=_own()[state["talk"]].title)
+                state[_UNDO] = state["talk"], before, current
+                if current >= number:
+                    state["scene"] = current - 1
+
+
+def _undo() -> None:
+    state = st.session_state
+    mark, before, scene = state[_UNDO]
+    if _put(mark, before):
+        state["talk"], state["scene"] = mark, scene
+        state.pop(_UNDO)
+
+
+def _retell(number: int) -> None:
+    """Take over what was written for a scene, or for the talk with number 0."""
+    state = st.session_state
+    title = state[f"talk-edit-title-{number}"].strip()
+    if number:
+        note = state[f"talk-edit-note-{number}"]
+        _change(lambda before: before.retold(number, title, note))
+    else:
+        _change(lambda before: replace(before, title=title))
+
+
+def _leave_editing() -> None:
+    st.session_state.pop(_EDITING, None)
+
+
+def _open_file() -> None:
+    """Take over a file; what is wrong with it is said."""
+    state = st.session_state
+    file = state[_upload_key()]
+    if file is None:
+        return
+    try:
+        _start(scenes.parse(file.getvalue()))
+    except TalkError as error:
+        state[_NOTICE] = str(error)
+    # Another key is another field, with nothing in it.
+    state[_UPLOAD] = state.get(_UPLOAD, 0) + 1
+
+
+def _upload_key() -> str:
+    return f"talk-file-{st.session_state.get(_UPLOAD, 0)}"
+
+
+# ---- the panel -----------------------------------------------------------------------------------
+
+
+def _show_panel() -> None:
+    shown = _shown()
+    if shown is None:
+        st.info("The talk is being fetched from this browser.", icon=":material/hourglass_empty:")
+        return
+    _show_choice()
+    if notice := st.session_state.pop(_NOTICE, None):
+        st.warning(escape_markdown(notice), icon=":material/warning:")
+    with st.container(horizontal=True, gap="small"):
+        st.button(
+            "Present from scene 1",
+            icon=":material/slideshow:",
+            type="primary",
+            key="talk-present",
+            disabled=not shown.scenes,
+            on_click=_go,
+            args=(1,),
+            kwargs={"present": True},
+        )
+        notes_button(key="talk-notes")
+    st.button(
+        "Save this view as a scene",
+        icon=":material/add:",
+        key="talk-save",
+        width="stretch",
+        help="Adds it at the end of the talk, for you to give it a title and a note.",
+        on_click=_save,
+    )
+    editing = st.session_state.get(_EDITING)
+    if editing and (scene := shown.scene(editing)):
+        _show_editing(editing, scene.title, scene.note)
+    _show_list(shown)
+    if _UNDO in st.session_state:
+        st.button("Undo the deletion", icon=":material/undo:", key="talk-undo", on_click=_undo)
+    _show_file(shown)
+
+
+def _show_choice() -> None:
+    own = _own()
+    titles = {"": ready_talk().title} | {mark: talk.title for mark, talk in own.items()}
+    st.session_state["talk-choice"] = st.session_state["talk"]
+    with st.container(horizontal=True, vertical_alignment="center", gap="xsmall"):
+        st.selectbox(
+            "Talk",
+            list(titles),
+            list(titles).index(address.held("talk-choice")),
+            key="talk-choice",
+            format_func=lambda mark: visible(titles[mark]),
+            label_visibility="collapsed",
+            on_change=_choose,
+        )
+        is_own = st.session_state["talk"] in own
+        st.menu_button(
+            "More",
+            ["New talk", "Rename", "Delete"] if is_own else ["New talk", "Rename"],
+            key="talk-menu",
+            icon=":material/more_vert:",
+            on_click=_do_to_talk,
+        )
+    if st.session_state.get(_EDITING) == 0:
+        _show_editing(0, titles[st.session_state["talk"]], "")
+
+
+def _show_list(shown: Talk) -> None:
+    """Every scene with what can be done to it."""
+    if not shown.scenes:
+        st.caption("No scene yet: save a view, and it becomes the first.")
+    with st.container(gap=None, key="talk-list"):
+        for number, scene in enumerate(shown.scenes, 1):
+            _show_row(number, scene, len(shown.scenes))
+
+
+def _show_row(number: int, scene: Scene, count: int) -> None:
+    is_current = st.session_state["scene"] == number
+    with st.container(
+        horizontal=True, vertical_alignment="center", gap=None, key=f"talk-row-{number}"
+    ):
+        st.button(
+            f"{number}\\. {escape_markdown(scene.title)}",
+            key=f"talk-go-{number}",
+            type="secondary" if is_current else "tertiary",
+            width="stretch",
+            on_click=_go,
+            args=(number,),
+        )
+        options = ["Edit", "Take this view", "Delete"]
+        options[1:1] = [
+            way for way, there in (("Move up", number > 1), ("Move down", number < count)) if there
+        ]
+        st.menu_button(
+            f"Change scene {number}",
+            options,
+            key=f"talk-scene-{number}",
+            type="tertiary",
+            icon=":material/more_vert:",
+            on_click=_do_to_scene,
+            args=(number,),
+        )
+
+
+def _show_editing(number: int, title: str, note: str) -> None:
+    """The fields of a scene, or of the talk with number 0."""
+    with st.container(border=True, gap="small"):
+        st.text_input(
+            f"Title of scene {number}" if number else "Title of the talk",
+            title,
+            key=f"talk-edit-title-{number}",
+            max_chars=scenes.MAX_TITLE,
+        )
+        if number:
+            st.text_area(
+                "Speaker note, which the audience never sees",
+                note,
+                key=f"talk-edit-note-{number}",
+                max_chars=scenes.MAX_NOTE,
+                height=160,
+            )
+        with st.container(horizontal=True, gap="small"):
+            st.button("Done", type="primary", key="talk-done", on_click=_retell, args=(number,))
+            st.button("Cancel", key="talk-cancel", on_click=_leave_editing)
+
+
+def _show_file(shown: Talk) -> None:
+    st.download_button(
+        "Download the talk",
+        scenes.write(shown),
+        file_name=scenes.file_name(shown),
+        mime="application/json",
+        icon=":material/download:",
+        key="talk-download",
+        width="stretch",
+        on_click="ignore",
+    )
+    st.file_uploader(
+        "Open a talk",
+        type="json",
+        key=_upload_key(),
+        max_upload_size=1,
+        on_change=_open_file,
+        help="A file that was downloaded here; it may be edited by hand.",
+    )
+    st.caption(
+        "Your talks stay in this browser. On stage, Page Down or Space is the next scene, Page Up "
+        "the one before, and 1 to 9 and 0 are the first ten."
+    )

@@ -1,0 +1,18 @@
+"""What every page offers in its upper right corner: the stage, scenes, and a link to share."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from viz import stage
+from viz.scene_panel import show_scenes, show_talk
+from viz.share_panel import show_share
+
+
+def show_tools() -> None:
+    """The row of tools; call it once a run, after the stage has begun."""
+    show_talk()
+    with st.container(horizontal=True, gap="xsmall", key="tools"):
+        stage.show_button()
+        show_scenes()
+        show_share()
