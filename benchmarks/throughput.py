@@ -36,6 +36,8 @@ from model.translator import resolve_device
 PEAKS = {"NVIDIA H200": 989.5e12, "NVIDIA H100": 989.5e12, "NVIDIA A100": 312e12}
 """What makers state for dense bf16 products, in operations a second, by the start of the name."""
 
+DTYPES = {"bf16": torch.bfloat16, "float32": torch.float32}
+
 PAIRS = 40_000
 """So many pairs of the corpus are cut into batches."""
 
@@ -104,10 +106,10 @@ def our_steps(trainer: Trainer, batches: Sequence[Batch]) -> Callable[[], None]:
     return steps
 
 
-def measured_peak(device: torch.device, runs: int = 20) -> float:
-    """Operations a second of large bf16 products: what this machine can do at best."""
+def measured_peak(device: torch.device, precision: str, runs: int = 20) -> float:
+    """Operations a second of large products: what this machine can do at best in a precision."""
     size = 8192 if device.type == "cuda" else 2048
-    one, other = (torch.randn(size, size, device=device).to(torch.bfloat16) for _ in range(2))
+    one, other = (torch.randn(size, size, device=device).to(DTYPES[precision]) for _ in range(2))
     seconds = interleaved({"product": lambda: one @ other}, runs, device)["product"]
     return 2 * size**3 / min(seconds)
 
@@ -148,9 +150,10 @@ def main(argv: list[str] | None = None) -> None:
         seconds = interleaved(candidates, arguments.runs, device)
     tokens = sum(batch.target_tokens for batch in batches)
     needed = sum(operations(config, batch) for batch in batches)
-    peak = measured_peak(device)
+    precision = alike.precision
+    peak = measured_peak(device, precision)
     stated = None
-    if device.type == "cuda":
+    if device.type == "cuda" and precision == "bf16":
         name = torch.cuda.get_device_name(device)
         stated = next((value for start, value in PEAKS.items() if name.startswith(start)), None)
     names = {
@@ -193,12 +196,15 @@ def main(argv: list[str] | None = None) -> None:
         steps=arguments.steps,
         batch_tokens=settings.batch_tokens,
         compile=settings.compile,
+        precision=precision,
         target_tokens=tokens,
         operations=needed,
         measured_peak=peak,
         stated_peak=stated,
     )
-    print(f"{len(batches)} steps of up to {settings.batch_tokens:,} tokens, {device}, in bf16")
+    print(
+        f"{len(batches)} steps of up to {settings.batch_tokens:,} tokens, {device}, in {precision}"
+    )
 
 
 if __name__ == "__main__":

@@ -47,7 +47,7 @@ class TrainingSettings:
     """linear: the share of max_steps that decays."""
     label_smoothing: float = 0.1
     precision: Literal["auto", "float32", "bf16"] = "auto"
-    """auto: bf16 autocast where the machine computes in it."""
+    """auto: bf16 autocast where the machine multiplies faster in it."""
     average_last: int = 5
     """How many of the last validated weights are averaged at the end (section 6.1)."""
     validate_every: int = 1000

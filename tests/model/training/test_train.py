@@ -40,6 +40,12 @@ TOY = (
     "model.n_decoder_layers=1",
 )
 
+CLOSE: dict[str, dict[str, float]] = {
+    "adam": {"atol": 2e-5, "rtol": 1e-4},
+    # Muon multiplies in bf16, whatever the run computes in.
+    "muon": {"atol": 1e-3, "rtol": 1e-2},
+}
+
 
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory) -> Path:
@@ -189,10 +195,7 @@ def test_a_killed_run_goes_on_to_the_very_weights_of_an_undisturbed_one(corpus, 
     assert kept == [(line["step"], line.get("loss"), line.get("bleu")) for line in logged(finished)]
 
 
-def test_two_processes_train_as_one_that_accumulates_two_batches(corpus, tmp_path):
-    overrides = ("training.max_steps=6", "training.validate_every=6", "model.dropout=0.0")
-    one, two = tmp_path / "one", tmp_path / "two"
-    assert train(arguments(corpus, one, *overrides, "training.accumulate=2")) == 0
+def train_in_two_processes(*given: str) -> None:
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
     subprocess.run(
         [
@@ -211,18 +214,54 @@ def test_two_processes_train_as_one_that_accumulates_two_batches(corpus, tmp_pat
             "127.0.0.1:0",
             "-m",
             "model.training.train",
-            *arguments(corpus, two, *overrides),
+            *given,
         ],
         cwd=ROOT,
         env=environment,
         check=True,
         capture_output=True,
     )
+
+
+@pytest.mark.parametrize("optimizer", ["adam", "muon"])
+def test_two_processes_train_as_one_that_accumulates_two_batches(corpus, tmp_path, optimizer):
+    overrides = ("training.max_steps=6", "training.validate_every=6", "model.dropout=0.0")
+    overrides += (f"training.optimizer={optimizer}",)
+    one, two = tmp_path / "one", tmp_path / "two"
+    assert train(arguments(corpus, one, *overrides, "training.accumulate=2")) == 0
+    train_in_two_processes(*arguments(corpus, two, *overrides))
     expected = final_weights(one)
     for name, value in final_weights(two).items():
-        torch.testing.assert_close(value, expected[name], atol=2e-5, rtol=1e-4)
+        torch.testing.assert_close(value, expected[name], **CLOSE[optimizer])
     first, second = logged(one)[-2], logged(two)[-2]
     assert first["valid_loss"] == pytest.approx(second["valid_loss"], abs=1e-3)
+
+
+def test_a_run_of_two_processes_goes_on_in_one_and_in_two(corpus, tmp_path):
+    overrides = ("training.validate_every=6", "model.dropout=0.0", "training.optimizer=muon")
+    # A level rate, so that a longer run begins as a shorter one.
+    overrides += ("training.schedule=linear", "training.decay_fraction=0.01")
+    runs = {name: tmp_path / name for name in ("whole", "one", "two")}
+    train_in_two_processes(*arguments(corpus, runs["whole"], *overrides, "training.max_steps=7"))
+    for name, go_on in (("one", train), ("two", lambda given: train_in_two_processes(*given))):
+        halves = arguments(corpus, runs[name], *overrides)
+        train_in_two_processes(*halves, "training.max_steps=4")
+        alone = ["training.accumulate=2"] if name == "one" else []
+        go_on([*halves, "training.max_steps=7", *alone])
+        expected = final_weights(runs["whole"])
+        for weight, value in final_weights(runs[name]).items():
+            torch.testing.assert_close(value, expected[weight], **CLOSE["muon"])
+
+
+@pytest.mark.parametrize("faster", ["bf16", "float32"])
+def test_a_run_computes_in_what_the_processor_multiplies_faster(
+    corpus, tmp_path, monkeypatch, faster
+):
+    monkeypatch.setattr("model.training.train._bf16_pays", lambda: faster == "bf16")
+    overrides = ("training.precision=auto", "training.max_steps=2", "training.validate_every=2")
+    assert train(arguments(corpus, tmp_path / "run", *overrides)) == 0
+    metrics = json.loads((tmp_path / "run" / "best" / "metrics.json").read_text())
+    assert metrics["precision"] == faster
 
 
 def test_training_stops_early_once_validation_no_longer_improves(corpus, tmp_path):
