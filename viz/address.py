@@ -119,7 +119,7 @@ def flag(name: str, default: bool = False) -> Parameter[bool]:
 
 def parse(
     query: Mapping[str, str], parameters: Iterable[Parameter[Any]]
-) -> tuple[dict[str, Any], list[str]]:
+) -> tuple[dict[str, Any], dict[str, str]]:
     """What an address says: a legal value for every parameter, and a notice for each illegal one.
 
     Args:
@@ -127,11 +127,11 @@ def parse(
         parameters: what may stand there.
 
     Returns:
-        The values by name, the default where the address has none or an illegal one, and one
-        sentence of plain text for each illegal one; escape it before it is shown.
+        The values by name, the default where the address has none or an illegal one, and by name
+        one sentence of plain text for each illegal one; escape it before it is shown.
     """
     values: dict[str, Any] = {}
-    notices: list[str] = []
+    notices: dict[str, str] = {}
     for parameter in parameters:
         values[parameter.name] = parameter.default
         if parameter.name not in query:
@@ -142,7 +142,7 @@ def parse(
         except ValueError as reason:
             usual = parameter.write(parameter.default)
             shown = f"shown instead: {_quoted(usual)}" if usual else "it is left out"
-            notices.append(
+            notices[parameter.name] = (
                 f"The address asks for {parameter.name} {_quoted(written)}, {reason}; {shown}."
             )
     return values, notices
@@ -185,6 +185,7 @@ class _Visit:
         kept: the last value of every parameter of every page.
         shown: the values that the address stands for; None if it has yet to be written.
         blanks: what an address without a query stood for when its page was come to, by page.
+        notices: what is to be said of the values that are shown, by parameter.
     """
 
     page: str
@@ -195,6 +196,7 @@ class _Visit:
     kept: dict[str, Any] = field(default_factory=dict)
     shown: dict[str, Any] | None = None
     blanks: dict[str, dict[str, Any]] = field(default_factory=dict)
+    notices: dict[str, str] = field(default_factory=dict)
 
     def values(self) -> dict[str, Any]:
         """The session's value of every parameter at hand."""
@@ -224,6 +226,8 @@ def arrive(page: str, pages: Sequence[Any] = ()) -> None:
     if visit is None:
         st.session_state[_VISIT] = _Visit(page, query)
         return
+    if page != visit.page or query != visit.query or visit.is_touched():
+        visit.notices.clear()
     if page != visit.page:
         # A click on a page's name brings an address without a query, and means: the same, there.
         visit.reading = bool(query)
@@ -252,6 +256,7 @@ def _follow(
         st.switch_page(found, query_params=query)
     if page != visit.page:
         visit.parameters.clear()
+    visit.notices.clear()
     st.query_params.from_dict(query)
     visit.page, visit.query, visit.reading, visit.shown = page, query, True, None
     visit.opened.clear()
@@ -286,7 +291,8 @@ def open_address(parameters: Iterable[Parameter[Any]]) -> list[str]:
     widgets that another page did not show, which Streamlit forgets.
 
     Returns:
-        A sentence of plain text for each illegal value in the address; none in later runs.
+        A sentence of plain text for each illegal value in the address, and for what else was noted
+        of these parameters; the same in later runs, until the visitor changes something.
     """
     visit: _Visit = st.session_state[_VISIT]
     parameters = tuple(parameters)
@@ -308,7 +314,14 @@ def open_address(parameters: Iterable[Parameter[Any]]) -> list[str]:
             st.session_state[parameter.name] = visit.kept.get(parameter.name, parameter.default)
         visit.kept.setdefault(parameter.name, st.session_state[parameter.name])
     visit.kept |= values
-    return notices
+    visit.notices |= notices
+    return [visit.notices[each.name] for each in parameters if each.name in visit.notices]
+
+
+def note(name: str, notice: str) -> None:
+    """Let `open_address` say a sentence of plain text about a parameter, as if of its address."""
+    visit: _Visit = st.session_state[_VISIT]
+    visit.notices[name] = notice
 
 
 def held(name: str) -> Any:

@@ -12,7 +12,7 @@ GAP = 64
 """Pixels between columns with Streamlit's large gap."""
 
 _HERE = Path(__file__)
-_KEY, _KEPT, _NEW = "width", "_abreast", "_new_width"
+_KEY, _KEPT = "width", "_abreast"
 
 _teller = st.components.v2.component(
     "headscope_width",
@@ -34,7 +34,6 @@ def watch_width(columns: int = 1) -> None:
         data={"abreast": _abreast(), "columns": columns, "room": style.NARROW, "gap": GAP},
         on_abreast_change=_hear,
     )
-    st.session_state[_NEW] = False
 
 
 def is_narrow(columns: int = 1) -> bool:
@@ -44,12 +43,6 @@ def is_narrow(columns: int = 1) -> bool:
         columns: how many of them stand beside each other, with a large gap.
     """
     return _abreast() < columns
-
-
-def is_new_width() -> bool:
-    """Whether this run has no other cause than another width: it should say what the last said."""
-    new: bool = st.session_state.get(_NEW, False)
-    return new
 
 
 def _abreast() -> int:
@@ -65,4 +58,3 @@ def _hear() -> None:
     told = st.session_state[_KEY].get("abreast")
     if type(told) is int and told >= 0:
         st.session_state[_KEPT] = told
-        st.session_state[_NEW] = True

@@ -457,8 +457,8 @@ def show_figures(prepared: Prepared, sites: list[Site], head: int) -> None:
         )
 
 
-def settle_place(question: bar.Question) -> list[str]:
-    """Bring layer and head into this model's range; a sentence for each that was not."""
+def settle_place(question: bar.Question) -> None:
+    """Bring layer and head into this model's range, and note it of each that was not."""
     config = session.translator(question.checkpoint).model.config
     n_layers = {
         str(AttentionKind.ENCODER): config.n_encoder_layers,
@@ -466,25 +466,25 @@ def settle_place(question: bar.Question) -> list[str]:
     }.get(st.session_state["attention"], config.n_decoder_layers)
     counts = {"layer": n_layers, "head": config.n_heads}
     usual = opening_head(session.labels(question.checkpoint), n_layers)
-    notices = []
     for (name, count), start in zip(counts.items(), usual, strict=True):
         asked = st.session_state[name]
         if asked == USUAL:
             st.session_state[name] = start
         elif asked >= count:
             st.session_state[name] = count - 1
-            notices.append(
+            address.note(
+                name,
                 f"This model has the {name}s 0 to {count - 1} there and no {name} {asked}; shown "
-                f"instead: {name} {count - 1}."
+                f"instead: {name} {count - 1}.",
             )
-    return notices
 
 
-notices = address.open_address(PARAMETERS)
+address.open_address(PARAMETERS)
 question = bar.asked()
 if question is not None:
-    notices += settle_place(question)
-if notices:
+    settle_place(question)
+# Again, for what was noted just now.
+if notices := address.open_address(PARAMETERS):
     st.warning(escape_markdown(" ".join(notices)), icon=":material/link_off:")
 if question is not None:
     stage.offer("Arrow keys: layer and head · V: lines · A: attention")

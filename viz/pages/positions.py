@@ -15,7 +15,7 @@ from viz import position_terms as terms
 from viz import positions as figures
 from viz.components.matrices import matrices
 from viz.components.theme import is_dark
-from viz.components.width import is_narrow, is_new_width, watch_width
+from viz.components.width import is_narrow, watch_width
 from viz.components.word_order import chosen_order, word_order
 from viz.fragments import fragment
 from viz.keep import Look, Picture, captioned
@@ -705,9 +705,6 @@ def show_shuffle_on_stage(checkpoint: Path, model: Translator, sentence: str) ->
 
 
 notices = address.open_address(PARAMETERS)
-if is_new_width():
-    notices = st.session_state.get("_position_notices", notices)
-st.session_state["_position_notices"] = notices
 if notices:
     st.warning(escape_markdown(" ".join(notices)), icon=":material/link_off:")
 question = bar.asked()
