@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Callable, Iterator
 from urllib.parse import quote, urlencode
 
 import pytest
 from playwright.sync_api import Browser, expect
+from playwright.sync_api import TimeoutError as PlaywrightTimeoutError
 
 from model.translator import Translator
 from tests.browser.conftest import Watch, _context
-from tests.browser.heads_page import LOADING, HeadsPage, title, wait_until_calm
+from tests.browser.heads_page import LOADING, SHORTLY, HeadsPage, title, wait_until_calm
 from tests.browser.running_app import serve
 from tests.tiny_checkpoint import PAIRS, write_tiny_snapshots
 
@@ -165,6 +167,33 @@ CHROME = """() => [...document.querySelectorAll(
 }).map(node => node.outerHTML.slice(0, 200))"""
 
 
+# Where the pictures stand, as shares of the window: their left, top, right and lower sides.
+PICTURES = """() => {
+  const [across, down] = [innerWidth, innerHeight];
+  const found = [];
+  const look = root => {
+    const kinds = "canvas.matrix, canvas.lines, .js-plotly-plot .main-svg";
+    for (const node of root.querySelectorAll(kinds)) {
+      const { left, top, right, bottom, width, height } = node.getBoundingClientRect();
+      if (width && height && node.checkVisibility({ visibilityProperty: true })) {
+        found.push([left / across, top / down, right / across, bottom / down]);
+      }
+    }
+    for (const node of root.querySelectorAll("*")) if (node.shadowRoot) look(node.shadowRoot);
+  };
+  look(document);
+  return found;
+}"""
+
+FILLS = f"""([across, down]) => {{
+  const sides = ({PICTURES})();
+  const least = place => Math.min(...sides.map(each => each[place]));
+  const most = place => Math.max(...sides.map(each => each[place]));
+  return sides.length > 0 && most(2) - least(0) >= across && most(3) - least(1) >= down
+    && most(2) <= 1 + 1 / innerWidth && most(3) <= 1 + 1 / innerHeight;
+}}"""
+
+
 class StagePage:
     """A browser's page that shows a stage."""
 
@@ -186,7 +215,8 @@ class StagePage:
 
     def settle(self) -> None:
         """Waits until nothing runs and everything is painted."""
-        wait_until_calm(self.page, """() => document.fonts.status === "loaded" """)
+        fonts = """() => document.fonts.status === "loaded" """
+        wait_until_calm(self.page, fonts, still=SHORTLY)
         for painted in (".headscope.explorer", ".headscope.matrices"):
             if self.page.locator(painted).count():
                 expect(self.page.locator(painted)).to_have_attribute("data-painted", ANYTHING)
@@ -206,22 +236,15 @@ class StagePage:
     def press(self, key: str) -> None:
         self.page.keyboard.press(key)
 
-    def picture(self) -> tuple[float, float]:
-        """The share of the window that the picture takes, across and down."""
-        pictures = self.page.locator(
-            "canvas.matrix:visible, canvas.lines:visible, .js-plotly-plot .main-svg:visible"
-        )
-        expect(pictures.first).to_be_visible()
-        boxes = [pictures.nth(place).bounding_box() for place in range(pictures.count())]
-        sides = [box for box in boxes if box]
-        assert sides, "there is no picture"
-        window = self.page.viewport_size
-        assert window
-        across = max(b["x"] + b["width"] for b in sides) - min(b["x"] for b in sides)
-        down = max(b["y"] + b["height"] for b in sides) - min(b["y"] for b in sides)
-        assert all(b["x"] + b["width"] <= window["width"] + 1 for b in sides), "it is cut off"
-        assert all(b["y"] + b["height"] <= window["height"] + 1 for b in sides), "it is cut off"
-        return across / window["width"], down / window["height"]
+    def wait_until_filled(self, across: float, down: float) -> None:
+        """Waits until the picture takes these shares of the window at least, and is nowhere cut.
+
+        It may come before the room that it is given, and grows into it.
+        """
+        try:
+            self.page.wait_for_function(FILLS, arg=[across, down])
+        except PlaywrightTimeoutError:
+            pytest.fail(f"the pictures stand at {self.page.evaluate(PICTURES)}")
 
 
 @pytest.fixture
@@ -336,10 +359,7 @@ def test_the_picture_fills_the_window_and_nothing_else_is_there(
     stage = StagePage(visitor(viewport={"width": width, "height": height})).show(view)
     # Translations of some lines stand above these two.
     down = 0.5 if view in ("change", "without", "shuffle") else FILLED
-    stage.page.wait_for_timeout(300)
-    share = stage.picture()
-    assert share[0] >= FILLED
-    assert share[1] >= down
+    stage.wait_until_filled(FILLED, down)
     assert stage.page.evaluate(CHROME) == []
 
 
@@ -349,7 +369,10 @@ def test_every_text_on_stage_has_seven_to_one(
     visitor: Callable[..., HeadsPage], view: str, scheme: str
 ) -> None:
     stage = StagePage(visitor(color_scheme=scheme)).show(view)
-    stage.page.wait_for_timeout(300)
+    with contextlib.suppress(PlaywrightTimeoutError):
+        stage.page.wait_for_function(
+            f"strong => ({WEAK})(strong).found.length === 0", arg=STRONG, polling=200
+        )
     weak = stage.page.evaluate(WEAK, STRONG)
     assert weak["count"] > 5
     assert weak["found"] == []
