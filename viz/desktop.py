@@ -25,6 +25,8 @@ from pathlib import Path
 from types import FrameType
 from typing import NoReturn, TextIO
 
+import platformdirs
+
 TITLE = "Headscope"
 WIDTH, HEIGHT = 1280, 860
 """Of the window in pixels, until it is made larger."""
@@ -34,6 +36,9 @@ ICON = Path(__file__).with_name("icon.png")
 """Pixels: not every system can make an icon of vectors."""
 
 ADDRESS = "127.0.0.1"
+
+TALKS = "HEADSCOPE_TALKS"
+"""The environment variable that tells the app to keep talks as files in a folder, and in which."""
 
 START_SECONDS = 90
 """A server that takes longer to answer has a reason that waiting will not mend."""
@@ -161,6 +166,7 @@ class _Server:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._log,
+            env=_environment(),
         )
         try:
             self.url = f"http://{ADDRESS}:{self._port()}"
@@ -221,6 +227,12 @@ class _Server:
         with contextlib.suppress(OSError):
             self._process.stdin.write(f"{told}\n".encode())
             self._process.stdin.flush()
+
+
+def _environment() -> dict[str, str]:
+    """With a folder for a person's talks, since what a window keeps goes with it."""
+    talks = platformdirs.user_data_path(TITLE, appauthor=False) / "talks"
+    return {TALKS: str(talks), **os.environ}
 
 
 def serve() -> NoReturn:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import re
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from typing import Any
 import streamlit as st
 
 from model.trace import AttentionKind
-from viz import address, scenes, stage, style
+from viz import address, scenes, stage, style, talk_files
 from viz.components.speaker import notes_button, talk
 from viz.fragments import fragment
 from viz.heads import KIND_NAMES
@@ -54,6 +54,8 @@ def show_talk() -> None:
     # What a callback in the panel changed is told to the browser in this very run.
     state.pop(_STALE, None)
     state.setdefault(_VISIT, secrets.token_hex(4))
+    if not state.get(_HEARD) and (folder := talk_files.folder()):
+        _hear(talk_files.read(folder, MAX_TALKS, scenes.MAX_BYTES), str(folder))
     shown = _shown()
     scene = shown.scene(state["scene"]) if shown else None
     following = shown.scene(state["scene"] + 1) if shown else None
@@ -184,18 +186,25 @@ def _hear_go() -> None:
 
 
 def _hear_kept() -> None:
-    """Take over the talks that this browser kept; what is no talk is said and left there."""
-    st.session_state[_HEARD] = True
+    """Take over the talks that this browser kept."""
     kept = _told("kept")
+    talks = [
+        (pair[0], pair[1].encode("utf-8", "surrogatepass"))
+        for pair in (kept[:MAX_TALKS] if isinstance(kept, list) else ())
+        if isinstance(pair, list) and len(pair) == 2 and all(isinstance(each, str) for each in pair)
+    ]
+    _hear(talks, "this browser")
+
+
+def _hear(kept: Sequence[tuple[str, bytes]], where: str) -> None:
+    """Take over talks that were kept; what is no talk is said and left there."""
+    st.session_state[_HEARD] = True
     unreadable = 0
-    for pair in kept[:MAX_TALKS] if isinstance(kept, list) else ():
-        if not (isinstance(pair, list) and len(pair) == 2):
-            continue
-        mark, text = pair
-        if not (isinstance(mark, str) and isinstance(text, str) and re.fullmatch(MARK, mark)):
+    for mark, text in kept:
+        if not re.fullmatch(MARK, mark):
             continue
         try:
-            read = scenes.parse(text.encode("utf-8", "surrogatepass"))
+            read = scenes.parse(text)
         except TalkError:
             unreadable += 1
             continue
@@ -203,7 +212,7 @@ def _hear_kept() -> None:
         _own().setdefault(mark, read)
     if unreadable:
         st.session_state[_NOTICE] = (
-            f"{unreadable} of the talks kept in this browser cannot be read and are not shown; "
+            f"{unreadable} of the talks kept in {where} cannot be read and are not shown; "
             "they stay where they are."
         )
 
@@ -219,7 +228,7 @@ def _hear_full() -> None:
 
 
 def _put(mark: str, changed: Talk | None) -> bool:
-    """Keep a talk as it is now, here and in the browser; whether it could be."""
+    """Keep a talk as it is now, also for the next visit; whether it is one that can be kept."""
     state = st.session_state
     if changed is not None:
         try:
@@ -233,7 +242,17 @@ def _put(mark: str, changed: Talk | None) -> bool:
         _own()[mark] = changed
     else:
         _own().pop(mark, None)
-    state[_KEEP] = state.get(_KEEP, {}) | {mark: scenes.write(changed) if changed else None}
+    text = scenes.write(changed) if changed else None
+    if folder := talk_files.folder():
+        try:
+            talk_files.keep(folder, mark, text)
+        except OSError as error:
+            state[_NOTICE] = (
+                f"The talk could not be kept in {folder} ({error.strerror}), so it goes when the "
+                "window is closed: download it."
+            )
+    else:
+        state[_KEEP] = state.get(_KEEP, {}) | {mark: text}
     state[_STALE] = True
     return True
 

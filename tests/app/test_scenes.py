@@ -18,7 +18,7 @@ from model.positions import PositionEdit
 from model.trace import AttentionKind, Trace
 from model.translator import Translator, load
 from tests.app.shown import html, plain, query, said
-from viz import mask_edits, scene_panel, scenes, session
+from viz import mask_edits, scene_panel, scenes, session, talk_files
 from viz.facts import head_facts
 from viz.labels import axis_texts
 from viz.scenes import Scene, Talk
@@ -334,6 +334,58 @@ def test_a_browser_without_room_is_told_of(panel: AppTest) -> None:
     panel.button(key="talk-save").click().run()
     tell(panel, "full", "0a1b2c3d")
     assert "no room to keep the talk" in said(panel)
+
+
+# ---- what a folder keeps, for the desktop window -------------------------------------------------
+
+
+@pytest.fixture
+def talks(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """The folder in which talks are kept, which is not there yet."""
+    monkeypatch.setenv(talk_files.FOLDER, str(tmp_path / "talks"))
+    return tmp_path / "talks"
+
+
+def test_a_talk_in_a_folder_outlives_its_window(open_app: OpenApp, talks: Path) -> None:
+    first = open_panel(open_app())
+    first.button(key="talk-save").click().run()
+    assert told(first)["keep"] == {}
+    (file,) = talks.iterdir()
+    assert scenes.parse(file.read_bytes()).scenes[:10] == READY.scenes
+    second = open_app(talk=file.stem, scene="11", present="1")
+    assert told(second)["waiting"] is False
+    assert (told(second)["count"], told(second)["number"]) == (11, 11)
+
+
+def test_a_talk_that_is_deleted_leaves_the_folder_until_it_is_undone(
+    open_app: OpenApp, talks: Path
+) -> None:
+    app = open_panel(open_app())
+    app.button(key="talk-save").click().run()
+    (file,) = talks.iterdir()
+    menu = app.menu_button(key="talk-menu")
+    menu.click_index(menu.options.index("Delete")).run()
+    assert list(talks.iterdir()) == []
+    app.button(key="talk-undo").click().run()
+    assert list(talks.iterdir()) == [file]
+
+
+def test_what_a_folder_kept_is_checked_like_any_file(open_app: OpenApp, talks: Path) -> None:
+    talk_files.keep(talks, "0a1b2c3d", "{}")
+    talk_files.keep(talks, "0a1b2c3e", scenes.write(Talk("Good")))
+    talk_files.keep(talks, "0a1b2c3f", "x" * (scenes.MAX_BYTES + 1))
+    app = open_panel(open_app())
+    assert app.selectbox(key="talk-choice").options == ["Attention in ten scenes", "Good"]
+    assert f"2 of the talks kept in {talks} cannot be read" in said(app)
+    assert len(list(talks.iterdir())) == 3
+
+
+def test_a_folder_that_takes_nothing_is_told_of(open_app: OpenApp, talks: Path) -> None:
+    talks.write_text("a file in its place")
+    app = open_panel(open_app())
+    app.button(key="talk-save").click().run()
+    assert f"The talk could not be kept in {talks}" in said(app)
+    assert listed(app)[-1].startswith("11. ")
 
 
 # ---- files ---------------------------------------------------------------------------------------

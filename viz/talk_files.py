@@ -1,0 +1,75 @@
+"""A person's talks as files, for the desktop window, whose own storage goes when it is closed.
+
+One JSON file each, in the folder that the environment names: the very file that the app downloads
+and opens, so it can be edited by hand.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+FOLDER = "HEADSCOPE_TALKS"
+"""The environment variable that names the folder; without it, browsers keep the talks."""
+
+_NAME = re.compile(r"([0-9a-f]{8})\.json")
+
+
+def folder() -> Path | None:
+    """Where talks are kept as files; None if they are not."""
+    named = os.environ.get(FOLDER)
+    return Path(named) if named else None
+
+
+def read(folder: Path, count: int, size: int) -> list[tuple[str, bytes]]:
+    """The talks that were changed last, the latest at the end.
+
+    Args:
+        folder: where they are; it need not be there.
+        count: so many of them at most.
+        size: so many bytes of each, and one more if there are more.
+
+    Returns:
+        Each one's mark and the beginning of its file; what cannot be read is empty.
+    """
+    found = []
+    try:
+        for file in folder.iterdir():
+            if match := _NAME.fullmatch(file.name):
+                found.append((file.stat().st_mtime_ns, match[1], file))
+    except OSError:
+        return []
+    return [(mark, _beginning(file, size + 1)) for _, mark, file in sorted(found)[-count:]]
+
+
+def keep(folder: Path, mark: str, text: str | None) -> None:
+    """Write a talk, or remove it if there is no text.
+
+    Args:
+        folder: where; it is made if it is not there.
+        mark: eight hexadecimal digits.
+        text: of the file.
+
+    Raises:
+        ValueError: if the mark is none.
+        OSError: if the file cannot be written or removed; the old one is then still there.
+    """
+    name = f"{mark}.json"
+    if not _NAME.fullmatch(name):
+        raise ValueError(f"{mark!r} is not the mark of a talk, which has eight hexadecimal digits")
+    if text is None:
+        (folder / name).unlink(missing_ok=True)
+        return
+    folder.mkdir(parents=True, exist_ok=True)
+    fresh = folder / f"{name}.new"
+    fresh.write_text(text, encoding="utf-8")
+    fresh.replace(folder / name)
+
+
+def _beginning(file: Path, size: int) -> bytes:
+    try:
+        with file.open("rb") as opened:
+            return opened.read(size)
+    except OSError:
+        return b""
