@@ -522,7 +522,8 @@ def _show_file(shown: Talk) -> None:
         on_change=_open_file,
         help="A file that was downloaded here; it may be edited by hand.",
     )
+    place = "on this computer" if talk_files.folder() else "in this browser"
     st.caption(
-        "Your talks stay in this browser. On stage, Page Down or Space is the next scene, Page Up "
-        "the one before, and 1 to 9 and 0 are the first ten."
+        f"Your talks stay {place}. On stage, Page Down or Space is the next scene, Page Up the one "
+        "before, and 1 to 9 and 0 are the first ten."
     )

@@ -17,7 +17,7 @@ from streamlit.testing.v1 import AppTest
 from model.positions import PositionEdit
 from model.trace import AttentionKind, Trace
 from model.translator import Translator, load
-from tests.app.shown import html, plain, query, said
+from tests.app.shown import captions, html, plain, query, said
 from viz import mask_edits, scene_panel, scenes, session, talk_files
 from viz.facts import head_facts
 from viz.labels import axis_texts
@@ -350,6 +350,7 @@ def test_a_talk_in_a_folder_outlives_its_window(open_app: OpenApp, talks: Path) 
     first = open_panel(open_app())
     first.button(key="talk-save").click().run()
     assert told(first)["keep"] == {}
+    assert "Your talks stay on this computer." in captions(first)
     (file,) = talks.iterdir()
     assert scenes.parse(file.read_bytes()).scenes[:10] == READY.scenes
     second = open_app(talk=file.stem, scene="11", present="1")
