@@ -195,12 +195,24 @@ def test_a_reload_in_the_midst_of_a_talk_comes_back_to_its_scene(talk: TalkPage)
     talk.press("PageDown", 5)
 
 
-def test_back_is_the_scene_before(talk: TalkPage) -> None:
-    talk.open(present="1")
-    talk.press("2", 2)
-    talk.press("4", 4)
-    talk.page.go_back()
-    talk.wait_for(2)
+@pytest.mark.parametrize("way", ["key", "notes"])
+def test_back_is_the_scene_before(talk: TalkPage, way: str) -> None:
+    talk.open()
+    keys = (talk.page if way == "key" else talk.open_notes()).keyboard
+    talk.open_panel()
+    talk.page.get_by_role("button", name="Present from scene 1").click()
+    talk.wait_for(1)
+    # The second is on the same page, the others on two more, and the last on the first again.
+    ways = (1, 2, 6, 8, 4)
+    for scene in ways[1:]:
+        keys.press(str(scene))
+        talk.wait_for(scene)
+    for scene in ways[-2::-1]:
+        talk.page.go_back()
+        talk.wait_for(scene)
+    for scene in ways[1:]:
+        talk.page.go_forward()
+        talk.wait_for(scene)
 
 
 def test_the_notes_follow_the_talk_and_drive_it(talk: TalkPage) -> None:

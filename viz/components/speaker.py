@@ -28,7 +28,7 @@ _NOTES = (
 _talk = st.components.v2.component(
     "headscope_talk",
     html='<span class="talk" aria-hidden="true"></span>',
-    js=f"const NOTES = {json.dumps(_NOTES)};\n" + joined(_FOLDER, ("talk.js",)),
+    js=f"const NOTES = {json.dumps(_NOTES)};\n" + joined(_FOLDER, ("steps.js", "talk.js")),
 )
 
 _notes_button = st.components.v2.component(

@@ -39,6 +39,7 @@ function asked(event) {
 
 class Talk {
   constructor() {
+    joinSteps();
     this.kept = new Map();
     this.name = windowName();
     this.channel = new BroadcastChannel(this.name);
@@ -119,6 +120,8 @@ class Talk {
     this.wanted = to;
     clearTimeout(this.waiting);
     this.waiting = setTimeout(() => (this.wanted = null), PATIENCE);
+    // Also where the key was pressed in the window with the notes.
+    window.dispatchEvent(new Event("headscope-act"));
     this.tell("go", to);
   }
 
