@@ -1,4 +1,4 @@
-"""What widgets begin with."""
+"""What widgets and components begin with."""
 
 from __future__ import annotations
 
@@ -41,3 +41,14 @@ def test_a_widget_whose_value_the_script_sets_has_it_as_its_default_too() -> Non
         if key not in SET_BY_THE_READER_ALONE and f"address.held({key})" not in ast.unparse(call)
     ]
     assert not lacking, "\n".join(lacking)
+
+
+def test_a_component_is_busy_until_its_script_has_come() -> None:
+    mounted = 0
+    for path in sorted((VIZ / "components").glob("*.py")):
+        text = path.read_text(encoding="utf-8")
+        count = text.count("components.v2.component(")
+        # Whoever waits for a page asks for this; the script takes it away.
+        assert text.count('aria-busy="true"') == count, path.name
+        mounted += count
+    assert mounted

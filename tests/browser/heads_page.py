@@ -72,7 +72,10 @@ window.explorer = () => {
 };
 window.calm = (still, also) => {
   const app = document.querySelector('[data-testid="stApp"]');
-  const unready = document.querySelector('[data-testid="stSkeleton"], [data-stale="true"]');
+  const components = [...document.querySelectorAll('[data-testid="stBidiComponentIsolated"]')];
+  const unready = document.querySelector('[data-testid="stSkeleton"], [data-stale="true"]')
+    ?? components.map(each => each.shadowRoot).find(
+      root => !root?.childElementCount || root.querySelector("[aria-busy]"));
   const calm = app?.dataset.testScriptState === "notRunning" && !unready && also();
   window.calmSince = calm ? (window.calmSince ?? performance.now()) : null;
   return calm && performance.now() - window.calmSince >= still;
@@ -90,7 +93,7 @@ def wait_until_calm(page: Page, also: str = "() => true", *, still: int = 0) -> 
     """Waits until nothing runs, nothing old stands, and the code of every element is here.
 
     Streamlit loads a widget's code when it first shows one; until then a skeleton stands in its
-    place, which hears no key and has no state.
+    place, which hears no key and has no state. Our components are busy until theirs has come.
 
     Args:
         page: of a `HeadsPage`.

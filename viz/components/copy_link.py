@@ -14,9 +14,9 @@ _FOLDER = Path(__file__).parent
 
 _copy_link = st.components.v2.component(
     "headscope_copy_link",
-    html='<div class="headscope copy-link"></div>',
+    html='<div class="headscope copy-link" aria-busy="true"></div>',
     css=joined(_FOLDER, ("canvas/canvas.css", "copy_link/copy_link.css")),
-    js=joined(_FOLDER, ("copy_link/copy_link.js",)),
+    js=joined(_FOLDER, ("canvas/mount.js", "copy_link/copy_link.js")),
 )
 
 

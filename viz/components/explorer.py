@@ -39,7 +39,7 @@ SCRIPTS = (
     *("explorer/payload.js", "explorer/overview.js", "explorer/lines.js", "explorer/explorer.js"),
 )
 
-HTML = '<div class="headscope explorer"></div>'
+HTML = '<div class="headscope explorer" aria-busy="true"></div>'
 CSS = joined(_FOLDER, ("canvas/canvas.css", "explorer/explorer.css"))
 SCRIPT = joined(_FOLDER, SCRIPTS)
 """All that the browser runs, as one module."""

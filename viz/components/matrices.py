@@ -31,7 +31,7 @@ SCRIPTS = (
 
 _matrices = st.components.v2.component(
     "headscope_matrices",
-    html='<div class="headscope matrices"></div>',
+    html='<div class="headscope matrices" aria-busy="true"></div>',
     css=joined(_FOLDER, ("canvas/canvas.css", "matrices/matrices.css")),
     js=joined(_FOLDER, SCRIPTS),
 )

@@ -27,13 +27,16 @@ _NOTES = (
 
 _talk = st.components.v2.component(
     "headscope_talk",
-    html='<span class="talk" aria-hidden="true"></span>',
-    js=f"const NOTES = {json.dumps(_NOTES)};\n" + joined(_FOLDER, ("steps.js", "talk.js")),
+    html='<span class="talk" aria-hidden="true" aria-busy="true"></span>',
+    js=f"const NOTES = {json.dumps(_NOTES)};\n"
+    + joined(_FOLDER.parent, ("canvas/mount.js", "speaker/steps.js", "speaker/talk.js")),
 )
 
 _notes_button = st.components.v2.component(
     "headscope_notes_button",
-    html='<button type="button">Speaker notes</button><p role="status" hidden></p>',
+    html=(
+        '<button type="button" aria-busy="true">Speaker notes</button><p role="status" hidden></p>'
+    ),
     css=joined(_FOLDER, ("button.css",)),
     js=joined(_FOLDER, ("button.js",)),
 )

@@ -15,7 +15,7 @@ _FOLDER = Path(__file__).parent
 
 _foot = st.components.v2.component(
     "headscope_stage",
-    html='<div class="headscope stage-foot"></div>',
+    html='<div class="headscope stage-foot" aria-busy="true"></div>',
     css=joined(_FOLDER, ("canvas/canvas.css", "stage/stage.css")),
     js=joined(
         _FOLDER, ("canvas/paint.js", "canvas/controls.js", "canvas/mount.js", "stage/stage.js")

@@ -11,5 +11,6 @@ export default function ({ parentElement, setTriggerValue }) {
     setTriggerValue("changed", seen);
   };
   probe.addEventListener("transitionend", report);
+  probe.removeAttribute("aria-busy");
   return () => probe.removeEventListener("transitionend", report);
 }

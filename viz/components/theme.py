@@ -10,7 +10,7 @@ _HERE = Path(__file__)
 
 _watcher = st.components.v2.component(
     "headscope_theme",
-    html='<span aria-hidden="true"></span>',
+    html='<span aria-hidden="true" aria-busy="true"></span>',
     css=_HERE.with_suffix(".css").read_text(encoding="utf-8"),
     js=_HERE.with_suffix(".js").read_text(encoding="utf-8"),
 )

@@ -37,14 +37,4 @@ class Teller {
   }
 }
 
-const tellers = new WeakMap();
-
-export default function ({ parentElement, data, setStateValue }) {
-  const root = parentElement.querySelector("div");
-  if (!tellers.has(root)) tellers.set(root, new Teller(root));
-  tellers.get(root).update(data, (abreast) => setStateValue("abreast", abreast));
-  return () => {
-    tellers.get(root)?.dispose();
-    tellers.delete(root);
-  };
-}
+export default mounted("[aria-hidden]", (root) => new Teller(root), "abreast");

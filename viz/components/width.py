@@ -7,6 +7,7 @@ from pathlib import Path
 import streamlit as st
 
 from viz import style
+from viz.components.files import joined
 
 GAP = 64
 """Pixels between columns with Streamlit's large gap."""
@@ -16,9 +17,9 @@ _KEY, _KEPT = "width", "_abreast"
 
 _teller = st.components.v2.component(
     "headscope_width",
-    html='<div aria-hidden="true"></div>',
+    html='<div aria-hidden="true" aria-busy="true"></div>',
     css=_HERE.with_suffix(".css").read_text(encoding="utf-8"),
-    js=_HERE.with_suffix(".js").read_text(encoding="utf-8"),
+    js=joined(_HERE.parent, ("canvas/mount.js", "width.js")),
 )
 
 

@@ -14,7 +14,7 @@ _FOLDER = Path(__file__).parent
 
 _word_order = st.components.v2.component(
     "headscope_word_order",
-    html='<div class="headscope word-order"></div>',
+    html='<div class="headscope word-order" aria-busy="true"></div>',
     css=joined(_FOLDER, ("canvas/canvas.css", "word_order/word_order.css")),
     js=joined(_FOLDER, ("canvas/mount.js", "word_order/word_order.js")),
 )

@@ -44,8 +44,8 @@ class CopyLink {
     return stage;
   }
 
-  update({ link, code, notes }, report) {
-    this.report = report;
+  update({ link, code, notes }, _, tell) {
+    this.tell = tell;
     this.text.value = link;
     this.printed.textContent = link;
     for (const place of [this.notes, this.largeNotes]) {
@@ -73,7 +73,7 @@ class CopyLink {
     if (here === this.seen) return;
     if (here === this.passing) {
       this.seen = here;
-      this.report(here);
+      this.tell("moved", here);
     }
     this.passing = here;
   }
@@ -125,14 +125,4 @@ function draw(picture, code) {
   picture.firstChild.setAttribute("d", code.path);
 }
 
-const drawings = new WeakMap();
-
-export default function ({ parentElement, data, setTriggerValue }) {
-  const root = parentElement.querySelector(".copy-link");
-  if (!drawings.has(root)) drawings.set(root, new CopyLink(root));
-  drawings.get(root).update(data, (address) => setTriggerValue("moved", address));
-  return () => {
-    drawings.get(root)?.dispose();
-    drawings.delete(root);
-  };
-}
+export default mounted(".copy-link", (root) => new CopyLink(root));

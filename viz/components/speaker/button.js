@@ -8,5 +8,6 @@ export default function ({ parentElement }) {
     said.hidden = detail.blocked === false;
     said.textContent = "The browser kept the window from opening; allow pop-up windows for this address.";
   };
+  button.removeAttribute("aria-busy");
   return () => (button.onclick = null);
 }

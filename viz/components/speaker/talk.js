@@ -60,7 +60,7 @@ class Talk {
     this.channel.close();
   }
 
-  update(data, tell) {
+  update(data, _, tell) {
     this.data = data;
     this.tell = tell;
     if (data.number === this.wanted) this.wanted = null;
@@ -154,14 +154,4 @@ class Talk {
   }
 }
 
-const talks = new WeakMap();
-
-export default function ({ parentElement, data, setTriggerValue }) {
-  const root = parentElement.querySelector(".talk");
-  if (!talks.has(root)) talks.set(root, new Talk());
-  talks.get(root).update(data, setTriggerValue);
-  return () => {
-    talks.get(root)?.dispose();
-    talks.delete(root);
-  };
-}
+export default mounted(".talk", () => new Talk());
