@@ -26,8 +26,16 @@ run: $(VENV)/.installed ## Start the app in the browser (PORT=8600; ADDRESS=0.0.
 desktop: $(VENV)/.installed ## Start the app in a window of its own, with which it ends
 	$(PY) app.py --desktop
 
+# What drives a browser or a window has the machine to itself: two at once would wait for each other's painting.
+ALONE := tests/browser tests/test_desktop.py
+
 test: $(VENV)/.installed-dev ## Run the tests (ARGS="-k causal" goes to pytest)
+ifeq ($(strip $(ARGS)),)
+	@$(PY) -m pytest -n auto --maxprocesses 4 --dist loadfile tests $(addprefix --ignore ,$(ALONE)); first=$$?; \
+	$(PY) -m pytest $(ALONE) && exit $$first
+else
 	$(PY) -m pytest $(ARGS)
+endif
 
 check: $(VENV)/.installed-dev ## Check format, lint and types; change nothing
 	$(PY) -m ruff format --check .

@@ -208,6 +208,8 @@ def start(checkpoints: Path, tmp_path: Path) -> Iterator[Callable[..., Started]]
                 stdin=subprocess.DEVNULL,
                 stdout=written,
                 stderr=subprocess.STDOUT,
+                # Tests that run in the background ignore Ctrl+C, and what they start would too.
+                preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
             )
         started.append(Started(process, folder, output, display))
         return started[-1]
