@@ -248,8 +248,8 @@ def _put(mark: str, changed: Talk | None) -> bool:
             talk_files.keep(folder, mark, text)
         except OSError as error:
             state[_NOTICE] = (
-                f"The talk could not be kept in {folder} ({error.strerror}), so it goes when the "
-                "window is closed: download it."
+                f"{folder} could not be written ({error.strerror}), so this change goes when the "
+                "window is closed: download the talk."
             )
     else:
         state[_KEEP] = state.get(_KEEP, {}) | {mark: text}

@@ -385,7 +385,7 @@ def test_a_folder_that_takes_nothing_is_told_of(open_app: OpenApp, talks: Path) 
     talks.write_text("a file in its place")
     app = open_panel(open_app())
     app.button(key="talk-save").click().run()
-    assert f"The talk could not be kept in {talks}" in said(app)
+    assert f"{talks} could not be written (" in said(app)
     assert listed(app)[-1].startswith("11. ")
 
 
