@@ -20,7 +20,7 @@ from typing import Any, Generic, TypeVar
 
 import streamlit as st
 
-from viz.labels import visible
+from viz.labels import escape_markdown, visible
 
 T = TypeVar("T")
 
@@ -316,6 +316,12 @@ def open_address(parameters: Iterable[Parameter[Any]]) -> list[str]:
     visit.kept |= values
     visit.notices |= notices
     return [visit.notices[each.name] for each in parameters if each.name in visit.notices]
+
+
+def show_notices(notices: Sequence[str]) -> None:
+    """Show what `open_address` gave, if it gave anything."""
+    if notices:
+        st.warning(escape_markdown(" ".join(notices)), icon=":material/link_off:")
 
 
 def note(name: str, notice: str) -> None:

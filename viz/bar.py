@@ -87,8 +87,7 @@ def _show_bar() -> Question | None:
             horizontal=True, vertical_alignment="bottom", gap="small", key="sentence-bar"
         ):
             _show_controls(folders, steps)
-    if notices:
-        st.warning(escape_markdown(" ".join(notices)), icon=":material/link_off:")
+    address.show_notices(notices)
     question = _question(folder, steps)
     try:
         _answer(question, steps)

@@ -18,7 +18,7 @@ from streamlit.delta_generator import DeltaGenerator
 from viz import address, style
 from viz.components.stage import presses, stage_foot
 from viz.components.theme import is_dark
-from viz.labels import escape_markdown, visible
+from viz.labels import visible
 
 PRESENT = address.flag("present")
 """Whether the page is on stage; the address holds it, so that a link can open on stage."""
@@ -88,8 +88,7 @@ def begin() -> None:
     # In one piece, since a second one would move what follows, and draw it anew.
     worn = style.stage_css(style.stage_look(is_dark())) if is_on() else ""
     st.html(style.PAGE_CSS + style.TOOLS_CSS + worn)
-    if notices:
-        st.warning(escape_markdown(" ".join(notices)), icon=":material/link_off:")
+    address.show_notices(notices)
 
 
 def show_button() -> None:

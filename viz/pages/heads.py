@@ -484,8 +484,7 @@ question = bar.asked()
 if question is not None:
     settle_place(question)
 # Again, for what was noted just now.
-if notices := address.open_address(PARAMETERS):
-    st.warning(escape_markdown(" ".join(notices)), icon=":material/link_off:")
+address.show_notices(address.open_address(PARAMETERS))
 if question is not None:
     stage.offer("Arrow keys: layer and head · V: lines · A: attention")
     if "explorer" not in st.session_state:

@@ -426,9 +426,7 @@ def show_page(question: bar.Question) -> None:
             show_masks(chosen)
 
 
-notices = address.open_address(PARAMETERS)
-if notices:
-    st.warning(escape_markdown(" ".join(notices)), icon=":material/link_off:")
+address.show_notices(address.open_address(PARAMETERS))
 question = bar.asked()
 if question is not None:
     try:

@@ -704,9 +704,7 @@ def show_shuffle_on_stage(checkpoint: Path, model: Translator, sentence: str) ->
     )
 
 
-notices = address.open_address(PARAMETERS)
-if notices:
-    st.warning(escape_markdown(" ".join(notices)), icon=":material/link_off:")
+address.show_notices(address.open_address(PARAMETERS))
 question = bar.asked()
 if question is not None:
     try:
