@@ -19,12 +19,12 @@ from torch import Tensor, nn
 
 from benchmarks._measure import interleaved, parser, ratio, report, row
 from model import load
-from model.capture import recording
 from model.config import TransformerConfig
 from model.decoding import Hypothesis, beam_search, greedy
 from model.linear import pack_linears
 from model.masks import causal_allowed
 from model.positions import sinusoidal_table
+from model.recording import recording
 from model.training.batches import padded
 from model.transformer import DecodingState, Transformer
 from model.translator import Translator, resolve_device

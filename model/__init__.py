@@ -1,6 +1,7 @@
 """The Transformer of "Attention Is All You Need", trained, with every attention head recorded."""
 
-from model.masks import PRESETS, MaskError
+from model.mask_presets import PRESETS
+from model.masks import MaskError
 from model.translator import BatchTrace, Sampling, Translation, Translator, load
 
 __all__ = [

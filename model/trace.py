@@ -9,13 +9,11 @@ from __future__ import annotations
 
 import functools
 import os
-import zipfile
-import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass
 from enum import StrEnum
 from types import MappingProxyType
-from typing import Any, BinaryIO, Self, TypeVar
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,9 +27,6 @@ NO_ID = -1
 TEXTS = ("text", "source_text")
 SEQUENCES = ("source", "target", "predictions")
 """The texts and the tokens of a trace by name, in a saved trace as well."""
-
-FORMAT = "headscope-trace-1"
-"""What a saved trace says it is, under the name "format"."""
 
 
 class TraceError(ValueError):
@@ -66,7 +61,7 @@ class Site:
     layer: int
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "kind", _known_kind(self.kind))
+        object.__setattr__(self, "kind", known_kind(self.kind))
         if self.layer < 0:
             raise TraceError(f"Layers are counted from 0; there is no layer {self.layer}.")
 
@@ -274,7 +269,7 @@ class Trace:
         Raises:
             TraceError: if there is no such kind of attention.
         """
-        known = _known_kind(kind)
+        known = known_kind(kind)
         return tuple(site.layer for site in self.maps if site.kind is known)
 
     @property
@@ -295,73 +290,22 @@ class Trace:
         Raises:
             TraceError: if a token or a text ends in a NUL character, which numpy would drop.
         """
-        arrays: dict[str, Any] = {"format": np.array(FORMAT)}
-        for name in TEXTS:
-            arrays[name] = _strings(name, getattr(self, name))
-        for name in SEQUENCES:
-            arrays |= _token_arrays(name, getattr(self, name))
-        if self.log_probs is not None:
-            arrays["log_probs"] = self.log_probs
-        for site, seen in self.maps.items():
-            arrays |= {
-                f"{site}.{name}": getattr(seen, name)
-                for name in ARRAYS
-                if getattr(seen, name) is not None
-            }
-            # Most axes are the trace's own; only others are worth their own entries.
-            for axis, usual in zip(AXES, _axes_of(site, self.source, self.target), strict=True):
-                if getattr(seen, axis) != usual:
-                    arrays |= _token_arrays(f"{site}.{axis}", getattr(seen, axis))
-        # A zip file whose directory is damaged may lose entries without a word.
-        arrays["contents"] = np.array(sorted(arrays))
-        if isinstance(file, str | os.PathLike):
-            with open(file, "wb") as opened:
-                np.savez(opened, allow_pickle=False, **arrays)
-        else:
-            np.savez(file, allow_pickle=False, **arrays)
+        # Here and below: that file makes traces, and so needs this one.
+        from model.trace_file import save_trace
 
-    @classmethod
-    def load(cls, file: str | os.PathLike[str] | BinaryIO) -> Self:
+        save_trace(self, file)
+
+    @staticmethod
+    def load(file: str | os.PathLike[str] | BinaryIO) -> Trace:
         """Read what `save` wrote.
 
         Raises:
             TraceError: if the file is damaged, is no trace, or holds arrays that disagree.
             OSError: if the file cannot be opened.
         """
-        entries = _read_arrays(file)
-        if _take(entries, "format", _string) != FORMAT:
-            raise TraceError("The file is no trace that this version of Headscope can read.")
-        lost = set(_take(entries, "contents", _words)) - {*entries, "format"}
-        if lost:
-            raise TraceError(f"The file is damaged: it lacks {min(lost)}.")
-        text, source_text = (_take(entries, name, _string) for name in TEXTS)
-        source, target, predictions = (_take_tokens(entries, name) for name in SEQUENCES)
-        log_probs = entries.pop("log_probs", None)
-        maps = {}
-        for site in _sites(entries):
-            usual = _axes_of(site, source, target)
-            queries, keys = (
-                _take_tokens(entries, f"{site}.{axis}")
-                if f"{site}.{axis}.tokens" in entries
-                else tokens
-                for axis, tokens in zip(AXES, usual, strict=True)
-            )
-            arrays: dict[str, Any] = {name: entries.pop(f"{site}.{name}", None) for name in ARRAYS}
-            for name in ("weights", "allowed"):
-                if arrays[name] is None:
-                    raise TraceError(f"The trace lacks {site}.{name}.")
-            maps[site] = AttentionMap(site, queries=queries, keys=keys, **arrays)
-        if entries:
-            raise TraceError(f"The trace holds an unknown entry, {min(entries)}.")
-        return cls(
-            source=source,
-            target=target,
-            predictions=predictions,
-            text=text,
-            source_text=source_text,
-            maps=maps,
-            log_probs=log_probs,
-        )
+        from model.trace_file import load_trace
+
+        return load_trace(file)
 
     @property
     def _kinds(self) -> set[AttentionKind]:
@@ -382,13 +326,14 @@ class Trace:
             raise TraceError(f"The map of {seen.site} stands under {site}.")
         if site.kind is AttentionKind.MODULE:
             return
-        queries, keys = _axes_of(site, self.source, self.target)
+        queries, keys = axes_of(site, self.source, self.target)
         # A foreign module may append keys of its own (bias_k, add_zero_attn) to the sentence's.
         if seen.queries != queries or seen.keys[: len(keys)] != keys:
             raise TraceError(f"The labels of {site} are not the tokens of this trace.")
 
 
-def _axes_of(site: Site, source: Tokens, target: Tokens) -> tuple[Tokens, Tokens]:
+def axes_of(site: Site, source: Tokens, target: Tokens) -> tuple[Tokens, Tokens]:
+    """What labels the queries and the keys of a site."""
     match site.kind:
         case AttentionKind.ENCODER:
             return source, source
@@ -399,7 +344,12 @@ def _axes_of(site: Site, source: Tokens, target: Tokens) -> tuple[Tokens, Tokens
     return Tokens(), Tokens()
 
 
-def _known_kind(kind: AttentionKind | str) -> AttentionKind:
+def known_kind(kind: AttentionKind | str) -> AttentionKind:
+    """The kind of that name.
+
+    Raises:
+        TraceError: if there is none.
+    """
     try:
         return AttentionKind(kind)
     except ValueError:
@@ -416,86 +366,3 @@ def _read_only(name: str, value: Any, kind: type[np.generic]) -> NDArray[Any]:
     view = array.astype(kind, copy=False).view()
     view.setflags(write=False)
     return view
-
-
-# From here on: what a saved trace looks like.
-
-_Part = TypeVar("_Part")
-
-
-def _strings(name: str, value: str | tuple[str, ...]) -> NDArray[np.str_]:
-    array = np.array(value, dtype=np.str_)
-    if array.tolist() != (value if isinstance(value, str) else list(value)):
-        raise TraceError(f"{name} ends in a NUL character, which an .npz file cannot hold.")
-    return array
-
-
-def _token_arrays(name: str, tokens: Tokens) -> dict[str, NDArray[Any]]:
-    return {
-        f"{name}.tokens": _strings(f"A token of {name}", tokens.tokens),
-        f"{name}.ids": np.array(tokens.ids, dtype=np.int64),
-    }
-
-
-UNREADABLE = (
-    zipfile.BadZipFile,
-    zlib.error,
-    EOFError,
-    KeyError,
-    MemoryError,
-    RuntimeError,  # a flipped bit makes an entry look encrypted or compressed by unknown means
-    ValueError,
-)
-"""What numpy and zipfile raise for a file they cannot make sense of."""
-
-
-def _read_arrays(file: str | os.PathLike[str] | BinaryIO) -> dict[str, NDArray[Any]]:
-    try:
-        opened = np.load(file, allow_pickle=False)
-        if isinstance(opened, np.lib.npyio.NpzFile):
-            with opened:
-                return dict(opened)
-    except UNREADABLE as error:
-        raise TraceError("The file is damaged or is no saved trace.") from error
-    raise TraceError("The file holds one array and is no saved trace.")
-
-
-def _sites(entries: Mapping[str, Any]) -> list[Site]:
-    found = set()
-    for name in entries:
-        kind, _, rest = name.partition(".")
-        layer, _, field = rest.partition(".")
-        if not (layer.isdecimal() and layer.isascii() and field):
-            raise TraceError(f"The trace holds an unknown entry, {name}.")
-        found.add(Site(_known_kind(kind), int(layer)))
-    return sorted(found)
-
-
-def _take(
-    entries: dict[str, NDArray[Any]], name: str, read: Callable[[str, NDArray[Any]], _Part]
-) -> _Part:
-    if name not in entries:
-        raise TraceError(f"The file is no saved trace, or lacks its {name}.")
-    return read(name, entries.pop(name))
-
-
-def _take_tokens(entries: dict[str, NDArray[Any]], name: str) -> Tokens:
-    return Tokens(_take(entries, f"{name}.tokens", _words), _take(entries, f"{name}.ids", _ids))
-
-
-def _string(name: str, array: NDArray[Any]) -> str:
-    if array.dtype.kind != "U" or array.ndim != 0:
-        raise TraceError(f"{name} in the file must be one string.")
-    return str(array)
-
-
-def _words(name: str, array: NDArray[Any]) -> tuple[str, ...]:
-    if array.dtype.kind != "U" or array.ndim != 1:
-        raise TraceError(f"{name} in the file must be a list of strings.")
-    return tuple(array.tolist())
-
-
-def _ids(name: str, array: NDArray[Any]) -> tuple[int, ...]:
-    if array.dtype.kind != "i" or array.ndim != 1:
-        raise TraceError(f"{name} in the file must be a list of whole numbers.")
-    return tuple(array.tolist())

@@ -13,22 +13,17 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from model.capture import SentenceLengths, editing, editing_positions, install_taps, recording
+from model.analysis import score_terms
 from model.checkpoint import load_checkpoint
 from model.decoding import EXTRA_LENGTH, Hypothesis, beam_search, greedy, sample
+from model.editing import SentenceLengths, editing, editing_positions
+from model.intervention import Masks, PositionEdit, PositionError, Side, ordered
 from model.linear import pack_linears
-from model.masks import MaskError, Masks
-from model.positions import (
-    EmbeddingParts,
-    LengthError,
-    PositionalEncoding,
-    PositionEdit,
-    PositionError,
-    ScoreTerms,
-    Side,
-    ordered,
-    score_terms,
-)
+from model.masks import MaskError
+from model.positions import LengthError, PositionalEncoding
+from model.recording import recording
+from model.taps import install_taps
+from model.terms import EmbeddingParts, ScoreTerms
 from model.tokenizer import Tokenizer
 from model.trace import AttentionKind, AttentionMap, FloatArray, Site, Tokens, Trace
 from model.transformer import EncoderLayer, Transformer
@@ -154,7 +149,7 @@ class Translator:
             sampling: draw instead of searching; beam and alpha then do nothing.
             keep_distributions: keep every step's log-probabilities of the whole vocabulary.
             masks: to use instead of the model's own, as {"decoder": allowed} or
-                {("cross", 2): allowed}; see model.capture.editing. A mask of decoder or
+                {("cross", 2): allowed}; see model.editing. A mask of decoder or
                 cross-attention may be of any length, but nothing can look ahead to tokens that
                 are not there yet.
             positions: to use instead of the model's own. A shift of the decoder's leaves it fewer

@@ -16,7 +16,7 @@ import torch
 from model.__main__ import DEFAULT_CHECKPOINT
 from model.checkpoint import CheckpointError
 from model.decoding import DecodingError
-from model.positions import PositionError
+from model.intervention import PositionError
 from model.trace import AttentionKind, AttentionMap, FloatArray, Trace, TraceError
 from model.translator import DeviceError, TextError, Translator, load
 from viz import cells, export, positions

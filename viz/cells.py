@@ -394,7 +394,7 @@ def neighbours(sentence: str, edit: str, looks: str) -> Lines:
         looks: of `look`.
     """
     return [
-        *(["from model.positions import PositionEdit"] if edit != "None" else []),
+        *(["from model.intervention import PositionEdit"] if edit != "None" else []),
         "from viz.position_terms import neighbour_heads, neighbours_figure",
         f"translation = translator.translate({sentence!r})",
         "before = translator.trace_of(translation)",
@@ -407,7 +407,7 @@ def distances(sentence: str, order: Sequence[int], looks: str) -> Lines:
     """How far the encoder's rows moved when the source's tokens were put in another order."""
     return [
         "from numpy.linalg import norm",
-        "from model.positions import PositionEdit",
+        "from model.intervention import PositionEdit",
         "from viz.shuffle import distances_figure, reordered",
         f"sentence, order = {sentence!r}, {list(order)}",
         "place = [*order, len(order)]",

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from model.terms import EmbeddingParts
 from model.trace import AttentionKind, AttentionMap, FloatArray, Site, Tokens, Trace
 from viz import positions
 from viz.export import Numbers
@@ -17,7 +18,7 @@ from viz.heads import allowed_cells, head_weights
 from viz.labels import axis_texts
 from viz.masks import CELL_NAMES, Cell, FillLesson, Mask, Stages
 from viz.panels import Panel
-from viz.position_terms import NeighbourHead, Parts
+from viz.position_terms import NeighbourHead
 from viz.reading import PADDING
 
 Axes = dict[str, Tokens | Sequence[int]]
@@ -193,7 +194,7 @@ def offsets_numbers(table: FloatArray, *, cosine: bool) -> Numbers:
     )
 
 
-def parts_numbers(parts: Parts) -> Numbers:
+def parts_numbers(parts: EmbeddingParts) -> Numbers:
     """Word, scaled word, position and their sum, (token, dimension)."""
     cells = ("token", "dimension")
     arrays = {

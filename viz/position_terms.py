@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
+from model.terms import EmbeddingParts
 from model.trace import FloatArray, Site, Tokens, Trace
 from viz import style
 from viz.facts import SELF, head_facts
@@ -45,31 +46,7 @@ _AXIS_ROOM, _NARROW_AXIS_ROOM = 44, 20
 """Pixels of an axis's labels, and title where it has one, below the plot."""
 
 
-class Parts(Protocol):
-    """What `model.positions.EmbeddingParts` holds and a figure draws."""
-
-    @property
-    def tokens(self) -> Tokens:
-        """The source tokens."""
-
-    @property
-    def word(self) -> FloatArray:
-        """Their embeddings, (source, d_model)."""
-
-    @property
-    def scaled(self) -> FloatArray:
-        """The same as the encoder scales them."""
-
-    @property
-    def position(self) -> FloatArray:
-        """What it adds for their positions."""
-
-    @property
-    def sum(self) -> FloatArray:
-        """What its first layer reads."""
-
-
-def parts_figure(parts: Parts, *, narrow: bool = False, dark: bool = False) -> go.Figure:
+def parts_figure(parts: EmbeddingParts, *, narrow: bool = False, dark: bool = False) -> go.Figure:
     """Word, scaled word, position and their sum as four heatmaps over the same tokens.
 
     The first four traces are the four, unchanged. The word has a colour scale of its own; the
@@ -181,7 +158,7 @@ def parts_figure(parts: Parts, *, narrow: bool = False, dark: bool = False) -> g
     return go.Figure({"data": data + numbers, "layout": layout})
 
 
-def parts_alt_text(parts: Parts) -> str:
+def parts_alt_text(parts: EmbeddingParts) -> str:
     """The four heatmaps in words; arguments and errors as in `parts_figure`."""
     panels = _panels(parts)
     norms = ", ".join(f"{name.lower()} {_written(_norms(x).mean())}" for name, x in panels.items())
@@ -192,7 +169,7 @@ def parts_alt_text(parts: Parts) -> str:
     )
 
 
-def parts_caption(parts: Parts) -> str:
+def parts_caption(parts: EmbeddingParts) -> str:
     """How to read the four heatmaps, in plain text; arguments and errors as in `parts_figure`."""
     panels = _panels(parts)
     factor = _factor(parts)
@@ -301,7 +278,7 @@ def terms_figure(
         "height": shared["height"] - shared["margin"]["b"] + below,
         "margin": {**shared["margin"], "b": below},
         "plot_bgcolor": style.CLEAR,
-        # Parts that work against the others hang below 0.
+        # EmbeddingParts that work against the others hang below 0.
         "barmode": "relative",
         "bargap": 0.25,
         "legend": {
@@ -518,7 +495,7 @@ def neighbours_caption(heads: Sequence[NeighbourHead]) -> str:
     )
 
 
-def parts_panels(parts: Parts) -> list[Panel]:
+def parts_panels(parts: EmbeddingParts) -> list[Panel]:
     """The same four for the browser to draw, with one pointer; quick at any length.
 
     Args:
@@ -558,7 +535,7 @@ def parts_panels(parts: Parts) -> list[Panel]:
     ]
 
 
-def _panels(parts: Parts) -> dict[str, FloatArray]:
+def _panels(parts: EmbeddingParts) -> dict[str, FloatArray]:
     panels = {
         "Word": parts.word,
         "Scaled word": parts.scaled,
@@ -577,7 +554,7 @@ def _panels(parts: Parts) -> dict[str, FloatArray]:
     return panels
 
 
-def _factor(parts: Parts) -> float:
+def _factor(parts: EmbeddingParts) -> float:
     """What the words were multiplied by, as it fits them best."""
     word, scaled = parts.word.astype(np.float64), parts.scaled.astype(np.float64)
     size = float(np.square(word).sum())

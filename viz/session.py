@@ -21,7 +21,7 @@ import torch
 from numpy.typing import NDArray
 
 from model.checkpoint import CONFIG, SNAPSHOTS, CheckpointError, snapshot_file, snapshots
-from model.positions import PositionEdit, ordered
+from model.intervention import PositionEdit, ordered
 from model.trace import AttentionKind, Site, Trace
 from model.translator import TextError, Translation, Translator, load
 from viz import facts, mask_edits, position_terms

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from model.masks import PRESETS
-from model.positions import PositionEdit
+from model.intervention import PositionEdit
+from model.mask_presets import PRESETS
 from model.trace import AttentionKind, Site, Trace
 from viz import cells, keep, mask_panels, masks, session
 from viz.bar import Question

@@ -10,7 +10,7 @@ import pytest
 from streamlit.proto.WidgetStates_pb2 import WidgetState, WidgetStates
 from streamlit.testing.v1 import AppTest
 
-from model.masks import PRESETS
+from model.mask_presets import PRESETS
 from model.trace import AttentionKind, BoolArray
 from model.translator import Translator, load
 from tests.app.shown import captions, headings, html, query, said

@@ -17,7 +17,7 @@ from torch import nn
 
 from model.checkpoint import CONFIG, load_checkpoint, save_checkpoint
 from model.config import TransformerConfig
-from model.positions import PositionEdit
+from model.intervention import PositionEdit
 from model.tokenizer import EOS, Tokenizer
 from model.transformer import Transformer
 from model.translator import Translator, load

@@ -14,7 +14,7 @@ from streamlit.components.v2.bidi_component.main import _make_trigger_id
 from streamlit.proto.WidgetStates_pb2 import WidgetState, WidgetStates
 from streamlit.testing.v1 import AppTest
 
-from model.positions import PositionEdit
+from model.intervention import PositionEdit
 from model.trace import AttentionKind, Trace
 from model.translator import Translator, load
 from tests.app.shown import captions, html, plain, query, said

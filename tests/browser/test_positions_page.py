@@ -9,7 +9,7 @@ from urllib.parse import quote, urlencode
 import pytest
 from playwright.sync_api import Locator, expect
 
-from model.positions import PositionEdit
+from model.intervention import PositionEdit
 from model.translator import Translator
 from tests.browser.heads_page import LOADING, SHORTLY, HeadsPage, wait_until_calm
 from viz.labels import axis_texts

@@ -14,8 +14,9 @@ from model.attention import (
     PerHeadAttention,
     masked_softmax,
 )
-from model.capture import ADAPTERS, install_taps, recording
 from model.config import TransformerConfig
+from model.recording import recording
+from model.taps import ADAPTERS, install_taps
 from model.trace import AttentionKind, Site
 
 WIDTH, HEADS = 16, 4

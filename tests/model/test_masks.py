@@ -11,19 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
+from model.intervention import MaskEdits
+from model.mask_presets import PRESETS, block_words, causal, first_token, sentence_lengths, window
 from model.masks import (
-    PRESETS,
-    MaskEdits,
     MaskError,
-    block_words,
-    causal,
     causal_allowed,
     decoder_allowed,
-    first_token,
     padding_allowed,
     rows_without_keys,
-    sentence_lengths,
-    window,
 )
 from model.trace import AttentionKind, Site
 

@@ -14,16 +14,12 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model.capture import CaptureError, editing_positions, install_taps
-from model.positions import (
-    ENCODINGS,
-    TERMS,
-    LengthError,
-    PositionEdit,
-    PositionError,
-    ordered,
-    sinusoidal_table,
-)
+from model.editing import edited_rows, editing_positions
+from model.intervention import PositionEdit, PositionError, ordered
+from model.positions import ENCODINGS, LengthError, sinusoidal_table
+from model.recording import CaptureError
+from model.taps import install_taps
+from model.terms import TERMS
 from model.trace import FloatArray
 from model.transformer import Transformer
 from model.translator import Sampling, TextError, Translator, load
@@ -196,7 +192,7 @@ def test_each_token_gets_the_scaled_row_of_its_reversed_and_shifted_position(
     order = range(length - 1, -1, -1) if reverse else range(length)
     with torch.no_grad():
         expected = [scale * encoding.table[max(0, place + shift)] for place in order]
-        torch.testing.assert_close(edit.rows(encoding, length), torch.stack(expected))
+        torch.testing.assert_close(edited_rows(edit, encoding, length), torch.stack(expected))
 
 
 @pytest.mark.parametrize(
@@ -276,11 +272,12 @@ def test_scaled_sinusoids_still_reach_past_the_positions_of_training(
 ) -> None:
     encoding = build(max_positions=4).encoder.positions
     torch.testing.assert_close(
-        PositionEdit(scale=0.5).rows(encoding, 3, start=5), 0.5 * sinusoidal_table(8, 32)[5:]
+        edited_rows(PositionEdit(scale=0.5), encoding, 3, start=5),
+        0.5 * sinusoidal_table(8, 32)[5:],
     )
     learned = build(max_positions=4, positions="learned").encoder.positions
     with pytest.raises(LengthError, match="learned 4 positions and the text needs 8"):
-        PositionEdit(scale=0.5).rows(learned, 3, start=5)
+        edited_rows(PositionEdit(scale=0.5), learned, 3, start=5)
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,8 @@ import pytest
 import torch
 
 from model import Translator, load
-from model.capture import recording
 from model.checkpoint import read_json, snapshot_file, snapshots
+from model.recording import recording
 from model.tokenizer import BOS, EOS
 from model.trace import AttentionKind, Site
 from model.training.snapshots import mean_entropies

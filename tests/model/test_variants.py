@@ -9,7 +9,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from model.capture import install_taps, recording
+from model.recording import recording
+from model.taps import install_taps
 from model.trace import AttentionKind, Site
 from model.transformer import Transformer
 

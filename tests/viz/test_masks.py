@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as st_numpy
 
 from model.attention import ScaledDotProductAttention, masked_softmax
-from model.capture import install_taps, recording
 from model.config import TransformerConfig
 from model.masks import causal_allowed, decoder_allowed, padding_allowed
+from model.recording import recording
+from model.taps import install_taps
 from model.trace import AttentionKind, AttentionMap, Site, Tokens, Trace
 from model.transformer import Transformer
 from viz import style

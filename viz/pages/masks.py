@@ -7,7 +7,8 @@ import numpy as np
 import streamlit as st
 
 from model.checkpoint import CheckpointError
-from model.masks import PRESETS, MaskError
+from model.mask_presets import PRESETS
+from model.masks import MaskError
 from model.trace import AttentionKind
 from model.translator import DeviceError, TextError
 from viz import address, bar, mask_edits, mask_panels, masks, session, stage

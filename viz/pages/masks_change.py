@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 import streamlit as st
 
-from model.masks import PRESETS, Preset
+from model.mask_presets import PRESETS, Preset
 from model.trace import AttentionKind, BoolArray
 from viz import address, mask_edits, mask_panels, masks, session, stage
 from viz.components.matrices import edited, matrices

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from model.masks import Preset, sentence_lengths
+from model.mask_presets import Preset, sentence_lengths
 from model.trace import AttentionKind, AttentionMap, BoolArray, Trace
 from viz import bar, mask_edits, mask_panels, masks, session, style
 from viz.components.theme import is_dark

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from model.masks import PRESETS
+from model.mask_presets import PRESETS
 from model.trace import AttentionMap, BoolArray
 from viz import cells, mask_edits, mask_panels, masks, picture_numbers, session
 from viz.cells import Lines, OfBatch, OfMask

@@ -7,7 +7,7 @@ import numpy as np
 import streamlit as st
 
 from model.checkpoint import CONFIG, CheckpointError
-from model.positions import PositionEdit, PositionError
+from model.intervention import PositionEdit, PositionError
 from model.trace import FloatArray, Tokens
 from model.translator import DeviceError, Translator
 from viz import address, bar, masks, session, stage, style

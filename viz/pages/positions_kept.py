@@ -5,13 +5,14 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from model.positions import PositionEdit
+from model.intervention import PositionEdit
+from model.terms import EmbeddingParts
 from model.trace import FloatArray, Tokens
 from viz import cells, export, picture_numbers
 from viz import position_terms as terms
 from viz import positions as figures
 from viz.keep import Picture
-from viz.position_terms import NeighbourHead, Parts
+from viz.position_terms import NeighbourHead
 from viz.shuffle import distances_figure
 
 
@@ -76,7 +77,7 @@ def offsets(rows: FloatArray, cosine: bool) -> Picture:
     )
 
 
-def parts(found: Parts, sentence: str) -> Picture:
+def parts(found: EmbeddingParts, sentence: str) -> Picture:
     """Word, scaled word, position and their sum."""
     return Picture(
         "Word and position",

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from model.positions import PositionEdit, PositionError
+from model.intervention import PositionEdit, PositionError
 from model.trace import FloatArray, Tokens
 from model.translator import Translator
 from viz import mask_panels, session, stage, style

@@ -13,16 +13,9 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 
 from model.attention import MultiHead, MultiHeadAttention, PerHeadAttention, masked_softmax
-from model.capture import (
-    ADAPTERS,
-    AttentionRecord,
-    CaptureError,
-    Recording,
-    Tap,
-    install_taps,
-    recording,
-)
 from model.config import TransformerConfig
+from model.recording import AttentionRecord, CaptureError, Recording, recording
+from model.taps import ADAPTERS, Tap, install_taps
 from model.trace import NO_ID, AttentionKind, Site, Tokens, Trace, TraceError
 from model.transformer import Transformer
 

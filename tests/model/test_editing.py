@@ -18,9 +18,12 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 
 from model import Sampling, Translator, load
-from model.capture import CaptureError, SentenceLengths, editing, install_taps, recording
 from model.decoding import beam_search, greedy
-from model.masks import PRESETS, MaskError, block_words, causal, everything, first_token
+from model.editing import SentenceLengths, editing
+from model.mask_presets import PRESETS, block_words, causal, everything, first_token
+from model.masks import MaskError
+from model.recording import CaptureError, recording
+from model.taps import install_taps
 from model.trace import AttentionKind, AttentionMap, FloatArray, Site, Trace
 from model.transformer import Transformer
 from model.translator import TextError
