@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,9 @@ LEFT, RIGHT = 66, 12
 DIMENSION_LABELS = 9
 LABELLED_KEYS, LABELLED_KEYS_BESIDE = 16, 20
 """Up to so many keys all have a label, one part above the other and side by side."""
+
+_MOST_DIGITS = 6
+"""After the point, of a sum of products whose quotient would not hold with fewer."""
 
 # Rounding differs between kernels and grows with the vectors, not with their product.
 _TOLERANCE = 2e-3
@@ -260,7 +264,7 @@ def alt_text(seen: AttentionMap, head: int, query: int, key: int) -> str:
         f"{KIND_NAMES[seen.site.kind]}, layer {seen.site.layer}, head {head}, "
         f"query {axis_texts(seen.queries)[query]} and key {axis_texts(seen.keys)[key]}: "
         f"q · k over {numbers.d_k} dimension{'' if numbers.d_k == 1 else 's'} is "
-        f"{style.number(numbers.dot)}, {scaling} it is the score {style.number(numbers.scaled)}, "
+        f"{equations(numbers).dot}, {scaling} it is the score {style.number(numbers.scaled)}, "
         f"{_standing(numbers)}; the weight is {style.number(numbers.weight)}."
     )
 
@@ -417,13 +421,11 @@ def _layout(
 
 def _headings(numbers: Arithmetic, plan: _Plan, theme: style.Look) -> list[dict[str, Any]]:
     """What happens in each part, and the same with this cell's numbers."""
-    written = style.number
-    dot, scaled, weight = (
-        written(value) for value in (numbers.dot, numbers.scaled, numbers.weight)
-    )
+    printed = equations(numbers)
+    scaled, weight = style.number(numbers.scaled), style.number(numbers.weight)
     sign = "dimension" if numbers.d_k == 1 else "dimensions"
     if numbers.is_scaled:
-        division, quotient = f"Divided by √{numbers.d_k}", f"{dot} ÷ √{numbers.d_k} = {scaled}"
+        division, quotient = f"Divided by √{numbers.d_k}", printed.quotient
     else:
         division, quotient = "Not scaled", f"score {scaled}"
     if not numbers.allowed:
@@ -437,7 +439,7 @@ def _headings(numbers: Arithmetic, plan: _Plan, theme: style.Look) -> list[dict[
         ("1  Two vectors", f"{numbers.d_k} {sign}, from query and key"),
         (
             "2  Multiplied, then added up",
-            f"q · k = {written(numbers.gain)} − {written(-numbers.loss)} = {dot}",
+            f"q · k = {printed.sum_}",
         ),
         (f"3  {division}, beside the others", f"{quotient}, {_standing(numbers)}"),
         ("4  Softmax over the allowed keys", outcome),
@@ -461,6 +463,51 @@ def _headings(numbers: Arithmetic, plan: _Plan, theme: style.Look) -> list[dict[
         }
         for (heading, sum_), x, row in zip(texts, columns, plan.rows, strict=True)
     ]
+
+
+@dataclass(frozen=True, slots=True)
+class Equations:
+    """What is printed of the products' sum and of its quotient, so that a reader can check it.
+
+    Attributes:
+        dot: the sum of all products, with as many digits as its quotient needs.
+        sum_: gain and loss add up to it; "≈" where the digits that are shown do not.
+        quotient: divided by √d_k it is the score; "≈" where the digits that are shown do not say
+            so, since the score is the recorded one.
+    """
+
+    dot: str
+    sum_: str
+    quotient: str
+
+
+def equations(numbers: Arithmetic) -> Equations:
+    """The arithmetic of one cell in print, with a minus that is a minus and not a hyphen."""
+    scaled = style.number(numbers.scaled)
+    written = [style.number(numbers.dot)]
+    written += [_fixed(numbers.dot, digits) for digits in range(3, _MOST_DIGITS + 1)]
+    fitting = [
+        text for text in written if style.number(float(_decimal(text)) / numbers.divisor) == scaled
+    ]
+    dot = (fitting or written)[0]
+    digits = max(-int(_decimal(dot).as_tuple().exponent), 0)
+    gain, loss = _fixed(numbers.gain, digits), _fixed(-numbers.loss, digits)
+    adds_up = _decimal(gain) - _decimal(loss) == _decimal(dot)
+    return Equations(
+        dot=dot,
+        sum_=f"{gain} − {loss} {'=' if adds_up else '≈'} {dot}",
+        quotient=f"{dot} ÷ √{numbers.d_k} {'=' if fitting else '≈'} {scaled}",
+    )
+
+
+def _fixed(value: float, digits: int) -> str:
+    # Adding 0 turns -0.00 into 0.00.
+    return f"{round(value, digits) + 0:.{digits}f}".replace("-", "−")
+
+
+def _decimal(text: str) -> Decimal:
+    """What a reader takes a printed number for."""
+    return Decimal(text.replace("−", "-"))
 
 
 def _mark(key: int, axis: str, theme: style.Look) -> dict[str, Any]:

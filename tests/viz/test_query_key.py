@@ -1,6 +1,8 @@
 import json
 import math
+import re
 from dataclasses import replace
+from decimal import Decimal
 from itertools import pairwise
 
 import numpy as np
@@ -18,7 +20,7 @@ from model.attention import (
 )
 from model.trace import AttentionKind, AttentionMap, Site, Tokens
 from viz import style
-from viz.query_key import alt_text, arithmetic, caption, query_key_figure
+from viz.query_key import alt_text, arithmetic, caption, equations, query_key_figure
 
 TOKENS = Tokens(("<s>", "▁Katze", "▁sa", "ß", "▁<b>x</b>"), (2, 20, 21, 22, 23))
 N_HEADS = 3
@@ -165,9 +167,63 @@ def test_headings_say_the_arithmetic_with_the_cells_own_numbers() -> None:
         note.text for note in query_key_figure(seen, 1, 3, 2).layout.annotations
     )
     gain, loss = style.number(numbers.gain), style.number(-numbers.loss)
-    assert f"q · k = {gain} − {loss} = {dot}" in added
+    assert re.search(f"q · k = {gain} − {loss} [=≈] {dot}", added)
     assert f"{dot} ÷ √8 = {scaled}, rank {numbers.rank} of 5" in divided
     assert f"e<sup>{scaled}</sup> ÷ sum over 5 keys = {weight}" in softmax
+
+
+def test_an_equation_holds_as_it_is_printed_or_says_that_it_does_not() -> None:
+    generator = np.random.default_rng(7)
+    numbers = arithmetic(a_map(), 1, 3, 2)
+    told, quotients = [], []
+    for size in (0.01, 1, 100):
+        for _ in range(300):
+            gain, loss = size * generator.random(), -size * generator.random()
+            dot = gain + loss
+            scaled = dot / math.sqrt(32)
+            printed = equations(
+                replace(
+                    numbers,
+                    **{"gain": gain, "loss": loss, "dot": dot, "d_k": 32},
+                    **{"divisor": math.sqrt(32), "scaled": scaled},
+                )
+            )
+            one, other, equals, total = re.fullmatch(
+                r"(\S+) − (\S+) ([=≈]) (\S+)", printed.sum_
+            ).groups()
+            assert (equals == "=") == (read_number(one) - read_number(other) == read_number(total))
+            told.append(equals)
+            assert total == printed.dot
+            found = style.number(float(read_number(total)) / math.sqrt(32))
+            holds = "=" if found == style.number(scaled) else "≈"
+            assert printed.quotient == f"{total} ÷ √32 {holds} {style.number(scaled)}"
+            quotients.append(holds)
+    assert set(told) == {"=", "≈"}
+    # More digits nearly always help; a sum between two numbers that are printed alike is rare.
+    assert quotients.count("≈") < 0.02 * len(quotients)
+
+
+def test_a_small_sum_has_the_digits_that_its_quotient_needs() -> None:
+    numbers = replace(
+        arithmetic(a_map(), 1, 3, 2),
+        **{"gain": 5.0254, "loss": -5.0, "dot": 0.0254, "scaled": 0.0254 / 32**0.5},
+        **{"d_k": 32, "divisor": 32**0.5},
+    )
+    printed = equations(numbers)
+    # Of two digits, 0.03, the quotient would be 0.0053.
+    assert (printed.sum_, printed.quotient) == (
+        "5.0254 − 5.0000 = 0.0254",
+        "0.0254 ÷ √32 = 0.0045",
+    )
+
+
+def test_a_score_that_is_not_quite_the_quotient_says_so() -> None:
+    numbers = replace(arithmetic(a_map(), 1, 3, 2), dot=3.0, divisor=8**0.5, d_k=8, scaled=1.07)
+    assert equations(numbers).quotient == "3.00 ÷ √8 ≈ 1.07"
+
+
+def read_number(printed: str) -> Decimal:
+    return Decimal(printed.replace("−", "-"))
 
 
 def test_colours_of_the_vectors_are_symmetric_round_0() -> None:
