@@ -251,6 +251,10 @@ class Preset:
         description: what it allows, in one line.
         kinds: the kinds of attention it makes sense for.
         build: (n_queries, n_keys, **settings) -> boolean, (query, key).
+        reason: what a key is that it forbids, such as "outside the window"; empty if it forbids
+            none.
+        causal: whether it is the causal mask or a narrower one. In the decoder, a later position is
+            then forbidden as the future, and `reason` is that of the rest.
         settings: names of the settings that build takes.
         over_padding: as in Rule.
     """
@@ -259,6 +263,8 @@ class Preset:
     description: str
     kinds: tuple[AttentionKind, ...]
     build: Callable[..., Tensor]
+    reason: str = ""
+    causal: bool = False
     settings: tuple[str, ...] = ()
     over_padding: bool = False
 
@@ -298,18 +304,23 @@ PRESETS: dict[str, Preset] = {
         description="Each query may look at itself and at what came before.",
         kinds=_SELF,
         build=causal,
+        reason="at a later position",
+        causal=True,
     ),
     "strictly_causal": Preset(
         title="Strictly causal",
         description="Each query may look only at what came before; the first at nothing.",
         kinds=_SELF,
         build=strictly_causal,
+        reason="not before the query",
+        causal=True,
     ),
     "look_ahead": Preset(
         title="Look ahead by k",
         description="Each query may look at most k positions ahead, and at everything before.",
         kinds=_ANY,
         build=look_ahead,
+        reason="too far ahead",
         settings=("k",),
     ),
     "window": Preset(
@@ -317,6 +328,7 @@ PRESETS: dict[str, Preset] = {
         description="Each query may look at most so many positions back or ahead.",
         kinds=_ANY,
         build=window,
+        reason="outside the window",
         settings=("width",),
     ),
     "causal_window": Preset(
@@ -324,6 +336,8 @@ PRESETS: dict[str, Preset] = {
         description="Each query may look at itself and at most so many positions back.",
         kinds=_SELF,
         build=causal_window,
+        reason="outside the window",
+        causal=True,
         settings=("width",),
     ),
     "first_token": Preset(
@@ -331,6 +345,7 @@ PRESETS: dict[str, Preset] = {
         description="Every query may look at the first key alone.",
         kinds=_ANY,
         build=first_token,
+        reason="not the first token",
     ),
     # Decoder rows that matter come before the padding, and the causal mask hides it from them.
     "ignore_padding": Preset(
@@ -345,6 +360,7 @@ PRESETS: dict[str, Preset] = {
         description="No query may look at the chosen keys; in the decoder, join it with causal.",
         kinds=_ANY,
         build=block_words,
+        reason="blocked",
         settings=("keys",),
     ),
     "block_diagonal": Preset(
@@ -352,6 +368,7 @@ PRESETS: dict[str, Preset] = {
         description="Each query may look at its own sentence; in the decoder, join it with causal.",
         kinds=_ANY,
         build=block_diagonal,
+        reason="in another sentence",
         settings=("lengths", "key_lengths"),
     ),
 }

@@ -30,7 +30,7 @@ from model.trace import AttentionKind, AttentionMap, FloatArray, Site, Tokens, T
 from viz import cells, style
 from viz.heads import allowed_cells, attention_heatmap, head_weights, row_titles
 from viz.labels import axis_texts
-from viz.masks import CELL_NAMES, Cell, Mask
+from viz.masks import Mask
 from viz.reading import Reading, Seen
 
 Width = Literal["column", "two-columns", "slide"]
@@ -736,11 +736,10 @@ def query_key_numbers(seen: AttentionMap, head: int, query: int, key: int) -> Nu
 def mask_numbers(mask: Mask) -> Numbers:
     """Where a mask lets attention look, and the reason where it does not."""
     cells = ("query", "key")
-    reasons = np.array([CELL_NAMES[cell] for cell in Cell], dtype=np.str_)
     return Numbers(
         {"mask": mask.name},
         {"query": mask.queries, "key": mask.keys},
-        {"allowed": (cells, mask.allowed), "reason": (cells, reasons[mask.cells])},
+        {"allowed": (cells, mask.allowed), "reason": (cells, mask.said)},
     )
 
 

@@ -23,23 +23,16 @@ CellArray = NDArray[np.uint8]
 
 
 class Cell(IntEnum):
-    """Why a query may not look at a key; the bits of FUTURE and PADDING together are BOTH."""
+    """Why a query may not look at a key; the bits of FUTURE and PADDING together are BOTH.
+
+    OTHER is for the reason that the mask itself names.
+    """
 
     ALLOWED = 0
     FUTURE = 1
     PADDING = 2
     BOTH = 3
     OTHER = 4
-
-
-CELL_NAMES = {
-    Cell.ALLOWED: "allowed",
-    Cell.FUTURE: "forbidden: future",
-    Cell.PADDING: "forbidden: padding",
-    Cell.BOTH: "forbidden: future and padding",
-    Cell.OTHER: "forbidden by the edit",
-}
-"""What a legend calls each cell of a mask."""
 
 
 class Compared(IntEnum):
@@ -75,8 +68,12 @@ LABELLED_TOKENS, NARROW_LABELLED_TOKENS = 28, 10
 """Up to so many pairs of bars all have their labels."""
 
 _EDITED = ", edited"
+_BY_EDIT = "closed by the edit"
 _PRESET = "A query may look at a key where the preset allows it."
 _DRAWN = "A query may look at a key where the edited mask allows it."
+_BY_HEAD = (
+    "Heads were given different masks: a query may look at a key where that of any head allows it."
+)
 _NO_TOKEN = "–"
 
 # A recorded weight that differs by more was made of something else than the recorded scores.
@@ -97,6 +94,7 @@ class Mask:
         shape: as the model holds it, such as "(batch, 1, query, key) = (3, 1, 11, 11)".
         dtype: as the model holds it.
         meaning: how to read it, in one line.
+        reason: what the keys of cells that are OTHER are, such as "outside the window".
 
     Raises:
         ValueError: if the cells are none of Cell, or of another shape than the labels.
@@ -111,6 +109,7 @@ class Mask:
     shape: str
     dtype: str
     meaning: str
+    reason: str = _BY_EDIT
 
     def __post_init__(self) -> None:
         cells = np.asarray(self.cells, dtype=np.uint8).view()
@@ -124,6 +123,26 @@ class Mask:
     def allowed(self) -> BoolArray:
         """True = may attend, (query, key)."""
         return np.equal(self.cells, Cell.ALLOWED)
+
+    @property
+    def reasons(self) -> dict[Cell, str]:
+        """What is wrong with the key of a cell that is forbidden, in the order of Cell."""
+        return {
+            Cell.FUTURE: "future",
+            Cell.PADDING: "padding",
+            Cell.BOTH: "future and padding",
+            Cell.OTHER: self.reason,
+        }
+
+    @property
+    def cell_names(self) -> tuple[str, ...]:
+        """What a legend calls each cell, in the order of Cell."""
+        return "allowed", *(f"forbidden: {why}" for why in self.reasons.values())
+
+    @property
+    def said(self) -> NDArray[np.str_]:
+        """The name of each cell, (query, key)."""
+        return np.array(self.cell_names, dtype=np.str_)[self.cells]
 
 
 def batch_masks(padded: Sequence[Trace], sentence: int, *, layer: int = 0) -> dict[str, Mask]:
@@ -233,11 +252,7 @@ def batch_masks(padded: Sequence[Trace], sentence: int, *, layer: int = 0) -> di
             "before, in every sentence of the batch alike.",
         ),
         **{
-            str(kind): _as_recorded(
-                mask,
-                _recorded(trace, kind, layer),
-                by_query.format(batch, len(mask.queries), len(mask.keys)),
-            )
+            str(kind): _as_recorded(mask, _recorded(trace, kind, layer), batch)
             for kind, mask in own.items()
         },
     }
@@ -250,12 +265,13 @@ def preset_mask(
     keys: Tokens,
     *,
     kind: AttentionKind | None = None,
-    meaning: str = _PRESET,
+    reason: str = "",
+    causal: bool = False,
 ) -> Mask:
     """A mask that a rule makes, and no model.
 
-    A cell counts as future or as padding only where the mask as a whole keeps to that: it allows no
-    later position of the same text at all, or no padding at all. Else the rule forbids it.
+    A cell counts as padding only where the mask as a whole allows no padding at all, and as future
+    only in the decoder and for a rule that is causal. Else it has the rule's own reason.
 
     Args:
         name: of the rule.
@@ -263,31 +279,31 @@ def preset_mask(
         queries: labels of the rows.
         keys: labels of the columns.
         kind: the attention that it is for.
-        meaning: how to read it, in one line.
+        reason: what a key is that the rule forbids, such as "outside the window".
+        causal: whether it is the causal mask or a narrower one.
 
     Raises:
         ValueError: if the mask is not boolean, or of another shape than the labels.
     """
     _require_mask(allowed, (len(queries), len(keys)))
-    cells = np.where(allowed, Cell.ALLOWED, Cell.OTHER).astype(np.uint8)
-    reasons = np.zeros_like(cells)
-    no_padding = np.broadcast_to(_padding_row(keys), cells.shape)
-    rules = [no_padding]
-    if queries == keys:
-        rules.append(_future_cells(len(keys)))
-    for rule in rules:
-        if not allowed[rule > 0].any():
-            reasons |= rule
+    reasons = np.zeros(allowed.shape, dtype=np.uint8)
+    no_padding = np.broadcast_to(_padding_row(keys), allowed.shape)
+    if not allowed[no_padding > 0].any():
+        reasons |= no_padding
+    if causal and kind is AttentionKind.DECODER:
+        reasons |= _future_cells(len(keys))
+    forbidden = np.where(reasons > 0, reasons, np.uint8(Cell.OTHER))
     return Mask(
         name,
         name,
         kind,
-        np.where(reasons > 0, reasons, cells),
+        np.where(allowed, np.uint8(Cell.ALLOWED), forbidden),
         queries,
         keys,
-        _plain_shape(cells.shape),
+        _plain_shape(allowed.shape),
         str(allowed.dtype),
-        meaning,
+        _PRESET,
+        reason,
     )
 
 
@@ -310,6 +326,7 @@ def edited_mask(base: Mask, allowed: BoolArray) -> Mask:
         shape=_plain_shape(base.cells.shape),
         dtype=str(allowed.dtype),
         meaning=_DRAWN,
+        reason=_BY_EDIT,
     )
 
 
@@ -377,7 +394,7 @@ class Difference:
     @property
     def sentences(self) -> tuple[str, ...]:
         """What can be said of a cell; `said` is an index into it."""
-        return _SENTENCES
+        return tuple(self._sentence(a, b) for a in Cell for b in Cell)
 
     @property
     def said(self) -> CellArray:
@@ -387,7 +404,7 @@ class Difference:
     @property
     def texts(self) -> NDArray[np.object_]:
         """The sentence of each cell, such as "A forbids: future; B allows", (query, key)."""
-        return np.array(_SENTENCES, dtype=object)[self.said]
+        return np.array(self.sentences, dtype=object)[self.said]
 
     def text(self, query: int, key: int) -> str:
         """The sentence of one cell.
@@ -401,7 +418,14 @@ class Difference:
                 f"The masks are {n_queries} × {n_keys}, counted from 0; there is no cell of query "
                 f"{query} and key {key}."
             )
-        return _SENTENCES[self.a.cells[query, key] * len(Cell) + self.b.cells[query, key]]
+        return self._sentence(Cell(self.a.cells[query, key]), Cell(self.b.cells[query, key]))
+
+    def _sentence(self, a: Cell, b: Cell) -> str:
+        why_a, why_b = self.a.reasons.get(a), self.b.reasons.get(b)
+        if why_a == why_b:
+            return "A and B allow" if why_a is None else f"A and B forbid: {why_a}"
+        one, other = ("allows" if why is None else f"forbids: {why}" for why in (why_a, why_b))
+        return f"A {one}; B {other}"
 
 
 def mask_difference(a: Mask, b: Mask) -> Difference:
@@ -624,7 +648,7 @@ def mask_alt_text(mask: Mask) -> str:
     """A mask in words, for those who do not see it."""
     n_queries, n_keys = mask.cells.shape
     counts = np.bincount(mask.cells.ravel(), minlength=len(Cell))
-    reasons = [f"{counts[cell]} {why}" for cell, why in _FORBIDDEN_AS.items() if counts[cell]]
+    reasons = [f"{counts[cell]} ({why})" for cell, why in mask.reasons.items() if counts[cell]]
     forbidden = f"; forbidden are {', '.join(reasons)}" if reasons else ""
     return (
         f"{mask.name}: {_count(n_queries, 'query', 'queries')} by {_count(n_keys, 'key', 'keys')}; "
@@ -855,20 +879,23 @@ def _future_cells(length: int) -> CellArray:
 
 
 def _recorded(trace: Trace, kind: AttentionKind, layer: int) -> BoolArray | None:
-    if layer not in trace.layers(kind):
-        return None
-    allowed = trace.attention(kind, layer).allowed
-    if allowed.ndim == 2:
-        return allowed
-    anywhere: BoolArray = np.logical_or.reduce(allowed, axis=0)
-    return anywhere
+    """(query, key), or (head, query, key) where heads differ; None if nothing was recorded."""
+    return trace.attention(kind, layer).allowed if layer in trace.layers(kind) else None
 
 
-def _as_recorded(own: Mask, recorded: BoolArray | None, shape: str) -> Mask:
-    """The model's own mask, or what was recorded in its place, which has that shape."""
-    if recorded is None or np.array_equal(recorded, own.allowed):
+def _as_recorded(own: Mask, recorded: BoolArray | None, batch: int) -> Mask:
+    """The model's own mask, or what was recorded in its place."""
+    if recorded is None or bool((recorded == own.allowed).all()):
         return own
-    return replace(edited_mask(own, recorded), shape=shape)
+    size = f"{len(own.queries)}, {len(own.keys)}"
+    if recorded.ndim == 2:
+        shape = f"(batch, 1, query, key) = ({batch}, 1, {size})"
+        return replace(edited_mask(own, recorded), shape=shape)
+    return replace(
+        edited_mask(own, np.logical_or.reduce(recorded, axis=0)),
+        shape=f"(batch, head, query, key) = ({batch}, {len(recorded)}, {size})",
+        meaning=_BY_HEAD,
+    )
 
 
 def _plain_shape(shape: tuple[int, ...]) -> str:
@@ -886,32 +913,6 @@ def _require_mask(allowed: BoolArray, shape: tuple[int, ...]) -> None:
 def _require_shape(name: str, found: tuple[int, ...], wanted: tuple[int, ...]) -> None:
     if found != wanted:
         raise ValueError(f"{name} has the shape {found}, and {wanted} is needed here.")
-
-
-_REASONS = {
-    Cell.FUTURE: "forbids: future",
-    Cell.PADDING: "forbids: padding",
-    Cell.BOTH: "forbids: future and padding",
-    Cell.OTHER: "forbids by the edit",
-}
-
-
-_FORBIDDEN_AS = {
-    Cell.FUTURE: "as future",
-    Cell.PADDING: "as padding",
-    Cell.BOTH: "as future and padding",
-    Cell.OTHER: "by the edit",
-}
-
-
-def _sentence(a: Cell, b: Cell) -> str:
-    if a is b:
-        # "forbids" in the plural, of two masks.
-        return f"A and B {_REASONS[a].replace('forbids', 'forbid')}" if a else "A and B allow"
-    return f"A {_REASONS.get(a, 'allows')}; B {_REASONS.get(b, 'allows')}"
-
-
-_SENTENCES = tuple(_sentence(a, b) for a in Cell for b in Cell)
 
 
 def _softmax(scores: FloatArray, allowed: BoolArray) -> FloatArray:

@@ -16,7 +16,7 @@ from viz.export import Numbers
 from viz.facts import MEASURES
 from viz.heads import allowed_cells, head_weights
 from viz.labels import axis_texts
-from viz.masks import CELL_NAMES, Cell, FillLesson, Mask, Stages
+from viz.masks import FillLesson, Mask, Stages
 from viz.panels import Panel
 from viz.position_terms import NeighbourHead
 from viz.reading import PADDING
@@ -52,11 +52,10 @@ def masks_numbers(masks: Mapping[str, Mask]) -> Numbers:
     """
     axes: Axes = {}
     arrays: Arrays = {}
-    reasons = np.array([CELL_NAMES[cell] for cell in Cell], dtype=np.str_)
     for name, mask in masks.items():
         cells = _cells(axes, mask.queries, mask.keys, name)
         arrays[f"{name}_allowed"] = (cells, mask.allowed)
-        arrays[f"{name}_reason"] = (cells, reasons[mask.cells])
+        arrays[f"{name}_reason"] = (cells, mask.said)
     return Numbers({}, axes, arrays)
 
 

@@ -241,7 +241,13 @@ def slot(now: Chosen, name: str) -> Mask:
         preset = PRESETS[rest]
         allowed = preset(len(now.own.queries), len(now.own.keys), width=2).numpy()
         return masks.preset_mask(
-            preset.title, allowed, now.own.queries, now.own.keys, kind=now.kind
+            preset.title,
+            allowed,
+            now.own.queries,
+            now.own.keys,
+            kind=now.kind,
+            reason=preset.reason,
+            causal=preset.causal,
         )
     if start == "edited":
         return masks.edited_mask(now.masks[rest], closed(now))

@@ -15,6 +15,7 @@ from hypothesis.extra import numpy as st_numpy
 
 from model.attention import ScaledDotProductAttention, masked_softmax
 from model.config import TransformerConfig
+from model.mask_presets import PRESETS
 from model.masks import causal_allowed, decoder_allowed, padding_allowed
 from model.recording import recording
 from model.taps import install_taps
@@ -23,9 +24,9 @@ from model.transformer import Transformer
 from viz import style
 from viz.labels import visible
 from viz.masks import (
-    CELL_NAMES,
     COMPARED_NAMES,
     Cell,
+    CellArray,
     Compared,
     Mask,
     batch_masks,
@@ -208,7 +209,26 @@ def test_where_heads_differ_a_cell_is_allowed_if_any_head_may_attend() -> None:
     allowed[0, 0, 0] = allowed[3, 2, 1] = True
     masks = batch_masks([with_allowed(trace, site, allowed)], 0, layer=1)
     assert np.argwhere(masks["cross"].allowed).tolist() == [[0, 0], [2, 1]]
-    assert masks["cross"].shape == "(batch, 1, query, key) = (1, 1, 6, 7)"
+    assert masks["cross"].shape == f"(batch, head, query, key) = (1, {N_HEADS}, 6, 7)"
+
+
+def test_a_mask_edited_for_single_heads_is_named_edited_though_together_they_allow_the_same() -> (
+    None
+):
+    trace = a_batch()[1]
+    site = Site(AttentionKind.CROSS, 1)
+    own = batch_masks(a_batch(), 1, layer=1)["cross"]
+    allowed = np.repeat(own.allowed[None], N_HEADS, axis=0)
+    allowed[2, :, 0] = False
+    batch = [a_batch()[0], with_allowed(trace, site, allowed), a_batch()[2]]
+    cross = batch_masks(batch, 1, layer=1)["cross"]
+    assert cross.name == "Cross-attention: not padding of the source, edited"
+    assert cross.shape == f"(batch, head, query, key) = (3, {N_HEADS}, 6, 7)"
+    assert np.array_equal(cross.cells, own.cells)
+    assert "of any head" in cross.meaning
+    # Heads that were given the model's own mask, each for itself, have not been edited.
+    unchanged = with_allowed(trace, site, np.repeat(own.allowed[None], N_HEADS, axis=0))
+    assert batch_masks([unchanged], 0, layer=1)["cross"].name == own.name
 
 
 def test_a_kind_that_was_not_recorded_follows_the_rule() -> None:
@@ -277,26 +297,69 @@ def test_a_batch_is_a_grid_of_tokens_that_knows_its_padding() -> None:
 # Masks of their own.
 
 
-def test_a_preset_gives_a_reason_only_where_it_keeps_to_it_throughout() -> None:
+def cells_of(
+    name: str, kind: AttentionKind, queries: Tokens, keys: Tokens, settings: dict[str, object]
+) -> tuple[CellArray, CellArray, Mask]:
+    """The forbidden cells of a preset over padding and elsewhere, and the preset as a mask."""
+    preset = PRESETS[name]
+    is_padding = np.array([token == "<pad>" for token in keys])
+    allowed = preset(len(queries), len(keys), **settings).numpy() & ~is_padding
+    mask = preset_mask(
+        preset.title,
+        allowed,
+        queries,
+        keys,
+        kind=kind,
+        reason=preset.reason,
+        causal=preset.causal,
+    )
+    assert np.array_equal(mask.allowed, allowed)
+    words_only = np.where(is_padding, Cell.ALLOWED, mask.cells)
+    return mask.cells[:, is_padding], words_only[words_only > 0], mask
+
+
+SETTINGS: dict[str, dict[str, object]] = {
+    "look_ahead": {"k": 1},
+    "window": {"width": 1},
+    "causal_window": {"width": 1},
+    "block_words": {"keys": (0,)},
+    "block_diagonal": {"lengths": (2, 1), "key_lengths": (2, 1)},
+}
+
+
+@pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
+@pytest.mark.parametrize("name", PRESETS)
+def test_the_forbidden_cells_of_a_preset_have_its_own_reason(name: str, kind: str) -> None:
+    """Nothing is future in an encoder, and nothing is edited in a preset."""
+    if kind not in PRESETS[name].kinds:
+        return
+    source, target = (named(padded(texts)[0]) for texts in (SOURCES[::-1], TARGETS))
+    queries = source if kind == "encoder" else target
+    keys = target if kind == "decoder" else source
+    padding, forbidden, mask = cells_of(
+        name, AttentionKind(kind), queries, keys, SETTINGS.get(name, {})
+    )
+    keeps_to_future = kind == "decoder" and PRESETS[name].causal
+    assert set(padding.ravel()) <= {Cell.PADDING, Cell.BOTH if keeps_to_future else Cell.PADDING}
+    expected = {
+        "none": set(),
+        "ignore_padding": set(),
+        "causal": {Cell.FUTURE} if keeps_to_future else {Cell.OTHER},
+    }.get(name, {Cell.OTHER} | ({Cell.FUTURE} if keeps_to_future else set()))
+    assert set(forbidden) == expected
+    assert "edit" not in " ".join(mask.cell_names)
+    if expected:
+        assert PRESETS[name].reason
+        assert mask.cell_names[Cell.OTHER] == f"forbidden: {PRESETS[name].reason}"
+
+
+def test_the_causal_preset_has_the_reasons_of_the_decoders_own_mask() -> None:
     target = named(padded(TARGETS)[0])
-    tri = np.tri(6, dtype=np.bool_)
-    causal = preset_mask("causal", tri, target, target)
-    assert set(causal.cells[~tri]) == {Cell.FUTURE}
-    no_padding = tri & (np.arange(6) < 3)
-    both = preset_mask("causal, no padding", no_padding, target, target)
-    assert np.array_equal(both.cells, batch_masks(a_batch(), 0)["decoder"].cells)
-    rows, columns = np.indices((6, 6))
-    window = np.abs(rows - columns) <= 1
-    assert set(preset_mask("window", window, target, target).cells[~window]) == {Cell.OTHER}
-    strict = preset_mask("strictly causal", np.tri(6, k=-1, dtype=np.bool_), target, target)
+    *_, mask = cells_of("causal", AttentionKind.DECODER, target, target, {})
+    assert np.array_equal(mask.cells, batch_masks(a_batch(), 0)["decoder"].cells)
+    *_, strict = cells_of("strictly_causal", AttentionKind.DECODER, target, target, {})
     assert set(np.diagonal(strict.cells)[:3]) == {Cell.OTHER}
     assert strict.cells[0, 1] == Cell.FUTURE
-
-
-def test_a_later_position_in_another_text_is_no_future() -> None:
-    tri = np.tri(4, dtype=np.bool_)
-    mask = preset_mask("causal", tri, words(4, "target"), words(4, "source"))
-    assert set(mask.cells[~tri]) == {Cell.OTHER}
 
 
 @given(ALLOWED)
@@ -347,7 +410,7 @@ def test_a_mask_cannot_be_written_to() -> None:
 
 
 def test_every_cell_and_every_comparison_has_a_name() -> None:
-    assert list(CELL_NAMES) == list(Cell)
+    assert len(a_mask([[0]]).cell_names) == len(Cell)
     assert list(COMPARED_NAMES) == list(Compared)
 
 
@@ -377,13 +440,20 @@ def test_a_difference_says_who_allows_what() -> None:
         [
             "A and B allow",
             "A forbids: future; B forbids: padding",
-            "A allows; B forbids by the edit",
+            "A allows; B forbids: closed by the edit",
             "A forbids: future; B allows",
         ]
     ]
     same = mask_difference(a_mask([[3, 4]]), a_mask([[3, 4]]))
     assert same.texts.tolist() == [
-        ["A and B forbid: future and padding", "A and B forbid by the edit"]
+        ["A and B forbid: future and padding", "A and B forbid: closed by the edit"]
+    ]
+    preset = replace(a_mask([[4, 4]]), reason="outside the window")
+    assert mask_difference(a_mask([[4, 0]]), preset).texts.tolist() == [
+        [
+            "A forbids: closed by the edit; B forbids: outside the window",
+            "A allows; B forbids: outside the window",
+        ]
     ]
 
 
@@ -640,10 +710,10 @@ def test_what_cannot_be_seen_is_made_visible() -> None:
 def test_a_mask_is_told_in_words() -> None:
     assert mask_alt_text(batch_masks(a_batch(), 0)["decoder"]) == (
         "Decoder self-attention: causal and not padding: 6 queries by 6 keys; 15 of 36 cells are "
-        "allowed; forbidden are 3 as future, 6 as padding, 12 as future and padding."
+        "allowed; forbidden are 3 (future), 6 (padding), 12 (future and padding)."
     )
     assert mask_alt_text(a_mask([[0, 4]])) == (
-        "A mask: 1 query by 2 keys; 1 of 2 cells are allowed; forbidden are 1 by the edit."
+        "A mask: 1 query by 2 keys; 1 of 2 cells are allowed; forbidden are 1 (closed by the edit)."
     )
     assert mask_alt_text(a_mask([[0]])) == "A mask: 1 query by 1 key; 1 of 1 cells are allowed."
 

@@ -292,7 +292,15 @@ def slots(chosen: Chosen) -> dict[str, tuple[str, Mask]]:
     for name, preset in PRESETS.items():
         if chosen.kind in preset.kinds:
             allowed = preset_allowed(preset, chosen, FIRST_SETTINGS)
-            made = masks.preset_mask(preset.title, allowed, own.queries, own.keys, kind=chosen.kind)
+            made = masks.preset_mask(
+                preset.title,
+                allowed,
+                own.queries,
+                own.keys,
+                kind=chosen.kind,
+                reason=preset.reason,
+                causal=preset.causal,
+            )
             found[f"preset.{name}"] = (f"Preset: {preset.title}", made)
     for edit in current_edits(chosen):
         base = chosen.masks[str(edit.kind)]

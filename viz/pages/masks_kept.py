@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from typing import Any
 
-from model.mask_presets import PRESETS
 from model.trace import AttentionMap, BoolArray
 from viz import cells, mask_edits, mask_panels, masks, picture_numbers, session
 from viz.cells import Lines, OfBatch, OfMask
@@ -276,8 +275,7 @@ def _of_masks(
 def _of_mask(chosen: Chosen, name: str, mask: Mask) -> OfMask:
     start, _, rest = name.partition(".")
     if start == "preset":
-        title = PRESETS[rest].title
-        return OfMask(chosen.number, str(chosen.kind), title, mask_edits.encode(mask.allowed))
+        return OfMask(chosen.number, str(chosen.kind), rest, mask_edits.encode(mask.allowed))
     if start == "edited":
         return OfMask(chosen.number, rest, allowed=mask_edits.encode(mask.allowed))
     return OfMask(int(start) - 1, rest)
