@@ -296,14 +296,14 @@ class Translator:
             return self._record(
                 [translation.source_text],
                 [list(translation.source.ids)],
-                [translation.text],
+                [translation],
                 [list(translation.token_ids)],
             )[0]
 
     def trace_batch(
         self,
         texts: Sequence[str],
-        targets: Sequence[str] | None = None,
+        targets: Sequence[str | Translation] | None = None,
         masks: Sequence[Masks | None] | None = None,
         *,
         beam: int = 4,
@@ -317,7 +317,9 @@ class Translator:
 
         Args:
             texts: sentences.
-            targets: their translations; None lets the model translate.
+            targets: their translations; None lets the model translate. A text is cut into tokens
+                and ended with </s>; a Translation has the tokens that the model wrote, which may be
+                others for the same text, and no </s> where the length limit cut it.
             masks: for each sentence, as in trace, or None. A matrix without the padding leaves the
                 model's own mask there; one with it replaces everything. A rule is asked for the
                 lengths without padding, unless it is made to go over padding, as that of the preset
@@ -351,7 +353,10 @@ class Translator:
                     found = self._decode(row, beam, 1, alpha, sampling, False)[0]
                 predicted.append(list(found.token_ids))
         else:
-            predicted = [self._target_ids(target) for target in targets]
+            predicted = [
+                self._target_ids(target) if isinstance(target, str) else list(target.token_ids)
+                for target in targets
+            ]
         lengths = [
             SentenceLengths(len(source), len(target))
             for source, target in zip(sources, predicted, strict=True)
@@ -512,7 +517,7 @@ class Translator:
         self,
         texts: Sequence[str],
         sources: list[list[int]],
-        targets: Sequence[str] | None,
+        targets: Sequence[str | Translation] | None,
         predicted: list[list[int]],
     ) -> list[Trace]:
         """Traces of one teacher-forced pass, with padding; without targets, of what was decoded."""
@@ -531,7 +536,7 @@ class Translator:
                 predictions=self.tokens(labels[sentence]),
                 text=self.tokenizer.decode(predicted[sentence])
                 if targets is None
-                else targets[sentence],
+                else _text(targets[sentence]),
                 source_text=text,
                 log_probs=log_probs[sentence],
             )
@@ -580,6 +585,10 @@ class Translator:
             unseen=self.tokenizer.unseen_characters(text),
             distributions=None if kept is None else kept.cpu().numpy(),
         )
+
+
+def _text(target: str | Translation) -> str:
+    return target if isinstance(target, str) else target.text
 
 
 def _of_encoder(positions: PositionEdit | None) -> PositionEdit | None:

@@ -87,7 +87,7 @@ class OfBatch:
         """Those that record the batch."""
         lines = [
             f"sentences = {list(self.sentences)!r}",
-            "targets = [translator.translate(sentence).text for sentence in sentences]",
+            "targets = [translator.translate(sentence) for sentence in sentences]",
         ]
         if self.target:
             lines.append(f"targets[0] = {self.target!r}")
@@ -146,21 +146,21 @@ class OfMask:
     Attributes:
         number: of the sentence whose mask it is or begins from, from 0.
         name: of that mask, such as "decoder".
-        title: of the rule that makes it; empty for no rule.
-        allowed: what mask_edits.encode wrote, of a rule or an edit; empty for the model's own.
+        preset: the name of the preset that makes it; empty for none.
+        allowed: what mask_edits.encode wrote, of a preset or an edit; empty for the model's own.
     """
 
     number: int
     name: str
-    title: str = ""
+    preset: str = ""
     allowed: str = ""
 
     @property
     def expression(self) -> str:
         """The mask, where `own` gives those of a sentence by its number."""
         base = f"own({self.number})[{self.name!r}]"
-        if self.title:
-            return f"preset({self.title!r}, decode({self.allowed!r}), {base})"
+        if self.preset:
+            return f"preset(PRESETS[{self.preset!r}], decode({self.allowed!r}), {base})"
         if self.allowed:
             return f"edited_mask({base}, decode({self.allowed!r}))"
         return base
@@ -169,8 +169,9 @@ class OfMask:
 _OWN = [
     "def own(number):",
     "    return batch_masks(padded, number)",
-    "def preset(title, allowed, base):",
-    "    return preset_mask(title, allowed, base.queries, base.keys, kind=base.kind)",
+    "def preset(rule, allowed, base):",
+    "    how = {'kind': base.kind, 'reason': rule.reason, 'causal': rule.causal}",
+    "    return preset_mask(rule.title, allowed, base.queries, base.keys, **how)",
 ]
 
 
@@ -209,6 +210,7 @@ def compared_log_probs(
 def _two_masks(asked: OfBatch, masks: tuple[OfMask, OfMask]) -> Lines:
     a, b = (mask.expression for mask in masks)
     return [
+        "from model.masks import PRESETS",
         "from viz.mask_edits import decode",
         "from viz.masks import batch_masks, edited_mask, preset_mask",
         *asked.lines,

@@ -12,7 +12,7 @@ from model.trace import AttentionKind, AttentionMap, BoolArray, Tokens, Trace
 from viz import masks, style
 from viz.heads import KIND_NAMES, allowed_cells, head_weights, key_title, row_noun
 from viz.labels import escape_html, visible
-from viz.masks import CELL_NAMES, COMPARED_NAMES, Cell, Compared, Difference, Mask, Stages
+from viz.masks import COMPARED_NAMES, Cell, Compared, Difference, Mask, Stages
 from viz.panels import Panel
 
 QUOTED_CHARACTERS = 60
@@ -44,7 +44,7 @@ def mask_panel(mask: Mask, title: str, *, sign: str = "", note: str | None = Non
         queries=EVERY if mask.queries == masks.EVERY_QUERY else mask.queries,
         keys=mask.keys,
         alt=masks.mask_alt_text(mask),
-        names=list(CELL_NAMES.values()),
+        names=mask.cell_names,
         colors={"light": style.LIGHT.cells, "dark": style.DARK.cells},
         note=f"{mask.shape}, {mask.dtype}" if note is None else note,
         sign=sign,
@@ -72,7 +72,7 @@ def editor_panel(own: Mask, allowed: BoolArray, title: str) -> Panel:
         queries=own.queries,
         keys=own.keys,
         alt=masks.mask_alt_text(shown),
-        names=list(CELL_NAMES.values()),
+        names=shown.cell_names,
         colors={"light": style.LIGHT.cells, "dark": style.DARK.cells},
         query_title=query_title,
         key_title=key_titled,
@@ -300,9 +300,9 @@ def grid_html(
 
 def lesson_html(lesson: masks.FillLesson, texts: Sequence[str], *, dark: bool) -> str:
     """The three softmaxes of one row as a table; `texts` name the keys."""
-    head = "".join(f"<th>{escape_html(text)}</th>" for text in texts)
+    head = "".join(f'<th scope="col">{escape_html(text)}</th>' for text in texts)
     rows = "".join(
-        f"<tr><th>{escape_html(name)}</th>"
+        f'<tr><th scope="row">{escape_html(name)}</th>'
         + "".join(
             f"<td>{'NaN' if np.isnan(value) else f'{value:.2f}'}</td>" for value in row.tolist()
         )
@@ -311,7 +311,8 @@ def lesson_html(lesson: masks.FillLesson, texts: Sequence[str], *, dark: bool) -
     )
     return (
         f"<style>{style.grid_css(style.look(dark))}</style>"
-        f'<div class="token-grid"><table><tr><th></th>{head}</tr>{rows}</table></div>'
+        f'<div class="token-grid"><table><tr><th scope="row">Key</th>{head}</tr>'
+        f"{rows}</table></div>"
     )
 
 

@@ -370,10 +370,10 @@ def outcome(
     )
 
 
-def _targets(checkpoint: Path, sentences: tuple[str, ...], target: str) -> list[str]:
+def _targets(checkpoint: Path, sentences: tuple[str, ...], target: str) -> list[str | Translation]:
     """What the decoder is given: the target for the first sentence, else the translations."""
     _check_length("target", target)
-    own = [translate(checkpoint, sentence).translation.text for sentence in sentences]
+    own = [translate(checkpoint, sentence).translation for sentence in sentences]
     return [target or own[0], *own[1:]]
 
 

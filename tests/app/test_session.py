@@ -13,7 +13,7 @@ from model.checkpoint import CheckpointError
 from model.masks import MaskError
 from model.trace import AttentionKind, AttentionMap, BoolArray, Site, Tokens, Trace
 from model.translator import TextError, Translator
-from tests.tiny_checkpoint import PAIRS
+from tests.tiny_checkpoint import PAIRS, write_tiny_checkpoint
 from viz import session
 from viz.mask_edits import Edit
 
@@ -261,6 +261,28 @@ def test_a_batch_is_what_the_translator_records_of_its_own_translations(folder: 
         assert one.target == other.target
         for site, seen in one.maps.items():
             assert np.array_equal(seen.weights, other.maps[site].weights)
+
+
+def test_a_batch_and_its_outcomes_read_the_tokens_that_the_model_wrote(tmp_path: Path) -> None:
+    # Untrained, it writes bytes that are no text, up to its limit.
+    folder = write_tiny_checkpoint(tmp_path / "en-de", steps=0)
+    model = session.translator(folder)
+    own = [session.translate(folder, sentence).translation for sentence in BATCH]
+    assert not any(each.finished for each in own)
+    assert all(tuple(model.tokenizer.encode(each.text)) != each.token_ids for each in own)
+    found = session.batch(folder, BATCH)
+    assert found.n_target == tuple(len(each.token_ids) for each in own)
+    closed = found.padded[0].attention("cross", 0).allowed.copy()
+    closed[:, 1] = False
+    edited = session.outcome(folder, BATCH, 0, (Edit(AttentionKind.CROSS, None, closed),))
+    for number, trace in ((0, found.padded[0]), (1, found.padded[1]), (0, edited.forced)):
+        n_target = found.n_target[number]
+        assert trace.predictions.ids[:n_target] == own[number].token_ids
+        assert trace.text == own[number].text
+    for number, each in enumerate(own):
+        log_probs = found.padded[number].log_probs
+        assert log_probs is not None
+        np.testing.assert_allclose(log_probs[: len(each.token_ids)], each.log_probs, atol=1e-4)
 
 
 def test_a_batch_reads_a_given_target_for_its_first_sentence_alone(folder: Path) -> None:

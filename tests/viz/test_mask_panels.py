@@ -1,3 +1,4 @@
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -23,7 +24,6 @@ from viz.mask_panels import (
     weights_panel,
 )
 from viz.masks import (
-    CELL_NAMES,
     EVERY_QUERY,
     Cell,
     Mask,
@@ -87,7 +87,7 @@ def test_a_mask_has_the_colours_of_its_reasons_and_says_its_shape_and_type() -> 
     panel = mask_panel(mask, "Cross", sign="=")
     assert np.array_equal(panel.values, mask.cells)
     assert panel.colors == {"light": style.LIGHT.cells, "dark": style.DARK.cells}
-    assert list(panel.names) == list(CELL_NAMES.values())
+    assert list(panel.names) == list(mask.cell_names)
     assert panel.note == f"{mask.shape}, bool"
     assert "target token just read" in panel.query_title
     assert "source token" in panel.key_title
@@ -178,6 +178,10 @@ def test_the_lesson_has_a_row_for_each_way_and_says_not_a_number() -> None:
     assert found.count("<td>0.50</td>") == 2
     assert found.count("<td>0.00</td>") == 2
     assert "<i>" not in found
+    # A header that says nothing is read out as one.
+    headers = re.findall(r"<th([^>]*)>(.*?)</th>", found)
+    assert headers[0] == (' scope="row"', "Key")
+    assert all(text and "scope=" in scope for scope, text in headers)
 
 
 def test_two_translations_stand_beside_their_names_and_none_is_a_sign() -> None:
