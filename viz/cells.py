@@ -210,7 +210,7 @@ def compared_log_probs(
 def _two_masks(asked: OfBatch, masks: tuple[OfMask, OfMask]) -> Lines:
     a, b = (mask.expression for mask in masks)
     return [
-        "from model.masks import PRESETS",
+        "from model.mask_presets import PRESETS",
         "from viz.mask_edits import decode",
         "from viz.masks import batch_masks, edited_mask, preset_mask",
         *asked.lines,

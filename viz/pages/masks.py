@@ -259,8 +259,8 @@ def show_inside(chosen: Chosen) -> None:
     show_caption(
         f"{mask_panels.head_name(chosen.kind, chosen.layer, chosen.head)}. The mask takes "
         "scores out before the softmax, so the weights of the other keys grow; the last picture "
-        "is the length of weight times value: what each key adds to this head's output, before W_O. "
-        "Without the mask, only this head's own step is computed again, from the same scores."
+        "is the length of weight times value: what each key adds to this head's output, before "
+        "W_O. Without the mask, only this head's own step is computed again, from the same scores."
     )
     show_lesson(chosen, with_mask)
 
