@@ -10,6 +10,7 @@ if __name__ == "__main__" and not runtime.exists():
 
 from viz import address, bar, session, stage, style, tools
 from viz.components.theme import watch_theme
+from viz.scene_panel import title_scene
 
 st.set_page_config(page_title="Headscope", page_icon=style.ICON, layout="wide")
 st.logo(style.LOGO, size="large")
@@ -27,6 +28,7 @@ tools.show_tools()
 if page.url_path != about.url_path:
     bar.ask()
 page.run()
+title_scene()
 stage.show_foot()
 watch_theme()
 address.write_address()

@@ -283,6 +283,19 @@ def current() -> tuple[str, dict[str, str]]:
     return visit.page, write(visit.values(), visit.parameters.values())
 
 
+def asked() -> dict[str, str]:
+    """The query that the browser shows."""
+    visit: _Visit = st.session_state[_VISIT]
+    return dict(visit.query)
+
+
+def plain(query: Mapping[str, str]) -> dict[str, str]:
+    """A query of this page without the defaults in it, and without what the page does not know."""
+    visit: _Visit = st.session_state[_VISIT]
+    values, _ = parse(query, visit.parameters.values())
+    return write(values, visit.parameters.values())
+
+
 def open_address(parameters: Iterable[Parameter[Any]]) -> list[str]:
     """Put a value for every parameter into the session state; call it before their widgets.
 

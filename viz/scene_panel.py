@@ -14,10 +14,10 @@ import streamlit as st
 
 from model.trace import AttentionKind
 from viz import address, scenes, stage, style, talk_files
-from viz.components.speaker import notes_button, talk
+from viz.components.speaker import moved_scene, notes_button, scene_handles, talk
 from viz.fragments import fragment
 from viz.heads import KIND_NAMES
-from viz.labels import escape_html, escape_markdown, visible
+from viz.labels import escape_markdown, visible
 from viz.scenes import Scene, Talk, TalkError
 
 READY = Path(__file__).with_name("talks") / "attention-in-ten-scenes.json"
@@ -29,9 +29,6 @@ HOME = "heads"
 MAX_TALKS = 50
 """Of one person, in one browser."""
 
-SHORT = 60
-"""Characters of a sentence in a title that nobody wrote."""
-
 SCENE = address.integer("scene", 0, low=0, high=scenes.MAX_SCENES)
 """The scene that was shown last, counted from 1; 0 before the first."""
 
@@ -39,9 +36,12 @@ MARK = r"[0-9a-f]{8}"
 TALK = address.pattern("talk", MARK, "the mark of a talk such as 1a2b3c4d")
 """Which of a person's own talks; empty for the one that comes with the app."""
 
+NEW, COPY = "new", "copy"
+"""Where the first scene goes that is saved over the talk that comes with the app."""
+
 _TALKS, _KEEP, _VISIT, _HEARD = "_talks", "_talks_to_keep", "_talks_visit", "_talks_heard"
 _STALE, _NOTICE, _EDITING, _UNDO = "_talks_stale", "_talks_notice", "_talks_editing", "_talks_undo"
-_UPLOAD = "_talks_upload"
+_UPLOAD, _DRAFT, _SETTLED = "_talks_upload", "_talks_draft", "_talks_settled"
 
 
 def show_talk() -> None:
@@ -57,6 +57,11 @@ def show_talk() -> None:
     if not state.get(_HEARD) and (folder := talk_files.folder()):
         _hear(talk_files.read(folder, MAX_TALKS, scenes.MAX_BYTES), str(folder))
     shown = _shown()
+    if shown and state["scene"] > len(shown.scenes):
+        address.note("scene", _no_such_scene(state["scene"], shown))
+        state["scene"] = 0
+    # Again, for what was noted just now.
+    address.show_notices(address.open_address((SCENE, TALK)))
     scene = shown.scene(state["scene"]) if shown else None
     following = shown.scene(state["scene"] + 1) if shown else None
     talk(
@@ -76,26 +81,49 @@ def show_talk() -> None:
         on_kept=_hear_kept,
         on_full=_hear_full,
     )
-    here = address.current()[0] or HOME
-    titled = scene if stage.is_on() and scene and scene.page == here else None
     # Always there, since what comes and goes moves all that follows, and has it drawn anew.
-    with st.container(key="scene-title"):
-        st.html(
-            f"<style>{style.SCENE_TITLE_CSS}</style>"
-            f'<p dir="auto">{escape_html(visible(titled.title))}</p>'
-            if titled
-            else "<span hidden></span>"
-        )
+    with st.container(key="scene-room"):
+        makes_room = stage.is_on() and scene
+        st.html(f"<style>{style.SCENE_TITLE_CSS}</style>" if makes_room else "<span hidden></span>")
+
+
+def title_scene() -> None:
+    """Let the stage name the scene for as long as its view is shown; call it after the page."""
+    state = st.session_state
+    shown, number = _shown(), state["scene"]
+    if shown is None or (scene := shown.scene(number)) is None:
+        return
+    known = scenes.VIEWS[scene.page]
+
+    def of_page(query: Mapping[str, str]) -> dict[str, str]:
+        return {name: value for name, value in query.items() if name in known}
+
+    page, settled = address.current()
+    views: list[dict[str, str]] = []
+    if (page or HOME) == scene.page:
+        views = [dict(scene.view), of_page(address.plain(scene.view))]
+        if of_page(address.asked()) in views:
+            # A page chooses what the view leaves open, such as the head that it begins with.
+            state[_SETTLED] = state["talk"], number, of_page(settled)
+        match state.get(_SETTLED):
+            case (mark, place, view) if (mark, place) == (state["talk"], number):
+                views.append(view)
+    stage.name_scene(number, len(shown.scenes), visible(scene.title), views)
 
 
 @fragment
 def show_scenes() -> None:
     """A button that opens the scenes of a talk."""
+    if stage.is_on():
+        # It would lie over the picture, and take the first Escape.
+        st.session_state["scenes"] = False
     panel = st.popover("Scenes", icon=":material/animated_images:", key="scenes", on_change="rerun")
     if panel.open:
         with panel, st.container(gap="small", key="scenes-panel"):
             st.html(f"<style>{style.SCENES_CSS}</style>")
             _show_panel()
+    else:
+        st.session_state.pop(_DRAFT, None)
     # A fragment runs alone, and both another view and a changed talk concern the whole page.
     if address.is_going() or st.session_state.pop(_STALE, False):
         st.rerun()
@@ -127,8 +155,24 @@ def _shown() -> Talk | None:
     if not state.get(_HEARD):
         return None
     # A link of somebody else's: the view is theirs, but their talk stays with them.
+    address.note(
+        "talk",
+        f"The talk {mark} of this address is not kept {_place()}: its view is shown without it. "
+        "Whoever sent the link can send you the talk's file.",
+    )
     state["talk"], state["scene"] = "", 0
     return ready_talk()
+
+
+def _no_such_scene(number: int, shown: Talk) -> str:
+    count = len(shown.scenes)
+    there = f"has the scenes 1 to {count}" if count else "has no scenes"
+    return f"This talk {there} and no scene {number}; the view is shown without one."
+
+
+def _place() -> str:
+    """Where a person's own talks are kept."""
+    return "on this computer" if talk_files.folder() else "in this browser"
 
 
 def _go(number: int, *, present: bool = False) -> None:
@@ -158,18 +202,15 @@ def _here() -> Scene:
 
 
 def _suggested(page: str, view: Mapping[str, str]) -> str:
-    """A title for a view."""
-    sentence = " ".join(view.get("sentence", "").split())
-    short = sentence if len(sentence) <= SHORT else f"{sentence[: SHORT - 1]}…"
+    """A short title for a view."""
     if page == HOME:
         names = {str(kind): name for kind, name in KIND_NAMES.items()}
         kind = names.get(view.get("attention", str(AttentionKind.CROSS)), "All attention")
-        place = f", layer {view['layer']}, head {view['head']}" if "layer" in view else ""
-        named = f"{kind}{place}"
-    else:
-        part = view.get("part") or view.get("topic")
-        named = f"{page.capitalize()}: {part}" if part else page.capitalize()
-    return f"{named}: {short}" if short else named
+        if "compare" in view:
+            return f"{kind}, {view['compare'].count('-') + 1} heads"
+        return f"{kind}, layer {view['layer']}, head {view['head']}" if "layer" in view else kind
+    part = view.get("part") or view.get("topic")
+    return f"{page.capitalize()}: {part}" if part else page.capitalize()
 
 
 # ---- what the browser tells ----------------------------------------------------------------------
@@ -209,7 +250,8 @@ def _hear(kept: Sequence[tuple[str, bytes]], where: str) -> None:
             unreadable += 1
             continue
         # What was changed in this session is newer than what was kept.
-        _own().setdefault(mark, read)
+        if mark not in _own():
+            _own()[mark] = _named_apart(mark, read)
     if unreadable:
         st.session_state[_NOTICE] = (
             f"{unreadable} of the talks kept in {where} cannot be read and are not shown; "
@@ -232,7 +274,7 @@ def _put(mark: str, changed: Talk | None) -> bool:
     state = st.session_state
     if changed is not None:
         try:
-            changed = scenes.checked(changed)
+            changed = _named_apart(mark, scenes.checked(changed))
         except TalkError as error:
             state[_NOTICE] = str(error)
             return False
@@ -257,6 +299,12 @@ def _put(mark: str, changed: Talk | None) -> bool:
     return True
 
 
+def _named_apart(mark: str, named: Talk) -> Talk:
+    """A talk under a title that no other one has."""
+    others = {other.title for each, other in _own().items() if each != mark}
+    return replace(named, title=scenes.apart(named.title, {ready_talk().title, *others}))
+
+
 def _change(change: Callable[[Talk], Talk]) -> bool:
     """Change the chosen talk; the one that comes with the app is copied first."""
     state = st.session_state
@@ -273,34 +321,58 @@ def _change(change: Callable[[Talk], Talk]) -> bool:
     return True
 
 
+def _draft() -> None:
+    """Let what is shown be given a title and a note, before it becomes a scene."""
+    st.session_state[_DRAFT] = _here()
+    st.session_state.pop(_EDITING, None)
+
+
+def _drop_draft() -> None:
+    st.session_state.pop(_DRAFT, None)
+
+
 def _save() -> None:
-    """Add what is shown as a scene, and let its title and note be written."""
+    """Make the draft the last scene of the chosen talk, or the first of a new one."""
     state = st.session_state
-    here = _here()
-    if _change(lambda before: before.added(here)):
-        state["scene"] = state[_EDITING] = len(_own()[state["talk"]].scenes)
+    title, note = state["talk-draft-title"].strip(), state["talk-draft-note"]
+    drafted: Scene = replace(state[_DRAFT], title=title, note=note)
+    if state.get("talk-draft-into") == NEW:
+        saved = _start(Talk("My talk", (drafted,)))
+    else:
+        saved = _change(lambda before: before.added(drafted))
+    if saved:
+        state["scene"] = len(_own()[state["talk"]].scenes)
+        _drop_draft()
 
 
 def _choose() -> None:
+    _turn_to(st.session_state["talk-choice"])
+
+
+def _start(new: Talk) -> bool:
+    """Put a talk of its own beside the others, and choose it; whether there was room for it."""
+    mark = secrets.token_hex(4)
+    if not _put(mark, new):
+        return False
+    _turn_to(mark)
+    return True
+
+
+def _new() -> None:
+    _start(Talk("My talk"))
+
+
+def _turn_to(mark: str) -> None:
+    """Choose a talk."""
     state = st.session_state
-    state["talk"], state["scene"] = state["talk-choice"], 0
+    state["talk"], state["scene"] = mark, 0
     state.pop(_EDITING, None)
     state[_STALE] = True
-
-
-def _start(new: Talk) -> None:
-    """Put a talk of its own beside the others, and choose it."""
-    mark = secrets.token_hex(4)
-    if _put(mark, new):
-        st.session_state["talk"], st.session_state["scene"] = mark, 0
-        st.session_state.pop(_EDITING, None)
 
 
 def _do_to_talk() -> None:
     state = st.session_state
     match state["talk-menu"]:
-        case "New talk":
-            _start(Talk("My talk"))
         case "Rename":
             state[_EDITING] = 0
         case "Delete":
@@ -316,15 +388,12 @@ def _do_to_scene(number: int) -> None:
     shown, current = _shown(), state["scene"]
     if shown is None or shown.scene(number) is None:
         return
+    _drop_draft()
     match state[f"talk-scene-{number}"]:
         case "Edit":
             state[_EDITING] = number
         case "Move up" | "Move down" as way:
-            to = number + (1 if way == "Move down" else -1)
-            if not 1 <= to <= len(shown.scenes):
-                return
-            if _change(lambda before: before.moved(number, to)) and current in (number, to):
-                state["scene"] = to if current == number else number
+            _move(number, number + (1 if way == "Move down" else -1))
         case "Take this view":
             old = shown.scenes[number - 1]
             new = replace(_here(), title=old.title, note=old.note)
@@ -335,6 +404,23 @@ def _do_to_scene(number: int) -> None:
                 state[_UNDO] = state["talk"], before, current
                 if current >= number:
                     state["scene"] = current - 1
+
+
+def _move(number: int, to: int) -> None:
+    """Put a scene in another place; the one that was shown last keeps its mark."""
+    state = st.session_state
+    shown = _shown()
+    if shown is None or number == to or not (shown.scene(number) and shown.scene(to)):
+        return
+    order = list(range(1, len(shown.scenes) + 1))
+    order.insert(to - 1, order.pop(number - 1))
+    if _change(lambda before: before.moved(number, to)) and state["scene"] in order:
+        state["scene"] = order.index(state["scene"]) + 1
+
+
+def _hear_moved() -> None:
+    if moved := moved_scene("talk-handles"):
+        _move(*moved)
 
 
 def _undo() -> None:
@@ -348,9 +434,9 @@ def _undo() -> None:
 def _retell(number: int) -> None:
     """Take over what was written for a scene, or for the talk with number 0."""
     state = st.session_state
-    title = state[f"talk-edit-title-{number}"].strip()
+    title = state[f"talk-edit-{number}-title"].strip()
     if number:
-        note = state[f"talk-edit-note-{number}"]
+        note = state[f"talk-edit-{number}-note"]
         _change(lambda before: before.retold(number, title, note))
     else:
         _change(lambda before: replace(before, title=title))
@@ -367,9 +453,17 @@ def _open_file() -> None:
     if file is None:
         return
     try:
-        _start(scenes.parse(file.getvalue()))
+        opened = scenes.parse(file.getvalue())
     except TalkError as error:
         state[_NOTICE] = str(error)
+    else:
+        talks = {"": ready_talk()} | _own()
+        there = [mark for mark, each in talks.items() if scenes.is_same(each, opened)]
+        if there:
+            _turn_to(there[0])
+            state[_NOTICE] = f"“{talks[there[0]].title}” is in your list already; here it is."
+        else:
+            _start(opened)
     # Another key is another field, with nothing in it.
     state[_UPLOAD] = state.get(_UPLOAD, 0) + 1
 
@@ -401,14 +495,17 @@ def _show_panel() -> None:
             kwargs={"present": True},
         )
         notes_button(key="talk-notes")
-    st.button(
-        "Save this view as a scene",
-        icon=":material/add:",
-        key="talk-save",
-        width="stretch",
-        help="Adds it at the end of the talk, for you to give it a title and a note.",
-        on_click=_save,
-    )
+    if draft := st.session_state.get(_DRAFT):
+        _show_draft(draft, shown)
+    else:
+        st.button(
+            "Save this view as a scene",
+            icon=":material/add:",
+            key="talk-save",
+            width="stretch",
+            help="You give it a title and a note; it then stands at the end of the talk.",
+            on_click=_draft,
+        )
     editing = st.session_state.get(_EDITING)
     if editing and (scene := shown.scene(editing)):
         _show_editing(editing, scene.title, scene.note)
@@ -432,10 +529,15 @@ def _show_choice() -> None:
             label_visibility="collapsed",
             on_change=_choose,
         )
-        is_own = st.session_state["talk"] in own
+        st.button(
+            "New talk",
+            icon=":material/add:",
+            key="talk-new",
+            on_click=_new,
+        )
         st.menu_button(
             "More",
-            ["New talk", "Rename", "Delete"] if is_own else ["New talk", "Rename"],
+            ["Rename", "Delete"] if st.session_state["talk"] in own else ["Rename"],
             key="talk-menu",
             icon=":material/more_vert:",
             on_click=_do_to_talk,
@@ -448,9 +550,15 @@ def _show_list(shown: Talk) -> None:
     """Every scene with what can be done to it."""
     if not shown.scenes:
         st.caption("No scene yet: save a view, and it becomes the first.")
-    with st.container(gap=None, key="talk-list"):
-        for number, scene in enumerate(shown.scenes, 1):
-            _show_row(number, scene, len(shown.scenes))
+    with st.container(horizontal=True, gap=None, key="talk-order"):
+        scene_handles(
+            [visible(scene.title) for scene in shown.scenes],
+            key="talk-handles",
+            on_move=_hear_moved,
+        )
+        with st.container(gap=None, key="talk-list"):
+            for number, scene in enumerate(shown.scenes, 1):
+                _show_row(number, scene, len(shown.scenes))
 
 
 def _show_row(number: int, scene: Scene, count: int) -> None:
@@ -481,23 +589,41 @@ def _show_row(number: int, scene: Scene, count: int) -> None:
         )
 
 
+def _show_draft(draft: Scene, shown: Talk) -> None:
+    """The fields of a scene that is not saved yet."""
+    with st.container(border=True, gap="small"):
+        _show_fields("draft", "Title of the scene", draft.title, "")
+        if not st.session_state["talk"]:
+            into = {NEW: "A new talk", COPY: f"A copy of “{shown.title}”"}
+            st.radio(
+                "Save it in",
+                list(into),
+                key="talk-draft-into",
+                format_func=lambda each: visible(into[each]),
+            )
+        with st.container(horizontal=True, gap="small"):
+            st.button("Save scene", type="primary", key="talk-draft-save", on_click=_save)
+            st.button("Cancel", key="talk-draft-cancel", on_click=_drop_draft)
+
+
+def _show_fields(of: str, label: str, title: str, note: str | None) -> None:
+    """The fields for a title and, unless it is None, a note."""
+    st.text_input(label, title, key=f"talk-{of}-title", max_chars=scenes.MAX_TITLE)
+    if note is not None:
+        st.text_area(
+            "Speaker note, which the audience never sees",
+            note,
+            key=f"talk-{of}-note",
+            max_chars=scenes.MAX_NOTE,
+            height=160,
+        )
+
+
 def _show_editing(number: int, title: str, note: str) -> None:
     """The fields of a scene, or of the talk with number 0."""
     with st.container(border=True, gap="small"):
-        st.text_input(
-            f"Title of scene {number}" if number else "Title of the talk",
-            title,
-            key=f"talk-edit-title-{number}",
-            max_chars=scenes.MAX_TITLE,
-        )
-        if number:
-            st.text_area(
-                "Speaker note, which the audience never sees",
-                note,
-                key=f"talk-edit-note-{number}",
-                max_chars=scenes.MAX_NOTE,
-                height=160,
-            )
+        label = f"Title of scene {number}" if number else "Title of the talk"
+        _show_fields(f"edit-{number}", label, title, note if number else None)
         with st.container(horizontal=True, gap="small"):
             st.button("Done", type="primary", key="talk-done", on_click=_retell, args=(number,))
             st.button("Cancel", key="talk-cancel", on_click=_leave_editing)
@@ -522,8 +648,7 @@ def _show_file(shown: Talk) -> None:
         on_change=_open_file,
         help="A file that was downloaded here; it may be edited by hand.",
     )
-    place = "on this computer" if talk_files.folder() else "in this browser"
     st.caption(
-        f"Your talks stay {place}. On stage, Page Down or Space is the next scene, Page Up the one "
-        "before, and 1 to 9 and 0 are the first ten."
+        f"Your talks stay {_place()}. On stage, Page Down or Space is the next scene, Page Up the "
+        "one before, and 1 to 9 and 0 are the first ten; on a touch screen, swipe."
     )

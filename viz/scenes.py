@@ -21,10 +21,11 @@ A talk is kept as JSON that a person may write by hand:
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 import unicodedata
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, NoReturn
@@ -193,6 +194,23 @@ def parse(data: bytes) -> Talk:
         # Python refuses numbers of thousands of digits.
         raise TalkError("The file holds a number that is too long; shorten it.") from error
     return _talk(told)
+
+
+def apart(title: str, taken: Container[str]) -> str:
+    """A title, with a number behind it if it is taken."""
+    numbered = title
+    for number in itertools.count(2):
+        if numbered not in taken:
+            break
+        behind = f" ({number})"
+        numbered = title[: MAX_TITLE - len(behind)] + behind
+    return numbered
+
+
+def is_same(one: Talk, other: Talk) -> bool:
+    """Whether two talks have the same scenes and, but for a number of `apart`, the same title."""
+    bare = [re.sub(r" \(\d+\)$", "", talk.title) for talk in (one, other)]
+    return one.scenes == other.scenes and bare[0] == bare[1]
 
 
 def file_name(talk: Talk) -> str:

@@ -73,6 +73,7 @@ class _Cue:
     help: list[str] = field(default_factory=list)
     steps: dict[str, tuple[Step, int]] = field(default_factory=dict)
     scrolls: bool = False
+    scene: Mapping[str, Any] | None = None
 
 
 def is_on() -> bool:
@@ -158,6 +159,23 @@ def say(shown: str) -> None:
     _cue().shown = shown
 
 
+def name_scene(number: int, count: int, title: str, views: Sequence[Mapping[str, str]]) -> None:
+    """Let the stage name a scene of a talk, and lead to the ones beside it.
+
+    Args:
+        number: of the scene, counted from 1.
+        count: of all scenes.
+        title: plain text.
+        views: the queries that show the scene; with any other, the stage says that it was left.
+    """
+    _cue().scene = {
+        "number": number,
+        "count": count,
+        "title": title,
+        "views": [dict(view) for view in views],
+    }
+
+
 def offer(
     help: str,
     *,
@@ -209,6 +227,7 @@ def show_foot() -> None:
         keys=list(cue.steps),
         turn=st.session_state.get(_HEARD, 0),
         scrolls=cue.scrolls,
+        scene=cue.scene,
         on_press=_hear,
     )
     st.button(

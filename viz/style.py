@@ -186,7 +186,7 @@ PAGE_CSS = """
 [data-testid="stCaptionContainer"] { opacity: 0.8 }
 [data-testid="stCaptionContainer"] a { color: inherit }
 /* They draw nothing here, and should take no room. */
-.st-key-talk-keys, [data-testid="stLayoutWrapper"]:has(> .st-key-scene-title) {
+.st-key-talk-keys, [data-testid="stLayoutWrapper"]:has(> .st-key-scene-room) {
   position: absolute; left: 0 }
 /* What saves a picture stands at the right of the picture's caption, however long that is. */
 [class*="st-key-captioned-"] { flex-wrap: nowrap }
@@ -230,6 +230,9 @@ SCENES_CSS = """
 .st-key-scenes-panel { width: min(27rem, calc(100vw - 4rem)) }
 [data-testid="stPopoverBody"]:has(.st-key-scenes-panel) {
   max-height: calc(100vh - 5rem) !important }
+.st-key-talk-order { flex-wrap: nowrap; align-items: stretch }
+.st-key-talk-order > :first-child { flex: none; width: 1.5rem }
+.st-key-talk-order > :last-child { min-width: 0; flex: 1 }
 .st-key-talk-list [class*="st-key-talk-row-"] { flex-wrap: nowrap }
 .st-key-talk-list [class*="st-key-talk-row-"] > :first-child { min-width: 0 }
 .st-key-talk-list [class*="st-key-talk-scene-"] { flex: none; width: auto }
@@ -245,14 +248,12 @@ SCENES_CSS = """
 """The list of a talk's scenes."""
 
 SCENE_TITLE_CSS = """
-.st-key-scene-title { position: fixed; z-index: 25; inset: 0 0 auto 0; width: auto; height: 2.6rem;
-  box-sizing: border-box; padding: 0.55rem 1.2rem 0; overflow: hidden }
-.st-key-scene-title p { margin: 0; font-size: 1.55rem; line-height: 1.3; font-weight: 650;
-  white-space: nowrap; overflow: hidden; text-overflow: ellipsis }
-.st-key-picture { top: 2.6rem !important }
-.st-key-stage-text { padding-top: 3.6rem !important }
+:root { --stage-title: 2.6rem }
+@media (max-width: 600px) { :root { --stage-title: 3.4rem } }
+.st-key-picture { top: var(--stage-title) !important }
+.st-key-stage-text { padding-top: calc(var(--stage-title) + 1rem) !important }
 """
-"""A scene's title on stage, for the audience; the picture begins below it."""
+"""Room for a scene's title on stage: the picture begins below it."""
 
 NOTES_COLORS = {
     "ground": "#12161c",
@@ -385,6 +386,7 @@ def stage_css(theme: Look) -> str:
     return f"""
 <style>
 :root {{ --stage-foot: 3.5rem }}
+@media (max-width: 600px) {{ :root {{ --stage-foot: 5.9rem }} }}
 html {{ font-size: clamp(100%, min(2.65vh, 1.66vw), 400%) !important }}
 [data-testid="stHeader"], [data-testid="stSidebar"], [data-testid="stDecoration"],
 [class*="st-key-keep-"] {{ display: none !important }}
@@ -408,7 +410,7 @@ html {{ font-size: clamp(100%, min(2.65vh, 1.66vw), 400%) !important }}
 [data-testid="stAlert"] {{ position: relative; z-index: 20; width: auto; margin: 0.5rem 1rem;
   background: {theme.hover} }}
 .st-key-leave-stage {{ position: fixed; right: 0.5rem; bottom: 0; z-index: 30; width: auto;
-  height: var(--stage-foot); display: flex; align-items: center }}
+  height: 3.5rem; display: flex; align-items: center }}
 .st-key-leave-stage button {{ min-height: 0; padding: 0.1rem 0.4rem }}
 .st-key-leave-stage button, [data-testid="stMain"] a, [data-testid="stMain"] :is(p, li, h1, h2) {{
   color: {theme.text} }}

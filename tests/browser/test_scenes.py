@@ -38,7 +38,7 @@ class TalkPage:
     def __init__(self, reader: HeadsPage) -> None:
         self.reader = reader
         self.page = reader.page
-        self.title = self.page.locator(".st-key-scene-title p[dir]")
+        self.title = self.page.locator(".scene-title")
         self.rows = self.page.locator('[class*="st-key-talk-go-"] button')
 
     def open(self, **query: str) -> TalkPage:
@@ -63,6 +63,15 @@ class TalkPage:
         if not self.page.locator(".st-key-scenes-panel").count():
             self.page.get_by_role("button", name="Scenes").click()
         expect(self.page.get_by_role("button", name="Save this view")).to_be_visible()
+
+    def save(self, title: str, note: str) -> None:
+        """Saves what is shown as a scene."""
+        self.page.get_by_role("button", name="Save this view as a scene").click()
+        self.page.get_by_label("Title of the scene").fill(title)
+        self.page.get_by_label("Speaker note, which").fill(note)
+        self.page.get_by_role("button", name="Save scene").click()
+        expect(self.page.get_by_role("button", name="Save this view as a scene")).to_be_visible()
+        self.settle()
 
     def upload(self, name: str, data: bytes) -> None:
         self.page.locator('.st-key-scenes-panel input[type="file"]').set_input_files(
@@ -93,6 +102,52 @@ def wait_for_picture(talk: TalkPage) -> None:
         timeout=LOADING,
     )
     talk.settle()
+
+
+def test_a_talk_that_is_begun_from_its_panel_stands_free_and_one_escape_ends_it(
+    talk: TalkPage,
+) -> None:
+    talk.open()
+    talk.open_panel()
+    talk.page.get_by_role("button", name="Present from scene 1").click()
+    talk.wait_for(1)
+    expect(talk.page.locator(".st-key-scenes-panel")).to_have_count(0)
+    talk.page.keyboard.press("Escape")
+    talk.reader.wait_for_query(present=None)
+
+
+def test_the_title_stands_over_its_own_view_alone(talk: TalkPage) -> None:
+    scene = READY.scenes[2]
+    talk.open(present="1", scene="3", **scene.view)
+    talk.wait_for(3)
+    left = f"Left the scene “{scene.title}”"
+    talk.page.keyboard.press("ArrowRight")
+    expect(talk.title).to_have_text(left)
+    talk.page.keyboard.press("ArrowLeft")
+    expect(talk.title).to_have_text(scene.title)
+    talk.open(present="1", scene="1")
+    expect(talk.title).to_have_text(f"Left the scene “{READY.scenes[0].title}”")
+    # Never in between: what stands while the next scene comes is the one before it.
+    talk.page.evaluate(
+        """() => {
+            window.titles = [];
+            const look = () => {
+                for (const host of document.querySelectorAll("*")) {
+                    const title = host.shadowRoot?.querySelector(".scene-title");
+                    if (title) window.titles.push(title.textContent);
+                }
+                requestAnimationFrame(look);
+            };
+            look();
+        }"""
+    )
+    talk.press("1", 1)
+    talk.press("6", 6)
+    talk.press("2", 2)
+    first, *_, last = talk.page.evaluate("window.titles")
+    assert (first, last) == (f"Left the scene “{READY.scenes[0].title}”", READY.scenes[1].title)
+    seen = set(talk.page.evaluate("window.titles")) - {first}
+    assert seen == {READY.scenes[at].title for at in (0, 5, 1)}
 
 
 @pytest.mark.slow
@@ -260,25 +315,50 @@ def test_the_notes_outlive_a_reload_of_the_talk(talk: TalkPage) -> None:
 def test_a_talk_of_ones_own_is_there_again_after_a_reload(talk: TalkPage) -> None:
     talk.open(head="3", layer="1")
     talk.open_panel()
-    talk.page.get_by_role("button", name="Save this view as a scene").click()
-    talk.page.get_by_label("Title of scene 11").fill("Mine, all mine")
-    talk.page.get_by_label("Speaker note, which").fill("Say this.")
-    talk.page.get_by_role("button", name="Done").click()
-    expect(talk.rows.last).to_have_text("11. Mine, all mine")
+    talk.save("Mine, all mine", "Say this.")
+    expect(talk.rows).to_have_text(["1. Mine, all mine"])
     talk.settle()
     talk.page.reload(timeout=LOADING)
     talk.open_panel()
-    expect(talk.rows.last).to_have_text("11. Mine, all mine")
+    expect(talk.rows).to_have_text(["1. Mine, all mine"])
     (kept,) = talk.page.evaluate("Object.entries(localStorage).filter(([n]) => n.includes('talk'))")
     scene = scenes.parse(kept[1].encode()).scenes[-1]
     assert (scene.note, scene.view["layer"], scene.view["head"]) == ("Say this.", "1", "3")
 
 
+def test_a_scene_is_dragged_and_moved_with_keys(talk: TalkPage) -> None:
+    talk.open()
+    talk.open_panel()
+    talk.settle()
+    first, second, third = (scene.title for scene in READY.scenes[:3])
+    handles = talk.page.locator(".handles button")
+    at, to = handles.nth(0).bounding_box(), handles.nth(2).bounding_box()
+    assert at
+    assert to
+    talk.page.mouse.move(at["x"] + 5, at["y"] + 5)
+    talk.page.mouse.down()
+    talk.page.mouse.move(at["x"] + 5, to["y"] + 0.8 * to["height"], steps=5)
+    expect(talk.page.locator(".handles .line")).to_be_visible()
+    talk.page.mouse.up()
+    expect(talk.rows.nth(2)).to_have_text(f"3. {first}")
+    expect(handles.nth(2)).to_be_focused()
+    # Faster than the app answers.
+    for key in ("ArrowUp", "ArrowUp", "ArrowDown"):
+        talk.page.keyboard.press(key)
+    expect(talk.rows.nth(0)).to_have_text(f"1. {second}")
+    expect(talk.rows.nth(1)).to_have_text(f"2. {first}")
+    expect(talk.rows.nth(2)).to_have_text(f"3. {third}")
+    expect(talk.page.locator(".handles .spoken")).to_have_text(f"{first}: now scene 2 of 10")
+    # The talk that comes with the app has become one of one's own, and only one.
+    talk.page.wait_for_function(
+        "() => Object.keys(localStorage).filter(n => n.includes('talk-')).length === 1"
+    )
+
+
 def test_a_deleted_talk_is_gone_from_the_browser(talk: TalkPage) -> None:
     talk.open()
     talk.open_panel()
-    talk.page.get_by_role("button", name="More").click()
-    talk.page.get_by_role("menuitem", name="New talk").click()
+    talk.page.get_by_role("button", name="New talk").click()
     talk.page.wait_for_function("() => Object.keys(localStorage).some(n => n.includes('talk-'))")
     talk.page.get_by_role("button", name="More").click()
     talk.page.get_by_role("menuitem", name="Delete").click()

@@ -262,6 +262,19 @@ def test_a_talk_that_could_not_be_opened_again_is_not_kept(abc: Talk) -> None:
     assert scenes.checked(abc) == abc
 
 
+def test_a_title_that_is_taken_gets_a_number_and_still_fits() -> None:
+    assert scenes.apart("a", {"b"}) == "a"
+    assert scenes.apart("a", {"a", "a (2)"}) == "a (3)"
+    longest = "x" * scenes.MAX_TITLE
+    assert scenes.apart(longest, {longest}) == "x" * (scenes.MAX_TITLE - 4) + " (2)"
+
+
+def test_talks_are_the_same_by_their_scenes_and_title(abc: Talk) -> None:
+    assert scenes.is_same(abc, replace(abc, title="T (2)"))
+    assert not scenes.is_same(abc, replace(abc, title="U"))
+    assert not scenes.is_same(abc, abc.without(1))
+
+
 @pytest.mark.parametrize(
     ("title", "name"),
     [

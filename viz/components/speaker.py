@@ -8,7 +8,7 @@ document of its own, what is shown. Nothing of this leaves the browser but what 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +39,13 @@ _notes_button = st.components.v2.component(
     ),
     css=joined(_FOLDER, ("button.css",)),
     js=joined(_FOLDER, ("button.js",)),
+)
+
+_handles = st.components.v2.component(
+    "headscope_scene_handles",
+    html='<div class="handles" aria-busy="true"></div>',
+    css=joined(_FOLDER, ("handles.css",)),
+    js=joined(_FOLDER.parent, ("canvas/mount.js", "speaker/handles.js")),
 )
 
 
@@ -77,3 +84,23 @@ def talk(
 def notes_button(*, key: str) -> None:
     """A button that opens the window with the notes; only a click may open one."""
     _notes_button(key=key)
+
+
+def scene_handles(titles: Sequence[str], *, key: str, on_move: Callable[[], None]) -> None:
+    """Mount a handle beside each row of scenes: dragged, or moved with the arrow keys up and down.
+
+    Args:
+        titles: of the scenes, as plain text; row N is the element of the class st-key-talk-row-N.
+        key: of the mounted component.
+        on_move: called when a scene was moved, for `moved_scene` to read.
+    """
+    _handles(key=key, data={"titles": list(titles)}, width=24, on_moved_change=on_move)
+
+
+def moved_scene(key: str) -> tuple[int, int] | None:
+    """The number of the scene that was moved and the one it shall have; None for nonsense."""
+    moved = (st.session_state.get(key) or {}).get("moved")
+    if not isinstance(moved, list) or len(moved) != 2:
+        return None
+    number, to = moved
+    return (number, to) if type(number) is int and type(to) is int else None

@@ -1,8 +1,8 @@
-"""The foot of the stage: what is shown and of which sentence; and the keys that Python hears of."""
+"""What stands around the picture on stage, a scene's title and the foot; keys and swipes."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ _FOLDER = Path(__file__).parent
 
 _foot = st.components.v2.component(
     "headscope_stage",
-    html='<div class="headscope stage-foot" aria-busy="true"></div>',
+    html='<div class="headscope stage-around" aria-busy="true"></div>',
     css=joined(_FOLDER, ("canvas/canvas.css", "stage/stage.css")),
     js=joined(
         _FOLDER, ("canvas/paint.js", "canvas/controls.js", "canvas/mount.js", "stage/stage.js")
@@ -34,6 +34,7 @@ def stage_foot(
     keys: Sequence[str],
     turn: int,
     scrolls: bool,
+    scene: Mapping[str, Any] | None,
     on_press: Callable[[], None],
     key: str = "stage",
 ) -> None:
@@ -49,6 +50,7 @@ def stage_foot(
         keys: as the browser names them, of which Python wants to hear; letters are small.
         turn: the number of the last press that was heard.
         scrolls: whether up and down scroll the page.
+        scene: of a talk, as `stage.name_scene` takes it; None for none.
         on_press: called after keys were pressed, for `presses` to read.
         key: of the mounted component.
     """
@@ -64,6 +66,7 @@ def stage_foot(
             "keys": list(keys),
             "turn": turn,
             "scrolls": scrolls,
+            "scene": scene,
             "themes": style.STAGE_THEMES,
         },
         on_pressed_change=on_press,

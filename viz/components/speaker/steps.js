@@ -5,7 +5,10 @@
 
 const ACTS = ["pointerdown", "click", "keydown", "input", "change", "headscope-act"];
 
-/** From now on, an address that is written without anything done since the last one takes its place. */
+/**
+ * From now on, an address that is written without anything done since the last one takes its place; and whoever listens
+ * to "headscope-address" hears of each.
+ */
 function joinSteps() {
   if (window.headscopeSteps) return;
   window.headscopeSteps = true;
@@ -17,5 +20,6 @@ function joinSteps() {
     if (acted) push.apply(this, entry);
     else history.replaceState(...entry);
     acted = false;
+    window.dispatchEvent(new Event("headscope-address"));
   };
 }

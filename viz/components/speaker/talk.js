@@ -46,15 +46,21 @@ class Talk {
     this.channel.onmessage = ({ data }) => this._hear(data);
     this.press = (event) => this._press(event);
     this.open = (event) => this._open(event);
+    this.step = (event) => this._go({ step: event.detail });
+    this.wander = (event) => this._wander(event.detail);
     this.leave = () => this.channel.postMessage({ left: true });
     document.addEventListener("keydown", this.press);
     window.addEventListener("headscope-notes", this.open);
+    window.addEventListener("headscope-step", this.step);
+    window.addEventListener("headscope-left", this.wander);
     window.addEventListener("pagehide", this.leave);
   }
 
   dispose() {
     document.removeEventListener("keydown", this.press);
     window.removeEventListener("headscope-notes", this.open);
+    window.removeEventListener("headscope-step", this.step);
+    window.removeEventListener("headscope-left", this.wander);
     window.removeEventListener("pagehide", this.leave);
     this.leave();
     this.channel.close();
@@ -141,9 +147,15 @@ class Talk {
     this._show();
   }
 
+  _wander(away) {
+    if (away === this.away) return;
+    this.away = away;
+    this._show();
+  }
+
   _show() {
     const { number, count, title, note, next } = this.data;
-    this.channel.postMessage({ number, count, title, note, next });
+    this.channel.postMessage({ number, count, title, note, next, away: Boolean(this.away) });
   }
 
   _hear(message) {

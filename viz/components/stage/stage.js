@@ -1,9 +1,15 @@
-// The foot of the stage: what is shown and of which sentence, where that head stands, and the keys of a talk.
+// What stands around the picture on stage. At its head the title of a scene; in its foot what is shown and of which
+// sentence, where that head stands, and the way to the scenes beside this one.
 
 const HELP_SHOWN = 12_000;
 const PRESSES_KEPT = 16;
 const SCROLLED = 0.25;
+// CSS pixels and milliseconds: what is shorter is a tap, and what takes longer a drag. The edges are the browser's own.
+const SWIPE = { least: 60, edge: 20, most: 800 };
+const OWN = new Set(["scene", "talk", "present"]);
+const TOUCH = matchMedia("(hover: none) and (pointer: coarse)");
 const SVG = "http://www.w3.org/2000/svg";
+const [LEFT, RIGHT] = ["M10 3 5 8l5 5", "m6 3 5 5-5 5"];
 const CORNERS = "M2 6V2h4M10 2h4v4M14 10v4h-4M6 14H2v-4";
 
 /** What is drawn as lines and squares; `element` makes what is HTML. */
@@ -14,7 +20,22 @@ function drawn(tag, attributes, ...children) {
   return made;
 }
 
-class Foot {
+/** A button that is a drawing; its key is named where there are keys. */
+function iconButton(className, name, key, path, onClick) {
+  const said = TOUCH.matches ? name : `${name} (${key})`;
+  const made = element("button", className, { type: "button", "aria-label": said, title: said });
+  const icon = { viewBox: "0 0 16 16", fill: "none", stroke: "currentColor", "stroke-width": "1.6", "aria-hidden": "true" };
+  made.append(drawn("svg", icon, drawn("path", { d: path })));
+  made.addEventListener("click", onClick);
+  return made;
+}
+
+/** Asks the talk of this window for the scene before this one or the one after it, -1 or 1. */
+function step(way) {
+  window.dispatchEvent(new CustomEvent("headscope-step", { detail: way }));
+}
+
+class Around {
   constructor(root) {
     this.root = root;
     this.turn = 0;
@@ -22,14 +43,23 @@ class Foot {
     this._build();
     this.onKey = (event) => this._key(event);
     this.onShown = (event) => this._follow(event.detail);
+    this.onAddress = () => this._title();
+    this.onTouch = (event) => this._touch(event);
+    this.onLift = (event) => this._lift(event);
     // Before the canvases, which know these keys too while they have the focus.
     window.addEventListener("keydown", this.onKey, true);
     document.addEventListener(SHOWN_EVENT, this.onShown);
+    window.addEventListener("headscope-address", this.onAddress);
+    document.addEventListener("touchstart", this.onTouch, { passive: true });
+    document.addEventListener("touchend", this.onLift, { passive: true });
   }
 
   dispose() {
     window.removeEventListener("keydown", this.onKey, true);
     document.removeEventListener(SHOWN_EVENT, this.onShown);
+    window.removeEventListener("headscope-address", this.onAddress);
+    document.removeEventListener("touchstart", this.onTouch);
+    document.removeEventListener("touchend", this.onLift);
     clearTimeout(this.waiting);
   }
 
@@ -38,11 +68,15 @@ class Foot {
     this.sentence = element("p", "sentence");
     this.map = drawn("svg", { class: "map", "aria-hidden": "true" });
     this.help = element("p", "help gone");
-    this.full = element("button", "full", { type: "button", "aria-label": "Full screen (F)", title: "Full screen (F)" });
-    const icon = { viewBox: "0 0 16 16", fill: "none", stroke: "currentColor", "stroke-width": "1.6" };
-    this.full.append(drawn("svg", { ...icon, "aria-hidden": "true" }, drawn("path", { d: CORNERS })));
-    this.full.addEventListener("click", () => this._toggleFull());
-    this.root.replaceChildren(element("div", "words", {}, this.shown, this.sentence), this.help, this.map, this.full);
+    this.full = iconButton("full", "Full screen", "F", CORNERS, () => this._toggleFull());
+    this.before = iconButton("step", "Previous scene", "Page Up", LEFT, () => step(-1));
+    this.after = iconButton("step", "Next scene", "Page Down", RIGHT, () => step(1));
+    this.place = element("span", "place");
+    this.steps = element("div", "steps", { hidden: "" }, this.before, this.place, this.after);
+    this.title = element("p", "scene-title", { dir: "auto", hidden: "" });
+    const words = element("div", "words", {}, this.shown, this.sentence);
+    const foot = element("div", "stage-foot", {}, words, this.help, this.map, this.steps, this.full);
+    this.root.replaceChildren(this.title, foot);
   }
 
   /** Takes what Python sent. */
@@ -54,7 +88,9 @@ class Foot {
     this.root.style.setProperty("--stage-text", theme.text);
     this.root.style.setProperty("--stage-muted", theme.muted);
     this._write(data);
-    if (data.help !== this.helped) this._showHelp(data.help);
+    this._title();
+    const help = TOUCH.matches ? (data.scene ? "Swipe for the next scene" : "") : data.help;
+    if (help !== this.helped) this._showHelp(help);
     if (data.shown !== null) this._follow({ text: data.shown, map: null });
     else document.dispatchEvent(new CustomEvent(ASK_EVENT));
   }
@@ -89,6 +125,52 @@ class Foot {
         this.map.append(drawn("rect", { ...place, fill: "currentColor", opacity: here ? 1 : 0.22 }));
       }
     }
+  }
+
+  // ---- the scene of a talk ------------------------------------------------------------------------------------------
+
+  /** The title of the scene, for as long as the address shows its view. */
+  _title() {
+    const { scene } = this.data;
+    this.title.hidden = this.steps.hidden = !scene;
+    if (!scene) return;
+    const { number, count, title, views } = scene;
+    const query = Object.fromEntries(new URLSearchParams(location.search));
+    // A next scene was asked for, and neither its title nor its picture is here yet.
+    if (query.scene !== undefined && query.scene !== String(number)) return;
+    const spelled = (view) =>
+      JSON.stringify(Object.entries(view).filter(([name]) => !OWN.has(name)).sort(([one], [other]) => (one < other ? -1 : 1)));
+    const left = !views.some((view) => spelled(view) === spelled(query));
+    this.title.classList.toggle("left", left);
+    this.title.textContent = left ? `Left the scene “${title}”` : title;
+    this.place.textContent = `${number} of ${count}`;
+    this.before.disabled = number <= 1;
+    this.after.disabled = number >= count;
+    window.dispatchEvent(new CustomEvent("headscope-left", { detail: left }));
+  }
+
+  _touch(event) {
+    const path = event.composedPath().filter((each) => each instanceof Element);
+    const drags = path.some((each) => {
+      const { touchAction, overflowX } = getComputedStyle(each);
+      const scrolls = overflowX !== "visible" && overflowX !== "hidden" && each.scrollWidth > each.clientWidth + 1;
+      return touchAction === "none" || scrolls || each.matches("input, [role=slider]");
+    });
+    const [touch] = event.touches;
+    const atEdge = touch.clientX < SWIPE.edge || touch.clientX > window.innerWidth - SWIPE.edge;
+    const starts = this.data.scene && event.touches.length === 1 && !drags && !atEdge;
+    this.touched = starts ? { x: touch.clientX, y: touch.clientY, at: event.timeStamp } : null;
+  }
+
+  /** A finger that went sideways, and soon: to the left is the next scene. */
+  _lift(event) {
+    if (!this.touched || event.touches.length) return;
+    const { x, y, at } = this.touched;
+    this.touched = null;
+    const [touch] = event.changedTouches;
+    const [across, down] = [touch.clientX - x, touch.clientY - y];
+    const swiped = Math.abs(across) >= SWIPE.least && Math.abs(across) > 2 * Math.abs(down);
+    if (swiped && event.timeStamp - at <= SWIPE.most) step(across < 0 ? 1 : -1);
   }
 
   // ---- help -----------------------------------------------------------------------------------------------------
@@ -145,4 +227,4 @@ class Foot {
   }
 }
 
-export default mounted(".stage-foot", (root) => new Foot(root), "pressed");
+export default mounted(".stage-around", (root) => new Around(root), "pressed");

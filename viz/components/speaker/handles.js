@@ -1,0 +1,127 @@
+// Handles beside the rows of scenes, which Streamlit draws: a row is dragged by its handle, or moved with the arrow keys.
+
+const DOTS = `<svg viewBox="0 0 6 10" aria-hidden="true">${[1, 5, 9]
+  .map((y) => `<circle cx="1" cy="${y}" r="1"/><circle cx="5" cy="${y}" r="1"/>`)
+  .join("")}</svg>`;
+
+class Handles {
+  constructor(root) {
+    this.root = root;
+    this.moves = [];
+    this.line = document.createElement("div");
+    this.line.className = "line";
+    this.line.hidden = true;
+    this.spoken = document.createElement("div");
+    this.spoken.className = "spoken";
+    this.spoken.setAttribute("aria-live", "polite");
+    this.buttons = document.createElement("div");
+    root.replaceChildren(this.buttons, this.line, this.spoken);
+    root.addEventListener("pointerdown", (event) => this._take(event));
+    root.addEventListener("pointermove", (event) => this._drag(event));
+    root.addEventListener("pointerup", () => this._drop(true));
+    root.addEventListener("pointercancel", () => this._drop(false));
+    root.addEventListener("keydown", (event) => this._key(event));
+    // Rows come after the handles, and a long title makes its row higher.
+    this.resized = new ResizeObserver(() => this._place());
+  }
+
+  dispose() {
+    this.resized.disconnect();
+  }
+
+  update({ titles }, _, tell) {
+    this.tell = tell;
+    this.titles = titles;
+    this._drop(false);
+    while (this.buttons.children.length > titles.length) this.buttons.lastChild.remove();
+    while (this.buttons.children.length < titles.length) {
+      const button = document.createElement("button");
+      button.type = "button";
+      button.innerHTML = DOTS;
+      this.buttons.append(button);
+    }
+    for (const [index, button] of [...this.buttons.children].entries()) {
+      const label = `Move scene ${index + 1}, ${titles[index]}: drag, or arrow up and down`;
+      button.setAttribute("aria-label", label);
+      button.title = "Drag to move, or press the arrow keys";
+    }
+    this.resized.disconnect();
+    const list = this.root.getRootNode().host?.ownerDocument.querySelector(".st-key-talk-list");
+    if (list) this.resized.observe(list);
+    this._place();
+    // Python has heard of the first move, and only then of the next one, which begins where that one ended.
+    this.moves.shift();
+    if (!this.moves.length) this.order = [...titles];
+    else this.tell("moved", this.moves[0]);
+  }
+
+  _rows() {
+    return this.titles.map((_, index) => document.querySelector(`.st-key-talk-row-${index + 1}`));
+  }
+
+  _place() {
+    const { top } = this.root.getBoundingClientRect();
+    for (const [index, row] of this._rows().entries()) {
+      if (!row) continue;
+      const box = row.getBoundingClientRect();
+      Object.assign(this.buttons.children[index].style, { top: `${box.top - top}px`, height: `${box.height}px` });
+    }
+  }
+
+  _take(event) {
+    const button = event.target.closest("button");
+    if (!button || event.button !== 0) return;
+    this.from = [...this.buttons.children].indexOf(button);
+    this.to = this.from;
+    button.classList.add("taken");
+    this.root.setPointerCapture(event.pointerId);
+  }
+
+  _drag(event) {
+    if (this.from === undefined) return;
+    const rows = this._rows();
+    const boxes = rows.map((row) => row.getBoundingClientRect());
+    const below = boxes.filter((box, index) => index !== this.from && event.clientY > box.top + box.height / 2);
+    this.to = below.length;
+    const moves = this.to !== this.from;
+    this.line.hidden = !moves;
+    if (!moves) return;
+    const beside = boxes[this.to];
+    const edge = this.to > this.from ? beside.bottom : beside.top;
+    const { top, left } = this.root.getBoundingClientRect();
+    Object.assign(this.line.style, { top: `${edge - top - 1}px`, width: `${beside.right - left}px` });
+    rows[this.to].scrollIntoView({ block: "nearest" });
+  }
+
+  _drop(moves) {
+    if (this.from === undefined) return;
+    const { from, to } = this;
+    this.from = undefined;
+    this.line.hidden = true;
+    this.buttons.children[from]?.classList.remove("taken");
+    if (moves) this._move(from, to);
+  }
+
+  _key(event) {
+    const step = { ArrowUp: -1, ArrowDown: 1 }[event.key];
+    const button = event.target.closest("button");
+    if (event.key === "Escape") this._drop(false);
+    if (!step || !button) return;
+    event.preventDefault();
+    const from = [...this.buttons.children].indexOf(button);
+    this._move(from, from + step);
+  }
+
+  _move(from, to) {
+    if (from === to || to < 0 || to >= this.titles.length) return;
+    this.moves.push([from + 1, to + 1]);
+    if (this.moves.length === 1) this.tell("moved", this.moves[0]);
+    // The handle that goes with the scene; a next key then moves the same scene on.
+    this.buttons.children[to].focus();
+    const moved = this.order.splice(from, 1);
+    this.order.splice(to, 0, ...moved);
+    this.spoken.textContent = `${moved[0]}: now scene ${to + 1} of ${this.titles.length}`;
+  }
+}
+
+export default mounted(".handles", (root) => new Handles(root));
