@@ -191,6 +191,25 @@ def load_weights(model: Transformer, state: dict[str, Tensor], origin: Path) -> 
     model.load_state_dict(state, strict=False)
 
 
+def longest_trained(metrics: Mapping[str, Any]) -> dict[str, int] | None:
+    """How many tokens the longest "source" and "target" had that a model was trained on.
+
+    Args:
+        metrics: of its checkpoint, by anyone.
+
+    Returns:
+        both with their end token, at least 1; None where the metrics do not say.
+    """
+    found = metrics.get("longest")
+    lengths = found if isinstance(found, dict) else {}
+    known = {
+        side: length
+        for side in ("source", "target")
+        if type(length := lengths.get(side)) is int and length > 0
+    }
+    return known if len(known) == 2 else None
+
+
 def language_pair(name: str) -> tuple[str, str]:
     """The codes of source and target language by a checkpoint's name: en-de, or en-de-small.
 

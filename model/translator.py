@@ -14,7 +14,7 @@ import torch
 from numpy.typing import NDArray
 
 from model.analysis import score_terms
-from model.checkpoint import load_checkpoint
+from model.checkpoint import load_checkpoint, longest_trained
 from model.decoding import EXTRA_LENGTH, Hypothesis, beam_search, greedy, sample
 from model.editing import SentenceLengths, editing, editing_positions
 from model.intervention import Masks, PositionEdit, PositionError, Side, ordered
@@ -406,6 +406,25 @@ class Translator:
         table.setflags(write=False)
         return table
 
+    def trained_positions(self, side: Side = "encoder") -> int | None:
+        """How many of the first rows of a learned `position_table` training reached.
+
+        A row is trained by sentences that reach it; the rows after the longest one stay as they
+        were drawn before training.
+
+        Args:
+            side: "encoder" or "decoder".
+
+        Returns:
+            None for sinusoids, which are not trained, and where the checkpoint's metrics do not
+            hold the length of the longest sentence.
+        """
+        longest = longest_trained(self.metrics)
+        if self.model.config.positions != "learned" or longest is None:
+            return None
+        longest_of_side = longest["source" if side == "encoder" else "target"]
+        return min(longest_of_side, self.model.config.max_positions)
+
     @torch.inference_mode()
     def encode(
         self,
@@ -679,6 +698,8 @@ def load(
     path = Path(checkpoint)
     place = resolve_device(device)
     loaded = load_checkpoint(path, snapshot=snapshot)
-    return Translator(
-        loaded.model, loaded.tokenizer, device=place, metrics=loaded.metrics, name=path.name
-    )
+    metrics = loaded.metrics
+    if snapshot is not None:
+        # That is what the whole training met, and the first steps may not have met it yet.
+        metrics = {name: value for name, value in metrics.items() if name != "longest"}
+    return Translator(loaded.model, loaded.tokenizer, device=place, metrics=metrics, name=path.name)

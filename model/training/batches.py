@@ -118,6 +118,12 @@ class Batches:
         """Labels of these pairs, end tokens included."""
         return sum(len(self._targets[index]) + 1 for index in indices)
 
+    def longest(self, indices: np.ndarray) -> tuple[int, int]:
+        """Tokens of the longest source and of the longest target of these pairs, with end token."""
+        longest_source = max(len(self._sources[index]) for index in indices)
+        longest_target = max(len(self._targets[index]) for index in indices)
+        return longest_source + 1, longest_target + 1
+
     def _rows(self, shape: tuple[int, int]) -> int:
         return max(1, self._tokens // max(shape))
 

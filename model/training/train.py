@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, cast
 
+import numpy as np
 import torch
 import torch.distributed as dist
 from safetensors.torch import save_file
@@ -32,6 +33,7 @@ from model.checkpoint import (
     CheckpointError,
     load_checkpoint,
     load_weights,
+    longest_trained,
     read_json,
     read_tensors,
     save_checkpoint,
@@ -67,6 +69,19 @@ class Progress:
     best_bleu: float = -1.0
     stale: int = 0
     """Validations since the best loss."""
+    longest: dict[str, int] | None = dataclasses.field(
+        default_factory=lambda: {"source": 0, "target": 0}
+    )
+    """Tokens of the longest source and the longest target of a step so far, end token included: as
+    many positions have been trained. None where that of an earlier training is not known."""
+
+    def lengthen(self, source: int, target: int) -> None:
+        """Count a step whose longest source and target have so many tokens."""
+        if self.longest is not None:
+            self.longest = {
+                "source": max(self.longest["source"], source),
+                "target": max(self.longest["target"], target),
+            }
 
 
 class Trainer:
@@ -127,11 +142,12 @@ class Trainer:
         recent: list[tuple[Tensor, int]] = []
         self.model.train()
         began = time.perf_counter()
-        for batches, tokens in self._groups():
+        for batches, tokens, longest in self._groups():
             if progress.step >= settings.max_steps:
                 break
             recent.append((self.take_step(batches, tokens), tokens))
             progress.target_tokens += tokens
+            progress.lengthen(*longest)
             bar.update()
             last = progress.step == settings.max_steps
             logs, saves, validates = (
@@ -159,8 +175,8 @@ class Trainer:
         bar.close()
         self._finish()
 
-    def _groups(self) -> Iterator[tuple[list[Batch], int]]:
-        """For each step, forever: this process's batches, and the target tokens of all."""
+    def _groups(self) -> Iterator[tuple[list[Batch], int, tuple[int, int]]]:
+        """For each step, forever: this process's batches; the target tokens and longest of all."""
         progress = self.progress
         together = self.world * self.settings.accumulate
         while True:
@@ -175,8 +191,9 @@ class Trainer:
                 group = plan[progress.place : progress.place + together]
                 tokens = sum(self.batches.target_tokens(indices) for _, indices in group)
                 progress.place += together
+                longest = self.batches.longest(np.concatenate([each for _, each in group]))
                 own = group[self.rank :: self.world]
-                yield [self.batches.build(*each) for each in own], tokens
+                yield [self.batches.build(*each) for each in own], tokens, longest
             progress.epoch += 1
             progress.place = 0
 
@@ -323,6 +340,7 @@ class Trainer:
             "steps": progress.step,
             "epochs": progress.epoch,
             "target_tokens": progress.target_tokens,
+            "longest": progress.longest,
             "training_seconds": round(progress.seconds),
             "processes": self.world,
             "device": str(self.device),
@@ -385,7 +403,8 @@ class Trainer:
 
     def _restore(self) -> None:
         folder = self.output / STATE
-        self.progress = Progress(**read_json(folder / "progress.json"))
+        # A run that began before lengths were counted does not know its longest.
+        self.progress = Progress(**{"longest": None, **read_json(folder / "progress.json")})
         load_weights(self.model, read_tensors(folder / "model.safetensors"), folder)
         for number, optimizer in enumerate(self.optimizers):
             saved = read_tensors(folder / f"optimizer-{number}.safetensors")
@@ -589,6 +608,9 @@ def train(arguments: argparse.Namespace) -> None:
     if start is not None:
         load_weights(model, unique_state(start.model), arguments.checkpoint)
     trainer = Trainer(arguments.output, model, tokenizer, settings, pairs, valid, device)
+    if start is not None:
+        # What was trained before stays trained.
+        trainer.progress.longest = longest_trained(start.metrics)
     if first:
         size = sum(parameter.numel() for parameter in trainer.model.parameters())
         print(

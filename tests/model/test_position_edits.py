@@ -130,6 +130,39 @@ def test_learned_positions_have_no_table_beyond_the_last_row(
         translator.position_table(65)
 
 
+@pytest.mark.parametrize(
+    ("longest", "reached"),
+    [
+        ({"source": 12, "target": 9}, (12, 9)),
+        ({"source": 900, "target": 64}, (64, 64)),
+        (None, (None, None)),
+        (12, (None, None)),
+        ({"source": 12}, (None, None)),
+        ({"source": 0, "target": 9}, (None, None)),
+        ({"source": "12", "target": True}, (None, None)),
+    ],
+)
+def test_the_rows_that_training_reached_are_those_that_the_checkpoint_tells_of(
+    variant: Callable[..., Translator], longest: Any, reached: tuple[int | None, int | None]
+) -> None:
+    for positions, expected in (("learned", reached), ("sinusoidal", (None, None))):
+        translator = variant(positions=positions)
+        translator.metrics = {"longest": longest}
+        found = translator.trained_positions(), translator.trained_positions("decoder")
+        assert found == expected
+
+
+def test_the_shipped_learned_table_is_as_it_was_drawn_where_no_sentence_reached() -> None:
+    learned = load(Path(__file__).parents[2] / "checkpoints" / "en-de-learned", device="cpu")
+    for side in ("encoder", "decoder"):
+        reached = learned.trained_positions(side)
+        norms = row_norms(learned.position_table(side=side))
+        # Drawn with a deviation of 1/√d_model, rows have norms about 1, of a deviation of 0.044.
+        assert abs(norms[reached:] - 1).max() < 0.2
+        assert norms[:reached].mean() > 4
+        assert norms[reached - 1] > 1.05
+
+
 def test_an_unknown_side_and_an_empty_table_are_refused(translator: Translator) -> None:
     with pytest.raises(PositionError, match=r"no side 'both'; choose encoder or decoder\.$"):
         translator.position_table(side="both")  # type: ignore[arg-type]

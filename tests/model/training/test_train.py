@@ -98,6 +98,32 @@ def finished(corpus, tmp_path_factory) -> Path:
     return output
 
 
+def test_a_checkpoint_says_how_many_learned_positions_its_training_reached(corpus, tmp_path):
+    output = tmp_path / "learned"
+    few = [
+        "model.positions=learned", "model.max_positions=80", "training.max_steps=3",
+        "training.validate_every=3", "training.save_every=3",
+    ]  # fmt: skip
+    assert train(arguments(corpus, output, *few)) == 0
+    drawn = read_tensors(output / "snapshots" / "step-0000000.safetensors")
+    translator = load(output / "averaged", device="cpu")
+    for side in ("encoder", "decoder"):
+        name = f"{side}.positions.table"
+        changed = (final_weights(output)[name].half() != drawn[name]).any(dim=1)
+        reached = translator.trained_positions(side)
+        assert changed[:reached].all()
+        assert not changed[reached:].any()
+        assert 5 < reached < 80
+    # What a checkpoint had learned before stays learned, and what is not known stays unknown.
+    for known in ({"source": 77, "target": 78}, None):
+        metrics = json.loads((output / "averaged" / "metrics.json").read_text())
+        (output / "averaged" / "metrics.json").write_text(json.dumps(metrics | {"longest": known}))
+        again = [*arguments(corpus, tmp_path / str(known), *few)]
+        assert train(["--checkpoint", str(output / "averaged"), *again]) == 0
+        found = load(tmp_path / str(known) / "averaged", device="cpu").metrics["longest"]
+        assert found == known
+
+
 def test_the_loss_falls_and_every_measure_is_logged_as_json_lines(finished):
     lines = logged(finished)
     losses = [line["loss"] for line in lines if "loss" in line]
