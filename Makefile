@@ -10,6 +10,8 @@ PYTHON ?=
 PORT ?=
 # What the app listens to. Unset, only this machine reaches it; 0.0.0.0 lets in everyone in the network.
 ADDRESS ?=
+# cpu: a new environment gets torch's build for the processor alone; unset, the usual one.
+TORCH ?=
 # More arguments for pytest: make test ARGS="tests/model -k causal"
 ARGS ?=
 
@@ -20,7 +22,7 @@ ARGS ?=
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-run: $(VENV)/.installed ## Start the app in the browser (PORT=8600; ADDRESS=0.0.0.0 for phones too)
+run: $(VENV)/.installed ## Start the app in the browser (PORT=8600; ADDRESS=0.0.0.0; TORCH=cpu)
 	$(PY) -m streamlit run app.py $(if $(PORT),--server.port $(PORT)) $(if $(ADDRESS),--server.address $(ADDRESS))
 
 desktop: $(VENV)/.installed ## Start the app in a window of its own, with which it ends
@@ -60,12 +62,35 @@ clean: ## Remove caches; leaves .venv, checkpoints and training runs alone
 	rm -rf .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find . -path ./$(VENV) -prune -o -name __pycache__ -type d -prune -exec rm -rf {} +
 
+# Torch comes first and by itself: its own index is asked for nothing else, and where that does not answer,
+# the requirements bring the usual build.
+ifeq ($(TORCH),cpu)
+TORCH_INDEX := https://download.pytorch.org/whl/cpu
+define TORCH_FIRST
+@pin=$$(sed -n 's/^\(torch==[^ ]*\).*/\1/p' requirements.txt); \
+$(PIP) --no-deps --retries 1 --timeout 15 --index-url $(TORCH_INDEX) "$$pin" \
+|| echo "There is no CPU build to be had from $(TORCH_INDEX) now, so torch's usual build follows." >&2
+endef
+else ifeq ($(TORCH),)
+define TORCH_FIRST
+@if [ "$$(uname -s)" = Linux ] && ! nvidia-smi >/dev/null 2>&1 \
+&& ! $(PY) -c 'from importlib.metadata import version; version("torch")' 2>/dev/null; then \
+  echo "No NVIDIA card was found here, and torch's usual build for Linux brings CUDA: a download of gigabytes."; \
+  echo "For its small CPU build, stop this with Ctrl+C and type: make $(MAKECMDGOALS) TORCH=cpu"; \
+fi
+endef
+else
+$(error TORCH is cpu or nothing, not "$(TORCH)")
+endif
+
 # The stamps make the second `make run` start at once. They lie inside the environment and go with it.
 $(VENV)/.installed: requirements.txt | $(PY)
+	$(TORCH_FIRST)
 	$(PIP) -r requirements.txt
 	@touch $@
 
 $(VENV)/.installed-dev: requirements.txt requirements-dev.txt | $(PY)
+	$(TORCH_FIRST)
 	$(PIP) -r requirements-dev.txt
 	@touch $@ $(VENV)/.installed
 
