@@ -10,7 +10,9 @@ if __name__ == "__main__" and not runtime.exists():
 
 from viz import address, bar, session, stage, style, tools
 from viz.components.theme import watch_theme
+from viz.reader import show_reading
 from viz.scene_panel import title_scene
+from viz.welcome import show_welcome
 
 st.set_page_config(page_title="Headscope", page_icon=style.ICON, layout="wide")
 st.logo(style.LOGO, size="large")
@@ -25,6 +27,9 @@ page = st.navigation(pages, position="top")
 address.arrive(page.url_path, pages)
 stage.begin()
 tools.show_tools()
+# Before the page for whoever goes by keyboard, and filled after it, when its view stands.
+reading = st.container(key="reader")
+show_welcome()
 if page.url_path != about.url_path:
     bar.ask()
 page.run()
@@ -32,4 +37,6 @@ title_scene()
 stage.show_foot()
 watch_theme()
 address.write_address()
+with reading:
+    show_reading()
 session.settle()

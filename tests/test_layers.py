@@ -16,6 +16,8 @@ ABOVE_FIGURES = {
     "viz.tools",
     "viz.scene_panel",
     "viz.share_panel",
+    "viz.welcome",
+    "viz.reader",
     "viz.session",
     "viz.examples",
     "viz.address",
@@ -24,7 +26,7 @@ ABOVE_FIGURES = {
 # What pages share: widgets, and the session behind them.
 SHARED = {
     *("bar.py", "fragments.py", "keep.py", "stage.py", "tools.py"),
-    *("scene_panel.py", "share_panel.py"),
+    *("scene_panel.py", "share_panel.py", "welcome.py", "reader.py"),
 }
 
 FORBIDDEN = {

@@ -36,6 +36,9 @@ MARK = r"[0-9a-f]{8}"
 TALK = address.pattern("talk", MARK, "the mark of a talk such as 1a2b3c4d")
 """Which of a person's own talks; empty for the one that comes with the app."""
 
+READ = address.flag("read")
+"""Whether the talk is read, at one's own pace: its notes then stand below the page."""
+
 NEW, COPY = "new", "copy"
 """Where the first scene goes that is saved over the talk that comes with the app."""
 
@@ -50,7 +53,7 @@ def show_talk() -> None:
     Call it once a run, after the stage has begun.
     """
     state = st.session_state
-    address.open_address((SCENE, TALK))
+    address.open_address((SCENE, TALK, READ))
     # What a callback in the panel changed is told to the browser in this very run.
     state.pop(_STALE, None)
     state.setdefault(_VISIT, secrets.token_hex(4))
@@ -61,13 +64,14 @@ def show_talk() -> None:
         address.note("scene", _no_such_scene(state["scene"], shown))
         state["scene"] = 0
     # Again, for what was noted just now.
-    address.show_notices(address.open_address((SCENE, TALK)))
+    address.show_notices(address.open_address((SCENE, TALK, READ)))
     scene = shown.scene(state["scene"]) if shown else None
     following = shown.scene(state["scene"] + 1) if shown else None
     talk(
         {
             "visit": state[_VISIT],
             "on": stage.is_on(),
+            "read": is_reading(),
             "number": state["scene"] if scene else 0,
             "count": len(shown.scenes) if shown else 0,
             "title": visible(scene.title) if scene else "",
@@ -160,7 +164,7 @@ def _shown() -> Talk | None:
         f"The talk {mark} of this address is not kept {_place()}: its view is shown without it. "
         "Whoever sent the link can send you the talk's file.",
     )
-    state["talk"], state["scene"] = "", 0
+    state["talk"], state["scene"], state[READ.name] = "", 0, False
     return ready_talk()
 
 
@@ -175,8 +179,32 @@ def _place() -> str:
     return "on this computer" if talk_files.folder() else "in this browser"
 
 
-def _go(number: int, *, present: bool = False) -> None:
-    """Let the next run show a scene of the chosen talk, on stage if it is or shall be."""
+def shown_talk() -> Talk | None:
+    """The chosen talk; None while it is not known whether this browser keeps it."""
+    return _shown()
+
+
+def is_reading() -> bool:
+    """Whether a talk is read, and not presented."""
+    return bool(st.session_state.get(READ.name)) and not stage.is_on()
+
+
+def read_ready_talk() -> None:
+    """Begin to read the talk that comes with the app."""
+    st.session_state["talk"] = ""
+    _go(1, read=True)
+
+
+def leave_reading() -> None:
+    """Let the next run show the same view as an ordinary page."""
+    st.session_state[READ.name], st.session_state["scene"] = False, 0
+
+
+def _go(number: int, *, present: bool = False, read: bool = False) -> None:
+    """Let the next run show a scene of the chosen talk.
+
+    It does so on stage, or as a reading, if that is asked for or is so already.
+    """
     shown = _shown()
     scene = shown.scene(number) if shown else None
     if scene is None:
@@ -186,6 +214,8 @@ def _go(number: int, *, present: bool = False) -> None:
         query["talk"] = mark
     if present or stage.is_on():
         query[stage.PRESENT.name] = "1"
+    if read or (st.session_state[READ.name] and not present):
+        query[READ.name] = "1"
     address.go("" if scene.page == HOME else scene.page, query)
 
 
@@ -494,6 +524,16 @@ def _show_panel() -> None:
             args=(1,),
             kwargs={"present": True},
         )
+        st.button(
+            "Read",
+            icon=":material/menu_book:",
+            key="talk-read",
+            disabled=not shown.scenes,
+            help="The notes below the page, for you alone, at your own pace.",
+            on_click=_go,
+            args=(1,),
+            kwargs={"read": True},
+        )
         notes_button(key="talk-notes")
     if draft := st.session_state.get(_DRAFT):
         _show_draft(draft, shown)
@@ -611,7 +651,7 @@ def _show_fields(of: str, label: str, title: str, note: str | None) -> None:
     st.text_input(label, title, key=f"talk-{of}-title", max_chars=scenes.MAX_TITLE)
     if note is not None:
         st.text_area(
-            "Speaker note, which the audience never sees",
+            "Note, for the speaker and for readers",
             note,
             key=f"talk-{of}-note",
             max_chars=scenes.MAX_NOTE,

@@ -176,6 +176,12 @@ def name_scene(number: int, count: int, title: str, views: Sequence[Mapping[str,
     }
 
 
+def scene_views() -> Sequence[Mapping[str, str]]:
+    """The queries that show the scene that was named; none where none was."""
+    scene = _cue().scene
+    return scene["views"] if scene else ()
+
+
 def offer(
     help: str,
     *,

@@ -186,8 +186,14 @@ PAGE_CSS = """
 [data-testid="stCaptionContainer"] { opacity: 0.8 }
 [data-testid="stCaptionContainer"] a { color: inherit }
 /* They draw nothing here, and should take no room. */
-.st-key-talk-keys, [data-testid="stLayoutWrapper"]:has(> .st-key-scene-room) {
+.st-key-talk-keys, [data-testid="stLayoutWrapper"]:has(> .st-key-reader),
+[data-testid="stLayoutWrapper"]:has(> .st-key-scene-room) {
   position: absolute; left: 0 }
+/* A page that is read ends, and scrolls to its end, above the text. */
+[data-testid="stMain"] { scroll-padding: 4rem 0 calc(var(--reader-room, 0px) + 0.5rem) }
+[data-testid="stMainBlockContainer"] { padding-bottom: calc(6rem + var(--reader-room, 0px)) }
+/* What was dismissed takes no room, and what was not brings its own. */
+[data-testid="stLayoutWrapper"]:has(> .st-key-welcome) { margin-bottom: -1rem }
 /* What saves a picture stands at the right of the picture's caption, however long that is. */
 [class*="st-key-captioned-"] { flex-wrap: nowrap }
 [class*="st-key-captioned-"] > :first-child { flex: 1 1 0; min-width: 0 }
@@ -214,6 +220,10 @@ TOOLS_CSS = """
 .st-key-tools > * { width: max-content; flex: none }
 .st-key-tools button { min-height: 2.25rem; padding: 0.1rem 0.6rem }
 .st-key-tools button p { white-space: nowrap }
+/* The icon alone: it is there for who looks for it. */
+.st-key-glossary button p { position: absolute; width: 1px; height: 1px; overflow: hidden;
+  clip-path: inset(50%) }
+.st-key-glossary button > div > [aria-hidden="true"] { display: none }
 @media (max-width: 48rem) {
   /* A phone has room for the icons alone, and no keys to press. */
   [data-testid="stLayoutWrapper"]:has(> .st-key-tools) { right: 0.5rem }

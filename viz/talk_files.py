@@ -1,18 +1,21 @@
 """A person's talks as files, for the desktop window, whose own storage goes when it is closed.
 
 One JSON file each, in the folder that the environment names: the very file that the app downloads
-and opens, so it can be edited by hand.
+and opens, so it can be edited by hand. Beside them, an empty file for what was dismissed for good.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
+from collections.abc import Iterable
 from pathlib import Path
 
 FOLDER = "HEADSCOPE_TALKS"
 """The environment variable that names the folder; without it, browsers keep the talks."""
 
+_DISMISSED = "dismissed-"
 _NAME = re.compile(r"([0-9a-f]{8})\.json")
 
 
@@ -65,6 +68,23 @@ def keep(folder: Path, mark: str, text: str | None) -> None:
     fresh = folder / f"{name}.new"
     fresh.write_text(text, encoding="utf-8")
     fresh.replace(folder / name)
+
+
+def dismissed(folder: Path, names: Iterable[str]) -> list[str]:
+    """Which of these were dismissed for good."""
+    return [name for name in names if (folder / f"{_DISMISSED}{name}").exists()]
+
+
+def dismiss(folder: Path, name: str) -> None:
+    """Remember that something was dismissed for good; where that fails, it comes again.
+
+    Args:
+        folder: where; it is made if it is not there.
+        name: one that the app knows, and never a person's text.
+    """
+    with contextlib.suppress(OSError):
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / f"{_DISMISSED}{name}").touch()
 
 
 def _beginning(file: Path, size: int) -> bytes:

@@ -1,4 +1,4 @@
-"""What every page offers in its upper right corner: the stage, scenes, and a link to share."""
+"""What every page offers in its upper right corner: the stage, scenes, a link, the glossary."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import streamlit as st
 from viz import stage
 from viz.scene_panel import show_scenes, show_talk
 from viz.share_panel import show_share
+from viz.welcome import show_glossary
 
 
 def show_tools() -> None:
@@ -16,3 +17,4 @@ def show_tools() -> None:
         stage.show_button()
         show_scenes()
         show_share()
+        show_glossary()

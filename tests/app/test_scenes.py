@@ -27,7 +27,7 @@ OpenApp = Callable[..., AppTest]
 
 SHIPPED = Path(__file__).parents[2] / "checkpoints"
 READY = scene_panel.ready_talk()
-OWN_NAMES = {"scene", "talk", "present"}
+OWN_NAMES = {"scene", "talk", "present", "read"}
 """What belongs to a talk and not to a view."""
 
 

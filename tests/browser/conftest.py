@@ -23,6 +23,7 @@ from playwright.sync_api import (
 from model.translator import Translator, load
 from tests.browser.heads_page import HeadsPage
 from tests.browser.running_app import (
+    CAME_BEFORE,
     ROOT,
     AppServer,
     StartError,
@@ -172,10 +173,14 @@ class Watch:
 
 
 @contextmanager
-def _context(browser: Browser, watch: Watch, **options: Any) -> Iterator[BrowserContext]:
+def _context(
+    browser: Browser, watch: Watch, *, newcomer: bool = False, **options: Any
+) -> Iterator[BrowserContext]:
     context = browser.new_context(**{"viewport": VIEWPORT, **options})
     context.set_default_timeout(MILLISECONDS)
     watch.watch(context)
+    if not newcomer:
+        context.add_init_script(CAME_BEFORE)
     yield context
     context.close()
 
@@ -199,14 +204,14 @@ def watch(watch_of_session: Watch, app_server: AppServer) -> Iterator[Watch]:
 
 @pytest.fixture
 def page(browser: Browser, watch: Watch) -> Iterator[Page]:
-    """An empty page, 1280 × 800, of a reader who was never here."""
+    """An empty page, 1280 × 800, of a reader who dismissed what newcomers are offered."""
     with _context(browser, watch) as context:
         yield context.new_page()
 
 
 @pytest.fixture
 def visitor(browser: Browser, app_url: str, watch: Watch) -> Iterator[Callable[..., HeadsPage]]:
-    """Gives a reader of their own, with options of Playwright's `new_context`."""
+    """Gives a reader of their own, with options of Playwright's `new_context`, or a `newcomer`."""
     with ExitStack() as stack:
         yield lambda **options: HeadsPage(
             stack.enter_context(_context(browser, watch, **options)).new_page(), app_url

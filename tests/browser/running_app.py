@@ -24,6 +24,18 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stab
 START_SECONDS = 60
 
 
+CAME_BEFORE = """
+for (const line of ["reading", "glossary"]) {
+  try {
+    localStorage.setItem(`headscope-dismissed-${line}`, "1");
+  } catch {
+    // A page without storage, such as a blank one, shows no lines.
+  }
+}
+"""
+"""To be run in a page's beginning: its reader has dismissed what newcomers are offered."""
+
+
 class StartError(RuntimeError):
     """What was to be started did not start; the message says why."""
 

@@ -17,7 +17,15 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from model import Translator, load
 from model.trace import AttentionKind, Site, Trace
-from tests.browser.running_app import ROOT, StartError, find_chromium, is_local, launch, serve
+from tests.browser.running_app import (
+    CAME_BEFORE,
+    ROOT,
+    StartError,
+    find_chromium,
+    is_local,
+    launch,
+    serve,
+)
 from viz import mask_edits
 from viz.facts import head_facts
 from viz.masks import batch_masks
@@ -167,6 +175,7 @@ def opened(browser: Browser, url: str, picture: Picture) -> Iterator[Page]:
         reduced_motion="reduce",
     )
     context.route(lambda address: not is_local(address), lambda route: route.abort())
+    context.add_init_script(CAME_BEFORE)
     page = context.new_page()
     page.set_default_timeout(TIMEOUT)
     expect.set_options(timeout=TIMEOUT)

@@ -60,7 +60,8 @@ def talk(
     """Mount what every page needs for a talk, once a run.
 
     Args:
-        told: `visit` (changes with every session), `on` (whether the keys work), `number` of the
+        told: `visit` (changes with every session), `on` (whether the keys work), `read` (whether N
+            and B do), `number` of the
             scene (0 for none) and `count` of all; `title`, `note` and `next` for the notes; `keep`,
             the talks that changed, by their marks, as text or None for one that was deleted; and
             `waiting`, whether to answer also if no talk is kept.

@@ -18,7 +18,11 @@ _foot = st.components.v2.component(
     html='<div class="headscope stage-around" aria-busy="true"></div>',
     css=joined(_FOLDER, ("canvas/canvas.css", "stage/stage.css")),
     js=joined(
-        _FOLDER, ("canvas/paint.js", "canvas/controls.js", "canvas/mount.js", "stage/stage.js")
+        _FOLDER,
+        (
+            *("canvas/paint.js", "canvas/controls.js", "canvas/mount.js"),
+            *("speaker/left.js", "stage/stage.js"),
+        ),
     ),
 )
 

@@ -6,8 +6,9 @@ import streamlit as st
 
 from model.checkpoint import CheckpointError
 from model.translator import DeviceError, Translator
-from viz import bar, facts, session, stage
+from viz import bar, facts, glossary, session, stage
 from viz.labels import escape_markdown
+from viz.welcome import glossary_text
 
 READING_WIDTH = 820
 """Pixels: about ninety letters, as long as a line may be and still be read with ease."""
@@ -136,6 +137,7 @@ else:
 with text:
     st.markdown(INTRODUCTION)
     st.markdown(label_rules())
+    st.markdown(f"## {glossary.TITLE}\n\n{glossary_text()}")
     show_model()
     st.markdown(
         "## References\n\n"

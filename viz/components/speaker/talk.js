@@ -102,10 +102,12 @@ class Talk {
   // ---- moving among scenes ----------------------------------------------------------------------
 
   _press(event) {
-    if (!this.data?.on || event.defaultPrevented) return;
+    if (!(this.data?.on || this.data?.read) || event.defaultPrevented) return;
     const path = event.composedPath().filter((each) => each instanceof Element);
     if (path.some((each) => each.matches(TYPING))) return;
     if (event.key === " " && path.some((each) => each.matches(PRESSED))) return;
+    // A page that is read is scrolled, searched and worked with as any other.
+    if (!this.data.on && !["n", "b"].includes(event.key)) return;
     if (event.key === "s" && !event.ctrlKey && !event.altKey && !event.metaKey) {
       this._open({ detail: {} });
       return;

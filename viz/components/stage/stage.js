@@ -6,7 +6,6 @@ const PRESSES_KEPT = 16;
 const SCROLLED = 0.25;
 // CSS pixels and milliseconds: what is shorter is a tap, and what takes longer a drag. The edges are the browser's own.
 const SWIPE = { least: 60, edge: 20, most: 800 };
-const OWN = new Set(["scene", "talk", "present"]);
 const TOUCH = matchMedia("(hover: none) and (pointer: coarse)");
 const SVG = "http://www.w3.org/2000/svg";
 const [LEFT, RIGHT] = ["M10 3 5 8l5 5", "m6 3 5 5-5 5"];
@@ -134,13 +133,9 @@ class Around {
     const { scene } = this.data;
     this.title.hidden = this.steps.hidden = !scene;
     if (!scene) return;
-    const { number, count, title, views } = scene;
-    const query = Object.fromEntries(new URLSearchParams(location.search));
-    // A next scene was asked for, and neither its title nor its picture is here yet.
-    if (query.scene !== undefined && query.scene !== String(number)) return;
-    const spelled = (view) =>
-      JSON.stringify(Object.entries(view).filter(([name]) => !OWN.has(name)).sort(([one], [other]) => (one < other ? -1 : 1)));
-    const left = !views.some((view) => spelled(view) === spelled(query));
+    const { number, count, title } = scene;
+    const left = hasLeft(scene);
+    if (left === null) return;
     this.title.classList.toggle("left", left);
     this.title.textContent = left ? `Left the scene “${title}”` : title;
     this.place.textContent = `${number} of ${count}`;

@@ -1,0 +1,158 @@
+"""A newcomer in a real browser: two lines that go for good, and a talk read at one's own pace."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from urllib.parse import urlencode
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.heads_page import LOADING, HeadsPage, wait_until_calm
+from viz import glossary
+from viz.scene_panel import ready_talk
+
+READY = ready_talk()
+SHIPPED = Path(__file__).parents[2] / "checkpoints" / "en-de"
+
+pytestmark = pytest.mark.skipif(
+    not SHIPPED.is_dir(), reason="the shipped checkpoint en-de is not here"
+)
+
+# Counts how often the lines came into sight since the page began to load.
+SIGHTED = """
+window.sighted = 0;
+const look = () => {
+  for (const host of document.querySelectorAll('[data-testid="stBidiComponentIsolated"]')) {
+    const lines = host.shadowRoot?.querySelector(".welcome");
+    if (lines && !lines.hidden && lines.getClientRects().length) window.sighted += 1;
+  }
+  requestAnimationFrame(look);
+};
+look();
+"""
+
+
+class Newcomer:
+    """A page of somebody who was never here."""
+
+    def __init__(self, reader: HeadsPage) -> None:
+        self.reader = reader
+        self.page: Page = reader.page
+        self.page.add_init_script(SIGHTED)
+        self.lines = self.page.locator(".welcome p")
+        self.ask = self.page.get_by_role("button", name=glossary.TITLE, exact=True)
+        self.offer = self.page.get_by_role("button", name=f"Read “{READY.title}”")
+        self.text = self.page.locator(".reader")
+        self.title = self.text.locator("h2")
+        self.left = self.text.locator(".left")
+
+    def button(self, name: str) -> None:
+        self.text.get_by_role("button", name=re.compile(f"^{name}")).click()
+
+    def wait_for(self, number: int) -> None:
+        scene = READY.scenes[number - 1]
+        expect(self.title).to_have_text(scene.title)
+        expect(self.text.locator(".note")).to_have_text(scene.note)
+        self.reader.wait_for_query(scene=str(number), read="1", present=None)
+        wait_until_calm(self.page)
+        expect(self.left).to_be_hidden()
+
+
+@pytest.fixture
+def newcomer(visitor: Callable[..., HeadsPage]) -> Newcomer:
+    return Newcomer(visitor(newcomer=True))
+
+
+def test_the_lines_explain_offer_and_go_for_good_one_by_one(newcomer: Newcomer) -> None:
+    newcomer.reader.open()
+    page = newcomer.page
+    expect(newcomer.lines).to_have_count(2)
+    newcomer.ask.click()
+    expect(page.locator(".welcome dt")).to_have_text(list(glossary.TERMS))
+    expect(page.locator(".welcome dd")).to_have_text(list(glossary.TERMS.values()))
+    # By keyboard: the cross stands right behind what it dismisses.
+    newcomer.ask.focus()
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    expect(newcomer.ask).to_be_hidden()
+    expect(page.locator(".welcome dl")).to_be_hidden()
+    expect(newcomer.offer).to_be_visible()
+    newcomer.reader.reload()
+    expect(newcomer.offer).to_be_visible()
+    expect(newcomer.ask).to_be_hidden()
+    page.get_by_role("button", name="Dismiss the offer to read for good").click()
+    expect(newcomer.lines.locator("visible=true")).to_have_count(0)
+    newcomer.reader.reload()
+    assert page.evaluate("window.sighted") == 0
+    page.get_by_role("link", name="Masks").click()
+    page.wait_for_url("**/masks*")
+    wait_until_calm(page)
+    assert page.evaluate("window.sighted") == 0
+    page.get_by_role("button", name="Glossary").click()
+    expect(page.get_by_test_id("stPopoverBody")).to_contain_text("For each token, a head spreads weights")
+
+
+def test_a_talk_is_read_by_keyboard_left_by_a_click_and_gone_back_in(newcomer: Newcomer) -> None:
+    newcomer.reader.open()
+    page = newcomer.page
+    newcomer.offer.focus()
+    page.keyboard.press("Enter")
+    newcomer.wait_for(1)
+    expect(newcomer.title).to_be_focused()
+    page.keyboard.press("n")
+    newcomer.wait_for(2)
+    page.keyboard.press("n")
+    newcomer.wait_for(3)
+    page.keyboard.press("b")
+    newcomer.wait_for(2)
+    # Other keys belong to the page.
+    page.keyboard.press("3")
+    page.keyboard.press("PageDown")
+    newcomer.reader.click_tile(0, 2)
+    expect(newcomer.left).to_be_visible()
+    newcomer.button("Show the scene")
+    newcomer.wait_for(2)
+    newcomer.button("Next")
+    newcomer.wait_for(3)
+    page.go_back()
+    newcomer.wait_for(2)
+    newcomer.button("Leave")
+    expect(newcomer.text).to_have_count(0)
+    newcomer.reader.wait_for_query(read=None, scene=None, cell="6.2")
+    # Whoever took the offer is not asked again.
+    expect(newcomer.ask).to_be_visible()
+    expect(newcomer.offer).to_be_hidden()
+
+
+@pytest.mark.parametrize("number", [2, 7])
+def test_on_a_phone_picture_and_text_stand_together(
+    visitor: Callable[..., HeadsPage], number: int
+) -> None:
+    size = {"width": 390, "height": 844}
+    newcomer = Newcomer(visitor(newcomer=True, viewport=size, is_mobile=True, has_touch=True))
+    scene = READY.scenes[number - 2]
+    path = "" if scene.page == "heads" else scene.page
+    query = urlencode({**scene.view, "read": "1", "scene": number - 1})
+    newcomer.page.goto(f"{newcomer.reader.url}/{path}?{query}", timeout=LOADING)
+    newcomer.wait_for(number - 1)
+    newcomer.text.get_by_role("button", name="Next").tap()
+    newcomer.wait_for(number)
+    page = newcomer.page
+    page.wait_for_function(
+        """() => {
+            const [picture] = document.querySelectorAll(".st-key-picture");
+            return picture && picture.getBoundingClientRect().top < 200;
+        }"""
+    )
+    box = newcomer.text.bounding_box()
+    assert box is not None
+    assert box["height"] <= 0.45 * size["height"] + 1
+    assert round(box["y"] + box["height"]) == size["height"]
+    for name in ("Back", "Next", "Leave"):
+        button = newcomer.text.get_by_role("button", name=name).bounding_box()
+        assert button is not None
+        assert button["height"] >= 44
+    assert page.evaluate("document.documentElement.scrollWidth") <= size["width"]

@@ -1,0 +1,106 @@
+// A talk for one reader: a scene's title and note at the foot of the page that shows it, and the way to the next.
+
+const ROOM = "--reader-room";
+const PAGE = '[data-testid="stMain"]';
+const PICTURE = ".st-key-picture";
+// Pages of several pictures are shown from below their sentence on.
+const SENTENCE = ".answer";
+const HEADER = 64;
+const TAKEN_OVER = ["wheel", "touchmove", "pointerdown", "keydown"];
+
+/** Asks the talk of this window for another scene, or with 0 for the present one again. */
+function step(way) {
+  window.dispatchEvent(new CustomEvent("headscope-step", { detail: way }));
+}
+
+class Reader {
+  constructor(root) {
+    this.root = root;
+    this._build();
+    this.onAddress = () => this._look();
+    window.addEventListener("headscope-address", this.onAddress);
+    this.resized = new ResizeObserver(() => this._makeRoom());
+    this.resized.observe(root);
+  }
+
+  dispose() {
+    window.removeEventListener("headscope-address", this.onAddress);
+    this.resized.disconnect();
+    document.documentElement.style.removeProperty(ROOM);
+  }
+
+  _build() {
+    const button = (text, key, act) => {
+      const made = element("button", "", { type: "button" }, text);
+      if (key) made.append(element("kbd", "", { "aria-hidden": "true" }, key));
+      if (key) made.setAttribute("aria-keyshortcuts", key);
+      made.addEventListener("click", act);
+      return made;
+    };
+    this.place = element("p", "place");
+    this.title = element("h2", "", { dir: "auto", tabindex: "-1" });
+    this.note = element("p", "note", { dir: "auto", tabindex: "0" });
+    const again = button("Show the scene", "", () => step(0));
+    again.className = "link";
+    this.left = element("p", "left", { hidden: "" }, "You have gone on to another view. ", again);
+    this.back = button("Back", "B", () => step(-1));
+    this.next = button("Next", "N", () => step(1));
+    this.next.className = "next";
+    this.leave = button("Leave", "", () => this.tell("leave", true));
+    const words = element("div", "words", { "aria-live": "polite" }, this.place, this.title);
+    const buttons = element("div", "buttons", {}, this.back, this.next, this.leave);
+    this.root.replaceChildren(words, element("div", "text", {}, this.left, this.note), buttons);
+  }
+
+  update(data, _, tell) {
+    this.tell = tell;
+    const { talk, number, count, title, note } = data;
+    const came = !this.data;
+    const other = came || this.data.number !== number || this.data.title !== title;
+    this.data = data;
+    this.place.textContent = number ? `${talk} · ${number} of ${count}` : `${count} scenes`;
+    this.title.textContent = title || talk;
+    this.note.textContent = note;
+    this.note.hidden = !note;
+    this.back.disabled = number <= 1;
+    this.next.disabled = number >= count;
+    this._look();
+    this._makeRoom();
+    if (came) this.title.focus({ preventScroll: true });
+    if (other) this.note.scrollTop = 0;
+    if (other) this._bringPicture();
+  }
+
+  _look() {
+    const left = this.data?.views ? hasLeft(this.data) : false;
+    if (left === null) return;
+    this.left.hidden = !left;
+    this.root.classList.toggle("strayed", left);
+  }
+
+  /** The page ends above the text, however long that is. */
+  _makeRoom() {
+    document.documentElement.style.setProperty(ROOM, `${this.root.offsetHeight}px`);
+  }
+
+  /** Scrolls the picture into view as it comes and grows, until the reader scrolls or works with it. */
+  _bringPicture() {
+    this.settle?.();
+    const page = document.querySelector(PAGE);
+    const show = () => {
+      const picture = page.querySelector(PICTURE);
+      const above = page.querySelector(SENTENCE)?.getBoundingClientRect().bottom ?? HEADER;
+      if (picture) picture.scrollIntoView({ block: "nearest" });
+      else page.scrollBy(0, above - HEADER);
+    };
+    const grown = new ResizeObserver(show);
+    for (const block of page.children) grown.observe(block);
+    this.settle = () => {
+      grown.disconnect();
+      for (const name of TAKEN_OVER) page.removeEventListener(name, this.settle);
+    };
+    for (const name of TAKEN_OVER) page.addEventListener(name, this.settle, { passive: true });
+  }
+}
+
+export default mounted(".reader", (root) => new Reader(root));

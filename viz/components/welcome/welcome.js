@@ -1,0 +1,88 @@
+// Two lines for those who come new: a talk to read, and what the words mean. Each goes for good when it is dismissed.
+
+const DISMISSED = "headscope-dismissed-";
+
+/** Storage may be forbidden, and even to ask for it then fails. */
+function storage() {
+  try {
+    return window.localStorage;
+  } catch {
+    return null;
+  }
+}
+
+class Welcome {
+  constructor(root) {
+    this.root = root;
+    // Also what could not be kept, for as long as the page is open.
+    this.gone = new Set();
+  }
+
+  dispose() {}
+
+  update({ talk, question, terms, dismissed }, _, tell) {
+    this.tell = tell;
+    this.isTold = dismissed !== null;
+    for (const name of dismissed ?? []) this.gone.add(name);
+    const told = JSON.stringify([talk, question, terms]);
+    if (told !== this.told) {
+      this.told = told;
+      this._build(talk, question, terms);
+    }
+    this._show();
+  }
+
+  _build(talk, question, terms) {
+    const read = element("button", "link", { type: "button" }, `Read “${talk}”`);
+    read.addEventListener("click", () => {
+      this._dismiss("reading");
+      this.tell("read", true);
+    });
+    const ask = element("button", "link", { type: "button", "aria-expanded": "false" }, question);
+    ask.addEventListener("click", () => {
+      list.hidden = !list.hidden;
+      ask.setAttribute("aria-expanded", String(!list.hidden));
+    });
+    const list = element("dl", "", { hidden: "" });
+    for (const [term, sentence] of terms) {
+      const entry = element("div", "", {}, element("dt", "", {}, term), element("dd", "", {}, sentence));
+      list.append(entry);
+    }
+    this.lines = {
+      reading: this._line("reading", "the offer to read", "New here? ", read, " at your own pace."),
+      glossary: this._line("glossary", "the glossary", ask, " The words used here, one sentence each."),
+    };
+    this.list = list;
+    this.root.replaceChildren(...Object.values(this.lines), list);
+  }
+
+  _line(name, what, ...parts) {
+    const close = element("button", "close", { type: "button", "aria-label": `Dismiss ${what} for good` }, "×");
+    close.title = "Do not show this again";
+    close.addEventListener("click", () => this._dismiss(name));
+    return element("p", "", {}, ...parts, close);
+  }
+
+  _dismiss(name) {
+    this.gone.add(name);
+    try {
+      storage().setItem(DISMISSED + name, "1");
+    } catch {
+      // It then comes back with the next visit.
+    }
+    if (this.isTold) this.tell("dismissed", name);
+    this._show();
+    this.root.querySelector("p:not([hidden]) .close")?.focus();
+  }
+
+  _show() {
+    const kept = storage();
+    for (const [name, line] of Object.entries(this.lines)) {
+      line.hidden = this.gone.has(name) || kept?.getItem(DISMISSED + name) === "1";
+    }
+    if (this.lines.glossary.hidden) this.list.hidden = true;
+    this.root.hidden = Object.values(this.lines).every((line) => line.hidden);
+  }
+}
+
+export default mounted(".welcome", (root) => new Welcome(root));
