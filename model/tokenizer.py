@@ -7,6 +7,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 import sentencepiece
 
@@ -23,6 +24,11 @@ _TO_ASCII = str.maketrans(
 )
 _BYTE_PIECE = re.compile(r"<0x[0-9A-F]{2}>")
 _LINE_LIMIT = 4096
+# A word with the apostrophes inside it, or one character that is no letter; a space goes with what
+# follows it.
+_PARTS = re.compile(r"\s?(?:[^\W\d_]+(?:'[^\W\d_]+)*|\S)")
+# Between parts in the text that a vocabulary is trained on; no corpus holds it.
+_CUT = "\x1f"
 
 
 class TokenizerError(ValueError):
@@ -67,7 +73,12 @@ class Tokenizer:
 
     @classmethod
     def train(
-        cls, sentences: Iterable[str], vocab_size: int, *, model_type: str = "unigram"
+        cls,
+        sentences: Iterable[str],
+        vocab_size: int,
+        *,
+        model_type: str = "unigram",
+        apostrophes: bool = False,
     ) -> Tokenizer:
         """Train a vocabulary with byte fallback, so that no text is out of it.
 
@@ -75,11 +86,18 @@ class Tokenizer:
             sentences: text of both languages.
             vocab_size: number of pieces, special tokens and bytes included.
             model_type: "unigram" or "bpe".
+            apostrophes: whether a piece may hold the apostrophe inside a word, so that "don't" can
+                be one; otherwise an apostrophe is a piece by itself. For alphabets whose letters
+                are one character each, as the Latin one is in NFC.
 
         Raises:
             TokenizerError: if the text is too little for so large a vocabulary.
         """
         model = io.BytesIO()
+        cuts: dict[str, Any] = {}
+        if apostrophes:
+            sentences = (_CUT.join(_PARTS.findall(normalize(text))) for text in sentences)
+            cuts = {"split_by_unicode_script": False, "pretokenization_delimiter": _CUT}
         try:
             sentencepiece.SentencePieceTrainer.train(
                 sentence_iterator=iter(sentences),
@@ -97,6 +115,7 @@ class Tokenizer:
                 eos_id=EOS,
                 num_threads=2,
                 minloglevel=2,
+                **cuts,
             )
         except RuntimeError as error:
             raise TokenizerError(
@@ -125,7 +144,9 @@ class Tokenizer:
 
         Args:
             texts: any texts.
-            alpha: the lower, the more varied; 0.1 to 0.5 is usual.
+            alpha: of a unigram vocabulary, the lower, the more varied, and 0.1 to 0.5 is usual; of
+                a BPE one, the share of merges that are left out (BPE-dropout, Provilkov et al.
+                2020), usually 0.1 or less.
             seed: the same seed draws the same segmentations.
         """
         # SentencePiece draws from a generator of the whole process.

@@ -24,8 +24,11 @@ class TrainingSettings:
 
     vocab_size: int = 8000
     tokenizer: Literal["unigram", "bpe"] = "unigram"
+    apostrophes: bool = False
+    """Whether a piece may hold the apostrophe inside a word, "don't" as one."""
     sampling_alpha: float = 0.0
-    """Subword regularization (Kudo 2018): 0 keeps to the likeliest segmentation."""
+    """Subword regularization (Kudo 2018; of BPE, Provilkov et al. 2020): 0 keeps to the likeliest
+    segmentation; else as in `Tokenizer.sample_all`."""
     rename_share: float = 0.0
     """Of the pairs about Tom or Mary, so many are about somebody else, drawn anew every epoch."""
     batch_tokens: int = 4096
@@ -46,6 +49,9 @@ class TrainingSettings:
     decay_fraction: float = 1.0
     """linear: the share of max_steps that decays."""
     label_smoothing: float = 0.1
+    r_drop: float = 0.0
+    """α of R-Drop (Liang et al. 2021): each batch passes twice, under two draws of dropout; half of
+    α times how far the two distributions are apart is added to the mean of their losses."""
     precision: Literal["auto", "float32", "bf16"] = "auto"
     """auto: bf16 autocast where the machine multiplies faster in it."""
     average_last: int = 5

@@ -45,7 +45,7 @@ from model.tokenizer import PAD, Tokenizer, TokenizerError
 from model.training.batches import BUCKETS, Batch, Batches
 from model.training.corpus import CorpusError, Pair, read_pairs
 from model.training.evaluate import translate_all, translation_scores
-from model.training.loss import smoothed_cross_entropy
+from model.training.loss import divergence, smoothed_cross_entropy
 from model.training.names import renamed
 from model.training.schedule import learning_rate, snapshot_steps
 from model.training.settings import SettingsError, TrainingSettings, load_settings
@@ -247,9 +247,7 @@ class Trainer:
             batch = batch.to(self.device)
             synchronize = self.world == 1 or number == len(batches)
             with contextlib.nullcontext() if synchronize else self._without_sync():
-                with self.autocast:
-                    logits = self.forward(batch.source, batch.inputs)
-                loss = _loss_sum(logits, batch.labels, settings.label_smoothing)
+                loss = self._loss(batch)
                 # DistributedDataParallel averages over processes; the step's loss is a mean
                 # over its tokens, wherever they were.
                 (loss * (self.world / tokens)).backward()
@@ -262,6 +260,21 @@ class Trainer:
             optimizer.step()
             optimizer.zero_grad(set_to_none=True)
         return total * (self.world / tokens)
+
+    def _loss(self, batch: Batch) -> Tensor:
+        """What a batch is to lessen, summed over its target tokens."""
+        settings = self.settings
+        if not settings.r_drop:
+            with self.autocast:
+                logits = self.forward(batch.source, batch.inputs)
+            return _loss_sum(logits, batch.labels, settings.label_smoothing)
+        # Twice in one batch: dropout is drawn for each row by itself.
+        with self.autocast:
+            logits = self.forward(batch.source.repeat(2, 1), batch.inputs.repeat(2, 1))
+        loss = _loss_sum(logits, batch.labels.repeat(2, 1), settings.label_smoothing)
+        first, second = (half.flatten(0, 1) for half in logits.chunk(2))
+        apart = divergence(first, second, batch.labels.flatten(), PAD)
+        return 0.5 * (loss + settings.r_drop * apart)
 
     def _without_sync(self) -> contextlib.AbstractContextManager[None]:
         assert isinstance(self.forward, DistributedDataParallel)
@@ -550,6 +563,7 @@ def _make_tokenizer(
         (text for pair in pairs for text in pair),
         settings.vocab_size,
         model_type=settings.tokenizer,
+        apostrophes=settings.apostrophes,
     )
     tokenizer.save(path)
 

@@ -60,6 +60,28 @@ def test_normalizing_twice_changes_nothing_more(text):
     assert normalize(normalize(text)) == normalize(text)
 
 
+def test_a_piece_may_hold_an_apostrophe_inside_a_word_and_no_other_punctuation():
+    text = [
+        "I don't know.",
+        "We don't (yet) see 'em.",
+        "Wie geht's?",
+        "geht's 2nd-hand_don't",
+        "'don't'",
+        '"don\'t"',
+    ] * 20
+    plain, joined = (
+        Tokenizer.train(text, vocab_size=315, model_type="bpe", apostrophes=apostrophes)
+        for apostrophes in (False, True)
+    )
+    assert plain.pieces(plain.encode("I don't")) == ("▁I", "▁don", "'", "t")
+    assert joined.pieces(joined.encode("I don't")) == ("▁I", "▁don't")
+    assert joined.pieces(joined.encode("'don't'."))[-2:] == ("'", ".")
+    assert joined.decode(joined.encode("'don't'.")) == "'don't'."
+    for piece in joined.pieces(range(4, len(joined))):
+        bare = piece.removeprefix("▁").replace("'", "")
+        assert len(bare) < 2 or bare.isalpha() or piece.startswith("<0x"), piece
+
+
 def test_special_tokens_leave_no_trace_in_decoded_text(tokenizer):
     ids = tokenizer.encode("The cat")
     assert tokenizer.decode([BOS, *ids, EOS, PAD, PAD]) == "The cat"

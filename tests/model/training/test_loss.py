@@ -1,4 +1,4 @@
-"""Our lean cross-entropy against torch's, and the byte-wise dropout against what dropout is."""
+"""Our lean losses against torch's, and the byte-wise dropout against what dropout is."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import torch.nn.functional as F
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model.training.loss import smoothed_cross_entropy
+from model.training.loss import divergence, smoothed_cross_entropy
 from model.transformer import Dropout
 
 
@@ -45,6 +45,23 @@ def test_half_precision_logits_are_summed_in_single_precision():
     torch.testing.assert_close(loss, expected, atol=0.01, rtol=1e-6)
     loss.backward()
     assert logits.grad.dtype == torch.bfloat16
+
+
+@given(st.integers(1, 12), st.integers(2, 40), st.integers(0, 999))
+def test_divergence_and_both_gradients_are_torchs_mean_of_both_kl_divergences(tokens, vocab, seed):
+    torch.manual_seed(seed)
+    first, second = ((3 * torch.randn(tokens, vocab)).requires_grad_() for _ in range(2))
+    labels = torch.randint(0, vocab, (tokens,))
+    found = divergence(first, second, labels, ignored=0)
+    gradients = torch.autograd.grad(found * 0.7, (first, second))
+    one, other = (logits[labels != 0].log_softmax(dim=-1) for logits in (first, second))
+    expected = 0.5 * (
+        F.kl_div(one, other, log_target=True, reduction="sum")
+        + F.kl_div(other, one, log_target=True, reduction="sum")
+    )
+    expected_gradients = torch.autograd.grad(expected * 0.7, (first, second))
+    torch.testing.assert_close(found, expected, atol=1e-4, rtol=1e-5)
+    torch.testing.assert_close(gradients, expected_gradients, atol=1e-5, rtol=1e-5)
 
 
 @pytest.mark.parametrize("p", [0.1, 0.3, 0.5])

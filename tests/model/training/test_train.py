@@ -194,6 +194,21 @@ def test_a_run_with_sampled_segmentations_goes_on_as_if_never_stopped(corpus, tm
     assert_equal(final_weights(halves), final_weights(whole))
 
 
+def test_r_drop_adds_how_far_two_draws_of_dropout_are_apart(corpus, tmp_path):
+    def loss(alpha: float, dropout: float) -> float:
+        output = tmp_path / f"{alpha}-{dropout}"
+        overrides = (f"training.r_drop={alpha}", f"model.dropout={dropout}")
+        steps = ("training.max_steps=1", "training.log_every=1", "training.validate_every=9")
+        assert train(arguments(corpus, output, *overrides, *steps)) == 0
+        return logged(output)[0]["loss"]
+
+    none, little, much = (loss(alpha, 0.5) for alpha in (1e-6, 20.0, 40.0))
+    assert little > none + 0.1
+    assert much - little == pytest.approx(little - none, abs=1e-3)
+    # Without dropout both passes are one.
+    assert loss(20.0, 0.0) == pytest.approx(loss(0.0, 0.0), abs=2e-4)
+
+
 def test_a_killed_run_goes_on_to_the_very_weights_of_an_undisturbed_one(corpus, finished, tmp_path):
     output = tmp_path / "killed"
     overrides = (
