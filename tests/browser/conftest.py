@@ -15,13 +15,12 @@ from playwright.sync_api import (
     BrowserContext,
     Page,
     Response,
-    Route,
     expect,
     sync_playwright,
 )
 
 from model.translator import Translator, load
-from tests.browser.heads_page import HeadsPage
+from tests.browser.heads_page import LOADING, HeadsPage
 from tests.browser.running_app import (
     CAME_BEFORE,
     ROOT,
@@ -138,15 +137,11 @@ class Watch:
         assert not self.console_errors, f"in the console: {self.console_errors}"
 
     def watch(self, context: BrowserContext) -> None:
-        """Refuses what a context asks of another machine, and listens to its pages."""
+        """Notes what a context asks of another machine, and listens to its pages."""
 
-        def refuse(route: Route) -> None:
-            self.left_the_machine.append(route.request.url)
-            route.abort()
-
-        def refuse_socket(web_socket: Any) -> None:
-            self.left_the_machine.append(web_socket.url)
-            web_socket.close()
+        def ask(url: str) -> None:
+            if not is_local(url):
+                self.left_the_machine.append(url)
 
         def dismiss(dialog: Any) -> None:
             self.dialogs.append(dialog.message)
@@ -155,14 +150,14 @@ class Watch:
         def listen(page: Page) -> None:
             page.on("dialog", dismiss)
             page.on("pageerror", lambda error: self.console_errors.append(str(error)))
+            page.on("websocket", lambda web_socket: ask(web_socket.url))
 
         def note(response: Response) -> None:
             if response.status == 404 and urlsplit(response.url).path.endswith(PROBES):
                 self.probes.append(response.url)
 
+        context.on("request", lambda request: ask(request.url))
         context.on("response", note)
-        context.route(lambda url: not is_local(url), refuse)
-        context.route_web_socket(lambda url: not is_local(url), refuse_socket)
         context.on(
             "console",
             lambda message: (
@@ -202,20 +197,78 @@ def watch(watch_of_session: Watch, app_server: AppServer) -> Iterator[Watch]:
     assert "deprecat" not in log.lower(), log
 
 
-@pytest.fixture
-def page(browser: Browser, watch: Watch) -> Iterator[Page]:
-    """An empty page, 1280 × 800, of a reader who dismissed what newcomers are offered."""
-    with _context(browser, watch) as context:
-        yield context.new_page()
+class Lending:
+    """Readers whom no test has met, lent to one test after another.
+
+    A page that has shown the app shows it again for a third of the processor time that a new one
+    takes. So it is emptied and lent again; nothing that a test gave it stays.
+    """
+
+    def __init__(self, browser: Browser, url: str, watch: Watch) -> None:
+        self._browser, self._url, self._watch = browser, url, watch
+        self._idle: dict[str, list[HeadsPage]] = {}
+        self._contexts = ExitStack()
+
+    @contextmanager
+    def reader(self, **options: Any) -> Iterator[HeadsPage]:
+        """A reader with these options of `_context`."""
+        options = {"viewport": VIEWPORT, **options}
+        idle = self._idle.setdefault(repr(sorted(options.items())), [])
+        reader = idle.pop() if idle else self._new(options)
+        page = reader.page
+        add, listen = page.add_init_script, page.on
+        with ExitStack() as added:
+            page.add_init_script = lambda *code, **named: added.enter_context(add(*code, **named))
+
+            def listen_for_now(event: str, listener: Any) -> None:
+                listen(event, listener)
+                added.callback(page.remove_listener, event, listener)
+
+            page.on = listen_for_now
+            yield reader
+        page.add_init_script, page.on = add, listen
+        self._empty(reader, options)
+        # Only now: a page that could not be emptied is lent to nobody.
+        idle.append(reader)
+
+    def _new(self, options: dict[str, Any]) -> HeadsPage:
+        context = self._contexts.enter_context(_context(self._browser, self._watch, **options))
+        return HeadsPage(context.new_page(), self._url)
+
+    def _empty(self, reader: HeadsPage, options: dict[str, Any]) -> None:
+        page = reader.page
+        context = page.context
+        for other in context.pages:
+            if other is not page:
+                other.close()
+        page.unroute_all()
+        context.unroute_all()
+        # A page of the same origin, where the app's stores can be reached and the app is not.
+        page.goto(f"{self._url}/_stcore/health", timeout=LOADING)
+        page.evaluate("localStorage.clear(); sessionStorage.clear()")
+        context.clear_cookies()
+        page.set_viewport_size(options["viewport"])
+        page.mouse.move(0, 0)
+
+    def end(self) -> None:
+        self._contexts.close()
+
+
+@pytest.fixture(scope="session")
+def lending(browser: Browser, app_url: str, watch_of_session: Watch) -> Iterator[Lending]:
+    lending = Lending(browser, app_url, watch_of_session)
+    yield lending
+    lending.end()
 
 
 @pytest.fixture
-def visitor(browser: Browser, app_url: str, watch: Watch) -> Iterator[Callable[..., HeadsPage]]:
+def visitor(lending: Lending, watch: Watch) -> Iterator[Callable[..., HeadsPage]]:
     """Gives a reader of their own, with options of Playwright's `new_context`, or a `newcomer`."""
     with ExitStack() as stack:
-        yield lambda **options: HeadsPage(
-            stack.enter_context(_context(browser, watch, **options)).new_page(), app_url
-        )
+        yield lambda **options: stack.enter_context(lending.reader(**options))
+        watch.settle()
+    # What emptying a page cuts off is no fault of the page's.
+    watch.console_errors.clear()
 
 
 @pytest.fixture(scope="session")

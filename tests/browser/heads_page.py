@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import io
 import json
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -24,6 +25,9 @@ from viz.style import LIGHT, Look
 Pixels = NDArray[np.uint8]
 
 SENTENCE = "I don't think that Tom is happy."
+SLOWDOWN = float(os.environ.get("HEADSCOPE_SLOWDOWN", "1"))
+"""How many times as long every page takes to compute; tests have to pass on slow machines too."""
+
 GAMMAS = (1, 0.7, 0.5, 0.35, 0.25)
 """How much faint weights are brought out, one a step of the slider."""
 
@@ -137,6 +141,9 @@ class HeadsPage:
         self.facts = page.locator(".facts")
         self.chart = page.get_by_test_id("stPlotlyChart")
         page.add_init_script(WATCH)
+        if SLOWDOWN != 1:
+            tools = page.context.new_cdp_session(page)
+            tools.send("Emulation.setCPUThrottlingRate", {"rate": SLOWDOWN})
 
     # ---- going somewhere ------------------------------------------------------------------------
 

@@ -6,9 +6,13 @@ what an inner one put into them all the same; the browser then throws and shows 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 from playwright.sync_api import Page, WebSocket
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+
+from tests.browser.heads_page import LOADING, HeadsPage
 
 DONE = "[data-test-script-state='notRunning']"
 
@@ -59,10 +63,13 @@ class Fragments:
         "about",
     ],
 )
-def test_no_part_that_runs_by_itself_lies_in_another(page: Page, app_url: str, view: str) -> None:
+def test_no_part_that_runs_by_itself_lies_in_another(
+    visitor: Callable[..., HeadsPage], app_url: str, view: str
+) -> None:
+    page = visitor().page
     fragments = Fragments(page)
-    page.goto(f"{app_url}/{view}")
-    page.get_by_role("button", name="Share").wait_for()
+    page.goto(f"{app_url}/{view}", timeout=LOADING)
+    page.get_by_role("button", name="Share").wait_for(timeout=LOADING)
     page.locator(DONE).wait_for()
     assert len(set(fragments.owners.values())) > 1
     assert fragments.nested() == []
