@@ -17,7 +17,7 @@ ARGS ?=
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run desktop test check format bench screenshots clean
+.PHONY: help run desktop test quick check format bench screenshots clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -28,16 +28,21 @@ run: $(VENV)/.installed ## Start the app in the browser (PORT=8600; ADDRESS=0.0.
 desktop: $(VENV)/.installed ## Start the app in a window of its own, with which it ends
 	$(PY) app.py --desktop
 
-# What drives a browser or a window has the machine to itself: two at once would wait for each other's painting.
-ALONE := tests/browser tests/test_desktop.py
+# Who has finished takes over tests from who has not, so that no long file comes last on one worker.
+WORKERS := -n auto --maxprocesses 4 --dist worksteal
+# After the others: each worker has a server and a Chromium of its own.
+WINDOWS := tests/browser tests/test_desktop.py
 
 test: $(VENV)/.installed-dev ## Run the tests (ARGS="-k causal" goes to pytest)
 ifeq ($(strip $(ARGS)),)
-	@$(PY) -m pytest -n auto --maxprocesses 4 --dist loadfile tests $(addprefix --ignore ,$(ALONE)); first=$$?; \
-	$(PY) -m pytest $(ALONE) && exit $$first
+	@$(PY) -m pytest $(WORKERS) tests $(addprefix --ignore ,$(WINDOWS)); first=$$?; \
+	$(PY) -m pytest $(WORKERS) $(WINDOWS) && exit $$first
 else
 	$(PY) -m pytest $(ARGS)
 endif
+
+quick: $(VENV)/.installed-dev ## Run the tests that need no browser and take seconds, not minutes
+	$(PY) -m pytest $(WORKERS) -m "not slow" tests $(addprefix --ignore ,$(WINDOWS))
 
 check: $(VENV)/.installed-dev ## Check format, lint and types; change nothing
 	$(PY) -m ruff format --check .
