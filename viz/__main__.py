@@ -116,8 +116,8 @@ class Request:
 
     @property
     def table(self) -> FloatArray:
-        """The model's whole table of positions."""
-        return self.translator.position_table()
+        """The model's table of positions, without rows that training is known not to reach."""
+        return self.translator.position_table(self.translator.trained_positions())
 
     @property
     def sentence_table(self) -> FloatArray:
@@ -194,7 +194,10 @@ DRAW: Mapping[str, Callable[[Request], go.Figure]] = {
     "query-key": _query_key,
     "mask": lambda asked: mask_figure(asked.mask, **asked.look),
     "positions": lambda asked: positions.encoding_heatmap(
-        asked.sentence_table, tokens=asked.trace.source, **asked.look
+        asked.sentence_table,
+        tokens=asked.trace.source,
+        trained=asked.translator.trained_positions(),
+        **asked.look,
     ),
     "waves": lambda asked: positions.waves(
         asked.table, asked.dimensions, base=asked.base, **asked.look

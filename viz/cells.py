@@ -316,6 +316,9 @@ def _log_probs(n_target: int, names: tuple[str, str], looks: str) -> Lines:
 
 # ---- positions -----------------------------------------------------------------------------------
 
+TRAINED_TABLE = "table = translator.position_table(translator.trained_positions())"
+"""Without the rows of a learned table that training never reached, where that is known."""
+
 
 def table(length: int, looks: str, *, sentence: str = "") -> Lines:
     """The model's table of so many positions, named by the tokens of a sentence if it is given."""
@@ -323,7 +326,8 @@ def table(length: int, looks: str, *, sentence: str = "") -> Lines:
     return [
         "from viz.positions import encoding_heatmap",
         f"tokens = {tokens}",
-        f"encoding_heatmap(translator.position_table({length}), tokens=tokens{looks})",
+        f"table = translator.position_table({length})",
+        f"encoding_heatmap(table, tokens=tokens, trained=translator.trained_positions(){looks})",
     ]
 
 
@@ -348,7 +352,7 @@ def circle(pair: int, position: int, base: float | None, looks: str) -> Lines:
     """A pair of dimensions as points."""
     return [
         "from viz.positions import circle",
-        "table = translator.position_table()",
+        TRAINED_TABLE,
         f"circle(table, {pair}, {position}, base={base!r}{looks})",
     ]
 
@@ -357,7 +361,7 @@ def likeness(cosine: bool, looks: str) -> Lines:
     """How alike every two positions are."""
     return [
         "from viz.positions import likeness_heatmap",
-        "table = translator.position_table()",
+        TRAINED_TABLE,
         f"likeness_heatmap(table, cosine={cosine}{looks})",
     ]
 
@@ -366,7 +370,7 @@ def offsets(cosine: bool, looks: str) -> Lines:
     """The same by how far apart they stand."""
     return [
         "from viz.positions import by_offset_figure",
-        "table = translator.position_table()",
+        TRAINED_TABLE,
         f"by_offset_figure(table, cosine={cosine}{looks})",
     ]
 

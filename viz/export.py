@@ -824,7 +824,6 @@ def notebook_lines(
     reading_import, read = cells.as_read(reading)
     one_layer, one_head = layer or 0, head or 0
     trace = cells.recorded(sentence, target)
-    table = "table = translator.position_table()"
     base = "base = BASE if translator.model.config.positions == 'sinusoidal' else None"
     lines: dict[str, list[str]] = {
         "head": [
@@ -859,17 +858,18 @@ def notebook_lines(
             "from viz.positions import encoding_heatmap",
             f"tokens = translator.embedding_parts({sentence!r}).tokens",
             "table = translator.position_table(len(tokens))",
-            f"encoding_heatmap(table, tokens=tokens{look})",
+            "trained = translator.trained_positions()",
+            f"encoding_heatmap(table, tokens=tokens, trained=trained{look})",
         ],
         "waves": [
             "from viz.positions import BASE, waves",
-            table,
+            cells.TRAINED_TABLE,
             base,
             f"waves(table, {list(dimensions)}, base=base{look})",
         ],
         "circle": [
             "from viz.positions import BASE, circle",
-            table,
+            cells.TRAINED_TABLE,
             base,
             f"circle(table, {dimensions[0] // 2}, {position}, base=base{look})",
         ],

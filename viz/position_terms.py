@@ -12,7 +12,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from model.terms import EmbeddingParts
-from model.trace import FloatArray, Site, Tokens, Trace
+from model.trace import AttentionKind, FloatArray, Site, Tokens, Trace
 from viz import style
 from viz.facts import SELF, head_facts
 from viz.heads import SHORT_NAMES, side_texts
@@ -26,7 +26,7 @@ _SHARE_HOVER = "head <b>%{x}</b><br>share <b>%{y:.1f} %</b><extra>%{fullData.nam
 _NEIGHBOUR_HOVER = "%{y}<br>share <b>%{x:.1f} %</b><extra>%{fullData.name}</extra>"
 
 NEIGHBOURS = ("previous", "next")
-"""The measures of `viz.facts` that only a head which knows positions can have large."""
+"""The measures of `viz.facts` for heads that look at the token before or after their own."""
 
 MOST_HEADS = 8
 """So many heads that look at neighbours are shown."""
@@ -488,10 +488,16 @@ def neighbours_caption(heads: Sequence[NeighbourHead]) -> str:
     of_them = (
         f"{halved} of these {len(heads)} heads put" if len(heads) > 1 else f"{halved} of 1 puts"
     )
+    told = {
+        AttentionKind.ENCODER: " In the encoder, positions alone tell them which one that is.",
+        AttentionKind.DECODER: " In the decoder, the causal mask tells them something of it as "
+        "well (Haviv et al. 2022).",
+    }
+    kinds = {each.site.kind for each in heads}
     return (
-        "The heads that look most at the token before or after their own, which only positions "
-        f"can tell them. With the edited positions, {of_them} at most half as much weight there. "
-        "Layers and heads count from 0."
+        "The heads that look most at the token before or after their own."
+        f"{''.join(words for kind, words in told.items() if kind in kinds)} With the edited "
+        f"positions, {of_them} at most half as much weight there. Layers and heads count from 0."
     )
 
 

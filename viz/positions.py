@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 import plotly.graph_objects as go
@@ -238,6 +238,7 @@ def encoding_heatmap(
     *,
     tokens: Tokens | None = None,
     title: str = MODEL_TITLE,
+    trained: int | None = None,
     narrow: bool = False,
     dark: bool = False,
 ) -> go.Figure:
@@ -250,6 +251,8 @@ def encoding_heatmap(
         tokens: of a sentence, from position 0 on; they stand on the axis while there are at most
             NAMED_POSITIONS positions. Positions after the last token keep their number.
         title: what the table is, such as FORMULA_TITLE.
+        trained: how many of a learned table's first rows training reached; those below a line are
+            as they were drawn before it. None where that is not known or nothing was learned.
         narrow: for a width below `style.NARROW`.
         dark: for a dark page.
 
@@ -295,12 +298,15 @@ def encoding_heatmap(
         ),
         "xaxis": _numbered("" if narrow else columns, d_model, side="top"),
         "yaxis": down,
+        **(_untrained_mark(theme, trained, length) if _has_untrained(trained, length) else {}),
     }
     return go.Figure({"data": [heatmap], "layout": layout})
 
 
-def encoding_alt_text(table: FloatArray, *, title: str = MODEL_TITLE) -> str:
-    """The heatmap in words, for those who do not see it."""
+def encoding_alt_text(
+    table: FloatArray, *, title: str = MODEL_TITLE, trained: int | None = None
+) -> str:
+    """The heatmap in words, for those who do not see it; arguments as in `encoding_heatmap`."""
     _require_table(table)
     norms = row_norms(table)
     low, high = float(table.min()), float(table.max())
@@ -308,21 +314,38 @@ def encoding_alt_text(table: FloatArray, *, title: str = MODEL_TITLE) -> str:
         f"{title}: {_count(table.shape[0], 'position')} by {_count(table.shape[1], 'dimension')}, "
         f"values from {style.number(low)} to {style.number(high)}; "
         f"{_between('the norm of a row is', norms)}."
+        + (
+            f" Training never reached {_rows(trained, len(table))}."
+            if _has_untrained(trained, len(table))
+            else ""
+        )
     )
 
 
-def encoding_caption(table: FloatArray, *, base: float | None = BASE) -> str:
+def encoding_caption(
+    table: FloatArray, *, base: float | None = BASE, trained: int | None = None
+) -> str:
     """How to read the heatmap, in plain text.
 
     Args:
         table: (position, d_model).
         base: of the wavelengths, or None for a table that was learned.
+        trained: how many of a learned table's first rows training reached; None if that is not
+            known.
     """
     read = "A row is the vector that is added to the word at that position."
     if base is None:
+        if trained is None:
+            learned = "The table is learned"
+        elif trained < len(table):
+            reached = _rows(0, trained)
+            learned = f"{reached.capitalize()} were learned in training"
+        else:
+            learned = "The rows were learned in training"
         return (
-            f"{read} These vectors were learned in training: their columns have no wavelength and "
-            "no order of their own, and there is none beyond the last row."
+            f"{read} {learned}, so the columns have no wavelength and no order of their own. This "
+            "table is the encoder’s; the decoder learned one for itself."
+            f"{untrained_words(len(table), trained)}"
         )
     lengths = wavelengths(table.shape[1], base)
     return (
@@ -330,6 +353,33 @@ def encoding_caption(table: FloatArray, *, base: float | None = BASE) -> str:
         f"in {style.number(lengths[0])} positions, the last one on the right once in "
         f"{_positions(lengths[-1])}."
     )
+
+
+def untrained_words(length: int, trained: int | None, *, shown: bool = True) -> str:
+    """What has to be said of the rows of a learned table that training may not have reached.
+
+    Args:
+        length: rows of the table.
+        trained: how many of the first of them training reached; None if that is not known.
+        shown: whether the others are in the picture.
+
+    Returns:
+        a sentence with a space before it; empty if training reached them all.
+    """
+    if trained is None:
+        return (
+            " How far training reached is not recorded: rows beyond its longest source still hold "
+            "the random numbers that they began with."
+        )
+    if trained >= length:
+        return ""
+    rows = _rows(trained, length)
+    if shown:
+        return (
+            f" No source in training was longer: below the line, {rows} still hold the random "
+            "numbers that they began with."
+        )
+    return f" Left out: {rows}, since no source in training was so long."
 
 
 # Waves and the circle.
@@ -630,18 +680,23 @@ def likeness_alt_text(table: FloatArray, *, cosine: bool) -> str:
     )
 
 
-def likeness_caption(table: FloatArray) -> str:
-    """What the matrix shows, with what was measured on the table, in plain text."""
-    deviation = offset_deviation(table)
-    largest = float(likeness(table, cosine=False).max())
+def likeness_caption(table: FloatArray, *, cosine: bool) -> str:
+    """What the matrix shows, with what was measured on the table, in plain text.
+
+    Arguments and errors as in `likeness_heatmap`.
+    """
+    found = by_offset(table, cosine=cosine)
+    deviation = float((found.high - found.low).max())
+    largest = float(np.maximum(np.abs(found.high), np.abs(found.low)).max())
+    name = _likeness_name(cosine)
     words = (
-        "The lines parallel to the diagonal have one colour: the dot product depends on how far "
+        f"The lines parallel to the diagonal have one colour: the {name} depends on how far "
         "apart two positions are, and not on where they stand."
         if deviation <= ROUND * largest
-        else "The lines parallel to the diagonal change their colour: the dot product depends on "
+        else f"The lines parallel to the diagonal change their colour: the {name} depends on "
         "where two positions stand, too."
     )
-    return f"{words} At one offset, dot products differ by at most {style.number(deviation)}."
+    return f"{words} At one offset, {name}s differ by at most {style.number(deviation)}."
 
 
 def by_offset_figure(
@@ -723,11 +778,16 @@ def by_offset_caption(table: FloatArray, offset: int = 1) -> str:
     )
     if table.shape[1] % 2:
         return read
-    deviation = rotation_deviation(table, offset)
-    return (
-        f"{read} A shift by {offset} is one rotation of each pair of dimensions wherever it "
-        f"starts, up to {style.number(deviation)} in any number. Both are measured on the table."
+    deviation, largest = rotation_deviation(table, offset), float(np.abs(table).max())
+    shift = (
+        f"is one rotation of each pair of dimensions wherever it starts, up to "
+        f"{style.number(deviation)} in any number"
+        if deviation <= ROUND * largest
+        else "is no rotation of the pairs of dimensions: the one that fits best is off by up to "
+        f"{style.number(deviation)} in a number, and the largest of the table is "
+        f"{style.number(largest)}"
     )
+    return f"{read} A shift by {offset} {shift}. Both are measured on the table."
 
 
 # What the figures share.
@@ -771,6 +831,42 @@ def bar_layout(
 def axis_title(text: str, standoff: int = 10) -> dict[str, Any]:
     """The title of an axis that is none of tokens, like those that `style.axis` makes."""
     return {"text": text, "standoff": standoff, "font": {"size": style.SMALL_FONT_SIZE}}
+
+
+def _has_untrained(trained: int | None, length: int) -> TypeGuard[int]:
+    return trained is not None and trained < length
+
+
+def _rows(first: int, end: int) -> str:
+    return f"row {first}" if end - first == 1 else f"rows {first} to {end - 1}"
+
+
+def _untrained_mark(theme: style.Look, trained: int, length: int) -> dict[str, Any]:
+    """A line above the rows that training never reached, and what they are."""
+    # Below the line where there is room for a text, else above it.
+    below = length - trained >= length / 8
+    line = {
+        "type": "line",
+        "xref": "paper",
+        "x0": 0,
+        "x1": 1,
+        "y0": trained - 0.5,
+        "y1": trained - 0.5,
+        "line": {"color": theme.text, "width": 1.5, "dash": "dash"},
+    }
+    text = {
+        "text": f"{'↓ ' if not below else ''}never trained: still random",
+        "xref": "paper",
+        "x": 0.5,
+        "y": trained - 0.5,
+        "yanchor": "top" if below else "bottom",
+        "yshift": -6 if below else 6,
+        "showarrow": False,
+        "bgcolor": theme.hover,
+        "borderpad": 3,
+        "font": {"size": style.SMALL_FONT_SIZE, "color": theme.text},
+    }
+    return {"shapes": [line], "annotations": [text]}
 
 
 def _limit(values: NDArray[np.floating[Any]]) -> float:

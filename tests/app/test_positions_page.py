@@ -15,7 +15,7 @@ from streamlit.proto.WidgetStates_pb2 import WidgetState, WidgetStates
 from streamlit.testing.v1 import AppTest
 from torch import nn
 
-from model.checkpoint import CONFIG, load_checkpoint, save_checkpoint
+from model.checkpoint import CONFIG, METRICS, load_checkpoint, save_checkpoint
 from model.config import TransformerConfig
 from model.intervention import PositionEdit
 from model.tokenizer import EOS, Tokenizer
@@ -321,7 +321,8 @@ def test_every_shipped_checkpoint_plots_its_own_table(open_positions: OpenApp, n
     assert np.array_equal(array(spec(app, "encoding")["data"][0]["z"]), table)
     for key, cosine in (("likeness", "1"), ("likeness", "0")):
         app = open_positions(folder=SHIPPED, checkpoint=name, topic="likeness", cosine=cosine)
-        alike = likeness(table, cosine=cosine == "1").astype(np.float32)
+        trained = table[: own.trained_positions()]
+        alike = likeness(trained, cosine=cosine == "1").astype(np.float32)
         assert np.array_equal(array(spec(app, key)["data"][0]["z"]), alike)
     if own.model.config.positions == "sinusoidal":
         norms = np.linalg.norm(table.astype(np.float64), axis=1)
@@ -396,7 +397,7 @@ def test_likeness_is_that_of_the_models_table(
     assert np.allclose(array(curve["y"]), by_offset(table, cosine=cosine).mean)
     assert query(app, "cosine") == ("" if cosine else "0")
     # What was measured is printed.
-    assert "dot products differ by at most" in captions(app)
+    assert f"{'cosine' if cosine else 'dot product'}s differ by at most" in captions(app)
     assert "up to" in captions(app)
 
 
@@ -679,7 +680,33 @@ def test_learned_positions_end_at_their_limit(open_positions: OpenApp, with_lear
     app = open_positions(**asked, length="limit")
     assert not said(app).count("choose")
     assert "wavelength of dimensions" not in captions(app)
-    assert "were learned" in captions(app)
+    assert "How far training reached is not recorded" in captions(app)
+
+
+def test_rows_that_training_never_reached_are_marked_in_the_table_and_left_out_elsewhere(
+    open_positions: OpenApp, with_learned: Path, tmp_path: Path
+) -> None:
+    folder = shutil.copytree(with_learned, tmp_path / "told")
+    metrics = json.dumps({"longest": {"source": 12, "target": 9}})
+    (folder / "en-de-learned" / METRICS).write_text(metrics, encoding="utf-8")
+    table = load(folder / "en-de-learned", device="cpu").position_table()
+    asked = {"folder": folder, "checkpoint": "en-de-learned", "length": "limit", "at": "30"}
+    app = open_positions(**asked)
+    assert np.array_equal(array(spec(app, "encoding")["data"][0]["z"]), table)
+    assert spec(app, "encoding")["layout"]["shapes"][0]["y0"] == 11.5
+    assert "below the line, rows 12 to 39 still hold the random numbers" in captions(app)
+    assert app.slider(key="at").max == 11
+    assert len(array(spec(app, "waves")["data"][0]["y"])) == 12
+    choose(app, "topic", "likeness")
+    shown = array(spec(app, "likeness")["data"][0]["z"])
+    np.testing.assert_allclose(shown, likeness(table[:12], cosine=True), atol=1e-6)
+    assert captions(app).count("Left out: rows 12 to 39") == 2
+    assert "is no rotation" in captions(app)
+    choose(app, "topic", "learned")
+    assert spec(app, "encoding-learned")["layout"]["shapes"][0]["y0"] == 11.5
+    assert "shapes" not in spec(app, "encoding-sinusoidal")["layout"]
+    assert array(spec(app, "likeness-learned")["data"][0]["z"]).shape == (12, 12)
+    assert captions(app).count("Left out") == 2
 
 
 def test_a_damaged_neighbour_is_passed_over(

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -54,6 +55,7 @@ from viz.positions import (
     rotation_angles,
     rotation_deviation,
     row_norms,
+    untrained_words,
     wavelengths,
     waves,
     waves_alt_text,
@@ -252,7 +254,8 @@ def test_a_shift_needs_positions_so_far_apart_and_paired_dimensions() -> None:
     "table", [np.zeros((0, 4)), np.zeros(4), np.zeros((2, 2, 2)), np.array([[1.0, np.nan]])]
 )
 def test_what_is_no_table_is_refused_by_every_measure(table: FloatArray) -> None:
-    for measure in (row_norms, offset_deviation, encoding_heatmap, likeness_caption):
+    caption = partial(likeness_caption, cosine=True)
+    for measure in (row_norms, offset_deviation, encoding_heatmap, caption):
         with pytest.raises(ValueError, match=r"shape \(position, d_model\)|not finite"):
             measure(table)
 
@@ -414,15 +417,67 @@ def test_the_curve_is_the_mean_between_the_least_and_the_greatest() -> None:
 
 
 def test_captions_print_what_was_measured_of_the_table() -> None:
-    assert "have one colour" in likeness_caption(SINUSOIDS)
-    assert "change their colour" in likeness_caption(LEARNED)
-    assert style.number(offset_deviation(LEARNED)) in likeness_caption(LEARNED)
-    assert style.number(rotation_deviation(LEARNED, 4)) in by_offset_caption(LEARNED, 4)
+    for cosine, name in ((True, "cosine"), (False, "dot product")):
+        assert f"have one colour: the {name}" in likeness_caption(SINUSOIDS, cosine=cosine)
+        assert f"change their colour: the {name}" in likeness_caption(LEARNED, cosine=cosine)
+        found = by_offset(LEARNED, cosine=cosine)
+        deviation = style.number(float((found.high - found.low).max()))
+        assert f"{name}s differ by at most {deviation}." in likeness_caption(LEARNED, cosine=cosine)
+    assert style.number(offset_deviation(LEARNED)) in likeness_caption(LEARNED, cosine=False)
     assert "rotation" not in by_offset_caption(LEARNED[:, :5])
     assert "once in 6.28 positions" in encoding_caption(SINUSOIDS)
-    assert "learned in training" in encoding_caption(LEARNED, base=None)
     assert "Dimension 30 turns slowest" in waves_caption(SINUSOIDS, [30, 2])
     assert waves_caption(SINUSOIDS, []) == "Choose a dimension to see its wave."
+
+
+def test_positions_of_one_direction_and_many_lengths_are_alike_in_cosine_alone() -> None:
+    lengths = np.arange(1, 7, dtype=np.float32)[:, None] * np.ones((1, 4), dtype=np.float32)
+    assert "have one colour: the cosine" in likeness_caption(lengths, cosine=True)
+    assert "change their colour: the dot product" in likeness_caption(lengths, cosine=False)
+
+
+@pytest.mark.parametrize("offset", [1, 4])
+def test_a_shift_is_called_a_rotation_only_where_the_table_turns(offset: int) -> None:
+    turned = by_offset_caption(SINUSOIDS, offset)
+    assert f"A shift by {offset} is one rotation of each pair of dimensions" in turned
+    learned = by_offset_caption(LEARNED, offset)
+    deviation = style.number(rotation_deviation(LEARNED, offset))
+    largest = style.number(float(np.abs(LEARNED).max()))
+    assert f"A shift by {offset} is no rotation of the pairs of dimensions" in learned
+    assert f"is off by up to {deviation} in a number" in learned
+    assert f"the largest of the table is {largest}." in learned
+
+
+def test_rows_that_training_never_reached_are_told_from_those_it_did() -> None:
+    assert "The rows were learned in training" in encoding_caption(LEARNED, base=None, trained=60)
+    some = encoding_caption(LEARNED, base=None, trained=40)
+    assert "Rows 0 to 39 were learned in training" in some
+    assert "below the line, rows 40 to 59 still hold the random numbers" in some
+    assert "below the line, row 59 still" in encoding_caption(LEARNED, base=None, trained=59)
+    unknown = encoding_caption(LEARNED, base=None)
+    assert "learned in training" not in unknown
+    assert "How far training reached is not recorded" in unknown
+    assert "trained" not in encoding_caption(SINUSOIDS)
+    assert "never reached rows 40 to 59." in encoding_alt_text(LEARNED, trained=40)
+    assert "reached" not in encoding_alt_text(LEARNED, trained=60)
+    assert untrained_words(60, 40, shown=False).startswith(" Left out: rows 40 to 59")
+    assert untrained_words(60, 60) == untrained_words(60, 80) == ""
+
+
+@pytest.mark.parametrize(("trained", "anchor"), [(40, "top"), (58, "bottom")])
+def test_a_line_parts_the_rows_that_training_reached_from_the_others(
+    trained: int, anchor: str
+) -> None:
+    layout = encoding_heatmap(LEARNED, trained=trained).layout
+    (line,), (text,) = layout.shapes, layout.annotations
+    assert line.y0 == line.y1 == text.y == trained - 0.5
+    assert "never trained" in text.text
+    # Within the plot, wherever there is room for it.
+    assert text.yanchor == anchor
+    for none in (None, 60, 90):
+        layout = encoding_heatmap(LEARNED, trained=none).layout
+        assert not layout.shapes
+        assert not layout.annotations
 
 
 def test_alt_texts_hold_sizes_and_numbers() -> None:
@@ -576,6 +631,18 @@ def test_the_bars_of_neighbours_are_their_shares_in_per_cent() -> None:
     assert list(figure.data[1].x) == [100 * each.after for each in found]
     assert "head 2: previous token 100 %, then 12 %" in neighbours_alt_text(found)
     assert "2 of these 3 heads put at most half" in neighbours_caption(found)
+
+
+def test_positions_alone_tell_neighbours_in_an_encoder_and_not_in_a_decoder() -> None:
+    encoder = neighbour_heads(BEFORE, AFTER)
+    decoder = [replace(each, site=Site(AttentionKind.DECODER, 0)) for each in encoder]
+    alone, mask = "In the encoder, positions alone tell", "In the decoder, the causal mask tells"
+    assert alone in neighbours_caption(encoder)
+    assert mask not in neighbours_caption(encoder)
+    assert mask in neighbours_caption(decoder)
+    assert alone not in neighbours_caption(decoder)
+    assert alone in neighbours_caption([*encoder, *decoder])
+    assert mask in neighbours_caption([*encoder, *decoder])
 
 
 def test_no_head_of_neighbours_is_said_in_a_sentence() -> None:

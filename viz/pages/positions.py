@@ -160,22 +160,30 @@ def show_table(model: Translator, sentence: str) -> None:
     table = table_of(model, len(tokens))
     if table is None:
         return
-    base = base_of(model)
+    base, trained = base_of(model), model.trained_positions()
     is_short = st.session_state["length"] == "sentence"
     show(
-        positions_kept.table(table, sentence, tokens if is_short else None),
+        positions_kept.table(table, sentence, tokens if is_short else None, trained=trained),
         "encoding",
-        figures.encoding_alt_text(table),
-        figures.encoding_caption(table, base=base),
+        figures.encoding_alt_text(table, trained=trained),
+        figures.encoding_caption(table, base=base, trained=trained),
     )
-    longest = model.model.config.max_positions
-    few = min(max(FEW_POSITIONS, len(tokens)), longest)
-    show_waves(model.position_table(few) if is_short else table, base)
-    show_circle(model.position_table(), base)
+    few = min(max(FEW_POSITIONS, len(tokens)), model.model.config.max_positions)
+    show_waves(model, model.position_table(few) if is_short else table)
+    show_circle(model)
 
 
-def show_waves(table: FloatArray, base: float | None) -> None:
-    """Chosen dimensions over position."""
+def left_out(model: Translator, length: int) -> str:
+    """What has to be said of a picture of a table, of which the rows never trained are left out."""
+    if base_of(model) is not None:
+        return ""
+    return figures.untrained_words(length, model.trained_positions(), shown=False)
+
+
+def show_waves(model: Translator, table: FloatArray) -> None:
+    """Chosen dimensions over position, without rows that training never reached."""
+    base, said = base_of(model), left_out(model, len(table))
+    table = table[: model.trained_positions()]
     d_model = table.shape[1]
     written = st.session_state["waves"]
     usual = [0, d_model // 8, d_model // 4, d_model // 2]
@@ -202,7 +210,7 @@ def show_waves(table: FloatArray, base: float | None) -> None:
             positions_kept.waves(table, picked, base),
             "waves",
             figures.waves_alt_text(table, picked, base=base),
-            figures.waves_caption(table, picked, base=base) + formula,
+            figures.waves_caption(table, picked, base=base) + formula + said,
         )
 
 
@@ -212,8 +220,9 @@ def keep_waves() -> None:
 
 
 @fragment
-def show_circle(table: FloatArray, base: float | None) -> None:
+def show_circle(model: Translator) -> None:
     """The sine and cosine of one frequency as a point that the slider moves."""
+    base, table = base_of(model), model.position_table(model.trained_positions())
     length, d_model = table.shape
     if d_model % 2:
         return
@@ -230,7 +239,7 @@ def show_circle(table: FloatArray, base: float | None) -> None:
             positions_kept.circle(table, pair, at, base),
             "circle",
             figures.circle_alt_text(table, pair, at),
-            figures.circle_caption(table, pair),
+            figures.circle_caption(table, pair) + left_out(model, model.max_tokens),
             columns=2,
         )
     with other:
@@ -248,14 +257,15 @@ def show_likeness(model: Translator) -> None:
     """Every two positions compared, and the same by offset."""
     st.toggle("Cosine instead of the dot product", address.held("cosine"), key="cosine")
     cosine = st.session_state["cosine"]
-    table = model.position_table()
+    table = model.position_table(model.trained_positions())
+    said = left_out(model, model.max_tokens)
     one, other = st.columns(2, gap="large")
     with one:
         show(
             positions_kept.likeness(table, cosine),
             "likeness",
             figures.likeness_alt_text(table, cosine=cosine),
-            figures.likeness_caption(table),
+            figures.likeness_caption(table, cosine=cosine) + said,
             columns=2,
         )
     with other:
@@ -263,7 +273,7 @@ def show_likeness(model: Translator) -> None:
             positions_kept.offsets(table, cosine),
             "by-offset",
             figures.by_offset_alt_text(table, cosine=cosine),
-            figures.by_offset_caption(table),
+            figures.by_offset_caption(table) + said,
             columns=2,
         )
 
@@ -545,31 +555,32 @@ def show_learned(model: Translator) -> None:
         strict=True,
     ):
         kind = each.model.config.positions
-        table = each.position_table()
-        base = base_of(each)
+        table, trained = each.position_table(), each.trained_positions()
+        reached = table[:trained]
+        said = left_out(each, len(table))
         with column:
             st.subheader(escape_markdown(f"{each.name}: {kind}"))
             show(
-                positions_kept.table(table),
+                positions_kept.table(table, trained=trained),
                 f"encoding-{kind}",
-                figures.encoding_alt_text(table),
-                figures.encoding_caption(table, base=base),
+                figures.encoding_alt_text(table, trained=trained),
+                figures.encoding_caption(table, base=base_of(each), trained=trained),
                 columns=2,
                 question=question,
             )
             show(
-                positions_kept.likeness(table, True),
+                positions_kept.likeness(reached, True),
                 f"likeness-{kind}",
-                figures.likeness_alt_text(table, cosine=True),
-                figures.likeness_caption(table),
+                figures.likeness_alt_text(reached, cosine=True),
+                figures.likeness_caption(reached, cosine=True) + said,
                 columns=2,
                 question=question,
             )
             show(
-                positions_kept.offsets(table, True),
+                positions_kept.offsets(reached, True),
                 f"by-offset-{kind}",
-                figures.by_offset_alt_text(table, cosine=True),
-                figures.by_offset_caption(table),
+                figures.by_offset_alt_text(reached, cosine=True),
+                figures.by_offset_caption(reached) + said,
                 columns=2,
                 question=question,
             )
@@ -672,7 +683,8 @@ def show_on_stage(checkpoint: Path, model: Translator, sentence: str) -> None:
             table = table_of(model, len(tokens))
             if table is not None:
                 is_short = st.session_state["length"] == "sentence"
-                on_stage.show_table(table, tokens if is_short else None)
+                trained = model.trained_positions()
+                on_stage.show_table(table, tokens if is_short else None, trained)
 
 
 def show_shuffle_on_stage(checkpoint: Path, model: Translator, sentence: str) -> None:

@@ -16,16 +16,28 @@ from viz.position_terms import NeighbourHead
 from viz.shuffle import distances_figure
 
 
-def table(rows: FloatArray, sentence: str = "", tokens: Tokens | None = None) -> Picture:
-    """The model's table; `tokens` are those of the sentence, which name its rows."""
+def table(
+    rows: FloatArray,
+    sentence: str = "",
+    tokens: Tokens | None = None,
+    *,
+    trained: int | None = None,
+) -> Picture:
+    """The model's table; `tokens` are those of the sentence, which name its rows.
+
+    `trained` is how many of its first rows training reached, where that is known.
+    """
     return Picture(
         "The model’s table of positions",
         "positions",
-        figure=lambda look: figures.encoding_heatmap(rows, tokens=tokens, **look.options),
+        figure=lambda look: figures.encoding_heatmap(
+            rows, tokens=tokens, trained=trained, **look.options
+        ),
         numbers=lambda: export.table_numbers(rows),
         cell=lambda look: cells.table(
             len(rows), look.python, sentence=sentence if tokens is not None else ""
         ),
+        texts={} if trained is None else {"trained_positions": str(trained)},
     )
 
 

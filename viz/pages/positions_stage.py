@@ -28,11 +28,12 @@ def offer_lengths(lengths: Mapping[str, str]) -> None:
     stage.offer("Up and down: length", down=stage.Step("length", list(lengths), now))
 
 
-def show_table(table: FloatArray, tokens: Tokens | None) -> None:
-    """The matrix."""
-    figure = figures.encoding_heatmap(table, tokens=tokens, dark=is_dark())
+def show_table(table: FloatArray, tokens: Tokens | None, trained: int | None) -> None:
+    """The matrix; `trained` is how many of its first rows training reached, where that is known."""
+    figure = figures.encoding_heatmap(table, tokens=tokens, trained=trained, dark=is_dark())
+    alt = figures.encoding_alt_text(table, trained=trained)
     with stage.picture():
-        stage.show_figure((figure, "encoding", figures.encoding_alt_text(table)))
+        stage.show_figure((figure, "encoding", alt))
 
 
 def show_likeness(model: Translator) -> None:
@@ -42,7 +43,7 @@ def show_likeness(model: Translator) -> None:
     stage.offer(
         "Up and down: cosine or dot product", down=stage.Step("cosine", (True, False), cosine)
     )
-    table = model.position_table()
+    table = model.position_table(model.trained_positions())
     dark = is_dark()
     with stage.picture():
         stage.show_figure(
@@ -109,8 +110,11 @@ def show_learned(one: Translator, other: Translator) -> None:
     for each in (one, other):
         kind, table = each.model.config.positions, each.position_table()
         title = f"{each.name}: {kind}"
-        figure = figures.encoding_heatmap(table, title=title, narrow=True, dark=is_dark())
-        alt = figures.encoding_alt_text(table, title=title)
+        trained = each.trained_positions()
+        figure = figures.encoding_heatmap(
+            table, title=title, trained=trained, narrow=True, dark=is_dark()
+        )
+        alt = figures.encoding_alt_text(table, title=title, trained=trained)
         drawn.append((figure, f"encoding-{kind}", alt))
     stage.say("Learned positions beside sinusoids")
     with stage.picture():
