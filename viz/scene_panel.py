@@ -76,12 +76,13 @@ def show_talk() -> None:
             "count": len(shown.scenes) if shown else 0,
             "title": visible(scene.title) if scene else "",
             "note": scene.note if scene else "",
-            "next": visible(following.title) if following else "",
+            "next": _told_ahead(following) if following else None,
             "keep": state.get(_KEEP, {}),
             "waiting": shown is None,
         },
         key="talk-keys",
         on_go=_hear_go,
+        on_look=_hear_look,
         on_kept=_hear_kept,
         on_full=_hear_full,
     )
@@ -219,6 +220,16 @@ def _go(number: int, *, present: bool = False, read: bool = False) -> None:
     address.go("" if scene.page == HOME else scene.page, query)
 
 
+def _told_ahead(scene: Scene) -> dict[str, Any]:
+    """The next scene as the window with the notes is told of it."""
+    return {
+        "title": visible(scene.title),
+        "note": scene.note,
+        "page": "" if scene.page == HOME else scene.page,
+        "view": dict(scene.view),
+    }
+
+
 def _here() -> Scene:
     """What is shown now, as a scene without a title of its own."""
     path, query = address.current()
@@ -254,6 +265,21 @@ def _hear_go() -> None:
     number = _told("go")
     if type(number) is int:
         _go(number)
+
+
+def _hear_look() -> None:
+    """Show a view on stage, in the window with the notes, which has it beside the next note."""
+    asked = _told("look")
+    page, view = (asked.get("page"), asked.get("view")) if isinstance(asked, dict) else (None, None)
+    if (
+        not isinstance(page, str)
+        or (page or HOME) not in scenes.VIEWS
+        or not isinstance(view, dict)
+    ):
+        return
+    known = scenes.VIEWS[page or HOME]
+    query = {name: text for name, text in view.items() if name in known and isinstance(text, str)}
+    address.go(page, query | {stage.PRESENT.name: "1"})
 
 
 def _hear_kept() -> None:

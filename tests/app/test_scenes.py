@@ -164,7 +164,31 @@ def test_the_audience_sees_the_title_and_never_the_note(open_app: OpenApp) -> No
         assert named(app) == scene.title
         assert scene.note not in html(app)
         assert told(app)["note"] == scene.note
-        assert told(app)["next"] == READY.scenes[number].title
+        following = READY.scenes[number]
+        assert told(app)["next"] == {
+            "title": following.title,
+            "note": following.note,
+            "page": "",
+            "view": dict(following.view),
+        }
+    assert told(tell(app, "go", 10))["next"] is None
+
+
+def test_the_notes_may_look_at_a_view_and_at_no_more(open_app: OpenApp) -> None:
+    app = open_app(folder=SHIPPED, present="1")
+    view = {"layer": "1", "head": 3, "talk": "0a1b2c3d", "nonsense": "1"}
+    tell(app, "look", {"page": "masks", "view": view})
+    assert app.session_state["_visit"].page == "masks"
+    assert app.session_state["_visit"].query == {"layer": "1", "present": "1"}
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [None, 3, {}, {"page": "masks"}, {"page": "home", "view": {}}, {"page": [], "view": {}}],
+)
+def test_a_look_at_what_is_no_view_changes_nothing(open_app: OpenApp, asked: Any) -> None:
+    app = tell(open_app(layer="1"), "look", asked)
+    assert app.session_state["_visit"].query == {"layer": "1"}
 
 
 def test_off_stage_no_title_is_shown_and_no_key_works(open_app: OpenApp) -> None:

@@ -54,6 +54,7 @@ def talk(
     *,
     key: str,
     on_go: Callable[[], None],
+    on_look: Callable[[], None],
     on_kept: Callable[[], None],
     on_full: Callable[[], None],
 ) -> None:
@@ -61,14 +62,16 @@ def talk(
 
     Args:
         told: `visit` (changes with every session), `on` (whether the keys work), `read` (whether N
-            and B do), `number` of the
-            scene (0 for none) and `count` of all; `title`, `note` and `next` for the notes; `keep`,
+            and B do), `number` of the scene (0 for none) and `count` of all; `title` and `note` for
+            the notes; `next`, the scene after it with its `title`, `note`, `page` (a path) and
+            `view`, or None; `keep`,
             the talks that changed, by their marks, as text or None for one that was deleted; and
             `waiting`, whether to answer also if no talk is kept.
         key: of the mounted component. st.session_state[key] then holds, unchecked: under "go" the
             number of a scene; under "kept" a list of pairs of mark and text; under "full" the mark
             of a talk that the browser has no room for.
         on_go: called when a scene was asked for.
+        on_look: called when the notes want to show a view: under "look" its `page` and `view`.
         on_kept: called once a session with the talks that the browser kept.
         on_full: called when the browser could not keep one.
     """
@@ -77,6 +80,7 @@ def talk(
         data=dict(told),
         height=1,
         on_go_change=on_go,
+        on_look_change=on_look,
         on_kept_change=on_kept,
         on_full_change=on_full,
     )

@@ -7,6 +7,9 @@ const PATIENCE = 3000;
 const TYPING = "input, textarea, select, [contenteditable], [role=textbox], [role=combobox]";
 const PRESSED = "button, a, summary, [role=button], [role=menuitem], [role=option]";
 
+/** Whether this page is the small picture of the next scene, in the window with the notes. */
+const AHEAD = window.frameElement?.id === "headscope-ahead";
+
 /** Storage may be forbidden, and even to ask for it then fails. */
 function storage(name) {
   try {
@@ -41,8 +44,10 @@ class Talk {
   constructor() {
     joinSteps();
     this.kept = new Map();
+    this.look = () => this._look();
+    window.addEventListener("headscope-look", this.look);
     this.name = windowName();
-    this.channel = new BroadcastChannel(this.name);
+    this.channel = new BroadcastChannel(AHEAD ? `${this.name}-ahead` : this.name);
     this.channel.onmessage = ({ data }) => this._hear(data);
     this.press = (event) => this._press(event);
     this.open = (event) => this._open(event);
@@ -62,6 +67,7 @@ class Talk {
     window.removeEventListener("headscope-step", this.step);
     window.removeEventListener("headscope-left", this.wander);
     window.removeEventListener("pagehide", this.leave);
+    window.removeEventListener("headscope-look", this.look);
     this.leave();
     this.channel.close();
   }
@@ -70,6 +76,7 @@ class Talk {
     this.data = data;
     this.tell = tell;
     if (data.number === this.wanted) this.wanted = null;
+    this._look();
     this._keep(data.keep);
     if (data.visit !== this.visit) this._restore();
     this._show();
@@ -102,7 +109,7 @@ class Talk {
   // ---- moving among scenes ----------------------------------------------------------------------
 
   _press(event) {
-    if (!(this.data?.on || this.data?.read) || event.defaultPrevented) return;
+    if (!(this.data?.on || this.data?.read) || AHEAD || event.defaultPrevented) return;
     const path = event.composedPath().filter((each) => each instanceof Element);
     if (path.some((each) => each.matches(TYPING))) return;
     if (event.key === " " && path.some((each) => each.matches(PRESSED))) return;
@@ -133,6 +140,14 @@ class Talk {
     this.tell("go", to);
   }
 
+  /** Shows what the window with the notes asks of the small picture in it. */
+  _look() {
+    const wish = JSON.stringify(window.headscopeLook);
+    if (!AHEAD || !this.data || wish === undefined || wish === this.looked) return;
+    this.looked = wish;
+    this.tell("look", window.headscopeLook);
+  }
+
   // ---- the notes --------------------------------------------------------------------------------
 
   _open(event) {
@@ -157,7 +172,8 @@ class Talk {
 
   _show() {
     const { number, count, title, note, next } = this.data;
-    this.channel.postMessage({ number, count, title, note, next, away: Boolean(this.away) });
+    const root = new URL(location.pathname.replace(/[^/]*$/, ""), location.href).href;
+    this.channel.postMessage({ number, count, title, note, next, root, away: Boolean(this.away) });
   }
 
   _hear(message) {
