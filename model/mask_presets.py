@@ -51,8 +51,10 @@ def strictly_causal(n_queries: int, n_keys: int) -> Tensor:
 def look_ahead(n_queries: int, n_keys: int, *, k: int) -> Tensor:
     """Each query may look at most k positions ahead, and at everything before.
 
-    Over the source this is the wait-(k + 1) policy of simultaneous translation (Ma et al. 2019,
-    section 3).
+    Over the source, the queries are let in on keys at the pace of the wait-(k + 1) policy of
+    simultaneous translation (Ma et al. 2019, section 3). That alone is not the policy: through a
+    bidirectional encoder every key knows of the whole source. With a causal mask in the encoder as
+    well, a query knows of the source up to k positions ahead and of no more.
 
     Args:
         n_queries: number of rows.

@@ -575,8 +575,8 @@ def fill_lesson(scores_row: FloatArray, allowed_row: BoolArray) -> FillLesson:
         explanation = (
             "No key is allowed: with −∞ the softmax divides 0 by 0, and NaN spreads through "
             "everything computed from it; with −1e9 all scores are equal, and every key gets the "
-            f"weight 1/{n_keys}, as if all were allowed. This model gives zeros: the query looks "
-            "at nothing, and what it gets is no mean of anything."
+            f"weight 1/{n_keys}, as if all were allowed and scored the same. This model gives "
+            "zeros: the query looks at nothing, and what it gets is no mean of anything."
         )
     model = _softmax(scores_row[None], allowed_row[None])[0]
     return FillLesson(minus_infinity, large_negative, model, explanation)

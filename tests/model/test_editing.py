@@ -222,6 +222,22 @@ def test_the_shipped_model_under_its_own_masks_decodes_and_records_the_same_bits
     assert_same_bits(shipped.trace_of(before, masks=rules()), shipped.trace_of(before))
 
 
+def test_keys_let_in_one_by_one_keep_the_source_out_if_the_encoder_is_causal_too(
+    translator: Translator,
+) -> None:
+    one, other = "The cat sat on the mat.", "The cat sat on the mat!"
+    pace: dict[Any, Any] = {CROSS: PRESETS["look_ahead"].rule(k=1)}
+
+    def first(source: str, masks: dict[Any, Any]) -> float:
+        log_probs = translator.trace(source, TARGET, masks=masks).log_probs
+        assert log_probs is not None
+        return float(log_probs[0])
+
+    causal_too = pace | {ENCODER: PRESETS["causal"].rule()}
+    assert first(one, causal_too) == pytest.approx(first(other, causal_too), abs=1e-6)
+    assert abs(first(one, pace) - first(other, pace)) > 1e-3, "a bidirectional encoder tells"
+
+
 # Free decoding
 
 

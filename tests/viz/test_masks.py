@@ -581,7 +581,10 @@ def test_a_row_without_a_key_is_nan_uniform_or_zeros() -> None:
     assert np.isnan(lesson.minus_infinity).all()
     assert lesson.large_negative.tolist() == [0.25] * 4
     assert lesson.model.tolist() == [0] * 4
-    assert "1/4" in lesson.explanation
+    assert "1/4, as if all were allowed and scored the same." in lesson.explanation
+    # Only with equal scores: these, all allowed, give other weights.
+    allowed = fill_lesson(scores, np.ones(4, dtype=np.bool_))
+    assert not np.allclose(allowed.large_negative, lesson.large_negative, atol=0.1)
     assert "NaN" in lesson.explanation
     assert len(re.findall(r"\.(?= |$)", lesson.explanation)) == 2
 
