@@ -7,10 +7,10 @@ TITLE = "What is a head?"
 TERMS = {
     "Token": "The smallest piece of text that the model reads and writes: a word, a part of one, a "
     "punctuation mark, or a mark such as </s> for the end of the sentence.",
-    "Layer": "One step of the model's work: its heads gather from other tokens, and then a small "
-    "network works on each token by itself; a model has one such step or several in a row.",
+    "Layer": "One step of the model's work: its heads carry information between tokens, and then a "
+    "small network works on each token by itself; a model has one such step or several in a row.",
     "Head": "For each token, a head spreads weights over the tokens that this one may look at, and "
-    "passes on the average of what they offer; the heads of one layer work side by side.",
+    "passes on the weighted average of what they offer; the heads of a layer work side by side.",
     "Query": "What a head makes of the token that looks: a list of numbers that stands for what is "
     "looked for.",
     "Key": "What a head makes of a token that is looked at: a list of numbers to compare with the "

@@ -91,7 +91,7 @@ def test_the_lines_explain_offer_and_go_for_good_one_by_one(newcomer: Newcomer) 
     page.wait_for_url("**/masks*")
     wait_until_calm(page)
     assert page.evaluate("window.sighted") == 0
-    page.get_by_role("button", name="Glossary").click()
+    page.get_by_role("button", name="Glossary", exact=True).click()
     expect(page.get_by_test_id("stPopoverBody")).to_contain_text(
         "For each token, a head spreads weights"
     )

@@ -40,7 +40,10 @@ class Reader {
     this.place = element("p", "place");
     this.title = element("h2", "", { dir: "auto", tabindex: "-1" });
     this.note = element("p", "note", { dir: "auto", tabindex: "0" });
-    const again = button("Show the scene", "", () => step(0));
+    const again = button("Show the scene", "", () => {
+      this.returns = true;
+      step(0);
+    });
     again.className = "link";
     this.left = element("p", "left", { hidden: "" }, "You have gone on to another view. ", again);
     this.back = button("Back", "B", () => step(-1));
@@ -56,7 +59,8 @@ class Reader {
     this.tell = tell;
     const { talk, number, count, title, note } = data;
     const came = !this.data;
-    const other = came || this.data.number !== number || this.data.title !== title;
+    const other = came || this.returns || this.data.number !== number || this.data.title !== title;
+    this.returns = false;
     this.data = data;
     this.place.textContent = number ? `${talk} · ${number} of ${count}` : `${count} scenes`;
     this.title.textContent = title || talk;

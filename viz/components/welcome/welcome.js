@@ -50,17 +50,19 @@ class Welcome {
     }
     this.lines = {
       reading: this._line("reading", "the offer to read", "New here? ", read, " at your own pace."),
-      glossary: this._line("glossary", "the glossary", ask, " The words used here, one sentence each."),
+      glossary: this._line("glossary", "the glossary", "", ask, " The words used here, one sentence each."),
     };
     this.list = list;
     this.root.replaceChildren(...Object.values(this.lines), list);
   }
 
-  _line(name, what, ...parts) {
+  /** A button among words, for which a phone has no room, and a cross. */
+  _line(name, what, before, button, after) {
     const close = element("button", "close", { type: "button", "aria-label": `Dismiss ${what} for good` }, "×");
     close.title = "Do not show this again";
     close.addEventListener("click", () => this._dismiss(name));
-    return element("p", "", {}, ...parts, close);
+    const words = [before, after].map((text) => element("span", "more", {}, text));
+    return element("p", "", {}, element("span", "", {}, words[0], button, words[1]), close);
   }
 
   _dismiss(name) {
