@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 import io
+import math
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from itertools import pairwise
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import sentencepiece
@@ -24,6 +28,8 @@ _TO_ASCII = str.maketrans(
 )
 _BYTE_PIECE = re.compile(r"<0x[0-9A-F]{2}>")
 _LINE_LIMIT = 4096
+_NBEST = 64
+_SPACED = re.compile("▁[^▁]*")
 # A word with the apostrophes inside it, or one character that is no letter; a space goes with what
 # follows it.
 _PARTS = re.compile(r"\s?(?:[^\W\d_]+(?:'[^\W\d_]+)*|\S)")
@@ -140,25 +146,72 @@ class Tokenizer:
         return [list(ids) for ids in self._processor.encode([normalize(text) for text in texts])]
 
     def sample_all(self, texts: Sequence[str], *, alpha: float, seed: int) -> list[list[int]]:
-        """For each text, one of its many segmentations (subword regularization, Kudo 2018).
+        """For each text, one of its many segmentations (subword regularization).
+
+        Of a unigram vocabulary, each word's is drawn from its likeliest 64 (Kudo 2018, section
+        3.2); of a BPE one, merges are left out at random (BPE-dropout, Provilkov et al. 2020,
+        algorithm 1). SentencePiece's own draws differ from process to process; these do not.
 
         Args:
             texts: any texts.
-            alpha: of a unigram vocabulary, the lower, the more varied, and 0.1 to 0.5 is usual; of
-                a BPE one, the share of merges that are left out (BPE-dropout, Provilkov et al.
-                2020), usually 0.1 or less.
-            seed: the same seed draws the same segmentations.
+            alpha: of a unigram vocabulary the lower, the more varied, and 0.1 to 0.5 is usual; of a
+                BPE one the share of merges that are left out, usually 0.1 or less.
+            seed: the same seed draws the same segmentations, in any process.
         """
-        # SentencePiece draws from a generator of the whole process.
-        sentencepiece.set_random_generator_seed(seed)
+        random = Random(seed)
+        # The score of a merge is its rank, below zero.
+        bpe = all(self._processor.get_score(i).is_integer() for i in self._ranks.values())
+        draw = self._merged_ids if bpe else self._likely_ids
         return [
-            list(
-                self._processor.encode(
-                    normalize(text), enable_sampling=True, alpha=alpha, nbest_size=-1
-                )
-            )
+            [
+                token_id
+                for word in _SPACED.findall(self._processor.normalize(normalize(text)))
+                for token_id in draw(word, alpha, random)
+            ]
             for text in texts
         ]
+
+    @functools.cached_property
+    def _ranks(self) -> dict[str, int]:
+        """The ids of all pieces that stand for text; of BPE, an earlier merge has the lower one."""
+        vocabulary = self._processor
+        return {
+            vocabulary.id_to_piece(i): i
+            for i in range(len(self))
+            if not (vocabulary.is_control(i) or vocabulary.is_unknown(i) or vocabulary.is_byte(i))
+        }
+
+    @functools.cached_property
+    def _likeliest(self) -> Callable[[str], list[tuple[list[int], float]]]:
+        """The likeliest segmentations of a word, and how likely each is, as a logarithm."""
+        score = self._processor.get_score
+
+        @functools.cache
+        def likeliest(word: str) -> list[tuple[list[int], float]]:
+            found = self._processor.nbest_encode(word.removeprefix("▁"), nbest_size=_NBEST)
+            return [(ids, sum(map(score, ids))) for ids in found]
+
+        return likeliest
+
+    def _likely_ids(self, word: str, alpha: float, random: Random) -> list[int]:
+        segmentations, scores = zip(*self._likeliest(word), strict=True)
+        return list(random.choices(segmentations, [math.exp(alpha * each) for each in scores])[0])
+
+    def _merged_ids(self, word: str, dropout: float, random: Random) -> list[int]:
+        pieces = list(word)
+        while merges := [
+            (rank, place)
+            for place, pair in enumerate(pairwise(pieces))
+            if (rank := self._ranks.get("".join(pair))) and random.random() >= dropout
+        ]:
+            _, place = min(merges)
+            pieces[place : place + 2] = ["".join(pieces[place : place + 2])]
+        ids: list[int] = []
+        for piece in pieces:
+            known = self._ranks.get(piece)
+            spelled = (f"<0x{byte:02X}>" for byte in piece.encode())
+            ids += [known] if known else map(self._processor.piece_to_id, spelled)
+        return ids
 
     def decode(self, token_ids: Sequence[int]) -> str:
         """Text of token ids; special tokens leave no trace."""

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import functools
+import math
+import subprocess
+import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -17,6 +22,14 @@ TEXT = [
     "Sie sagte: 'Guten Morgen, wie geht es dir?'",
     '1 2 3 4 5 6 7 8 9 0 - ! "',
 ]
+
+
+ROOT = Path(__file__).parents[2]
+
+
+@functools.cache
+def bpe() -> Tokenizer:
+    return Tokenizer.train(TEXT * 20, vocab_size=310, model_type="bpe")
 
 
 @pytest.fixture(scope="module")
@@ -92,6 +105,44 @@ def test_sampled_segmentations_differ_and_all_spell_the_text(tokenizer):
     drawn = {tuple(ids) for ids in tokenizer.sample_all(texts, alpha=0.1, seed=1)}
     assert len(drawn) > 1
     assert {tokenizer.decode(ids) for ids in drawn} == {"The cat sat on the mat."}
+
+
+@pytest.mark.parametrize("model_type", ["unigram", "bpe"])
+def test_sampling_draws_the_same_in_every_process_and_spells_any_text(model_type, tmp_path):
+    tokenizer = Tokenizer.train(TEXT * 20, vocab_size=310, model_type=model_type)
+    tokenizer.save(tmp_path / "tokenizer.model")
+    texts = [*TEXT, "猫 <s> ½  two", ""]
+    drawn = tokenizer.sample_all(texts, alpha=0.1, seed=7)
+    assert [tokenizer.decode(ids) for ids in drawn] == [
+        tokenizer.decode(tokenizer.encode(text)) for text in texts
+    ]
+    code = (
+        "import sys; from pathlib import Path; from model.tokenizer import Tokenizer\n"
+        "tokenizer = Tokenizer.load(Path(sys.argv[1]))\n"
+        "print(tokenizer.sample_all(sys.argv[2:], alpha=0.1, seed=7))"
+    )
+    command = [sys.executable, "-c", code, str(tmp_path / "tokenizer.model"), *texts]
+    assert subprocess.run(command, check=True, capture_output=True, text=True, cwd=ROOT).stdout == (
+        f"{drawn}\n"
+    )
+
+
+@given(st.text(alphabet="abcdeht '.ßü猫", max_size=40))
+def test_bpe_without_dropped_merges_is_sentencepieces(text):
+    tokenizer = bpe()
+    assert tokenizer.sample_all([text], alpha=0.0, seed=1) == [tokenizer.encode(text)]
+
+
+def test_unigram_segmentations_come_as_often_as_they_are_likely(tokenizer):
+    (ids,) = {tuple(tokenizer.encode("cat"))}
+    drawn = Counter(map(tuple, tokenizer.sample_all(["cat"] * 4000, alpha=0.5, seed=3)))
+    score = tokenizer._processor.get_score
+    weights = {each: math.exp(0.5 * sum(map(score, each))) for each in drawn}
+    assert len(drawn) > 1
+    assert drawn.most_common(1)[0][0] == ids
+    for each, count in drawn.items():
+        share = weights[each] / sum(weights.values())
+        assert count / 4000 == pytest.approx(share, abs=0.03)
 
 
 def test_a_seed_repeats_the_segmentations_it_drew(tokenizer):
