@@ -37,8 +37,8 @@ def score_terms(
     function = _attention_function(attention)
     if not isinstance(function, ScaledDotProductAttention):
         raise PositionError(
-            "Additive attention puts query and key through a tanh, so its scores do not split into "
-            "terms; choose a model with dot-product attention."
+            "This model's scores are no product of query and key, so they do not split into terms; "
+            "choose a model with dot-product attention."
         )
     word, position = word.double(), position.double()
     parts = {"word": word, "position": position}

@@ -13,18 +13,31 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
-from typing import cast
+from typing import ClassVar, Self, cast
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from model.config import TransformerConfig
+from model.config import CHOICES, TransformerConfig
 from model.linear import Linear
 from model.masks import rows_without_keys
 
 KeyValue = tuple[Tensor, Tensor]
 """Projected keys (batch, head, key, d_k) and values (batch, head, key, d_v)."""
+
+
+def rotated(x: Tensor, rotation: tuple[Tensor, Tensor]) -> Tensor:
+    """Queries or keys with each pair of numbers turned by its angle (Su et al. 2021, equation 34).
+
+    Args:
+        x: (batch, head, token, d_k); the pairs are (0, 1), (2, 3), …
+        rotation: cosine and sine, (token, d_k / 2) each.
+    """
+    cos, sin = rotation
+    first, second = x[..., 0::2], x[..., 1::2]
+    turned = first * cos - second * sin, first * sin + second * cos
+    return torch.stack(turned, dim=-1).flatten(-2)
 
 
 def masked_softmax(scores: Tensor, allowed: Tensor | None) -> Tensor:
@@ -46,16 +59,62 @@ def masked_softmax(scores: Tensor, allowed: Tensor | None) -> Tensor:
     return weights.masked_fill(~allowed, 0.0)
 
 
-class ScaledDotProductAttention(nn.Module):
-    """softmax(QKᵀ/√d_k)V, equation 1 of section 3.2.1.
+class AttentionFunction(nn.Module, ABC):
+    """softmax(scores)V; how a query and a key make a score is what tells one from another.
 
     A module of its own, so that a forward hook on it sees q, k, v and allowed go in and weights
     come out.
     """
 
+    is_product: ClassVar[bool] = False
+    """Whether a score is a product of query and key, apart from a factor."""
+
+    @classmethod
+    @abstractmethod
+    def of(cls, config: TransformerConfig, n_heads: int) -> Self:
+        """The function for so many heads of a model."""
+
+    @abstractmethod
+    def scores(self, q: Tensor, k: Tensor) -> Tensor:
+        """Scores before masking, (batch, head, query, key)."""
+
+    def forward(
+        self,
+        q: Tensor,
+        k: Tensor,
+        v: Tensor,
+        allowed: Tensor | None = None,
+        need_weights: bool = False,
+    ) -> tuple[Tensor, Tensor | None]:
+        """Attend.
+
+        Args:
+            q: (batch, head, query, d_k).
+            k: (batch, head, key, d_k).
+            v: (batch, head, key, d_v).
+            allowed: boolean, broadcastable to (batch, head, query, key), or None for "all".
+            need_weights: whether to return the weights.
+
+        Returns:
+            output (batch, head, query, d_v), and weights (batch, head, query, key) or None.
+        """
+        weights = masked_softmax(self.scores(q, k), allowed)
+        return weights @ v, weights if need_weights else None
+
+
+class ScaledDotProductAttention(AttentionFunction):
+    """softmax(QKᵀ/√d_k)V, equation 1 of section 3.2.1."""
+
+    is_product = True
+
     def __init__(self, *, fused: bool = True) -> None:
         super().__init__()
         self.fused = fused
+
+    @classmethod
+    def of(cls, config: TransformerConfig, n_heads: int) -> Self:
+        """The same for any number of heads."""
+        return cls(fused=config.fused_attention)
 
     def scale(self, d_k: int) -> float:
         """What QKᵀ is multiplied by: one over the temperature √d_k."""
@@ -73,22 +132,10 @@ class ScaledDotProductAttention(nn.Module):
         allowed: Tensor | None = None,
         need_weights: bool = False,
     ) -> tuple[Tensor, Tensor | None]:
-        """Attend.
-
-        Args:
-            q: (batch, head, query, d_k).
-            k: (batch, head, key, d_k).
-            v: (batch, head, key, d_v).
-            allowed: boolean, broadcastable to (batch, head, query, key), or None for "all".
-            need_weights: whether to compute and return the weights.
-
-        Returns:
-            output (batch, head, query, d_v), and weights (batch, head, query, key) or None.
-        """
+        """Attend, in torch's fused kernel where nobody needs the weights."""
         if self.fused and not need_weights:
             return self._fused(q, k, v, allowed), None
-        weights = masked_softmax(self.scores(q, k), allowed)
-        return weights @ v, weights if need_weights else None
+        return super().forward(q, k, v, allowed, need_weights)
 
     def _fused(self, q: Tensor, k: Tensor, v: Tensor, allowed: Tensor | None) -> Tensor:
         scale = self.scale(q.shape[-1])
@@ -108,7 +155,7 @@ class DotProductAttention(ScaledDotProductAttention):
         return 1.0
 
 
-class AdditiveAttention(nn.Module):
+class AdditiveAttention(AttentionFunction):
     """softmax(wᵀ tanh(q + k))V with a learned w per head (Bahdanau et al. 2015, appendix A.1.2).
 
     The two matrices of the paper are the query and key projections of the multi-head module.
@@ -119,32 +166,25 @@ class AdditiveAttention(nn.Module):
         self.w = nn.Parameter(torch.empty(n_heads, d_k))
         nn.init.normal_(self.w, std=d_k**-0.5)
 
+    @classmethod
+    def of(cls, config: TransformerConfig, n_heads: int) -> Self:
+        """With a w for each head."""
+        return cls(n_heads, config.key_width)
+
     def scores(self, q: Tensor, k: Tensor) -> Tensor:
         """Scores before masking, (batch, head, query, key)."""
         summed = torch.tanh(q.unsqueeze(-2) + k.unsqueeze(-3))
         return torch.einsum("bhqkd,hd->bhqk", summed, self.w)
 
-    def forward(
-        self,
-        q: Tensor,
-        k: Tensor,
-        v: Tensor,
-        allowed: Tensor | None = None,
-        need_weights: bool = False,
-    ) -> tuple[Tensor, Tensor | None]:
-        """Attend; arguments and result as in ScaledDotProductAttention."""
-        weights = masked_softmax(self.scores(q, k), allowed)
-        return weights @ v, weights if need_weights else None
 
-
-AttentionFunction = ScaledDotProductAttention | AdditiveAttention
-
-SCORINGS: dict[str, Callable[[TransformerConfig, int], AttentionFunction]] = {
-    "scaled_dot_product": lambda config, _: ScaledDotProductAttention(fused=config.fused_attention),
-    "dot_product": lambda config, _: DotProductAttention(fused=config.fused_attention),
-    "additive": lambda config, n_heads: AdditiveAttention(n_heads, config.key_width),
+SCORINGS: dict[str, type[AttentionFunction]] = {
+    "scaled_dot_product": ScaledDotProductAttention,
+    "dot_product": DotProductAttention,
+    "additive": AdditiveAttention,
 }
-"""How a query and a key make a score: name -> maker(config, number of heads)."""
+"""How a query and a key make a score, by its name in a TransformerConfig."""
+
+CHOICES["scoring"] = SCORINGS
 
 
 class MultiHead(nn.Module, ABC):
@@ -173,12 +213,30 @@ class MultiHead(nn.Module, ABC):
     ) -> tuple[Tensor, Tensor | None]:
         """Every head's output (batch, head, query, d_v), and the weights if asked for."""
 
-    def project(self, tokens: Tensor) -> tuple[Tensor, KeyValue]:
-        """Queries, keys and values of the same tokens, for self-attention."""
+    def project(
+        self, tokens: Tensor, rotation: tuple[Tensor, Tensor] | None = None
+    ) -> tuple[Tensor, KeyValue]:
+        """Queries, keys and values of the same tokens, for self-attention.
+
+        Args:
+            tokens: (batch, token, d_model).
+            rotation: of queries and keys by their positions, as `rotated` takes it; None for none.
+        """
+        q, (k, v) = self.project_together(tokens)
+        if rotation is None:
+            return q, (k, v)
+        return rotated(q, rotation), (rotated(k, rotation), v)
+
+    def project_together(self, tokens: Tensor) -> tuple[Tensor, KeyValue]:
+        """What `project` turns: queries, keys and values as the projections give them."""
         return self.project_query(tokens), self.project_key_value(tokens)
 
     def forward(
-        self, queries: Tensor, keys: Tensor, allowed: Tensor | None = None
+        self,
+        queries: Tensor,
+        keys: Tensor,
+        allowed: Tensor | None = None,
+        rotation: tuple[Tensor, Tensor] | None = None,
     ) -> tuple[Tensor, Tensor | None]:
         """Attend from `queries` to `keys`, which also give the values.
 
@@ -186,13 +244,14 @@ class MultiHead(nn.Module, ABC):
             queries: (batch, query, d_model).
             keys: (batch, key, d_model); the same tensor for self-attention.
             allowed: boolean, broadcastable to (batch, head, query, key), or None for "all".
+            rotation: for self-attention alone, as in `project`.
 
         Returns:
             output (batch, query, d_model), and weights (batch, head, query, key), which are None
             unless a tap on the attention function asks for them.
         """
         if queries is keys:
-            q, key_value = self.project(queries)
+            q, key_value = self.project(queries, rotation)
         else:
             q, key_value = self.project_query(queries), self.project_key_value(keys)
         return self.attend(q, key_value, allowed)
@@ -237,12 +296,12 @@ class MultiHeadAttention(MultiHead):
             self.w_q = Linear(config.d_model, keys, bias=bias)
             self.w_k = Linear(config.d_model, keys, bias=bias)
             self.w_v = Linear(config.d_model, values, bias=bias)
-        self.attention = SCORINGS[config.scoring](config, config.n_heads)
+        self.attention = SCORINGS[config.scoring].of(config, config.n_heads)
 
-    def project(self, tokens: Tensor) -> tuple[Tensor, KeyValue]:
+    def project_together(self, tokens: Tensor) -> tuple[Tensor, KeyValue]:
         """Queries, keys and values of the same tokens, in one product where they are fused."""
         if not self.fused_qkv:
-            return super().project(tokens)
+            return super().project_together(tokens)
         q, k, v = map(self._split_heads, self.w_qkv(tokens).split(self.widths, dim=-1))
         return q, (k, v)
 
@@ -280,7 +339,7 @@ class AttentionHead(nn.Module):
         self.w_q = Linear(config.d_model, config.key_width, bias=bias)
         self.w_k = Linear(config.d_model, config.key_width, bias=bias)
         self.w_v = Linear(config.d_model, config.value_width, bias=bias)
-        self.attention = SCORINGS[config.scoring](config, 1)
+        self.attention = SCORINGS[config.scoring].of(config, 1)
 
 
 class PerHeadAttention(MultiHead):
@@ -329,6 +388,8 @@ HEAD_LAYOUTS: dict[str, Callable[[TransformerConfig], MultiHead]] = {
     "per_head": PerHeadAttention,
 }
 """How the heads' parameters are laid out: name -> maker(config)."""
+
+CHOICES["head_layout"] = HEAD_LAYOUTS
 
 StateDict = dict[str, Tensor]
 

@@ -4,22 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, Self, get_args
 
 Norm = Literal["post", "pre"]
-Activation = Literal["relu", "gelu"]
-Positions = Literal["sinusoidal", "learned"]
-Scoring = Literal["scaled_dot_product", "dot_product", "additive"]
-HeadLayout = Literal["batched", "per_head"]
 
-_CHOICES: dict[str, tuple[str, ...]] = {
-    "norm": get_args(Norm),
-    "activation": get_args(Activation),
-    "positions": get_args(Positions),
-    "scoring": get_args(Scoring),
-    "head_layout": get_args(HeadLayout),
-}
+CHOICES: dict[str, Collection[str]] = {"norm": get_args(Norm)}
+"""What a field may say. The other fields that choose are entered by the files which hold what they
+choose among, each with its registry: activation, positions, scoring and head_layout."""
 
 
 class ConfigError(ValueError):
@@ -51,20 +44,21 @@ class TransformerConfig:
     """Whether the four attention projections add a bias."""
     fused_qkv: bool = False
     """Whether W_Q, W_K and W_V are one parameter. The function is the same."""
-    head_layout: HeadLayout = "batched"
+    head_layout: str = "batched"
     """All heads in one matrix, or one small attention module per head, concatenated."""
-    scoring: Scoring = "scaled_dot_product"
+    scoring: str = "scaled_dot_product"
     fused_attention: bool = True
     """Whether torch's fused kernel runs while nobody asks for weights."""
     norm: Norm = "post"
     """LayerNorm(x + Sublayer(x)) as in section 3.1, or x + Sublayer(LayerNorm(x))."""
     layer_norm_eps: float = 1e-5
-    activation: Activation = "relu"
+    activation: str = "relu"
     dropout: float = 0.1
     """On each sub-layer's output and on the embedding sums, as in section 5.4."""
-    positions: Positions = "sinusoidal"
+    positions: str = "sinusoidal"
+    """How the model knows order: a name in ENCODINGS."""
     max_positions: int = 512
-    """Rows of a learned table; the sinusoidal table starts with as many and grows on demand."""
+    """Rows of a learned table; tables made by a formula start with as many and grow on demand."""
     tie_embeddings: bool = True
     """One matrix for source embedding, target embedding and output projection (section 3.4)."""
     scale_embeddings: bool = True
@@ -81,7 +75,7 @@ class TransformerConfig:
         for name in ("d_k", "d_v"):
             if getattr(self, name) is not None:
                 _require_positive(name, getattr(self, name))
-        for name, choices in _CHOICES.items():
+        for name, choices in CHOICES.items():
             if getattr(self, name) not in choices:
                 raise ConfigError(
                     f"{name} is {getattr(self, name)!r}; choose one of {', '.join(choices)}."
@@ -91,17 +85,18 @@ class TransformerConfig:
                 f"d_model {self.d_model} does not divide by n_heads {self.n_heads}; "
                 "give d_k and d_v, or change one of the two."
             )
-        if self.positions == "sinusoidal" and self.d_model % 2:
-            raise ConfigError(
-                f"Sinusoidal positions pair a sine with a cosine, so d_model must be even; "
-                f"it is {self.d_model}."
-            )
         if not 0 <= self.dropout < 1:
             raise ConfigError(f"dropout must be in [0, 1); it is {self.dropout}.")
         if not 0 < self.layer_norm_eps < math.inf:
             raise ConfigError(
                 f"layer_norm_eps must be finite and above 0; it is {self.layer_norm_eps}."
             )
+        # A registry may hold names alone, or what can say whether it fits.
+        for name, choices in CHOICES.items():
+            if isinstance(choices, Mapping):
+                require = getattr(choices[getattr(self, name)], "require", None)
+                if require is not None:
+                    require(self)
         if self.fused_qkv and self.head_layout == "per_head":
             raise ConfigError(
                 "fused_qkv packs all heads in one parameter, which the per_head layout keeps "

@@ -140,7 +140,7 @@ def _follow(
     keep_distributions: bool,
 ) -> list[Hypothesis]:
     config = model.config
-    limits = _length_limits(source, config, max_length)
+    limits = _length_limits(source, model, max_length)
     tokens: list[list[int]] = [[] for _ in limits]
     log_probs: list[list[float]] = [[] for _ in limits]
     kept: list[list[Tensor]] = [[] for _ in limits]
@@ -254,7 +254,7 @@ def beam_search(
         raise DecodingError(f"n_best must be between 1 and the beam of {beam}; it is {n_best}.")
     if alpha < 0:
         raise DecodingError(f"alpha of the length penalty must be at least 0; it is {alpha}.")
-    limits = _length_limits(source, config, max_length)
+    limits = _length_limits(source, model, max_length)
     beams = [_Beam(limit) for limit in limits]
     active = list(range(len(beams)))
     paths: list[list[_Path]] = [[] for _ in beams]
@@ -366,11 +366,10 @@ def _largest(values: Tensor, count: int) -> tuple[Tensor, Tensor]:
     return largest, places.gather(1, chosen)
 
 
-def _length_limits(source: Tensor, config: TransformerConfig, max_length: int | None) -> list[int]:
+def _length_limits(source: Tensor, model: Transformer, max_length: int | None) -> list[int]:
     if max_length is not None and max_length < 1:
         raise DecodingError(f"The length limit must be at least 1; it is {max_length}.")
-    lengths: list[int] = (source != config.pad_id).sum(dim=1).tolist()
+    lengths: list[int] = (source != model.config.pad_id).sum(dim=1).tolist()
     limits = [length + EXTRA_LENGTH if max_length is None else max_length for length in lengths]
-    if config.positions == "learned":
-        limits = [min(limit, config.max_positions) for limit in limits]
-    return limits
+    most = model.decoder.positions.limit
+    return limits if most is None else [min(limit, most) for limit in limits]

@@ -16,10 +16,10 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from model.attention import HEAD_LAYOUTS, KeyValue, MultiHeadAttention
-from model.config import TransformerConfig
+from model.config import CHOICES, TransformerConfig
 from model.linear import Linear
 from model.masks import decoder_allowed, padding_allowed
-from model.positions import ENCODINGS
+from model.positions import ENCODINGS, Rotation
 
 _ROOM = 32
 """Target positions that a decoding cache first has room for."""
@@ -31,6 +31,8 @@ Attention over the source cannot tell from its shapes which target position it s
 """
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": F.relu, "gelu": F.gelu}
+
+CHOICES["activation"] = ACTIVATIONS
 
 
 class Dropout(nn.Dropout):
@@ -151,9 +153,11 @@ class EncoderLayer(nn.Module):
         self.feed_forward = FeedForward(config)
         self.feed_forward_residual = Residual(config)
 
-    def forward(self, x: Tensor, allowed: Tensor | None) -> Tensor:
+    def forward(
+        self, x: Tensor, allowed: Tensor | None, rotation: Rotation | None = None
+    ) -> Tensor:
         """(batch, source, d_model) -> (batch, source, d_model)."""
-        x = self.self_residual(x, lambda y: self.self_attention(y, y, allowed)[0])
+        x = self.self_residual(x, lambda y: self.self_attention(y, y, allowed, rotation)[0])
         return self.feed_forward_residual(x, self.feed_forward)
 
 
@@ -170,7 +174,12 @@ class DecoderLayer(nn.Module):
         self.feed_forward_residual = Residual(config)
 
     def forward(
-        self, x: Tensor, memory: Tensor, allowed: Tensor | None, memory_allowed: Tensor | None
+        self,
+        x: Tensor,
+        memory: Tensor,
+        allowed: Tensor | None,
+        memory_allowed: Tensor | None,
+        rotation: Rotation | None = None,
     ) -> Tensor:
         """All target positions at once.
 
@@ -179,19 +188,27 @@ class DecoderLayer(nn.Module):
             memory: the encoder's output, (batch, source, d_model).
             allowed: for self-attention, broadcastable to (batch, head, target, target).
             memory_allowed: for cross-attention, broadcastable to (batch, head, target, source).
+            rotation: of self-attention's queries and keys, or None.
 
         Returns:
             (batch, target, d_model).
         """
-        x = self.self_residual(x, lambda y: self.self_attention(y, y, allowed)[0])
+        x = self.self_residual(x, lambda y: self.self_attention(y, y, allowed, rotation)[0])
         x = self.cross_residual(x, lambda y: self.cross_attention(y, memory, memory_allowed)[0])
         return self.feed_forward_residual(x, self.feed_forward)
 
-    def step(self, x: Tensor, cache: LayerCache, memory_allowed: Tensor | None) -> Tensor:
+    def step(
+        self,
+        x: Tensor,
+        cache: LayerCache,
+        memory_allowed: Tensor | None,
+        rotation: Rotation | None = None,
+    ) -> Tensor:
         """The newest target position alone, (sentence * beam, 1, d_model) in and out."""
 
         def attend_to_target(y: Tensor) -> Tensor:
-            q, key_value = self.self_attention.project(y)
+            # Keys are kept turned: the angle is that of their own position.
+            q, key_value = self.self_attention.project(y, rotation)
             return self.self_attention.attend(q, cache.extend(key_value))[0]
 
         def attend_to_source(y: Tensor) -> Tensor:
@@ -219,9 +236,10 @@ class Encoder(nn.Module):
 
     def forward(self, embedded: Tensor, allowed: Tensor | None) -> Tensor:
         """(batch, source, d_model) -> (batch, source, d_model)."""
-        x = self.dropout(embedded + self.positions(embedded.shape[1]))
+        x = self.dropout(self.positions.embed(embedded))
+        rotation = self.positions.rotation(embedded.shape[1])
         for layer in self.layers:
-            x = layer(x, allowed)
+            x = layer(x, allowed, rotation)
         return self.final_norm(x)
 
 
@@ -243,9 +261,10 @@ class Decoder(nn.Module):
         memory_allowed: Tensor | None,
     ) -> Tensor:
         """(batch, target, d_model) -> (batch, target, d_model)."""
-        x = self.dropout(embedded + self.positions(embedded.shape[1]))
+        x = self.dropout(self.positions.embed(embedded))
+        rotation = self.positions.rotation(embedded.shape[1])
         for layer in self.layers:
-            x = layer(x, memory, allowed, memory_allowed)
+            x = layer(x, memory, allowed, memory_allowed, rotation)
         return self.final_norm(x)
 
     def step(
@@ -256,10 +275,11 @@ class Decoder(nn.Module):
         memory_allowed: Tensor | None,
     ) -> Tensor:
         """One target position, (sentence * beam, 1, d_model) in and out."""
-        x = self.dropout(embedded + self.positions(1, start=position))
+        x = self.dropout(self.positions.embed(embedded, start=position))
+        rotation = self.positions.rotation(1, start=position)
         layers = cast("Iterable[DecoderLayer]", self.layers)
         for layer, cache in zip(layers, caches, strict=True):
-            x = layer.step(x, cache, memory_allowed)
+            x = layer.step(x, cache, memory_allowed, rotation)
         return self.final_norm(x)
 
 

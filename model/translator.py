@@ -124,6 +124,11 @@ class Translator:
         return self.model.config.max_positions
 
     @property
+    def positions(self) -> PositionalEncoding:
+        """How the encoder knows order; the decoder's encoding is of the same kind."""
+        return self.model.encoder.positions
+
+    @property
     def n_parameters(self) -> int:
         """Trained numbers, a tied matrix counted once."""
         return sum(parameter.numel() for parameter in self.model.parameters())
@@ -382,7 +387,8 @@ class Translator:
             (position, d_model), float32, read-only.
 
         Raises:
-            PositionError: if there is no such side or no table of this length.
+            PositionError: if there is no such side, no table of this length, or none at all in a
+                model that adds no positions to its embeddings.
         """
         encodings: dict[Side, PositionalEncoding] = {
             "encoder": self.model.encoder.positions,
@@ -390,6 +396,7 @@ class Translator:
         }
         if side not in encodings:
             raise PositionError(f"There is no side {side!r}; choose encoder or decoder.")
+        self._require_added()
         encoding = encodings[side]
         length = encoding.max_positions if length is None else length
         if length < 1:
@@ -420,7 +427,7 @@ class Translator:
             hold the length of the longest sentence.
         """
         longest = longest_trained(self.metrics)
-        if self.model.config.positions != "learned" or longest is None:
+        if not self.positions.is_learned or longest is None:
             return None
         longest_of_side = longest["source" if side == "encoder" else "target"]
         return min(longest_of_side, self.model.config.max_positions)
@@ -452,8 +459,10 @@ class Translator:
     ) -> EmbeddingParts:
         """Word and position of a sentence's tokens, and the sum that the encoder reads.
 
-        Arguments and errors are those of `translate`.
+        Arguments and errors are those of `translate`, and PositionError for a model that adds no
+        positions to its embeddings.
         """
+        self._require_added()
         source = self._source(text, source_order)
         word = self.model.source_embedding(source)
         scaled = self.model.embed(self.model.source_embedding, source)
@@ -480,8 +489,10 @@ class Translator:
     ) -> ScoreTerms:
         """What the scores of the encoder's first layer come from: words, positions, or both.
 
-        Arguments and errors are those of `translate`, and PositionError for additive attention.
+        Arguments and errors are those of `translate`, and PositionError for additive attention and
+        for a model that adds no positions to its embeddings.
         """
+        self._require_added()
         source = self._source(text, source_order)
         with recording() as seen, self._moving(_of_encoder(positions)):
             self.model.encode(source)
@@ -500,6 +511,13 @@ class Translator:
             terms={name: x.float().cpu().numpy() for name, x in terms.items()},
             scores=scores.float().cpu().numpy(),
         )
+
+    def _require_added(self) -> None:
+        if not self.positions.is_added:
+            raise PositionError(
+                "This model turns queries and keys by their positions and adds nothing to its "
+                "embeddings, so it has no table of encodings; choose a model that adds positions."
+            )
 
     def tokens(self, token_ids: list[int] | tuple[int, ...]) -> Tokens:
         """Token ids with their spelling."""

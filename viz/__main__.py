@@ -145,8 +145,7 @@ class Request:
     @property
     def base(self) -> float | None:
         """The base of the wavelengths; None where the model learned its positions."""
-        learned = self.translator.model.config.positions != "sinusoidal"
-        return None if learned else positions.BASE
+        return self.translator.positions.base
 
     @property
     def look(self) -> dict[str, Any]:

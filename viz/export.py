@@ -824,7 +824,7 @@ def notebook_lines(
     reading_import, read = cells.as_read(reading)
     one_layer, one_head = layer or 0, head or 0
     trace = cells.recorded(sentence, target)
-    base = "base = BASE if translator.model.config.positions == 'sinusoidal' else None"
+    base = "base = translator.positions.base"
     lines: dict[str, list[str]] = {
         "head": [
             "from viz.export import head_figure",
@@ -862,13 +862,13 @@ def notebook_lines(
             f"encoding_heatmap(table, tokens=tokens, trained=trained{look})",
         ],
         "waves": [
-            "from viz.positions import BASE, waves",
+            "from viz.positions import waves",
             cells.TRAINED_TABLE,
             base,
             f"waves(table, {list(dimensions)}, base=base{look})",
         ],
         "circle": [
-            "from viz.positions import BASE, circle",
+            "from viz.positions import circle",
             cells.TRAINED_TABLE,
             base,
             f"circle(table, {dimensions[0] // 2}, {position}, base=base{look})",

@@ -123,8 +123,8 @@ def with_learned(checkpoints: Path, tmp_path_factory: pytest.TempPathFactory) ->
     return folder
 
 
-def write_learned(folder: Path, other: Path) -> None:
-    """An untrained model with learned positions and the vocabulary of another."""
+def write_learned(folder: Path, other: Path, positions: str = "learned") -> None:
+    """An untrained model with learned, or other, positions and the vocabulary of another."""
     tokenizer = Tokenizer.load(other / "tokenizer.model")
     config = TransformerConfig(
         vocab_size=len(tokenizer),
@@ -134,7 +134,7 @@ def write_learned(folder: Path, other: Path) -> None:
         n_encoder_layers=1,
         n_decoder_layers=1,
         max_positions=40,
-        positions="learned",
+        positions=positions,
     )
     save_checkpoint(folder, Transformer(config), tokenizer, half=False)
 
@@ -672,6 +672,30 @@ def test_learned_positions_alone_say_what_is_missing(
     shutil.copytree(with_learned / "en-de-learned", tmp_path / "alone")
     app = open_positions(folder=tmp_path, topic="learned")
     assert "no checkpoint with sinusoidal positions" in said(app)
+
+
+@pytest.mark.parametrize("topic", TOPICS)
+@pytest.mark.parametrize("present", ["0", "1"])
+def test_a_model_that_turns_queries_and_keys_is_named_so_and_shows_no_table(
+    open_positions: OpenApp, checkpoints: Path, tmp_path: Path, topic: str, present: str
+) -> None:
+    write_learned(tmp_path / "en-de-rotary", checkpoints / "en-de", "rotary")
+    app = open_positions(folder=tmp_path, topic=topic, present=present)
+    assert app.session_state["topic"] == (
+        topic if topic in ("without", "shuffle", "formula") else "without"
+    )
+    for claim in ("sine", "cosine", "added", "learned in training"):
+        assert topic == "formula" or claim not in captions(app)
+    if present == "0":
+        assert "rotary positions" in said(app)
+
+
+def test_a_shift_of_rotary_positions_changes_no_translation(
+    open_positions: OpenApp, checkpoints: Path, tmp_path: Path
+) -> None:
+    write_learned(tmp_path / "en-de-rotary", checkpoints / "en-de", "rotary")
+    app = open_positions(folder=tmp_path, topic="without", shift="5", side="encoder")
+    assert "The translation stays the same" in headings(app)
 
 
 def test_learned_positions_end_at_their_limit(open_positions: OpenApp, with_learned: Path) -> None:

@@ -297,7 +297,7 @@ def test_a_query_with_nothing_to_look_at_gives_zeros_and_never_nan(
 ) -> None:
     q, k, _, allowed = inputs
     config = tiny_config(scoring=scoring, n_heads=q.shape[1], d_k=q.shape[-1], d_v=1)
-    attention = SCORINGS[scoring](config, q.shape[1])
+    attention = SCORINGS[scoring].of(config, q.shape[1])
     # Anomaly mode looks at every gradient on the way too, not only at where it arrives.
     with torch.autograd.set_detect_anomaly(True):
         output, weights, grads = run(attention, inputs, need_weights)

@@ -34,6 +34,7 @@ FOLDERS = sorted(
 )
 AT_REST = PositionEdit(scale=1, shift=0, reverse=False)
 WITHOUT = PositionEdit(scale=0)
+ADDED = [name for name, encoding in ENCODINGS.items() if encoding.is_added]
 
 
 @pytest.fixture(scope="module", params=FOLDERS, ids=lambda folder: folder.name)
@@ -339,6 +340,54 @@ def test_an_edit_takes_numpys_numbers_and_cannot_be_changed() -> None:
         edit.shift = 4  # type: ignore[misc]
 
 
+# Rotary positions, which are added to nothing.
+
+
+@pytest.mark.parametrize(
+    ("method", "arguments"),
+    [("embedding_parts", (SENTENCE,)), ("score_terms", (SENTENCE,)), ("position_table", ())],
+)
+def test_a_model_that_adds_no_positions_has_no_table_and_no_parts_of_them(
+    variant: Callable[..., Translator], method: str, arguments: tuple[str, ...]
+) -> None:
+    with pytest.raises(PositionError, match=r"turns queries and keys .* adds nothing to its"):
+        getattr(variant(positions="rotary"), method)(*arguments)
+
+
+def test_moving_every_token_alike_changes_nothing_where_only_distances_count(
+    variant: Callable[..., Translator],
+) -> None:
+    translator = variant(positions="rotary")
+    plain = translator.trace(SENTENCE, TARGET)
+    moved = translator.trace(SENTENCE, TARGET, positions=PositionEdit(shift=7))
+    for site, seen in plain.maps.items():
+        np.testing.assert_allclose(moved.maps[site].weights, seen.weights, atol=1e-5)
+    q, turned = (known(each.attention("encoder", 0).q) for each in (plain, moved))
+    assert np.abs(q - turned).max() > 0.1
+
+
+def test_rotary_positions_faded_out_are_no_positions(variant: Callable[..., Translator]) -> None:
+    translator = variant(positions="rotary")
+    rows = translator.encode(SENTENCE, positions=WITHOUT)
+    order = [*range(len(rows) - 2, -1, -1)]
+    shuffled = translator.encode(SENTENCE, positions=WITHOUT, source_order=order)
+    np.testing.assert_allclose(shuffled, rows[[*order, len(rows) - 1]], atol=1e-5)
+    known_order = translator.encode(SENTENCE, source_order=order)
+    assert np.abs(known_order - translator.encode(SENTENCE)[[*order, len(rows) - 1]]).max() > 1e-3
+
+
+@pytest.mark.parametrize("beam", [1, 4])
+def test_decoding_with_rotary_positions_computes_what_the_recorded_pass_does(
+    variant: Callable[..., Translator], beam: int
+) -> None:
+    translator = variant(positions="rotary")
+    for edit in (None, PositionEdit(scale=0.3), PositionEdit(reverse=True, side="encoder")):
+        translation = translator.translate(SENTENCE, beam=beam, positions=edit)
+        trace = translator.trace_of(translation, positions=edit)
+        decoded = np.array(translation.log_probs)
+        np.testing.assert_allclose(known(trace.log_probs), decoded, atol=1e-4)
+
+
 # Shuffled words.
 
 
@@ -406,7 +455,7 @@ def first_layer_input(translator: Translator, text: str) -> np.ndarray:
     return taken[0][0].numpy()
 
 
-@pytest.mark.parametrize("positions", ENCODINGS)
+@pytest.mark.parametrize("positions", ADDED)
 @pytest.mark.parametrize("scaled", [True, False])
 def test_the_sum_of_the_parts_is_what_the_first_layer_reads_bit_for_bit(
     variant: Callable[..., Translator], positions: str, scaled: bool
@@ -446,7 +495,7 @@ def assert_terms_add_up(translator: Translator, text: str, **edits: Any) -> None
     np.testing.assert_allclose(total, found.scores, atol=1e-4, rtol=0)
 
 
-@pytest.mark.parametrize("positions", ENCODINGS)
+@pytest.mark.parametrize("positions", ADDED)
 @pytest.mark.parametrize("norm", ["pre", "post"])
 @pytest.mark.parametrize(
     "layout",
@@ -500,7 +549,7 @@ def test_a_post_norm_term_is_the_product_that_its_name_says(
 def test_additive_scores_are_refused_because_they_do_not_split(
     variant: Callable[..., Translator],
 ) -> None:
-    with pytest.raises(PositionError, match=r"tanh, so its scores do not split into terms; choose"):
+    with pytest.raises(PositionError, match="no product of query and key, so they do not split"):
         variant(scoring="additive").score_terms(SENTENCE)
 
 

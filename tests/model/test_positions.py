@@ -8,12 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
+from model.attention import rotated
 from model.config import ConfigError, TransformerConfig
 from model.positions import (
     ENCODINGS,
+    FormulaEncoding,
     LengthError,
     PositionalEncoding,
-    SinusoidalEncoding,
+    RotaryEncoding,
     sinusoidal_table,
 )
 
@@ -123,9 +125,10 @@ def test_sinusoids_keep_the_precision_the_model_was_moved_to() -> None:
     assert module(9).dtype == torch.bfloat16
 
 
-def test_sinusoids_are_not_stored_with_the_weights() -> None:
-    module = encoding("sinusoidal")
-    assert isinstance(module, SinusoidalEncoding)
+@pytest.mark.parametrize("name", ["sinusoidal", "rotary"])
+def test_a_formula_is_not_stored_with_the_weights(name: str) -> None:
+    module = encoding(name)
+    assert isinstance(module, FormulaEncoding)
     assert module.state_dict() == {}
     assert list(module.parameters()) == []
 
@@ -147,6 +150,66 @@ def test_learned_positions_refuse_a_longer_text_in_a_sentence(length: int, start
         encoding("learned", max_positions=10)(length, start=start)
 
 
+# Rotary positions.
+
+
+def turned(x: Tensor, position: int) -> list[float]:
+    """Equation 34 of Su et al. 2021, one pair at a time."""
+    numbers: list[float] = []
+    for i in range(len(x) // 2):
+        angle = position / 10000 ** (2 * i / len(x))
+        a, b = x[2 * i].item(), x[2 * i + 1].item()
+        numbers += [
+            a * math.cos(angle) - b * math.sin(angle),
+            a * math.sin(angle) + b * math.cos(angle),
+        ]
+    return numbers
+
+
+@given(st.integers(0, 30), st.integers(1, 9), st.integers(1, 8).map(lambda half: 2 * half))
+def test_rotary_positions_turn_each_pair_by_the_angle_of_its_position(
+    start: int, length: int, d_k: int
+) -> None:
+    module = encoding("rotary", d_model=d_k)
+    x = torch.randn(1, 2, length, d_k, generator=torch.Generator().manual_seed(1))
+    rotation = module.rotation(length, start)
+    assert rotation is not None
+    found = rotated(x, rotation)
+    for head in range(2):
+        for token in range(length):
+            expected = torch.tensor(turned(x[0, head, token], start + token))
+            torch.testing.assert_close(found[0, head, token], expected, atol=1e-5, rtol=1e-5)
+
+
+@given(st.integers(0, 300), st.integers(0, 40), st.integers(0, 40))
+def test_a_product_of_turned_query_and_key_depends_on_their_distance_alone(
+    start: int, query: int, key: int
+) -> None:
+    module = encoding("rotary", d_model=16)
+    q, k = torch.randn(2, 1, 1, 1, 16, generator=torch.Generator().manual_seed(2))
+
+    def product(start: int) -> Tensor:
+        here, there = (module.rotation(1, start + place) for place in (query, key))
+        assert here is not None
+        assert there is not None
+        return (rotated(q, here) * rotated(k, there)).sum()
+
+    torch.testing.assert_close(product(start), product(0), atol=2e-4, rtol=0)
+
+
+def test_rotary_positions_add_nothing_to_the_embeddings() -> None:
+    x = torch.randn(2, 5, 8)
+    assert torch.equal(encoding("rotary").embed(x), x)
+
+
+@pytest.mark.parametrize("name", ["sinusoidal", "learned"])
+def test_added_positions_turn_nothing(name: str) -> None:
+    module = encoding(name)
+    assert module.rotation(4) is None
+    x = torch.randn(2, 4, 8)
+    torch.testing.assert_close(module.embed(x, start=3), x + module(4, start=3))
+
+
 # The contract: whatever is registered keeps it.
 
 
@@ -160,7 +223,7 @@ def test_an_encoding_gives_a_finite_row_per_position(
     registered: PositionalEncoding, length: int
 ) -> None:
     table = registered(length)
-    assert table.shape == (length, 8)
+    assert table.shape == (length, 4 if isinstance(registered, RotaryEncoding) else 8)
     assert table.dtype == torch.float32
     assert table.isfinite().all()
 

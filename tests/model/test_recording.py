@@ -36,6 +36,8 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "additive, one module a head": {"scoring": "additive", "head_layout": "per_head"},
     "without a temperature": {"scoring": "dot_product"},
     "pre-norm, learned positions": {"norm": "pre", "positions": "learned"},
+    "rotary positions": {"positions": "rotary"},
+    "rotary positions, one module a head": {"positions": "rotary", "head_layout": "per_head"},
     "free widths, no biases": {"d_k": 6, "d_v": 5, "attention_bias": False},
     "free widths, one matrix": {"d_k": 6, "d_v": 5, "fused_qkv": True},
     "free widths, one module a head": {"d_k": 6, "d_v": 5, "head_layout": "per_head"},

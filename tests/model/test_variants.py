@@ -33,6 +33,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "fused projections": {"fused_qkv": True},
     "additive scoring": {"scoring": "additive"},
     "plain dot products": {"scoring": "dot_product"},
+    "rotary positions": {"positions": "rotary"},
 }
 
 Sequence = tuple[int, ...]

@@ -59,6 +59,9 @@ PART_ICONS = {
     "learned": ":material/school:",
     "formula": ":material/calculate:",
 }
+OF_ANY_MODEL = ("without", "shuffle", "formula")
+"""Parts that need no table of encodings."""
+
 ONE_COLUMN = {"words", "without", "formula", "shuffle"}
 """Parts that set no figures beside each other."""
 
@@ -131,7 +134,15 @@ def show(
 
 def base_of(model: Translator) -> float | None:
     """The base of the model's wavelengths; None where it learned its positions."""
-    return figures.BASE if model.model.config.positions == "sinusoidal" else None
+    return model.positions.base
+
+
+def parts_of(model: Translator) -> dict[str, str]:
+    """The parts that there is something to show in; `topic` becomes one of them."""
+    parts = {name: PARTS[name] for name in (PARTS if model.positions.is_added else OF_ANY_MODEL)}
+    if st.session_state["topic"] not in parts:
+        st.session_state["topic"] = next(iter(parts))
+    return parts
 
 
 def table_of(model: Translator, n_tokens: int) -> FloatArray | None:
@@ -529,7 +540,7 @@ def checkpoint_with(kind: str) -> Path | None:
 
 def other_checkpoint(model: Translator) -> Path | None:
     """A checkpoint with the other kind of positions; that there is none is said."""
-    wanted = "sinusoidal" if model.model.config.positions == "learned" else "learned"
+    wanted = "sinusoidal" if model.positions.is_learned else "learned"
     other = checkpoint_with(wanted)
     if other is None:
         st.info(
@@ -631,9 +642,18 @@ def show_page(question: bar.Question) -> None:
     if stage.is_on():
         show_on_stage(question.checkpoint, model, question.sentence)
         return
+    parts = parts_of(model)
+    if not model.positions.is_added:
+        st.info(
+            "This model adds nothing to its embeddings: every self-attention turns its queries and "
+            "keys by angles that grow with their positions (rotary positions, Su et al. 2021). "
+            "There is no table of encodings to show. A shift turns all tokens alike and changes "
+            "nothing, for only the distance of two tokens counts.",
+            icon=":material/info:",
+        )
     st.segmented_control(
         "Part",
-        PARTS,
+        parts,
         default=address.held("topic"),
         key="topic",
         required=True,
@@ -659,8 +679,9 @@ def show_page(question: bar.Question) -> None:
 
 def show_on_stage(checkpoint: Path, model: Translator, sentence: str) -> None:
     """The main figure of the chosen part alone."""
+    parts = parts_of(model)
     topic = st.session_state["topic"]
-    stage.offer("Left and right: part", across=stage.Step("topic", list(PARTS), topic))
+    stage.offer("Left and right: part", across=stage.Step("topic", list(parts), topic))
     stage.say(PARTS[topic])
     match topic:
         case "likeness":
