@@ -162,35 +162,41 @@ def _show_controls(folders: dict[str, Path], steps: Sequence[int]) -> None:
             format_func=_example_label,
             on_click=_take_example,
         )
-    st.text_input(
-        "Target sentence",
-        address.held("target"),
-        key="target",
-        placeholder="the model's own translation",
-        help="What would the attention be if the model had said this? Type any translation and "
-        "press Enter; leave it empty for the model's own.",
-        width=TARGET_WIDTH,
+    st.toggle(
+        "Target and model",
+        key="sentence-unfold",
     )
-    names = list(folders)
-    st.selectbox(
-        "Model",
-        names,
-        names.index(address.held("checkpoint")),
-        key="checkpoint",
-        format_func=visible,
-        width=CHECKPOINT_WIDTH,
-    )
-    # A slider needs two ends.
-    if len(steps) > 1:
-        st.select_slider(
-            "Training step",
-            steps,
-            address.held("step"),
-            key="step",
-            format_func=_thousands,
-            help="The weights as they were after so many steps of training; at 0 they are random.",
-            width=STEP_WIDTH,
+    with st.container(horizontal=True, gap="small", key="sentence-more"):
+        st.text_input(
+            "Target sentence",
+            address.held("target"),
+            key="target",
+            placeholder="the model's own translation",
+            help="What would the attention be if the model had said this? Type any translation and "
+            "press Enter; leave it empty for the model's own.",
+            width=TARGET_WIDTH,
         )
+        names = list(folders)
+        st.selectbox(
+            "Model",
+            names,
+            names.index(address.held("checkpoint")),
+            key="checkpoint",
+            format_func=visible,
+            width=CHECKPOINT_WIDTH,
+        )
+        # A slider needs two ends.
+        if len(steps) > 1:
+            st.select_slider(
+                "Training step",
+                steps,
+                address.held("step"),
+                key="step",
+                format_func=_thousands,
+                help="The weights as they were after so many steps of training; at 0 they are "
+                "random.",
+                width=STEP_WIDTH,
+            )
 
 
 def _offer_steps(steps: Sequence[int]) -> None:

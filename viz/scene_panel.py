@@ -15,6 +15,7 @@ import streamlit as st
 from model.trace import AttentionKind
 from viz import address, scenes, stage, style, talk_files
 from viz.components.speaker import moved_scene, notes_button, scene_handles, talk
+from viz.components.width import is_phone
 from viz.fragments import fragment
 from viz.heads import KIND_NAMES
 from viz.labels import escape_markdown, visible
@@ -714,7 +715,10 @@ def _show_file(shown: Talk) -> None:
         on_change=_open_file,
         help="A file that was downloaded here; it may be edited by hand.",
     )
-    st.caption(
-        f"Your talks stay {_place()}. On stage, Page Down or Space is the next scene, Page Up the "
-        "one before, and 1 to 9 and 0 are the first ten; on a touch screen, swipe."
+    steps = (
+        "a swipe to the left is the next scene, and one to the right the one before."
+        if is_phone()
+        else "Page Down or Space is the next scene, Page Up the one before, and 1 to 9 and 0 are the "
+        "first ten."
     )
+    st.caption(f"Your talks stay {_place()}. On stage, {steps}")

@@ -18,6 +18,7 @@ from streamlit.delta_generator import DeltaGenerator
 from viz import address, style
 from viz.components.stage import presses, stage_foot
 from viz.components.theme import is_dark
+from viz.components.width import is_phone
 from viz.labels import visible
 
 PRESENT = address.flag("present")
@@ -122,11 +123,11 @@ def show_figure(*drawn: tuple[go.Figure, str, str]) -> None:
         drawn: for each its figure, in the colours and sizes of a page, its key, and what it shows
             in words.
     """
-    dark = is_dark()
+    dark, enlarged = is_dark(), 1.0 if is_phone() else style.STAGE_ENLARGED
     with st.container(key="stage-figures", horizontal=True, gap=None):
         for figure, key, alt in drawn:
             st.plotly_chart(
-                for_stage(figure, dark=dark),
+                for_stage(figure, dark=dark, times=enlarged),
                 width="stretch",
                 height="stretch",
                 theme=None,
@@ -273,12 +274,13 @@ _PIXELS_WITHIN = {
 """What Plotly takes in pixels, wherever it stands, and within what."""
 
 
-def for_stage(figure: go.Figure, *, dark: bool) -> go.Figure:
+def for_stage(figure: go.Figure, *, dark: bool, times: float = style.STAGE_ENLARGED) -> go.Figure:
     """A copy of a figure for the back row: larger, in stronger colours, as high as its place.
 
     Args:
         figure: in the colours of style.look and the sizes of a page.
         dark: for a dark page.
+        times: how much larger texts, lines and margins become.
     """
     usual, strong = style.look(dark), style.stage_look(dark)
     colors = {getattr(usual, each): getattr(strong, each) for each in ("text", "muted", "accent")}
@@ -290,7 +292,7 @@ def for_stage(figure: go.Figure, *, dark: bool) -> go.Figure:
                 pixels |= {"len"}
             return {
                 # Rounded, since Plotly takes some of them as whole numbers alone.
-                key: round(value * style.STAGE_ENLARGED)
+                key: round(value * times)
                 if key in pixels and isinstance(value, int | float)
                 else enlarged(value, key)
                 for key, value in part.items()

@@ -202,10 +202,29 @@ PAGE_CSS = """
 [data-testid="stPopoverBody"][aria-label="Save"] { min-height: min(22rem, 60vh) }
 /* Streamlit darkens an open button of text, which a dark page then swallows. */
 [class*="st-key-keep-"] button { color: inherit !important }
-/* On a phone the model goes beside the target, and the picture comes sooner. */
-@media (max-width: 40rem) {
+/* On a phone, upright or not, the picture comes first: what is seldom set is folded. */
+[data-testid="stLayoutWrapper"]:has(> .st-key-sentence-more), .st-key-sentence-more {
+  display: contents }
+.st-key-sentence-unfold { display: none }
+@media (max-width: 40rem), (max-height: 30rem) {
   .st-key-sentence-bar { gap: 0.5rem }
-  .answer > p:first-child { font-size: 1.6rem !important }
+  .st-key-sentence-unfold { display: block }
+  .stApp:not(:has(.st-key-sentence-unfold input:checked)) :is(
+    .st-key-sentence-more, .answer .model) { display: none }
+  .answer > p:first-child { font-size: 1.4rem !important }
+  [data-testid="stMainBlockContainer"] { padding-top: 4rem }
+}
+/* Where there are no keys, none is named. */
+@media (hover: none) and (pointer: coarse) {
+  :is(.st-key-leave-stage, .st-key-present-button) button > div > [aria-hidden="true"] {
+    display: none }
+}
+@media (max-height: 30rem) {
+  [data-testid="stMainBlockContainer"] > [data-testid="stVerticalBlock"] { gap: 0.5rem }
+  [data-testid="stButtonGroup"] [data-testid="stIconMaterial"] { display: none }
+  .st-key-sentence-bar :is([data-testid="stTextInput"], [data-testid="stSelectbox"])
+    [data-testid="stWidgetLabel"] { position: absolute; width: 1px;
+    height: 1px; overflow: hidden; clip-path: inset(50%) }
 }
 </style>
 """
@@ -259,6 +278,7 @@ SCENES_CSS = """
 
 SCENE_TITLE_CSS = """
 :root { --stage-title: 2.6rem }
+@media (max-height: 480px) { :root { --stage-title: 2rem } }
 @media (max-width: 600px) { :root { --stage-title: 3.4rem } }
 .st-key-picture { top: var(--stage-title) !important }
 .st-key-stage-text { padding-top: calc(var(--stage-title) + 1rem) !important }
@@ -396,6 +416,7 @@ def stage_css(theme: Look) -> str:
     return f"""
 <style>
 :root {{ --stage-foot: 3.5rem }}
+@media (max-height: 480px) {{ :root {{ --stage-foot: 3rem }} }}
 @media (max-width: 600px) {{ :root {{ --stage-foot: 5.9rem }} }}
 html {{ font-size: clamp(100%, min(2.65vh, 1.66vw), 400%) !important }}
 [data-testid="stHeader"], [data-testid="stSidebar"], [data-testid="stDecoration"],
@@ -420,7 +441,7 @@ html {{ font-size: clamp(100%, min(2.65vh, 1.66vw), 400%) !important }}
 [data-testid="stAlert"] {{ position: relative; z-index: 20; width: auto; margin: 0.5rem 1rem;
   background: {theme.hover} }}
 .st-key-leave-stage {{ position: fixed; right: 0.5rem; bottom: 0; z-index: 30; width: auto;
-  height: 3.5rem; display: flex; align-items: center }}
+  height: min(3.5rem, var(--stage-foot)); display: flex; align-items: center }}
 .st-key-leave-stage button {{ min-height: 0; padding: 0.1rem 0.4rem }}
 .st-key-leave-stage button, [data-testid="stMain"] a, [data-testid="stMain"] :is(p, li, h1, h2) {{
   color: {theme.text} }}

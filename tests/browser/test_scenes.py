@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import numpy as np
 import pytest
@@ -445,3 +446,101 @@ def test_markup_in_a_title_is_shown_as_plain_text_everywhere(talk: TalkPage) -> 
     expect(notes.locator("#next")).to_have_text(f"Next: {HOSTILE}")
     for page in (talk.page, notes):
         assert page.locator('img[src="x"]').count() == 0
+
+
+# ---- touch ---------------------------------------------------------------------------------------
+
+UPRIGHT, SIDEWAYS = {"width": 390, "height": 844}, {"width": 844, "height": 390}
+PHONE = "Mozilla/5.0 (Linux; Android 14) AppleWebKit/537.36 Chrome/140.0 Mobile Safari/537.36"
+KEYS = re.compile(r"Page Down|Page Up|Arrow|Esc|\bF\b|\bP\b|Space")
+
+
+@pytest.fixture
+def phone(visitor: Callable[..., HeadsPage]) -> TalkPage:
+    return TalkPage(visitor(viewport=UPRIGHT, has_touch=True, is_mobile=True, user_agent=PHONE))
+
+
+def swipe(talk: TalkPage, across: int, down: int = 0) -> None:
+    """Draws a finger over the middle of the window, so many pixels."""
+    size = talk.page.viewport_size
+    assert size
+    x, y = size["width"] / 2 - across / 2, size["height"] / 2 - down / 2
+    touch = talk.page.context.new_cdp_session(talk.page)
+
+    def send(kind: str, *points: dict[str, float]) -> None:
+        touch.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": list(points)})
+
+    send("touchStart", {"x": x, "y": y})
+    for part in (0.3, 0.6, 1):
+        send("touchMove", {"x": x + part * across, "y": y + part * down})
+    send("touchEnd")
+
+
+def test_a_talk_is_given_by_touch_alone(phone: TalkPage) -> None:
+    phone.open()
+    phone.page.get_by_role("button", name="Scenes").tap()
+    expect(phone.page.locator(".st-key-scenes-panel")).to_contain_text("a swipe to the left")
+    assert not KEYS.search(phone.page.locator(".st-key-scenes-panel").inner_text())
+    phone.page.get_by_role("button", name="Present from scene 1").tap()
+    phone.wait_for(1)
+    swipe(phone, -120)
+    phone.wait_for(2)
+    phone.page.get_by_role("button", name="Next scene").tap()
+    phone.wait_for(3)
+    # Neither a scroll nor a tap is a swipe; the swipe after them is.
+    swipe(phone, -70, 200)
+    swipe(phone, 5)
+    swipe(phone, 120)
+    phone.wait_for(2)
+    phone.page.get_by_role("button", name="Previous scene").tap()
+    phone.wait_for(1)
+    expect(phone.page.get_by_role("button", name="Previous scene")).to_be_disabled()
+    assert not KEYS.search(phone.page.locator("body").inner_text())
+    for name in ("Next scene", "Full screen"):
+        box = phone.page.get_by_role("button", name=name).bounding_box()
+        assert box
+        assert min(box["width"], box["height"]) >= 44
+    phone.page.get_by_role("button", name="Back").tap()
+    phone.reader.wait_for_query(present=None)
+
+
+def test_a_title_takes_two_lines_on_a_phone_and_the_picture_begins_below(phone: TalkPage) -> None:
+    longest = max(range(10), key=lambda at: len(READY.scenes[at].title))
+    scene = READY.scenes[longest]
+    path = "" if scene.page == "heads" else scene.page
+    query = urlencode({**scene.view, "present": "1", "scene": str(longest + 1)})
+    phone.page.goto(f"{phone.reader.url}/{path}?{query}", timeout=LOADING)
+    phone.wait_for(longest + 1)
+    fits = "node => node.scrollHeight <= node.clientHeight + 1 && node.clientWidth <= innerWidth"
+    assert phone.title.evaluate(fits)
+    title = phone.title.bounding_box()
+    picture = phone.page.locator(".st-key-picture").bounding_box()
+    assert title
+    assert picture
+    line = phone.title.evaluate("node => parseFloat(getComputedStyle(node).lineHeight)")
+    assert title["height"] > 2 * line
+    assert picture["y"] >= title["y"] + title["height"] - 1
+
+
+def test_on_a_phone_the_picture_comes_first_and_the_rest_unfolds(phone: TalkPage) -> None:
+    page = phone.page
+    phone.open()
+    for size in (UPRIGHT, SIDEWAYS):
+        page.set_viewport_size(size)
+        phone.settle()
+        expect(page.get_by_label("Target sentence")).to_be_hidden()
+        expect(page.get_by_text("Whole words")).to_be_hidden()
+        top = phone.reader.overview.bounding_box()
+        assert top
+        assert top["y"] < min(size["height"] - 100, 500)
+    page.get_by_text("Target and model").tap()
+    expect(page.get_by_label("Target sentence")).to_be_visible()
+    page.get_by_role("button", name="Options").tap()
+    expect(page.get_by_text("Whole words")).to_be_visible()
+    # A larger window has all of it without asking.
+    page.reload()
+    page.set_viewport_size({"width": 1280, "height": 800})
+    phone.settle()
+    expect(page.get_by_label("Target sentence")).to_be_visible()
+    expect(page.get_by_text("Whole words")).to_be_visible()
+    expect(page.get_by_text("Target and model")).to_be_hidden()

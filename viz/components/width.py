@@ -51,8 +51,13 @@ def _abreast() -> int:
     if _KEPT in st.session_state:
         told: int = st.session_state[_KEPT]
         return told
-    # Before the page has told: a phone says that it is one, and the rest is mostly laptops.
-    return 0 if "Mobi" in (st.context.headers.get("User-Agent") or "") else 1
+    # Before the page has told: most others are laptops.
+    return 0 if is_phone() else 1
+
+
+def is_phone() -> bool:
+    """Whether the browser says that it is a phone's."""
+    return "Mobi" in (st.context.headers.get("User-Agent") or "")
 
 
 def _hear() -> None:

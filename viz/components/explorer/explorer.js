@@ -189,7 +189,14 @@ class Explorer {
       this.caption,
     );
     const toggles = element("div", "toggles", {}, ...this.readings.values(), this.compare);
-    const toolbar = element("div", "toolbar", {}, this.attentions.root, this.views.root, toggles);
+    this.unfold = toggle("Options", "How the heads are read and drawn", () => {
+      const unfolded = this.root.classList.toggle("unfolded");
+      this.unfold.setAttribute("aria-expanded", String(unfolded));
+    });
+    this.unfold.classList.add("unfold");
+    this.unfold.removeAttribute("aria-pressed");
+    this.unfold.setAttribute("aria-expanded", "false");
+    const toolbar = element("div", "toolbar", {}, this.attentions.root, this.views.root, this.unfold, toggles);
     this.root.replaceChildren(toolbar, element("div", "panes", {}, left, right), this.tooltip.element, this.spoken);
   }
 

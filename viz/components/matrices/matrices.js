@@ -158,6 +158,9 @@ class EditablePanel extends Panel {
   }
 }
 
+// CSS pixels.
+const NARROW = 600;
+
 class Matrices {
   constructor(root) {
     this.root = root;
@@ -334,13 +337,15 @@ class Matrices {
   _height(rem) {
     const { stage, height } = this.header;
     this.root.classList.toggle("on-stage", stage);
-    this.row.style.setProperty("--columns", this.panels.length);
+    // One below the other on a phone held upright.
+    const stacked = this.root.clientWidth < NARROW ? this.panels.length : 1;
+    this.row.style.setProperty("--columns", this.panels.length / stacked);
     for (const panel of this.panels) panel.fills = stage;
     const picture = stage && this.root.getRootNode().host?.closest(".st-key-picture");
     if (!picture) return height ? height * rem : Math.max(300, 0.55 * window.innerHeight);
     const titled = Math.max(...this.panels.map(({ frame, room }) => room.offsetTop - frame.offsetTop));
     const room = roomWithin(picture, this.row) - this.foot.offsetHeight - 0.3 * rem;
-    return room - titled - 0.35 * rem;
+    return room / stacked - titled - 0.35 * rem;
   }
 
   _drawTools() {
