@@ -715,10 +715,10 @@ def _show_file(shown: Talk) -> None:
         on_change=_open_file,
         help="A file that was downloaded here; it may be edited by hand.",
     )
-    steps = (
-        "a swipe to the left is the next scene, and one to the right the one before."
-        if is_phone()
-        else "Page Down or Space is the next scene, Page Up the one before, and 1 to 9 and 0 are the "
-        "first ten."
-    )
+    steps = "a swipe to the left is the next scene, and one to the right the one before."
+    if not is_phone():
+        steps = (
+            "Page Down or Space is the next scene, Page Up the one before, and 1 to 9 and 0 are "
+            "the first ten."
+        )
     st.caption(f"Your talks stay {_place()}. On stage, {steps}")

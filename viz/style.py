@@ -216,7 +216,7 @@ PAGE_CSS = """
 }
 /* Where there are no keys, none is named. */
 @media (hover: none) and (pointer: coarse) {
-  :is(.st-key-leave-stage, .st-key-present-button) button > div > [aria-hidden="true"] {
+  :is(.st-key-leave-stage, .st-key-present-button) :is(kbd, button > div > [aria-hidden="true"]) {
     display: none }
 }
 @media (max-height: 30rem) {
