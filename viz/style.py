@@ -243,6 +243,10 @@ TOOLS_CSS = """
 .st-key-glossary button p { position: absolute; width: 1px; height: 1px; overflow: hidden;
   clip-path: inset(50%) }
 .st-key-glossary button > div > [aria-hidden="true"] { display: none }
+@media (max-width: 22rem) {
+  /* The smallest phones have room for four icons beside the button of the drawer, and no more. */
+  .st-key-tools div button { padding: 0.1rem 0.2rem }
+}
 @media (max-width: 48rem) {
   /* A phone has room for the icons alone, and no keys to press. */
   [data-testid="stLayoutWrapper"]:has(> .st-key-tools) { right: 0.5rem }

@@ -13,7 +13,7 @@ from viz.welcome import show_glossary
 def show_tools() -> None:
     """The row of tools; call it once a run, after the stage has begun."""
     show_talk()
-    with st.container(horizontal=True, gap="xsmall", key="tools"):
+    with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="tools"):
         stage.show_button()
         show_scenes()
         show_share()

@@ -45,7 +45,7 @@ class Reader {
       step(0);
     });
     again.className = "link";
-    this.left = element("p", "left", { hidden: "" }, "You have gone on to another view. ", again);
+    this.left = element("p", "left", { hidden: "" }, "The picture now shows another view, which this text is not about. ", again);
     this.back = button("Back", "B", () => step(-1));
     this.next = button("Next", "N", () => step(1));
     this.next.className = "next";
