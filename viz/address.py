@@ -277,6 +277,12 @@ def is_going() -> bool:
     return _GOING in st.session_state
 
 
+def is_followed() -> bool:
+    """Whether this run shows what its address asks for, and not what a widget changed."""
+    visit: _Visit = st.session_state[_VISIT]
+    return visit.reading and visit.shown is None
+
+
 def current() -> tuple[str, dict[str, str]]:
     """The page's path, and the query that opens it as it is now, without the defaults."""
     visit: _Visit = st.session_state[_VISIT]

@@ -9,12 +9,12 @@ that spread their weight). The words here are earned by weight and not by the la
 * half of the weight or more for the heads that look at a neighbour, at the start or end of the
   sentence or at punctuation, so that all else together gets less;
 * 90 % of the greatest possible entropy for heads that spread their weight;
-* for cross-attention, 65 % of the mutual information that a token of its own for every row would
-  have, together with a correlation of 0.5. The correlation alone would not do: a head that runs
-  through the source ahead of the target and then rests on </s> reaches 0.9 without pairing words
-  that belong together, and one that follows their change of order stays lower. Even so the words
-  say that tokens are paired, and not that they are translations of each other: nothing here knows
-  that.
+* for cross-attention, 65 % of the most mutual information that row and token could have, together
+  with a correlation of 0.5. Neither alone would do. Rows that each look at one token picked at
+  random mostly reach the 65 %; and a head that runs through the source ahead of the target and then
+  rests on </s> reaches a correlation of 0.9 without pairing words that belong together, while one
+  that follows their change of order stays lower. Even so the words say that tokens are paired, and
+  not that they are translations of each other: nothing here knows that.
 
 Each must hold on average over the sentences, and by itself in four of five of them, of which there
 must be five. A sentence counts only where it can tell: it needs five tokens on both axes; and for a
@@ -35,7 +35,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from model.trace import AttentionKind, AttentionMap, BoolArray, FloatArray, Site, Tokens, Trace
-from viz.reading import END, START, punctuation
+from viz.reading import AS_RECORDED, END, START, Reading, punctuation
 
 Values = NDArray[np.float64]
 
@@ -53,7 +53,7 @@ class Measure:
     Attributes:
         key: by which `head_facts` gives it.
         name: in sentence case.
-        unit: "bits", "share" (0 to 1), "tokens" or "correlation" (-1 to 1).
+        unit: "bits", "share" (0 to 1), "tokens", "words" or "correlation" (-1 to 1).
         meaning: one plain sentence.
         kinds: the kinds of attention for which it is defined.
     """
@@ -65,98 +65,110 @@ class Measure:
     kinds: frozenset[AttentionKind]
 
 
-MEASURES = (
-    Measure(
-        "entropy",
-        "Entropy",
-        "bits",
-        "How widely a row spreads its weight, on average over the rows: 0 bits is one token, and "
-        "each further bit is twice as many tokens, special tokens included.",
-        EVERY,
-    ),
-    Measure(
-        "entropy_share",
-        "Entropy, share of maximum",
-        "share",
-        "A row's entropy as a share of the most it could have, on average over the rows with a "
-        "choice: 0 % is one token, 100 % is all allowed tokens alike, special tokens included.",
-        EVERY,
-    ),
-    Measure(
-        "distance",
-        "Mean distance",
-        "tokens",
-        "How many tokens away from itself a row looks, on average by weight, special tokens "
-        "included.",
-        SELF,
-    ),
-    Measure(
-        "previous",
-        "On the previous token",
-        "share",
-        "The weight on the token just before the row's own, on average over the rows that have "
-        "one and may look elsewhere as well, special tokens included.",
-        SELF,
-    ),
-    Measure(
-        "same",
-        "On the same token",
-        "share",
-        "The weight on the row's own token, on average over the rows that may look elsewhere as "
-        "well, special tokens included.",
-        SELF,
-    ),
-    Measure(
-        "next",
-        "On the next token",
-        "share",
-        "The weight on the token just after the row's own, on average over the rows that have "
-        "one and may look elsewhere as well, special tokens included.",
-        SELF - {AttentionKind.DECODER},
-    ),
-    Measure(
-        "start",
-        "On the sentence start",
-        "share",
-        "The weight on <s>, on average over the rows that may look elsewhere as well.",
-        SELF,
-    ),
-    Measure(
-        "end",
-        "On the sentence end",
-        "share",
-        "The weight on </s>, on average over the rows that may look elsewhere as well.",
-        EVERY - {AttentionKind.DECODER},
-    ),
-    Measure(
-        "punctuation",
-        "On punctuation",
-        "share",
-        "The weight on tokens that are punctuation, on average over the rows that may look at one "
-        "and elsewhere as well, those of special tokens included; not given where fewer than half "
-        "of the rows may.",
-        EVERY,
-    ),
-    Measure(
-        "pairing",
-        "Pairing",
-        "share",
-        "The mutual information of row and token looked at, as a share of the most there could be: "
-        "100 % is a token of its own for every row, 0 % is all rows alike, special tokens "
-        "included.",
-        frozenset({AttentionKind.CROSS}),
-    ),
-    Measure(
-        "diagonal",
-        "Diagonal",
-        "correlation",
-        "The correlation of a row's position with the positions it looks at: 1 is a straight line "
-        "from the first tokens to the last, 0 is no order, special tokens included; where a row "
-        "may only look back, a head without preference lies above 0 as well.",
-        EVERY,
-    ),
-)
-"""Every measure, in the order in which they are shown."""
+@functools.cache
+def measures(reading: Reading) -> tuple[Measure, ...]:
+    """Every measure, in the order in which they are shown, in the words of this reading.
+
+    What is counted are words or tokens, and special tokens are counted only while they are shown.
+    """
+    one = "word" if reading.words else "token"
+    specials = "included" if reading.specials else "left out"
+    specials = f", special tokens {specials}"
+    return (
+        Measure(
+            "entropy",
+            "Entropy",
+            "bits",
+            "How widely a row spreads its weight, on average over the rows: 0 bits is one "
+            f"{one}, and each further bit is twice as many {one}s{specials}.",
+            EVERY,
+        ),
+        Measure(
+            "entropy_share",
+            "Entropy, share of maximum",
+            "share",
+            "A row's entropy as a share of the most it could have, on average over the rows with a "
+            f"choice: 0 % is one {one}, 100 % is all allowed {one}s alike{specials}.",
+            EVERY,
+        ),
+        Measure(
+            "distance",
+            "Mean distance",
+            f"{one}s",
+            f"How many {one}s away from itself a row looks, on average by weight{specials}.",
+            SELF,
+        ),
+        Measure(
+            "previous",
+            f"On the previous {one}",
+            "share",
+            f"The weight on the {one} just before the row's own, on average over the rows that "
+            f"have one and may look elsewhere as well{specials}.",
+            SELF,
+        ),
+        Measure(
+            "same",
+            f"On the same {one}",
+            "share",
+            f"The weight on the row's own {one}, on average over the rows that may look elsewhere "
+            f"as well{specials}.",
+            SELF,
+        ),
+        Measure(
+            "next",
+            f"On the next {one}",
+            "share",
+            f"The weight on the {one} just after the row's own, on average over the rows that have "
+            f"one and may look elsewhere as well{specials}.",
+            SELF - {AttentionKind.DECODER},
+        ),
+        Measure(
+            "start",
+            "On the sentence start",
+            "share",
+            "The weight on <s>, on average over the rows that may look elsewhere as well.",
+            SELF,
+        ),
+        Measure(
+            "end",
+            "On the sentence end",
+            "share",
+            "The weight on </s>, on average over the rows that may look elsewhere as well.",
+            EVERY - {AttentionKind.DECODER},
+        ),
+        Measure(
+            "punctuation",
+            "On punctuation",
+            "share",
+            f"The weight on {one}s that are punctuation, on average over the rows that may look at "
+            "one and elsewhere as well; not given where fewer than half of the rows "
+            f"may{specials}.",
+            EVERY,
+        ),
+        Measure(
+            "pairing",
+            "Pairing",
+            "share",
+            f"How much a row tells of the {one} that it looks at (their mutual information): 0 % "
+            f"is all rows alike, 100 % is one {one} a row with the rows spread evenly over as many "
+            f"{one}s as possible; rows that each look at one {one} picked at random mostly come "
+            f"above 65 %{specials}.",
+            frozenset({AttentionKind.CROSS}),
+        ),
+        Measure(
+            "diagonal",
+            "Diagonal",
+            "correlation",
+            "The correlation of a row's position with the positions it looks at: 1 is a straight "
+            f"line from the first {one}s to the last, 0 is no order; where a row may only look "
+            f"back, a head without preference lies above 0 as well{specials}.",
+            EVERY,
+        ),
+    )
+
+
+MEASURES = measures(AS_RECORDED)
+"""Every measure of a trace as it was recorded."""
 
 OFFSETS = {"previous": -1, "same": 0, "next": 1}
 """How far the key lies from the query, for the shares that compare positions."""
@@ -250,7 +262,7 @@ RULES = (
     Rule(
         "pairs target with source tokens",
         (
-            Condition("pairing", 0.65, "{} of a full pairing"),
+            Condition("pairing", 0.65, "{} of the most pairing there could be"),
             Condition("diagonal", 0.5, "a correlation of {}"),
         ),
     ),
@@ -285,7 +297,7 @@ def head_facts(seen: AttentionMap) -> dict[str, Values]:
     facts = {measure.key: np.full(n_heads, np.nan) for measure in MEASURES}
     if n_queries == 0 or n_keys == 0:
         return facts
-    allowed = _per_head(seen.allowed)
+    allowed = allowed_per_head(seen.allowed)
     choices = np.count_nonzero(allowed, axis=-1)
     step = max(1, _CHUNK // (n_queries * n_keys))
     for first in range(0, n_heads, step):
@@ -333,6 +345,51 @@ def survey(traces: Sequence[Trace]) -> Mapping[Site, tuple[Label | None, ...]]:
     return MappingProxyType(labels)
 
 
+def opening_heads(
+    maps: Mapping[Site, AttentionMap], labels: Mapping[Site, tuple[Label | None, ...]]
+) -> dict[AttentionKind, tuple[int, int]]:
+    """The head of each kind of attention to begin with.
+
+    A head that earned a label shows a stranger what to look for, so the first one of its kind is
+    taken. Where there is none it is the head whose rows tell most about the token they look at:
+    the one of the largest mutual information, which the measure "pairing" scales, and which is as
+    low for a head that is even as for one that rests on one token. The first of several alike.
+
+    Args:
+        maps: of one trace.
+        labels: of `survey`, by site; sites may be absent.
+
+    Returns:
+        For each kind its layer, counted among the layers that the trace has of it, and its head.
+    """
+    opening = {}
+    for kind in dict.fromkeys(site.kind for site in maps):
+        sites = sorted(site for site in maps if site.kind is kind)
+        labelled = [
+            (place, head)
+            for place, site in enumerate(sites)
+            for head, label in enumerate(labels.get(site, ()))
+            if label is not None
+        ]
+        opening[kind] = labelled[0] if labelled else _most_telling([maps[site] for site in sites])
+    return opening
+
+
+def _most_telling(layers: Sequence[AttentionMap]) -> tuple[int, int]:
+    """The layer and the head of the largest mutual information of row and token looked at."""
+    told = [np.nan_to_num(_pairing(seen), nan=-1) for seen in layers]
+    layer = int(np.argmax([values.max(initial=-1) for values in told]))
+    return layer, int(np.argmax(told[layer])) if len(told[layer]) else 0
+
+
+def _pairing(seen: AttentionMap) -> Values:
+    """The mutual information of row and key as a share of the most there could be, (head,)."""
+    if 0 in seen.weights.shape:
+        return np.full(seen.n_heads, np.nan)
+    choices = np.count_nonzero(allowed_per_head(seen.allowed), axis=-1)
+    return _spread(seen.weights, choices)["pairing"]
+
+
 def written(measure: Measure, value: float) -> str:
     """A value with its unit: "38 %", "1.23 bits", "1.4 tokens", "0.81"; "–" for nan."""
     if np.isnan(value):
@@ -342,18 +399,21 @@ def written(measure: Measure, value: float) -> str:
             return f"{value:.0%}".replace("%", " %")
         case "bits":
             return f"{value:.2f} bits"
-        case "tokens":
-            return f"{value:.1f} tokens"
+        case "tokens" | "words":
+            return f"{value:.1f} {measure.unit}"
     # Adding 0 turns -0.00 into 0.00.
     return f"{round(value, 2) + 0:.2f}"
 
 
-def head_summary(kind: AttentionKind, facts: Mapping[str, float]) -> str:
-    """A head in one line: how wide its rows are, where most of the weight of one kind is, how far.
+def head_numbers(
+    kind: AttentionKind, facts: Mapping[str, float], reading: Reading = AS_RECORDED
+) -> str:
+    """A head in numbers: how wide its rows are, where most of the weight of one kind is, how far.
 
     Args:
         kind: of its attention.
         facts: its value of each measure.
+        reading: how the trace was read that they are of.
 
     Returns:
         Such as "1.20 bits (38 % of the maximum), 61 % on the previous token, mean distance 1.4
@@ -361,7 +421,7 @@ def head_summary(kind: AttentionKind, facts: Mapping[str, float]) -> str:
     """
     known = {
         measure.key: measure
-        for measure in MEASURES
+        for measure in measures(reading)
         if kind in measure.kinds and not np.isnan(facts.get(measure.key, np.nan))
     }
 
@@ -389,8 +449,8 @@ def _lower(name: str) -> str:
     return name[0].lower() + name[1:]
 
 
-def _per_head(allowed: BoolArray) -> BoolArray:
-    """(head, query, key), with 1 for the heads where they share it."""
+def allowed_per_head(allowed: BoolArray) -> BoolArray:
+    """A map's mask as (head, query, key), with one entry for all heads where they share it."""
     return allowed if allowed.ndim == 3 else allowed[None]
 
 
@@ -478,15 +538,26 @@ def _is_long(seen: AttentionMap) -> bool:
     return min(len(seen.queries), len(seen.keys)) >= MIN_TOKENS
 
 
+def even_shares(seen: AttentionMap) -> dict[str, Values]:
+    """The shares of weight of a head that spreads it evenly over all that it may look at.
+
+    Returns:
+        Those measures that are shares of weight on certain keys, as far as the axes have them, with
+        (head,) values, or one for all heads where they share their mask.
+    """
+    allowed = allowed_per_head(seen.allowed)
+    choices = np.count_nonzero(allowed, axis=-1)
+    even = (allowed / np.maximum(choices, 1)[..., None]).astype(np.float32)
+    return {
+        key: _mean(shares, rows) for key, shares, rows in _places(even, allowed, choices, seen.keys)
+    }
+
+
 def _telling_facts(seen: AttentionMap) -> dict[str, Values]:
     """`head_facts` with nan for the shares of which this sentence cannot tell."""
     facts = head_facts(seen)
-    allowed = _per_head(seen.allowed)
-    choices = np.count_nonzero(allowed, axis=-1)
-    even = (allowed / np.maximum(choices, 1)[..., None]).astype(np.float32)
-    for key, shares, rows in _places(even, allowed, choices, seen.keys):
-        telling = _mean(shares, rows) <= MAX_BY_CHANCE
-        facts[key] = np.where(telling, facts[key], np.nan)
+    for key, even in even_shares(seen).items():
+        facts[key] = np.where(even <= MAX_BY_CHANCE, facts[key], np.nan)
     return facts
 
 

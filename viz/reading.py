@@ -73,6 +73,10 @@ class Reading:
     predicted: bool = False
 
 
+AS_RECORDED = Reading()
+"""Nothing changed."""
+
+
 # Compared by identity, as the maps in it are.
 @dataclass(frozen=True, slots=True, eq=False)
 class Seen:
@@ -88,6 +92,7 @@ class Seen:
         notes: what was done to the trace, in plain sentences; none for the default.
         by_prediction: whether the rows of cross-attention are named by what they predict, with what
             they read beside them.
+        reading: the choices.
     """
 
     maps: Mapping[Site, AttentionMap]
@@ -96,6 +101,7 @@ class Seen:
     target: Tokens
     notes: tuple[str, ...]
     by_prediction: bool = False
+    reading: Reading = AS_RECORDED
 
 
 def special(token: str) -> bool:
@@ -164,6 +170,7 @@ def read(trace: Trace, reading: Reading = Reading()) -> Seen:
         target=inputs.shown,
         notes=tuple(_notes(trace, reading, by_prediction)),
         by_prediction=by_prediction,
+        reading=reading,
     )
 
 

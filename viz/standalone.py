@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from model.trace import AttentionKind, Site
 from viz import style
 from viz.components.explorer import CSS, HTML, SCRIPT, pack
-from viz.facts import Label
+from viz.facts import Label, opening_heads
 from viz.labels import escape_html, visible
 from viz.reading import Seen
 
@@ -103,13 +103,9 @@ def heads_page(
 
 
 def _opening(seen: Seen, labels: Mapping[Site, tuple[Label | None, ...]]) -> dict[str, str]:
-    """The layer and head to begin with: the first of cross-attention that has a label."""
-    layers = [site.layer for site in seen.maps if site.kind is AttentionKind.CROSS]
-    for place, layer in enumerate(layers):
-        for head, label in enumerate(labels.get(Site(AttentionKind.CROSS, layer), ())):
-            if label is not None:
-                return {"layer": str(place), "head": str(head)}
-    return {"layer": str(max(len(layers) - 1, 0)), "head": "0"}
+    """The layer and head of cross-attention to begin with."""
+    layer, head = opening_heads(seen.maps, labels).get(AttentionKind.CROSS, (0, 0))
+    return {"layer": str(layer), "head": str(head)}
 
 
 def _variables(dark: bool | None) -> str:

@@ -314,12 +314,19 @@ CHANGE_CSS = """
 """Two translations, one below the other."""
 
 FACTS_CSS = """
-.facts small { display: block; opacity: 0.75; line-height: 1.3 }
-.facts > div { display: flex; justify-content: space-between; gap: 1rem; padding: 0.25rem 0;
-  border-bottom: 1px solid color-mix(in srgb, currentColor 15%, transparent) }
+.facts small { display: block; opacity: 0.75; line-height: 1.3; padding-bottom: 0.25rem }
+.facts details { border-bottom: 1px solid color-mix(in srgb, currentColor 15%, transparent) }
+.facts summary { display: flex; justify-content: space-between; gap: 1rem; padding: 0.25rem 0;
+  cursor: pointer }
+.facts summary span { flex: 1 }
+.facts summary::before { content: "+"; width: 0.6rem; opacity: 0.75 }
+.facts details[open] summary::before { content: "−" }
 .facts b { white-space: nowrap; font-variant-numeric: tabular-nums }
 """
 """A list of facts: names on the left, values on the right."""
+
+LABEL_COLUMN_WIDTH = 250
+"""Pixels of the column of labels in a table: as wide as the longest label."""
 
 ROW_HEIGHT = 34
 """Pixels a row while there are few."""

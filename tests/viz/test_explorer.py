@@ -12,7 +12,7 @@ from model.trace import AttentionKind, AttentionMap, Site, Tokens, Trace
 from tests.explorer_payload import Decoded
 from viz import style
 from viz.components.explorer import EXACT_CELLS, JOINT, pack
-from viz.facts import MEASURES, Label, head_facts, head_summary
+from viz.facts import MEASURES, Label, head_facts, head_numbers
 from viz.heads import SHORT_NAMES
 from viz.labels import axis_texts
 from viz.reading import Reading, Seen, read
@@ -252,7 +252,7 @@ def test_a_measure_that_no_one_gave_is_null() -> None:
     assert first == [0, *[None] * (len(MEASURES) - 1)]
 
 
-def test_each_head_brings_its_summary_and_the_label_it_earned() -> None:
+def test_each_head_brings_its_numbers_and_the_label_it_earned() -> None:
     trace = a_trace()
     site = Site(AttentionKind.CROSS, 1)
     label = Label("pairs target with source tokens", "On average 90 %, and <b>more</b>.")
@@ -264,7 +264,7 @@ def test_each_head_brings_its_summary_and_the_label_it_earned() -> None:
     facts = head_facts(trace.maps[site])
     for head, entry in enumerate(entries):
         values = {key: float(column[head]) for key, column in facts.items()}
-        assert entry["summary"] == head_summary(AttentionKind.CROSS, values)
+        assert entry["numbers"] == head_numbers(AttentionKind.CROSS, values)
 
 
 def test_a_list_of_labels_shorter_than_the_heads_leaves_the_rest_without() -> None:

@@ -19,7 +19,7 @@ from viz.facts import (
     Label,
     Measure,
     head_facts,
-    head_summary,
+    head_numbers,
     survey,
     written,
 )
@@ -510,7 +510,7 @@ def test_a_value_is_written_with_its_unit(key: str, value: float, text: str) -> 
     assert written(MEASURE[key], value) == text
 
 
-def test_a_head_is_summed_up_in_one_line() -> None:
+def test_a_head_is_summed_up_in_one_line_of_numbers() -> None:
     facts = dict.fromkeys(MEASURE, math.nan) | {
         "entropy": 1.2,
         "entropy_share": 0.38,
@@ -521,18 +521,18 @@ def test_a_head_is_summed_up_in_one_line() -> None:
         "diagonal": 0.9,
         "pairing": 0.7,
     }
-    assert head_summary(AttentionKind.ENCODER, facts) == (
+    assert head_numbers(AttentionKind.ENCODER, facts) == (
         "1.20 bits (38 % of the maximum), 61 % on the previous token, mean distance 1.4 tokens"
     )
-    assert head_summary(AttentionKind.CROSS, facts) == (
+    assert head_numbers(AttentionKind.CROSS, facts) == (
         "1.20 bits (38 % of the maximum), 20 % on the sentence end, pairing 70 %, diagonal 0.90"
     )
 
 
 def test_a_summary_leaves_out_what_does_not_apply() -> None:
     none = dict.fromkeys(MEASURE, math.nan)
-    assert head_summary(AttentionKind.DECODER, none) == "no row to measure"
-    assert head_summary(AttentionKind.DECODER, {"entropy": 0.0}) == "0.00 bits"
-    assert head_summary(AttentionKind.MODULE, {"entropy": 1.0, "diagonal": 0.5}) == (
+    assert head_numbers(AttentionKind.DECODER, none) == "no row to measure"
+    assert head_numbers(AttentionKind.DECODER, {"entropy": 0.0}) == "0.00 bits"
+    assert head_numbers(AttentionKind.MODULE, {"entropy": 1.0, "diagonal": 0.5}) == (
         "1.00 bits, diagonal 0.50"
     )

@@ -21,10 +21,11 @@ from model.trace import AttentionKind, AttentionMap, Site, Tokens
 from viz import style
 from viz.components.envelope import Body, seal
 from viz.components.files import joined
-from viz.facts import MEASURES, Label, head_summary
+from viz.facts import Label, head_numbers, measures, opening_heads
+from viz.head_words import head_words
 from viz.heads import KEY_NOUNS, KIND_NAMES, QUERY_NOUNS, SHORT_NAMES, caption, row_titles
 from viz.labels import axis_texts
-from viz.reading import Seen
+from viz.reading import Reading, Seen
 
 EXACT_CELLS = 500_000
 """Up to so many weights in all, each is sent exactly; beyond, as one byte (to 1/255)."""
@@ -84,8 +85,10 @@ def pack(
     body = Body()
     axes = _Axes()
     cells = sum(each.weights.size for each in seen.maps.values())
+    opening = opening_heads(seen.maps, labels)
     kinds = [
         _kind(kind, sites, seen, facts, labels, axes, body, exact=cells <= EXACT_CELLS)
+        | {"opening": opening[kind]}
         for kind, sites in _by_kind(seen).items()
     ]
     header = {
@@ -94,9 +97,11 @@ def pack(
         "axes": axes.texts,
         "kinds": kinds,
         "measures": [
-            {"key": measure.key, "name": measure.name, "unit": measure.unit} for measure in MEASURES
+            {"key": measure.key, "name": measure.name, "unit": measure.unit}
+            for measure in measures(seen.reading)
         ],
         "notes": list(seen.notes),
+        "surveyed": bool(labels),
         JOINT: _is_joint(seen),
         "stage": stage,
         "themes": style.STAGE_THEMES if stage else style.THEMES,
@@ -165,7 +170,8 @@ def _kind(
         "weights": _weights(maps, body, exact=exact),
         "allowed": [_masks(each, body) for each in maps],
         "facts": [
-            _head_facts(site, first.n_heads, facts[site], labels.get(site)) for site in sites
+            _head_facts(each, facts[each.site], labels.get(each.site), seen.reading)
+            for each in maps
         ],
     }
 
@@ -188,23 +194,28 @@ def _masks(seen: AttentionMap, body: Body) -> int | list[int | None] | None:
 
 
 def _head_facts(
-    site: Site,
-    n_heads: int,
+    seen: AttentionMap,
     facts: Mapping[str, NDArray[np.floating]],
     labels: tuple[Label | None, ...] | None,
+    reading: Reading,
 ) -> list[dict[str, Any]]:
-    """One entry a head: its summary, its label if it earned one, and its measures."""
+    """One entry a head: what it does in words and in numbers, and its label if it earned one."""
     columns = {key: values.tolist() for key, values in facts.items()}
     entries = []
-    for head in range(n_heads):
+    for head, words in enumerate(head_words(seen, facts, reading)):
         values = {key: column[head] for key, column in columns.items()}
         label = labels[head] if labels is not None and head < len(labels) else None
         entries.append(
             {
-                "summary": head_summary(site.kind, values),
+                "sentence": words.sentence,
+                "pairs": words.pairs,
+                "ignored": words.ignored,
+                "numbers": head_numbers(seen.site.kind, values, reading),
                 "label": label.text if label else None,
                 "reason": label.reason if label else "",
-                "measures": [_number(values.get(measure.key, math.nan)) for measure in MEASURES],
+                "measures": [
+                    _number(values.get(measure.key, math.nan)) for measure in measures(reading)
+                ],
             }
         )
     return entries

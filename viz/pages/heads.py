@@ -3,6 +3,7 @@
 import html
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import streamlit as st
@@ -13,8 +14,9 @@ from viz.address import Parameter
 from viz.components.envelope import content_id
 from viz.components.explorer import JOINT, explorer, pack
 from viz.components.theme import is_dark
-from viz.facts import MEASURES, Label, head_facts, written
+from viz.facts import MEASURES, Label, head_facts, measures, opening_heads, written
 from viz.fragments import fragment
+from viz.head_words import head_words
 from viz.heads import KIND_NAMES, SHORT_NAMES, alt_text, attention_heatmap, caption, row_titles
 from viz.keep import captioned
 from viz.labels import escape_html, escape_markdown
@@ -89,6 +91,7 @@ BY_NAME = {parameter.name: parameter for parameter in PARAMETERS}
 _HEARD = "_heard"
 _EPOCH = "_epoch"
 _PREPARED = "_prepared"
+_MODEL, _PLACES = "_model_of_heads", "_places_of_heads"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -101,18 +104,6 @@ class Prepared:
     seen: Seen
     facts: Facts
     labels: Mapping[Site, tuple[Label | None, ...]]
-
-
-def opening_head(labels: Mapping[Site, tuple[Label | None, ...]], n_layers: int) -> tuple[int, int]:
-    """The layer and head of cross-attention to begin with: the first that has a label.
-
-    A layer chosen blindly misleads; a head that earned a label shows a stranger what to look for.
-    """
-    for layer in range(n_layers):
-        for head, label in enumerate(labels.get(Site(AttentionKind.CROSS, layer), ())):
-            if label is not None:
-                return layer, head
-    return n_layers - 1, 0
 
 
 def prepare(question: bar.Question, reading: Reading) -> Prepared:
@@ -183,6 +174,7 @@ def show_explorer(question: bar.Question) -> None:
         explorer(payload, on_selection=hear)
     if not stage.is_on():
         show_below(prepared)
+    note_place(question.folder)
     address.write_address()
     shown = "/".join([content_id(payload), *(str(st.session_state[n]) for n in SELECTED[:3])])
     # What waits for the whole page, such as a test or a measurement, waits for this.
@@ -269,8 +261,9 @@ def show_every_head(prepared: Prepared, kinds: set[AttentionKind]) -> None:
         for site, labels in prepared.labels.items()
         if site in facts
     }
-    table = facts_table(facts, named, MEASURES)
-    shares = [measure.name for measure in MEASURES if measure.unit == "share"]
+    counted = measures(prepared.reading)
+    table = facts_table(facts, named, counted)
+    shares = [measure.name for measure in counted if measure.unit == "share"]
     shown = [name for name in shares if name in table]
     table[shown] *= 100
     rows = [
@@ -282,20 +275,24 @@ def show_every_head(prepared: Prepared, kinds: set[AttentionKind]) -> None:
         key="every-head",
         hide_index=True,
         height=390,
-        column_config=table_columns(),
+        column_config=table_columns(prepared.reading),
         on_select=select_row,
         selection_mode="single-row",
     )
 
 
-def table_columns() -> dict[str, Any]:
-    """How the columns of measures are written."""
-    formats = {"share": "%.0f %%", "bits": "%.2f", "tokens": "%.2f", "correlation": "%.2f"}
-    return {
+def table_columns(reading: Reading) -> dict[str, Any]:
+    """How the columns are written: labels in full, and measures with their units."""
+    columns: dict[str, Any] = {
+        "Label": st.column_config.TextColumn("Label", width=style.LABEL_COLUMN_WIDTH)
+    }
+    return columns | {
         measure.name: st.column_config.NumberColumn(
-            measure.name, help=measure.meaning, format=formats[measure.unit]
+            measure.name,
+            help=measure.meaning,
+            format="%.0f %%" if measure.unit == "share" else "%.2f",
         )
-        for measure in MEASURES
+        for measure in measures(reading)
     }
 
 
@@ -313,26 +310,31 @@ def select_row() -> None:
 
 
 def show_head_facts(prepared: Prepared, site: Site, head: int) -> None:
-    """One head's measures as a list."""
+    """One head in words, then its measures, each of which opens to say what it means."""
     facts = prepared.facts[site]
-    labels = prepared.labels.get(site, ())
-    label = labels[head] if head < len(labels) else None
     lines = "".join(
-        f"<div><span>{escape_html(measure.name)}"
-        f"<small>{escape_html(measure.meaning)}</small></span>"
-        f"<b>{escape_html(written(measure, float(facts[measure.key][head])))}</b></div>"
-        for measure in MEASURES
+        f"<details><summary><span>{escape_html(measure.name)}</span> "
+        f"<b>{escape_html(written(measure, float(facts[measure.key][head])))}</b></summary>"
+        f"<small>{escape_html(measure.meaning)}</small></details>"
+        for measure in measures(prepared.reading)
         if measure.key in facts and site.kind in measure.kinds
     )
-    said = (
-        f"<p><strong>{escape_html(label.text)}</strong><br>{escape_html(label.reason)}</p>"
-        if label
-        else "<p>No label: over the examples, nothing this head does passes a threshold.</p>"
-    )
+    words = head_words(prepared.seen.maps[site], facts, prepared.reading)[head]
     st.html(
         f"<style>{style.FACTS_CSS}</style><h3>{KIND_NAMES[site.kind]}, layer {site.layer}, "
-        f'head {head}</h3>{said}<div class="facts">{lines}</div>'
+        f"head {head}</h3>{verdict(prepared, site, head)}"
+        f'<p>On this sentence: {escape_html(words.sentence)}</p><div class="facts">{lines}</div>'
     )
+
+
+def verdict(prepared: Prepared, site: Site, head: int) -> str:
+    """What a head is called over the model's examples and why, as HTML; empty without examples."""
+    labels = prepared.labels.get(site)
+    if labels is None:
+        return ""
+    if (label := labels[head]) is None:
+        return "<p>No label: over the examples, nothing this head does passes a threshold.</p>"
+    return f"<p><strong>{escape_html(label.text)}</strong><br>{escape_html(label.reason)}</p>"
 
 
 def show_numbers(prepared: Prepared, sites: list[Site], head: int) -> None:
@@ -361,9 +363,12 @@ def show_query_key(prepared: Prepared, head: int) -> None:
     """One cell from the inside: query times key, the score, and the softmax it enters."""
     found = picked_cell(prepared)
     if found is None:
+        first = "Choose Heatmap above, then click"
+        if st.session_state["view"] == "heatmap":
+            first = "Click"
         st.info(
-            "Click a cell of the large heatmap (or move to it with the arrow keys and press Enter) "
-            "to see how its query and its key make the weight.",
+            f"{first} a cell of the large heatmap (or move to it with the arrow keys and press "
+            "Enter) to see how its query and its key make the weight.",
             icon=":material/left_click:",
         )
         return
@@ -457,19 +462,43 @@ def show_figures(prepared: Prepared, sites: list[Site], head: int) -> None:
         )
 
 
+def opening_place(question: bar.Question) -> tuple[int, int]:
+    """The layer and head to begin with, of the kind of attention that is shown."""
+    attention = st.session_state["attention"]
+    kind = AttentionKind.CROSS if attention == JOINT else AttentionKind(attention)
+    prepared = prepare(question, reading())
+    return opening_heads(prepared.seen.maps, prepared.labels)[kind]
+
+
+def return_to_head(folder: Path) -> None:
+    """Go back to the head last seen of a model that was chosen again, unless a link names one."""
+    last: Path | None = st.session_state.get(_MODEL)
+    if last is not None and last != folder and not address.is_followed():
+        seen = st.session_state[_PLACES].get((folder, st.session_state["attention"]), {})
+        st.session_state.update(seen)
+
+
+def note_place(folder: Path) -> None:
+    """Remember which head of which kind of attention was seen of this model."""
+    place = {name: st.session_state[name] for name in ("layer", "head")}
+    places = st.session_state.setdefault(_PLACES, {})
+    places[folder, st.session_state["attention"]] = place
+    st.session_state[_MODEL] = folder
+
+
 def settle_place(question: bar.Question) -> None:
     """Bring layer and head into this model's range, and note it of each that was not."""
+    return_to_head(question.folder)
     config = session.translator(question.checkpoint).model.config
     n_layers = {
         str(AttentionKind.ENCODER): config.n_encoder_layers,
         JOINT: max(config.n_encoder_layers, config.n_decoder_layers),
     }.get(st.session_state["attention"], config.n_decoder_layers)
     counts = {"layer": n_layers, "head": config.n_heads}
-    usual = opening_head(session.labels(question.checkpoint), n_layers)
-    for (name, count), start in zip(counts.items(), usual, strict=True):
+    for place, (name, count) in enumerate(counts.items()):
         asked = st.session_state[name]
         if asked == USUAL:
-            st.session_state[name] = start
+            st.session_state[name] = opening_place(question)[place]
         elif asked >= count:
             st.session_state[name] = count - 1
             address.note(

@@ -2,10 +2,12 @@
 // for the server; Python is told the selection afterwards, for the rest of the page.
 
 const MOST_COMPARED = 8;
+const COMPARE_HINT = "Click further heads to compare them with this one, up to eight in all.";
 const REPORT_PAUSE = 120;
 const GAMMAS = [1, 0.7, 0.5, 0.35, 0.25];
 const HEIGHT_LEAST = 300;
-const CAPTION_ROOM = 64;
+const ROOM_AROUND_CAPTION = 24;
+const MOST_IGNORED = 5;
 const WIDTHS = { narrow: 600, wide: 900 };
 
 function writtenMeasure(measure, value) {
@@ -14,6 +16,10 @@ function writtenMeasure(measure, value) {
   return measure.unit === "bits" ? `${value.toFixed(2)} bits` : value.toFixed(2);
 }
 
+const OPENING =
+  "Another kind opens with its first head that earned a label, or else with the one whose rows tell most about the " +
+  "token they look at (mutual information)";
+
 // How the trace is read, which Python does: name, text, what it is for.
 const READINGS = [
   [
@@ -21,7 +27,7 @@ const READINGS = [
     "Whole words",
     "Pieces of a word become one: the weights on a word's pieces are added up, the rows of its pieces averaged",
   ],
-  ["specials", "Special tokens", "Show <s> and </s>, where heads often park the weight they have no use for"],
+  ["specials", "Special tokens", "Show <s> and </s>, which stand for no part of the text"],
   [
     "renormalise",
     "Rows add up to 1",
@@ -30,8 +36,8 @@ const READINGS = [
   [
     "predicted",
     "Name rows by prediction",
-    "A row of cross-attention is named by the token just read, one step later than the step that predicted it, since " +
-      "so words align best (Chen et al. 2020); this names it by the token it predicts",
+    "A row of cross-attention is named by the token just read; this names it by the token it predicts. Layers differ in " +
+      "which of the two rows looks at the source of a token (Chen et al. 2020)",
   ],
 ];
 
@@ -85,7 +91,6 @@ class Explorer {
       reading: {},
     };
     this.reported = null;
-    this.adding = false;
     this._build();
     this.resized = new ResizeObserver(() => this._resize());
     this.resized.observe(root);
@@ -112,12 +117,13 @@ class Explorer {
   // ---- building -------------------------------------------------------------------------------------------------
 
   _build() {
-    this.attentions = new Choices("Attention", (attention) => this._change({ attention, cell: null }));
+    this.attentions = new Choices("Attention", (attention) => this._changeAttention(attention));
+    this.attentions.root.title = OPENING;
     this.views = new Choices("View", (view) => this._change({ view }));
     this.compare = toggle(
       "Compare heads",
       "A click on a head then adds it to the picture; so does a click with Shift or Ctrl, or the key c",
-      () => this._setAdding(!this.adding),
+      () => this._setAdding(!this.adding()),
     );
     this.readings = new Map(
       READINGS.map(([name, text, title]) => [
@@ -129,7 +135,7 @@ class Explorer {
     );
 
     this.overview = new Overview({
-      select: (layer, head, adds) => this._select(layer, head, adds || this.adding),
+      select: (layer, head, adds) => this._select(layer, head, adds || this.adding()),
       point: (tile, event) => this._tileTip(tile, event),
       only: (only) => this._change({ only }),
       activate: () => this.large().canvas.focus(),
@@ -162,7 +168,12 @@ class Explorer {
     this.heading = element("h3", "name");
     this.label = element("p", "label-earned");
     this.legend = element("ul", "legend", { hidden: "", "aria-label": "Heads in the picture" });
+    this.hint = element("p", "hint", { hidden: "" }, COMPARE_HINT);
     this.caption = element("p", "caption");
+    this.words = element("dl", "words");
+    this.numbers = element("p");
+    const numbers = element("details", "numbers", {}, element("summary", "", {}, "In numbers"), this.numbers);
+    this.about = element("section", "about-head", { "aria-label": "What this head does" }, this.words, numbers);
     this.inside = element("button", "inside", { type: "button", hidden: "" });
     this.inside.addEventListener("click", () => this.scrollHost()?.scrollIntoView({ behavior: "smooth" }));
     this.largeZoom = zoomButtons("picture", (step) => this.matrix.zoomBy(step));
@@ -177,12 +188,14 @@ class Explorer {
       element("div", "overview-room", {}, this.overview.root),
       element("div", "scale", {}, this.bar, this.barNote),
       element("div", "settings", {}, orderLabel, gammaLabel, overviewZoom, this.all),
+      this.about,
     );
     const right = element(
       "section",
       "right",
       { "aria-label": "One head" },
       element("div", "title-row", {}, element("div", "titles", {}, this.heading, this.label), this.largeZoom),
+      this.hint,
       this.legend,
       this.drawing,
       this.inside,
@@ -238,7 +251,7 @@ class Explorer {
     const order = payload.measures.some(({ key }) => key === state.order) ? state.order : "";
     const gamma = GAMMAS.includes(state.gamma) ? state.gamma : 1;
     const view = state.view === "lines" ? "lines" : "heatmap";
-    const kept = compare.length > 1 && selected ? compare : [];
+    const kept = selected ? compare : [];
     return { ...state, attention, layer, head, view, cell, compare: kept, order, gamma, only };
   }
 
@@ -250,6 +263,19 @@ class Explorer {
     );
     this.draw(overview);
     this._tell();
+  }
+
+  /** A head of one kind says nothing of the same place in another, except in the picture that joins them. */
+  _changeAttention(attention) {
+    const joins = [attention, this.state.attention].includes("joint");
+    const [layer, head] = joins ? [this.state.layer, this.state.head] : this.payload.kind(attention).opening;
+    const changes = attention === this.state.attention ? {} : { layer, head, compare: [] };
+    this._change({ attention, cell: null, ...changes });
+  }
+
+  /** Whether a click on a head adds it to the picture. */
+  adding() {
+    return this.state.compare.length > 0;
   }
 
   _select(layer, head, adds) {
@@ -289,7 +315,7 @@ class Explorer {
     else if (key === "a") {
       const { attentions } = this.payload;
       const next = attentions[(attentions.indexOf(attention) + 1) % attentions.length];
-      this._change({ attention: next, cell: null, compare: [] });
+      this._changeAttention(next);
     } else return;
     event.preventDefault();
     event.stopPropagation();
@@ -300,8 +326,8 @@ class Explorer {
     if (!this.payload?.stage) return;
     const { attention, layer, head, compare } = this.state;
     const kind = this.payload.kind(attention);
-    const label = compare.length ? null : this.payload.facts(attention, layer, head)?.label;
-    const at = compare.length ? compare : [[layer, head]];
+    const label = compare.length > 1 ? null : this.payload.facts(attention, layer, head)?.label;
+    const at = compare.length > 1 ? compare : [[layer, head]];
     const text = [this._title(kind), label].filter(Boolean).join(" – ");
     const detail = { text, map: { layers: kind.layers.length, heads: kind.heads, at } };
     document.dispatchEvent(new CustomEvent(SHOWN_EVENT, { detail }));
@@ -315,9 +341,9 @@ class Explorer {
   }
 
   _setAdding(adding) {
-    this.adding = adding;
-    if (adding) this._drawReadings();
-    else this._change({ compare: [] });
+    const { layer, head } = this.state;
+    this._change({ compare: adding ? [[layer, head]] : [] });
+    this._say(adding ? COMPARE_HINT : "");
   }
 
   _selection() {
@@ -424,9 +450,8 @@ class Explorer {
   }
 
   _drawReadings() {
-    const { reading, attention, compare } = this.state;
-    if (compare.length > 1) this.adding = true;
-    this.compare.setAttribute("aria-pressed", String(this.adding));
+    const { reading, attention } = this.state;
+    this.compare.setAttribute("aria-pressed", String(this.adding()));
     this.gamma.disabled = this.state.view === "lines";
     for (const [name, button] of this.readings) button.setAttribute("aria-pressed", String(Boolean(reading[name])));
     this.readings.get("renormalise").hidden = reading.specials !== false;
@@ -478,7 +503,7 @@ class Explorer {
   _drawn() {
     const { attention, layer, head, compare } = this.state;
     const { heads } = this.palette.theme;
-    if (!compare.length) return [{ layer, head, color: null, cells: this.payload.cells(attention, layer, head) }];
+    if (compare.length < 2) return [{ layer, head, color: null, cells: this.payload.cells(attention, layer, head) }];
     return compare.map(([one, other], index) => ({
       layer: one,
       head: other,
@@ -501,12 +526,16 @@ class Explorer {
       const mark = element("strong", "");
       mark.textContent = facts.label;
       this.label.append(mark);
-    } else if (facts && !several) this.label.append(facts.summary);
-    this.label.title = earned ? facts.reason : this.label.textContent;
+    } else if (facts && !several) this.label.append(facts.sentence);
+    this.label.title = earned ? facts.reason : facts?.numbers ?? "";
     this._drawLegend(kind, drawn);
+    this._drawHint(drawn);
+    this._drawWords(kind, drawn);
     this.matrix.root.hidden = lines;
     this.lines.root.hidden = !lines;
     this.largeZoom.hidden = lines;
+    this._drawInside(kind, drawn);
+    this._writeCaption(kind, drawn);
     const height = this._roomBelow();
     const rem = parseFloat(getComputedStyle(document.documentElement).fontSize);
     const rows = payload.axis(kind.queries).length;
@@ -515,19 +544,87 @@ class Explorer {
     this.matrix.fills = this.lines.fills = payload.stage;
     if (lines) this.lines.show(payload, kind, drawn, this.palette, height);
     else this.matrix.show(payload, kind, drawn, this.palette, state.cell, Math.max(height, most));
+    // Whether every token is named is known only now.
+    this._writeCaption(kind, drawn, !lines && !this.matrix.isComplete());
+    const alt = this._alt(kind, drawn);
+    this.matrix.canvas.setAttribute("aria-label", `${alt} Arrow keys move among cells, Enter looks into one.`);
+    this.lines.canvas.setAttribute("aria-label", `${alt} Arrow keys move among tokens, Escape shows all lines again.`);
+  }
+
+  _writeCaption(kind, drawn, isCut = false) {
+    const [lines, several] = [this.state.view === "lines", drawn.length > 1];
     const reading = lines
       ? `A line joins a query on the left with a key on the right; its thickness and opacity are the weight. ` +
         `Weights below ${FAINTEST_LINE} are left out. Point at a token to see only its lines.`
       : several
         ? "Each cell holds one stripe a head, in the colour of the legend; the stronger the colour, the larger the weight."
         : kind.caption;
-    const hidden = lines || this.matrix.isComplete() ? "" : "Not every token is named: zoom in, or point at a cell.";
+    const hidden = isCut ? "Not every token is named: zoom in, or point at a cell." : "";
     const click = lines || several ? "" : "Click a cell to look into it.";
-    this.caption.textContent = [reading, ...payload.notes, hidden, click].filter(Boolean).join(" ");
-    this._drawInside(kind, drawn);
-    const alt = this._alt(kind, drawn);
-    this.matrix.canvas.setAttribute("aria-label", `${alt} Arrow keys move among cells, Enter looks into one.`);
-    this.lines.canvas.setAttribute("aria-label", `${alt} Arrow keys move among tokens, Escape shows all lines again.`);
+    this.caption.textContent = [reading, ...this.payload.notes, hidden, click].filter(Boolean).join(" ");
+  }
+
+  /** What to do next while heads are compared. */
+  _drawHint(drawn) {
+    this.hint.hidden = !this.adding() || drawn.length === MOST_COMPARED;
+  }
+
+  /** The selected head on this sentence in words, with the numbers behind them; several heads in one line each. */
+  _drawWords(kind, drawn) {
+    const { payload, state } = this;
+    const rows = [];
+    const numbers = [];
+    const add = (term, ...said) => rows.push(element("dt", "", {}, term), element("dd", "", {}, ...said));
+    const short = (name, facts) => {
+      add(name, facts.label ? element("strong", "", {}, facts.label) : facts.sentence);
+      numbers.push(`${name}: ${facts.numbers}.`);
+    };
+    const facts = payload.facts(state.attention, state.layer, state.head);
+    if (drawn.length > 1) {
+      for (const { layer, head } of drawn) {
+        const each = payload.facts(state.attention, layer, head);
+        for (const [name, part] of each.parts ?? [["", each]]) {
+          short(`Layer ${kind.layers[layer]}, head ${head}${name && `, ${name.toLowerCase()}`}`, part);
+        }
+      }
+    } else if (facts?.parts) for (const [name, part] of facts.parts) short(name, part);
+    else if (facts) {
+      const label = facts.label ? element("strong", "", {}, facts.label) : "earns no label";
+      if (payload.surveyed) add("On the examples", label);
+      add("On this sentence", facts.sentence);
+      const pairs = facts.pairs.map((pair) => this._pair(kind, pair));
+      add("Strongest", pairs.join("; ") || "no pair stands out");
+      add("Ignores", this._ignored(kind, facts.ignored));
+      const weights = facts.pairs.map((pair) => `${this._pair(kind, pair)} ${this._weight(...pair)}`);
+      numbers.push(`${facts.numbers}.`, facts.reason, ...(weights.length ? [`Weights: ${weights.join("; ")}.`] : []));
+      numbers.push("Ignored is what gets less than a fifth of an even share of the weight.");
+    }
+    this.words.replaceChildren(...rows);
+    this.numbers.textContent = numbers.filter(Boolean).join(" ");
+    this.words.title = this.numbers.textContent;
+    this.about.hidden = !rows.length;
+  }
+
+  /** Query and key in words; a row of cross-attention also says what it is about to write. */
+  _pair(kind, [query, key]) {
+    const { payload } = this;
+    const next = kind.kind === "cross" && kind.besideMark === "→" ? payload.axis(kind.beside)?.[query] : null;
+    const row = payload.named(kind.queries, query) + (next ? ` (before ${next})` : "");
+    return `${row} → ${payload.named(kind.keys, key)}`;
+  }
+
+  _weight(query, key) {
+    const { attention, layer, head } = this.state;
+    const cells = this.payload.cells(attention, layer, head);
+    return written(cells.weights[query * cells.nKeys + key], cells.exact);
+  }
+
+  _ignored(kind, keys) {
+    if (!keys.length) return `no ${kind.keyNoun}`;
+    if (keys.length === this.payload.axis(kind.keys).length) return `every ${kind.keyNoun} that is shown`;
+    const more = keys.length - MOST_IGNORED;
+    const shown = keys.slice(0, MOST_IGNORED).map((key) => this.payload.named(kind.keys, key));
+    return shown.join(", ") + (more > 0 ? ` and ${more} more` : "");
   }
 
   /** The way from a cell that was clicked to what stands below the picture about it. */
@@ -554,7 +651,8 @@ class Explorer {
     if (picture) return roomWithin(picture, this.drawing);
     const scroller = host?.closest('[data-testid="stMain"]');
     const top = this.drawing.getBoundingClientRect().top + (scroller?.scrollTop ?? window.scrollY);
-    const room = window.innerHeight - top - CAPTION_ROOM;
+    const below = [this.inside, this.caption].reduce((height, { offsetHeight }) => height + offsetHeight, 0);
+    const room = window.innerHeight - top - below - ROOM_AROUND_CAPTION;
     return Math.max(HEIGHT_LEAST, room < HEIGHT_LEAST ? 0.65 * window.innerHeight : room);
   }
 
@@ -599,7 +697,8 @@ class Explorer {
     const kind = this.payload.kind(this.state.attention);
     const facts = this.payload.facts(this.state.attention, layer, head);
     const name = `Layer ${kind.layers[layer]}, head ${head}`;
-    return [name, facts?.label, facts?.summary].filter(Boolean).join(": ");
+    const parts = (facts?.parts ?? []).map(([kindName, part]) => `${kindName}: ${part.label ?? part.sentence}`);
+    return [name, facts?.label, facts?.sentence, ...parts].filter(Boolean).join(": ");
   }
 
   _say(text) {
@@ -615,7 +714,8 @@ class Explorer {
     const facts = this.payload.facts(this.state.attention, tile.layer, tile.head);
     const lines = [said("strong", `Layer ${kind.layers[tile.layer]}, head ${tile.head}`)];
     if (facts?.label) lines.push(said("strong", facts.label));
-    if (facts) lines.push(said("", facts.summary));
+    if (facts?.sentence) lines.push(said("", facts.sentence), said("beside", facts.numbers));
+    for (const [name, part] of facts?.parts ?? []) lines.push(said("", `${name}: ${part.label ?? part.sentence}`));
     this.tooltip.show(event, ...lines);
   }
 

@@ -29,6 +29,13 @@ class Payload {
     return index === null ? null : this.axes[index];
   }
 
+  /** A token of an axis, with its position where the axis has several that read alike. */
+  named(index, place) {
+    const axis = this.axes[index];
+    const text = axis[place];
+    return axis.indexOf(text) === axis.lastIndexOf(text) ? text : `${text} (${place})`;
+  }
+
   facts(attention, layer, head) {
     return this.kind(attention).facts[layer]?.[head] ?? null;
   }
@@ -79,10 +86,9 @@ class Payload {
     const heads = Math.max(...parts.map((part) => part.heads));
     const facts = deeper.layers.map((_, layer) =>
       Array.from({ length: heads }, (_, head) => {
-        const summaries = parts
-          .filter((part) => part.facts[layer]?.[head])
-          .map((part) => `${part.short}: ${part.facts[layer][head].summary}`);
-        return { summary: summaries.join("; "), label: null, reason: "", measures: [] };
+        const heads = parts.filter((part) => part.facts[layer]?.[head]);
+        const named = heads.map((part) => [part.short, part.facts[layer][head]]);
+        return { parts: named, sentence: "", numbers: "", label: null, reason: "", measures: [] };
       }),
     );
     this.byName.set("joint", {
