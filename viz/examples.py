@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from model.checkpoint import EXAMPLES
-from model.trace import Site
+from model.trace import Site, Trace
 from model.translator import TextError, Translator
 from viz.facts import Label, survey
 
@@ -49,8 +49,14 @@ def head_labels(
 
     One label or None a head, by site; empty without examples that this model can take.
     """
+    traces = example_traces(translator, examples)
+    return survey(traces) if traces else {}
+
+
+def example_traces(translator: Translator, examples: Sequence[Example]) -> list[Trace]:
+    """What every head does on each example that this model can take, with its translation."""
     traces = []
     for example in examples:
         with contextlib.suppress(TextError):
             traces.append(translator.trace(example.source, example.translation))
-    return survey(traces) if traces else {}
+    return traces

@@ -390,6 +390,35 @@ def _pairing(seen: AttentionMap) -> Values:
     return _spread(seen.weights, choices)["pairing"]
 
 
+def resting(traces: Sequence[Trace]) -> dict[str, tuple[int, int]]:
+    """How many heads put most of their weight on the sentence start, the end, or punctuation.
+
+    Args:
+        traces: of one model, of different sentences, as recorded.
+
+    Returns:
+        By measure the heads whose mean over the sentences is more than half of the weight, and the
+        heads of which the measure can be told at all.
+    """
+    found: dict[tuple[Site, str], list[Values]] = {}
+    for trace in traces:
+        for site, seen in trace.maps.items():
+            facts = head_facts(seen)
+            for key in TOKENS:
+                found.setdefault((site, key), []).append(facts[key])
+    counts = dict.fromkeys(TOKENS, (0, 0))
+    for (_, key), sentences in found.items():
+        values = np.stack(sentences)
+        known = np.count_nonzero(~np.isnan(values), axis=0)
+        means = np.nansum(values, axis=0) / np.maximum(known, 1)
+        most, told = counts[key]
+        counts[key] = (
+            most + int(np.count_nonzero(means > 0.5)),
+            told + int(np.count_nonzero(known)),
+        )
+    return counts
+
+
 def written(measure: Measure, value: float) -> str:
     """A value with its unit: "38 %", "1.23 bits", "1.4 tokens", "0.81"; "–" for nan."""
     if np.isnan(value):

@@ -44,10 +44,7 @@ FIRST_ROW_OF_CROSS_NOTE = "The first row of cross-attention, that of <s>, is hid
 LAST_ROW_OF_CROSS_NOTE = (
     "The row of cross-attention that predicts </s>, its last, is hidden with them."
 )
-PREDICTED_NOTE = (
-    "Rows of cross-attention are named by the word being predicted; a word aligns best when its "
-    "row is read one step later, once it has been fed back in (Chen et al. 2020)."
-)
+PREDICTED_NOTE = "Rows of cross-attention are named by what they predict."
 
 _BYTES = re.compile(r"(?:<0x[0-9A-F]{2}>)+")
 # Where Python's "surrogateescape" puts the bytes 80 to FF that are part of no character.
@@ -172,6 +169,32 @@ def read(trace: Trace, reading: Reading = Reading()) -> Seen:
         by_prediction=by_prediction,
         reading=reading,
     )
+
+
+def alignment_note(layers: Mapping[int, bool]) -> str:
+    """In which row each layer of cross-attention looks at the source of a token, in one sentence.
+
+    Args:
+        layers: of model.alignment.read_later; the sentence is empty where it found nothing.
+    """
+    rows = {True: "that has read it", False: "that predicts it"}
+    parts = []
+    for later, row in rows.items():
+        named = [layer for layer, verdict in sorted(layers.items()) if verdict is later]
+        if named:
+            verb = "looks" if len(named) == 1 else "look"
+            parts.append(f"{_listed(named)} {verb} at the source of a token more in the row {row}")
+    joined = ", and ".join(parts)
+    return f"Over this model's examples, {joined}." if parts else ""
+
+
+def _listed(layers: Sequence[int]) -> str:
+    """Such as "layer 0", "layers 0 and 2" or "layers 1 to 3"."""
+    if len(layers) == 1:
+        return f"layer {layers[0]}"
+    if len(layers) > 2 and layers[-1] - layers[0] == len(layers) - 1:
+        return f"layers {layers[0]} to {layers[-1]}"
+    return f"layers {', '.join(map(str, layers[:-1]))} and {layers[-1]}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -20,12 +20,13 @@ import streamlit as st
 import torch
 from numpy.typing import NDArray
 
+from model import alignment
 from model.checkpoint import CONFIG, SNAPSHOTS, CheckpointError, snapshot_file, snapshots
 from model.intervention import PositionEdit, ordered
 from model.trace import AttentionKind, Site, Trace
 from model.translator import TextError, Translation, Translator, load
 from viz import facts, mask_edits, position_terms
-from viz.examples import Example, head_labels, read_examples
+from viz.examples import Example, example_traces, head_labels, read_examples
 from viz.mask_edits import Edit
 
 DEFAULT_SENTENCE = "The cat sat on the mat."
@@ -158,6 +159,32 @@ def labels(checkpoint: Path) -> Mapping[Site, tuple[facts.Label | None, ...]]:
         CheckpointError: if the checkpoint is incomplete or damaged.
     """
     return head_labels(translator(checkpoint), examples(checkpoint))
+
+
+@st.cache_resource(max_entries=4 + MAX_SNAPSHOTS, show_spinner="Comparing the rows…")
+def read_later(checkpoint: Path) -> Mapping[int, bool]:
+    """Which layers look at the source of a token in the row that has read it; see model.alignment.
+
+    Measured over the checkpoint's examples; empty without any.
+
+    Raises:
+        CheckpointError: if the checkpoint is incomplete or damaged.
+    """
+    model = translator(checkpoint)
+    return alignment.read_later(model, example_traces(model, examples(checkpoint)))
+
+
+@st.cache_resource(max_entries=4 + MAX_SNAPSHOTS, show_spinner=False)
+def resting(checkpoint: Path) -> Mapping[str, tuple[int, int]]:
+    """How many heads rest on the sentence's start or end or on punctuation; see viz.facts.
+
+    Measured over the checkpoint's examples; empty without any.
+
+    Raises:
+        CheckpointError: if the checkpoint is incomplete or damaged.
+    """
+    traces = example_traces(translator(checkpoint), examples(checkpoint))
+    return facts.resting(traces) if traces else {}
 
 
 # Translating takes a search and its result is small; a trace takes one pass and may be large. So

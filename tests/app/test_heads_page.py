@@ -22,7 +22,8 @@ from tests.app.shown import captions, html, warnings
 from tests.explorer_payload import Decoded
 from tests.tiny_checkpoint import PAIRS
 from viz import session
-from viz.facts import MEASURES, head_facts, written
+from viz.facts import MEASURES, RULES, head_facts, written
+from viz.head_words import head_words
 from viz.heads import KIND_NAMES
 from viz.labels import axis_texts
 from viz.query_key import alt_text
@@ -33,11 +34,11 @@ OpenApp = Callable[..., AppTest]
 CROSS, ENCODER, DECODER = AttentionKind.CROSS, AttentionKind.ENCODER, AttentionKind.DECODER
 LAYERS, HEADS = {ENCODER: 2, DECODER: 3, CROSS: 3}, 4
 PLAIN = {
-    **{"attention": "cross", "layer": "2", "head": "0", "view": "heatmap", "cell": ""},
+    **{"attention": "cross", "view": "heatmap", "cell": ""},
     **{"compare": "", "order": "", "faint": "0", "only": "", "words": "0", "specials": "1"},
     **{"renormalise": "0", "predicted": "0", "width": "wide"},
 }
-"""What the explorer tells, as the tiny checkpoint opens."""
+"""What the explorer tells as the page opens, beside layer and head, which depend on the model."""
 
 ILLEGAL = {
     "attention": ["Cross", "module", "", "<script>alert(1)</script>", "$x$" * 1000],
@@ -85,8 +86,27 @@ def selected(app: AppTest) -> tuple[str, int, int]:
 
 def select(app: AppTest, **changes: str) -> AppTest:
     """Does what the browser does when something is selected in the explorer."""
-    state = json.dumps({"selection": PLAIN | changes})
+    at = {name: str(app.session_state[name]) for name in ("layer", "head")}
+    state = json.dumps({"selection": PLAIN | at | changes})
     return deliver(app, WidgetState(id=component(app).id, json_value=state))
+
+
+def opening(trace: Trace, kind: AttentionKind = CROSS) -> tuple[int, int]:
+    """The head whose rows tell most about the token they look at, by the definition."""
+    told = {}
+    for site, seen in trace.maps.items():
+        if site.kind is kind:
+            for head, weights in enumerate(seen.weights.astype(np.float64)):
+                mean = weights.mean(axis=0)
+                ratio = np.log2(np.where(weights > 0, weights, 1) / np.where(mean > 0, mean, 1))
+                told[site.layer, head] = float((weights * ratio).sum(axis=1).mean())
+    return max(told, key=told.__getitem__)
+
+
+def with_place(place: tuple[int, int]) -> dict[str, str]:
+    """What the browser is told as the page opens, with this layer and head."""
+    plain = {name: value for name, value in PLAIN.items() if name != "width"}
+    return plain | {"layer": str(place[0]), "head": str(place[1])}
 
 
 def click_row(app: AppTest, row: int) -> AppTest:
@@ -110,7 +130,7 @@ def facts_of(app: AppTest) -> list[tuple[str, dict[str, str]]]:
     lists = re.findall(r"<h3>(.*?)</h3>.*?class=\"facts\">(.*?)(?=<style>|$)", html(app), re.DOTALL)
     found = []
     for heading, body in lists:
-        # Names and values take turns; what a name means stands small below it.
+        # Names and values take turns; what a name means is folded below it.
         shown = re.split("<[^>]*>", re.sub("<small>.*?</small>", "", body))
         texts = [text for text in shown if text.strip()]
         found.append((heading, dict(zip(texts[::2], texts[1::2], strict=True))))
@@ -143,14 +163,31 @@ def test_the_browser_gets_every_head_of_every_layer(open_app: OpenApp, trace: Tr
 
 
 def test_the_page_opens_with_cross_attention_and_the_address_stays_empty(
-    open_app: OpenApp,
+    open_app: OpenApp, trace: Trace
 ) -> None:
     app = open_app()
-    assert selected(app) == ("cross", 2, 0)
-    assert told(app) == {name: value for name, value in PLAIN.items() if name != "width"}
+    layer, head = opening(trace)
+    assert selected(app) == ("cross", layer, head)
+    assert told(app) == with_place((layer, head))
     assert app.query_params == {}
     assert not app.warning
-    assert done(app) == f"{sent(app).id}/cross/2/0"
+    assert done(app) == f"{sent(app).id}/cross/{layer}/{head}"
+
+
+@pytest.mark.parametrize("kind", [ENCODER, DECODER, CROSS])
+def test_each_kind_opens_with_the_head_that_says_most(
+    open_app: OpenApp, trace: Trace, kind: AttentionKind
+) -> None:
+    app = open_app(attention=str(kind))
+    assert selected(app) == (str(kind), *opening(trace, kind))
+    assert sent(app).kind(kind)["opening"] == list(opening(trace, kind))
+
+
+def test_a_sentence_of_one_word_without_special_tokens_opens_with_a_head(open_app: OpenApp) -> None:
+    app = open_app(sentence="cat", specials="0", words="1")
+    assert not app.exception
+    assert selected(app)[0] == "cross"
+    assert "There is no row to describe." in html(app) or "one word" in html(app)
 
 
 def test_a_new_sentence_is_sent_with_the_same_selection(open_app: OpenApp) -> None:
@@ -179,7 +216,7 @@ def test_what_was_selected_in_the_browser_is_not_sent_back(open_app: OpenApp) ->
 
 
 def test_a_selection_that_no_explorer_makes_changes_nothing_illegal(open_app: OpenApp) -> None:
-    app = open_app()
+    app = open_app(layer="2", head="0")
     select(app, attention="<b>", layer="x", head="1", cell="a.b", compare="9", words="maybe")
     assert selected(app) == ("cross", 2, 1)
     assert not app.session_state["cell"]
@@ -241,18 +278,20 @@ def test_an_address_sets_what_is_selected(open_app: OpenApp) -> None:
     ("name", "value"), [(name, value) for name, values in ILLEGAL.items() for value in values]
 )
 def test_an_illegal_value_is_named_and_the_usual_one_taken(
-    open_app: OpenApp, name: str, value: str
+    open_app: OpenApp, trace: Trace, name: str, value: str
 ) -> None:
     app = open_app(**{name: value})
+    layer, head = opening(trace)
     assert len(app.warning) == 1
     assert f"The address asks for {name} “" in warnings(app)[0]
     assert len(warnings(app)[0]) < 300
-    assert selected(app) == ("cross", 2, 0)
-    assert told(app) == {key: usual for key, usual in PLAIN.items() if key != "width"}
-    select(app, head="1")
+    assert selected(app) == ("cross", layer, head)
+    assert told(app) == with_place((layer, head))
+    other = str((head + 1) % HEADS)
+    select(app, head=other)
     assert not app.warning
     # From the first change on, the address names layer and head whatever the model opens with.
-    assert app.query_params == {"layer": "2", "head": "1"}
+    assert app.query_params == {"layer": str(layer), "head": other}
 
 
 @pytest.mark.parametrize(
@@ -307,6 +346,41 @@ def test_facts_are_those_of_the_selected_head(
         for measure in MEASURES
         if site.kind in measure.kinds
     }
+
+
+def test_facts_begin_with_what_the_head_does_and_fold_what_measures_mean(
+    open_app: OpenApp, trace: Trace
+) -> None:
+    shown = html(open_app(attention="encoder", layer="1", head="2"))
+    seen = trace.maps[Site(ENCODER, 1)]
+    sentence = head_words(seen, head_facts(seen))[2].sentence
+    assert shown.index(sentence) < shown.index("Entropy")
+    meanings = re.findall(r"<details><summary>.*?</summary><small>(.*?)</small></details>", shown)
+    assert meanings == [m.meaning for m in MEASURES if ENCODER in m.kinds]
+
+
+def test_facts_of_whole_words_without_special_tokens_say_what_they_count(
+    open_app: OpenApp,
+) -> None:
+    shown = html(open_app(attention="encoder", words="1", specials="0"))
+    listed = shown[shown.index('class="facts"') :]
+    assert "special tokens left out" in listed
+    assert "special tokens included" not in listed
+    assert "On the previous word" in listed
+    assert not re.search(r"(?<!special )tokens?\b", listed)
+    columns = table(open_app(attention="encoder", words="1", specials="0")).value.columns
+    assert "On the previous word" in columns
+
+
+def test_the_column_of_labels_has_room_for_the_longest(open_app: OpenApp) -> None:
+    columns = json.loads(table(open_app()).proto.columns)
+    # About seven pixels a letter, and the cell's own margins.
+    assert columns["Label"]["width"] >= 7 * max(len(rule.text) for rule in RULES) + 16
+
+
+def test_lines_do_not_ask_to_click_a_heatmap_that_is_not_there(open_app: OpenApp) -> None:
+    (asked,) = open_app(below="query-key", view="lines").info
+    assert asked.value.startswith("Choose Heatmap above, then click a cell")
 
 
 def test_the_joint_picture_has_the_facts_of_all_the_heads_in_it(open_app: OpenApp) -> None:
@@ -522,6 +596,24 @@ def test_another_checkpoint_shows_its_own_heads_and_the_selection_moves_into_its
     assert app.query_params["checkpoint"] == "small"
 
 
+def test_a_model_that_is_chosen_again_shows_the_head_it_showed_last(
+    open_app: OpenApp, two: Path
+) -> None:
+    app = open_app(folder=two, attention="cross", layer="1", head="3", target="Die Katze.")
+    app.selectbox(key="checkpoint").set_value("small").run()
+    select(app, layer="0", head="0")
+    app.selectbox(key="checkpoint").set_value("en-de").run()
+    assert selected(app) == ("cross", 1, 3)
+    assert (app.query_params["layer"], app.query_params["head"]) == ("1", "3")
+    assert not app.warning
+    app.selectbox(key="checkpoint").set_value("small").run()
+    assert selected(app) == ("cross", 0, 0)
+    # A link is followed wherever the model was left.
+    app.query_params = {"layer": "2", "head": "1"}
+    app.run()
+    assert selected(app) == ("cross", 2, 1)
+
+
 def test_an_address_opens_a_checkpoint_with_its_own_heads(open_app: OpenApp, two: Path) -> None:
     app = open_app(folder=two, checkpoint="small", head="1", target="Die Katze.")
     assert sent(app).shape("encoder")[:2] == (1, 2)
@@ -530,7 +622,7 @@ def test_an_address_opens_a_checkpoint_with_its_own_heads(open_app: OpenApp, two
 
 
 def test_labels_and_facts_are_those_of_the_checkpoint_with_examples(
-    open_app: OpenApp, two: Path
+    open_app: OpenApp, two: Path, trace: Trace
 ) -> None:
     examples = [
         {"source": source, "translation": text, "shows": "A sentence."} for source, text in PAIRS
@@ -553,7 +645,7 @@ def test_labels_and_facts_are_those_of_the_checkpoint_with_examples(
         for head, label in enumerate(names)
         if label is not None
     ]
-    assert selected(app)[1:] == (earned[0] if earned else (2, 0))
+    assert selected(app)[1:] == (earned[0] if earned else opening(trace))
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """What the pictures can and cannot tell, how heads earn labels, and which model this is."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import streamlit as st
@@ -8,6 +9,7 @@ from model.checkpoint import CheckpointError
 from model.translator import DeviceError, Translator
 from viz import bar, facts, glossary, session, stage
 from viz.labels import escape_markdown
+from viz.reading import alignment_note
 from viz.welcome import glossary_text
 
 READING_WIDTH = 820
@@ -22,21 +24,22 @@ average of the keys' values under these weights (Vaswani et al. 2017, section 3.
 
 **Why it is not an explanation.** A weight says where a head looks, not why the model wrote a word.
 A large weight on a short value vector moves little (Kobayashi et al. 2020), and what a head passes
-on still goes through projections, residual connections and the layers above. Quite different
-weights can lead to the same prediction (Jain and Wallace 2019); whether that makes weights no
-explanation depends on what one asks of an explanation (Wiegreffe and Pinter 2019). And many heads
-can be taken away with little loss (Voita et al. 2019, Michel et al. 2019), so a striking picture
-need not matter.
+on still goes through projections, residual connections and the layers above. In recurrent networks
+with attention, quite different weights can lead to the same prediction (Jain and Wallace 2019);
+whether that makes weights no explanation depends on what one asks of an explanation (Wiegreffe and
+Pinter 2019). And in Transformers many heads can be taken away with little loss (Voita et al. 2019,
+Michel et al. 2019), so a striking picture need not matter.
 
 ## Where readers go wrong
 
 - **Names of rows.** A decoder row is named by the token just read; what it predicts is the next
-  one. A target word therefore often finds its source word one row later than expected, when it has
-  been fed back in (Chen et al. 2020).
+  one. Chen et al. (2020) found a target word best aligned with its source one row later than
+  expected, when it has been fed back in. {rows}
 - **Choice of a layer.** Which layer aligns source and target best differs from model to model, and
   it need not be the last. A picture chosen because it looks right shows what was looked for.
-- **Parking.** Many heads put most of their weight on `</s>` or on punctuation, it seems where they
-  have nothing to do (Clark et al. 2019, section 3.2). That does not make these tokens matter.
+- **Parking.** Much of BERT's weight is on the token that separates its texts, it seems where a head
+  has nothing to do (Clark et al. 2019, section 3.2). {parking} Such weight does not make these
+  tokens matter.
 - **Averages over heads.** Heads of one layer do different things; their mean shows none of them.
 - **Hatched cells.** They are forbidden: a decoder row may not look at tokens still to come. A pale
   cell could have had weight and has almost none, which is a finding; a hatched one is not.
@@ -65,6 +68,39 @@ REFERENCES = {
 """Titles and their numbers on arXiv, by alphabet."""
 
 
+def introduction() -> str:
+    """The introduction, with what holds of the model that was asked last, or else of the usual one.
+
+    What is not known of it is not said.
+    """
+    question = bar.asked()
+    try:
+        checkpoint = question.checkpoint if question else next(iter(session.checkpoints().values()))
+        rows = alignment_note(session.read_later(checkpoint))
+        parking = parking_note(session.resting(checkpoint))
+    except (CheckpointError, DeviceError):
+        rows = parking = ""
+    return INTRODUCTION.format(rows=rows, parking=parking)
+
+
+def parking_note(counts: Mapping[str, tuple[int, int]]) -> str:
+    """How many heads of a model rest on a token that means little; counts as of viz.facts.resting.
+
+    Empty where no head could be told.
+    """
+    names = {"end": "`</s>`", "start": "`<s>`", "punctuation": "punctuation"}
+    parts = [
+        f"{names[key]} in {most} of {told} heads"
+        for key in names
+        for most, told in [counts.get(key, (0, 0))]
+        if told
+    ]
+    if not parts:
+        return ""
+    listed = " and ".join([", ".join(parts[:-1]), parts[-1]] if parts[1:] else parts)
+    return f"Here, over this model's examples, more than half of the weight is on {listed}."
+
+
 def label_rules() -> str:
     """The thresholds of `viz.facts` as Markdown, so that page and code cannot differ."""
     passing = f"{facts.MIN_PASSING:.0%}".replace("%", " %")
@@ -79,7 +115,15 @@ to tell. The first label that fits is given:
 
 {rules}
 
-Most heads earn none. A label sums up these sentences; on another one the head may do otherwise.
+A head may earn none. A label sums up these sentences; on another one the head may do otherwise.
+That tokens are paired does not say that they translate each other: rows that each look at one token
+picked at random mostly reach so much pairing, and only the correlation tells the two apart.
+
+## Which head opens
+
+Each kind of attention opens with its first head that has a label. Where none has, it opens with the
+head whose rows tell most about the token they look at: the largest mutual information of row and
+token on the sentence shown.
 """
 
 
@@ -135,7 +179,7 @@ if stage.is_on():
 else:
     text = st.container(width=READING_WIDTH)
 with text:
-    st.markdown(INTRODUCTION)
+    st.markdown(introduction())
     st.markdown(label_rules())
     st.markdown(f"## {glossary.TITLE}\n\n{glossary_text()}")
     show_model()

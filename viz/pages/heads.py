@@ -25,7 +25,7 @@ from viz.pages import heads_kept
 from viz.query_key import alt_text as query_key_alt_text
 from viz.query_key import caption as query_key_caption
 from viz.query_key import query_key_figure
-from viz.reading import Reading, Seen, read
+from viz.reading import Reading, Seen, alignment_note, read
 
 Facts = Mapping[Site, Mapping[str, Any]]
 
@@ -113,6 +113,9 @@ def prepare(question: bar.Question, reading: Reading) -> Prepared:
         return kept
     trace = session.trace(question.checkpoint, question.sentence, question.target or None)
     seen = read(trace, reading)
+    if seen.by_prediction:
+        note = alignment_note(session.read_later(question.checkpoint))
+        seen = replace(seen, notes=(*seen.notes, *filter(None, [note])))
     facts = {site: head_facts(each) for site, each in seen.maps.items()}
     labels = session.labels(question.checkpoint)
     prepared = Prepared(question, reading, trace, seen, facts, labels)

@@ -1,0 +1,93 @@
+"""In which row a layer of cross-attention looks at the source of a target token.
+
+A row is named by the token just read or by the token it goes on to predict. Chen et al. 2020
+("Accurate Word Alignment Induction from Neural Machine Translation", section 3) found that a token
+is aligned best by the row that has read it. Whether that holds of a layer is measured here.
+
+The source of a token is the source token without which it becomes least likely: one after the other
+is hidden from the encoder and from cross-attention (Li et al. 2019, "On the Word Alignment from
+Neural Machine Translation", where it is called prediction difference). No attention weight takes
+part in that, so weights can be held against it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from model.intervention import Masks
+from model.trace import AttentionKind, AttentionMap, Trace
+from model.translator import Translator
+
+MIN_SENTENCES, MIN_PASSING = 5, 0.8
+"""A layer needs so many sentences that can tell, and it must hold in this share of them."""
+
+TELLING = 0.5
+"""What a token's log-probability must lose at least, or nothing is known of its source."""
+
+
+def read_later(translator: Translator, traces: Sequence[Trace]) -> Mapping[int, bool]:
+    """In which layers the row that has read a token looks at its source more than the one before.
+
+    Args:
+        translator: the model.
+        traces: of it, recorded with a target, of different sentences.
+
+    Returns:
+        By layer True where that is so, False where the row that predicts the token looks there
+        more; a layer is left out where neither holds in four of five sentences, or where fewer than
+        five can tell.
+    """
+    found: dict[int, list[bool]] = {}
+    for trace in traces:
+        sources = token_sources(translator, trace)
+        # The last token is never read.
+        rows = [row for row in sources if row + 1 < len(trace.target)]
+        if not rows:
+            continue
+        columns = [sources[row] for row in rows]
+        for site, seen in trace.maps.items():
+            if site.kind is AttentionKind.CROSS:
+                later = _weight(seen, [row + 1 for row in rows], columns)
+                found.setdefault(site.layer, []).append(later > _weight(seen, rows, columns))
+    verdicts = {}
+    for layer, sentences in found.items():
+        share = sum(sentences) / len(sentences)
+        if len(sentences) >= MIN_SENTENCES and max(share, 1 - share) >= MIN_PASSING:
+            verdicts[layer] = share > 0.5
+    return verdicts
+
+
+def token_sources(translator: Translator, trace: Trace) -> dict[int, int]:
+    """For each target token, by the row that predicts it, the position of its source token.
+
+    Left out are tokens that no source token makes more likely by TELLING.
+    """
+    n_source, n_target = len(trace.source), len(trace.target)
+    hidden: list[Masks] = []
+    # Not </s>, which stands for no word.
+    for position in range(n_source - 1):
+        encoder = np.ones((n_source, n_source), dtype=np.bool_)
+        encoder[:, position] = False
+        # A row must look at something, and this one is looked at by nobody.
+        encoder[position, position] = True
+        cross = np.ones((n_target, n_source), dtype=np.bool_)
+        cross[:, position] = False
+        hidden.append({"encoder": encoder, "cross": cross})
+    if not hidden or trace.log_probs is None:
+        return {}
+    count = len(hidden)
+    without = translator.trace_batch([trace.source_text] * count, [trace.text] * count, hidden)
+    log_probs = [each.log_probs for each in without.traces if each.log_probs is not None]
+    lost = trace.log_probs[:, None] - np.stack(log_probs, axis=-1)
+    return {
+        row: int(loss.argmax()) for row, loss in enumerate(lost) if float(loss.max()) >= TELLING
+    }
+
+
+def _weight(seen: AttentionMap, rows: list[int], columns: list[int]) -> float:
+    """The mean weight, over all heads, of so many cells."""
+    cells: NDArray[np.float32] = seen.weights[:, rows, columns]
+    return float(cells.mean())
