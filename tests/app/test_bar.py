@@ -389,6 +389,38 @@ def test_scores_that_are_no_numbers_are_left_out(
     assert "Trained for" not in text
 
 
+@pytest.mark.parametrize(
+    ("counts", "said"),
+    [
+        ({}, ""),
+        ({"start": (0, 0), "end": (0, 0), "punctuation": (0, 0)}, ""),
+        (
+            {"start": (3, 32), "end": (0, 64), "punctuation": (1, 96)},
+            "Here, over this model's examples, more than half of the weight is on `</s>` in 0 of "
+            "64 heads, `<s>` in 3 of 32 heads and punctuation in 1 of 96 heads.",
+        ),
+    ],
+)
+def test_the_about_page_counts_the_heads_that_rest_on_a_token(
+    open_app: OpenApp, monkeypatch: pytest.MonkeyPatch, counts: dict[str, Any], said: str
+) -> None:
+    monkeypatch.setattr(session, "resting", lambda checkpoint: counts)
+    monkeypatch.setattr(session, "read_later", lambda checkpoint: {0: True})
+    text = page_text(go_to_about(open_app()))
+    assert said in text
+    assert ("over this model's examples, more than half" in text) == bool(said)
+    assert "layer 0 looks at the source of a token more in the row that has read it" in text
+    # Whose finding it is, and of what.
+    assert "BERT's weight" in text
+    assert "In recurrent networks\nwith attention" in text
+
+
+def test_the_about_page_says_nothing_of_a_model_without_examples(open_app: OpenApp) -> None:
+    text = page_text(go_to_about(open_app()))
+    assert "this model's examples" not in text
+    assert "{" not in text
+
+
 def test_the_about_page_stands_without_any_model(open_app: OpenApp, tmp_path: Path) -> None:
     app = go_to_about(open_app(folder=tmp_path))
     assert "There is no trained model" in plain(app.error[0].value)

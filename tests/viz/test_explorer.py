@@ -12,7 +12,8 @@ from model.trace import AttentionKind, AttentionMap, Site, Tokens, Trace
 from tests.explorer_payload import Decoded
 from viz import style
 from viz.components.explorer import EXACT_CELLS, JOINT, pack
-from viz.facts import MEASURES, Label, head_facts, head_numbers
+from viz.facts import MEASURES, Label, head_facts, head_numbers, opening_heads
+from viz.head_words import head_words
 from viz.heads import SHORT_NAMES
 from viz.labels import axis_texts
 from viz.reading import Reading, Seen, read
@@ -265,6 +266,27 @@ def test_each_head_brings_its_numbers_and_the_label_it_earned() -> None:
     for head, entry in enumerate(entries):
         values = {key: float(column[head]) for key, column in facts.items()}
         assert entry["numbers"] == head_numbers(AttentionKind.CROSS, values)
+    for entry, words in zip(entries, head_words(trace.maps[site], facts), strict=True):
+        assert entry["sentence"] == words.sentence
+        assert entry["pairs"] == [list(pair) for pair in words.pairs]
+        assert entry["ignored"] == list(words.ignored)
+    assert found.header["surveyed"]
+    assert not decoded(read(trace)).header["surveyed"]
+
+
+def test_each_kind_brings_the_head_that_it_opens_with() -> None:
+    trace = a_trace()
+    site = Site(AttentionKind.ENCODER, 1)
+    labels = {site: (None, None, Label("looks at the same token", "60 %."))}
+    found = decoded(read(trace), labels=labels)
+    for kind, place in opening_heads(trace.maps, labels).items():
+        assert found.kind(kind)["opening"] == list(place)
+    assert found.kind("encoder")["opening"] == [1, 2]
+
+
+def test_measures_are_named_as_the_trace_is_read() -> None:
+    found = decoded(read(a_trace(), Reading(words=True)))
+    assert "On the previous word" in [measure["name"] for measure in found.header["measures"]]
 
 
 def test_a_list_of_labels_shorter_than_the_heads_leaves_the_rest_without() -> None:

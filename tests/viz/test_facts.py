@@ -1,6 +1,7 @@
 import itertools
 import json
 import math
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -20,9 +21,13 @@ from viz.facts import (
     Measure,
     head_facts,
     head_numbers,
+    measures,
+    opening_heads,
+    resting,
     survey,
     written,
 )
+from viz.reading import Reading
 
 SHIPPED = Path(__file__).parents[2] / "checkpoints" / "en-de"
 
@@ -536,3 +541,80 @@ def test_a_summary_leaves_out_what_does_not_apply() -> None:
     assert head_numbers(AttentionKind.MODULE, {"entropy": 1.0, "diagonal": 0.5}) == (
         "1.00 bits, diagonal 0.50"
     )
+
+
+@pytest.mark.parametrize("words", [False, True])
+@pytest.mark.parametrize("specials", [False, True])
+def test_measures_say_what_they_count(words: bool, specials: bool) -> None:
+    found = measures(Reading(words=words, specials=specials))
+    assert [measure.key for measure in found] == [measure.key for measure in MEASURES]
+    texts = [f"{measure.name} {measure.meaning} {measure.unit}" for measure in found]
+    counted = " ".join(texts).replace("special tokens", "")
+    assert re.search("words" if words else "tokens", counted)
+    assert not re.search("token" if words else "word", counted)
+    assert f"special tokens {'included' if specials else 'left out'}" in " ".join(texts)
+    assert f"special tokens {'left out' if specials else 'included'}" not in " ".join(texts)
+
+
+def test_pairing_is_full_where_more_rows_than_tokens_share_them_evenly() -> None:
+    assert fact("pairing", a_map(np.eye(4)[[2, 0, 3, 1] * 2], CROSS)) == pytest.approx(1)
+    meaning = MEASURE["pairing"].meaning
+    assert "of its own" not in meaning
+    assert "spread evenly over as many tokens as possible" in meaning
+
+
+@pytest.mark.parametrize(("n_queries", "n_keys"), [(5, 5), (8, 10), (11, 9), (30, 8)])
+def test_chance_reaches_as_much_pairing_as_its_meaning_says(n_queries: int, n_keys: int) -> None:
+    random = np.random.default_rng(7)
+    looked_at = random.integers(n_keys, size=(400, n_queries))
+    pairing = head_facts(a_map(np.eye(n_keys)[looked_at], CROSS))["pairing"]
+    assert "at random mostly come above 65 %" in MEASURE["pairing"].meaning
+    assert np.mean(pairing > 0.65) > 0.6
+
+
+def test_each_kind_opens_with_its_first_label_or_else_with_the_head_that_tells_most() -> None:
+    even_, one_column = np.full((6, 6), 1 / 6), np.eye(6)[[2] * 6]
+    layers = {
+        Site(kind, layer): a_map(
+            np.stack([even_, one_column, *([np.eye(6)] if layer else [even_])]), Site(kind, layer)
+        )
+        for kind in (AttentionKind.ENCODER, AttentionKind.CROSS)
+        for layer in (0, 1)
+    }
+    assert opening_heads(layers, {}) == {
+        AttentionKind.ENCODER: (1, 2),
+        AttentionKind.CROSS: (1, 2),
+    }
+    label = Label("looks at the sentence end", "60 %.")
+    labels = {Site(AttentionKind.ENCODER, 0): (None, label, None)}
+    assert opening_heads(layers, labels) == {
+        AttentionKind.ENCODER: (0, 1),
+        AttentionKind.CROSS: (1, 2),
+    }
+
+
+def test_a_trace_of_which_nothing_is_left_opens_with_its_first_head() -> None:
+    nothing = AttentionMap(
+        CROSS,
+        weights=np.zeros((3, 0, 5), dtype=np.float32),
+        allowed=np.ones((0, 5), dtype=bool),
+        queries=words(0),
+        keys=words(5),
+    )
+    assert opening_heads({CROSS: nothing}, {}) == {AttentionKind.CROSS: (0, 0)}
+
+
+def test_heads_that_rest_are_counted_among_those_that_can() -> None:
+    # Of three heads one looks at the end, one at punctuation, one at all alike.
+    keys = Tokens(("▁a", "▁b", ".", "▁c", "▁d", "▁e", "</s>"), tuple(range(7)))
+    rows = np.stack([np.eye(7)[[6] * 7], np.eye(7)[[2] * 7], np.full((7, 7), 1 / 7)])
+    site = Site(AttentionKind.ENCODER, 0)
+    trace = Trace(
+        source=keys,
+        target=Tokens(),
+        predictions=Tokens(),
+        text="",
+        source_text="",
+        maps={site: a_map(rows, site, queries=keys, keys=keys)},
+    )
+    assert resting([trace] * 3) == {"start": (0, 0), "end": (1, 3), "punctuation": (1, 3)}

@@ -18,6 +18,7 @@ from viz.reading import (
     RENORMALISED_NOTE,
     WORDS_NOTE,
     Reading,
+    alignment_note,
     punctuation,
     read,
     special,
@@ -314,6 +315,30 @@ def test_naming_rows_by_predictions_does_nothing_where_there_are_none() -> None:
 )
 def test_notes_say_what_was_done(reading: Reading, notes: tuple[str, ...]) -> None:
     assert read(a_trace(), reading).notes == notes
+
+
+@pytest.mark.parametrize(
+    ("layers", "note"),
+    [
+        ({}, ""),
+        (
+            {0: True, 1: False, 2: False, 3: False},
+            "Over this model's examples, layer 0 looks at the source of a token more in the row "
+            "that has read it, and layers 1 to 3 look at the source of a token more in the row "
+            "that predicts it.",
+        ),
+        (
+            {0: False, 2: False},
+            "Over this model's examples, layers 0 and 2 look at the source of a token more in the "
+            "row that predicts it.",
+        ),
+    ],
+)
+def test_the_row_of_a_tokens_source_is_said_of_the_layers_that_were_told(
+    layers: dict[int, bool], note: str
+) -> None:
+    assert alignment_note(layers) == note
+    assert "aligns best" not in PREDICTED_NOTE
 
 
 def test_notes_name_no_row_that_is_not_there() -> None:
