@@ -3,12 +3,13 @@
 import math
 import re
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
 from playwright.sync_api import expect
 
-from model.trace import Trace
+from model.trace import AttentionKind, Trace
 from model.translator import Translator
 from tests.browser.heads_page import (
     DOT,
@@ -26,7 +27,9 @@ from tests.browser.heads_page import (
     wrong_tiles,
 )
 from viz.components.explorer import EXACT_CELLS
-from viz.facts import MEASURES, head_facts
+from viz.examples import head_labels, read_examples
+from viz.facts import MEASURES, head_facts, head_numbers, opening_heads
+from viz.head_words import head_words
 from viz.labels import axis_texts
 from viz.query_key import alt_text
 from viz.reading import Reading, read
@@ -501,15 +504,89 @@ def test_up_to_eight_heads_can_be_compared_and_a_ninth_is_refused_in_words(
     heads.open(sentence=SENTENCE, attention="cross", layer="0", head="0")
     heads.control("Compare heads").click()
     expect(heads.control("Compare heads")).to_have_attribute("aria-pressed", "true")
+    hint = heads.root.get_by_text("Click further heads to compare them with this one, up to eight")
+    expect(hint.first).to_be_visible()
+    expect(heads.spoken).to_contain_text("Click further heads")
+    heads.wait_for_query(compare="0.0")
     places = [(tile["layer"], tile["head"]) for tile in heads.tiles]
     for layer, head in places[1:9]:
         heads.click_tile(layer, head)
     expect(heads.legend).to_have_count(8)
     expect(heads.spoken).to_contain_text("Up to 8 heads can be compared.")
+    expect(heads.root.locator(".hint")).to_be_hidden()
     heads.control("Compare heads").click()
     expect(heads.legend).to_have_count(0)
     heads.settle()
     heads.wait_for_query(compare=None)
+
+
+def test_a_link_to_a_comparison_of_one_head_waits_for_the_next(heads: HeadsPage) -> None:
+    heads.open(sentence=SENTENCE, attention="cross", layer="0", head="1", compare="0.1")
+    expect(heads.control("Compare heads")).to_have_attribute("aria-pressed", "true")
+    expect(heads.root.locator(".hint")).to_be_visible()
+    expect(heads.heading).to_have_text(title("cross", 0, 1))
+    heads.click_tile(0, 2)
+    expect(heads.legend).to_have_count(2)
+    heads.wait_for_query(compare="0.1-0.2")
+
+
+def test_another_kind_of_attention_opens_with_a_head_that_says_something(
+    heads: HeadsPage, model: Translator, checkpoints: Path
+) -> None:
+    trace = model.trace(SENTENCE)
+    opening = opening_heads(trace.maps, head_labels(model, read_examples(checkpoints / "en-de")))
+    heads.open(sentence=SENTENCE, attention="cross", layer="1", head="2")
+    for name, kind in (("Encoder", "encoder"), ("Decoder", "decoder")):
+        heads.control(name).click()
+        layer, head = opening[AttentionKind(kind)]
+        heads.wait_for_query(attention=kind, layer=str(layer), head=str(head))
+        expect(heads.heading).to_have_text(title(kind, layer, head))
+    heads.control("All three").click()
+    heads.wait_for_query(attention="joint", layer=str(layer), head=str(head))
+
+
+def test_the_selected_head_is_described_in_words_with_its_numbers_in_reach(
+    heads: HeadsPage, model: Translator
+) -> None:
+    trace = model.trace(SENTENCE)
+    heads.open(sentence=SENTENCE, attention="encoder", layer="1", head="2")
+    words = heads.root.locator(".words")
+    for layer, head in ((1, 2), (0, 3)):
+        heads.click_tile(layer, head)
+        seen = trace.attention("encoder", layer)
+        facts = head_facts(seen)
+        said = head_words(seen, facts)[head]
+        expect(words).to_contain_text(said.sentence)
+        names = axis_texts(seen.queries)
+        for query, key in said.pairs:
+            named = [
+                n if names.count(n) == 1 else f"{n} ({at})"
+                for n, at in ((names[query], query), (names[key], key))
+            ]
+            expect(words).to_contain_text(" → ".join(named))
+    numbers = heads.root.locator(".numbers")
+    own = {key: float(values[head]) for key, values in facts.items()}
+    written = head_numbers(AttentionKind.ENCODER, own)
+    expect(numbers.locator("p")).to_be_hidden()
+    numbers.locator("summary").press("Enter")
+    expect(numbers.locator("p")).to_be_visible()
+    expect(numbers).to_contain_text(written)
+    # Under the pointer, and wherever a title is read.
+    expect(words).to_have_attribute("title", re.compile(re.escape(written)))
+    numbers.locator("summary").press("Enter")
+    # The line above the picture has words too.
+    assert "bits" not in (heads.root.locator(".label-earned").text_content() or "")
+
+
+@pytest.mark.parametrize("reading", [{}, {"words": "1", "specials": "0", "predicted": "1"}])
+def test_all_that_is_said_of_a_head_stands_on_the_first_screen(
+    heads: HeadsPage, reading: dict[str, str]
+) -> None:
+    heads.open(sentence=SENTENCE, attention="cross", layer="0", head="1", **reading)
+    for part in (heads.caption, heads.root.locator(".about-head")):
+        box = part.bounding_box()
+        assert box is not None
+        assert box["y"] + box["height"] <= 800
 
 
 def test_the_key_c_adds_a_head_to_a_comparison(heads: HeadsPage) -> None:

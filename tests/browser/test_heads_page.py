@@ -134,9 +134,9 @@ def test_the_facts_of_the_selected_head_are_those_of_its_weights(
     heads.open(sentence=SENTENCE, attention="encoder", layer="1", head="3")
     facts = head_facts(trace.attention("encoder", 1))
     shown = dict(
-        heads.facts.locator("> div").evaluate_all(
+        heads.facts.locator("summary").evaluate_all(
             """rows => rows.map(row =>
-                [row.firstElementChild.firstChild.textContent, row.lastElementChild.textContent])"""
+                [row.firstElementChild.textContent, row.lastElementChild.textContent])"""
         )
     )
     assert shown == {
@@ -456,7 +456,7 @@ OVERLAPS = """() => {
   const nodes = [
     ...main.querySelectorAll('input, button, p[lang], [data-testid="stCaptionContainer"]'),
     ...window.explorer().querySelectorAll(
-      "button, select, input, canvas, .name, .label-earned, .caption, .note"
+      "button, select, input, canvas, .name, .label-earned, .caption, .note, .words, summary"
     ),
   ].filter(seen);
   // As much of a box as is scrolled into view.
