@@ -5,7 +5,7 @@ const MOST_COMPARED = 8;
 const COMPARE_HINT = "Click further heads to compare them with this one, up to eight in all.";
 const REPORT_PAUSE = 120;
 const GAMMAS = [1, 0.7, 0.5, 0.35, 0.25];
-const HEIGHT_LEAST = 300;
+const HEIGHT_LEAST = 260;
 const ROOM_AROUND_CAPTION = 24;
 const MOST_IGNORED = 5;
 const WIDTHS = { narrow: 600, wide: 900 };
@@ -652,8 +652,9 @@ class Explorer {
     const scroller = host?.closest('[data-testid="stMain"]');
     const top = this.drawing.getBoundingClientRect().top + (scroller?.scrollTop ?? window.scrollY);
     const below = [this.inside, this.caption].reduce((height, { offsetHeight }) => height + offsetHeight, 0);
-    const room = window.innerHeight - top - below - ROOM_AROUND_CAPTION;
-    return Math.max(HEIGHT_LEAST, room < HEIGHT_LEAST ? 0.65 * window.innerHeight : room);
+    const room = window.innerHeight - top;
+    if (room < HEIGHT_LEAST) return 0.65 * window.innerHeight;
+    return Math.max(HEIGHT_LEAST, room - below - ROOM_AROUND_CAPTION);
   }
 
   _alt(kind, drawn) {
