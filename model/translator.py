@@ -423,8 +423,8 @@ class Translator:
             side: "encoder" or "decoder".
 
         Returns:
-            None for sinusoids, which are not trained, and where the checkpoint's metrics do not
-            hold the length of the longest sentence.
+            None for a table that a formula makes, and where the checkpoint's metrics do not hold
+            the length of the longest sentence.
         """
         longest = longest_trained(self.metrics)
         if not self.positions.is_learned or longest is None:

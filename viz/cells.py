@@ -196,6 +196,24 @@ def compared_weights(asked: OfBatch, masks: tuple[OfMask, OfMask], title: str, l
     ]
 
 
+def moved_heads(
+    asked: OfBatch,
+    masks: tuple[OfMask, OfMask],
+    lengths: tuple[int, int],
+    title: str,
+    looks: str,
+) -> Lines:
+    """How much every head moved between two masks; `lengths` as viz.mask_panels.moved_heads."""
+    return [
+        "from viz.mask_panels import moved_heads, moved_panel",
+        "from viz.panel_figure import panels_figure",
+        *_two_masks(asked, masks),
+        *_two_passes(asked),
+        f"panel = moved_panel(moved_heads(*passes, {lengths!r}))",
+        f"panels_figure([panel], title={title!r}{looks})",
+    ]
+
+
 def compared_log_probs(
     asked: OfBatch, masks: tuple[OfMask, OfMask], n_target: int, looks: str
 ) -> Lines:

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from model.trace import AttentionKind, AttentionMap, BoolArray, Tokens, Trace
+from model.trace import AttentionKind, AttentionMap, BoolArray, FloatArray, Site, Tokens, Trace
 from viz import masks, style
-from viz.heads import KIND_NAMES, allowed_cells, head_weights, key_title, row_noun
+from viz.heads import KIND_NAMES, SHORT_NAMES, allowed_cells, head_weights, key_title, row_noun
 from viz.labels import escape_html, visible
 from viz.masks import COMPARED_NAMES, Cell, Compared, Difference, Mask, Stages
 from viz.panels import Panel
@@ -23,6 +23,9 @@ EVERY = Tokens.unnamed(["every"])
 
 SHORT = 80
 """Translations of up to so many characters are set large."""
+
+NOTICED = 0.01
+"""A head of which less weight moved counts as one that stayed."""
 
 NOTHING = "∅"
 """Stands for a translation without words."""
@@ -209,6 +212,62 @@ def change_panel(before: AttentionMap, after: AttentionMap, head: int) -> Panel:
     """
     change = head_weights(after, head) - head_weights(before, head)
     return number_panel(before, "Difference", change, limit=1.0, unit="difference", sign="=")
+
+
+def moved_heads(before: Trace, after: Trace, lengths: tuple[int, int]) -> dict[Site, FloatArray]:
+    """How much of every head's weight moved between two passes, by site, (head,) each.
+
+    Args:
+        before: the first pass.
+        after: the second, over the same tokens.
+        lengths: tokens of the source and of the decoder's input, without padding.
+    """
+    n_source, n_target = lengths
+    return {
+        site: masks.moved_weight(
+            seen, after.maps[site], n_source if site.kind is AttentionKind.ENCODER else n_target
+        )
+        for site, seen in before.maps.items()
+    }
+
+
+def moved_panel(moved: Mapping[Site, FloatArray]) -> Panel:
+    """Every head as a cell: how much of its weight moved; `moved` as `moved_heads` gives it."""
+    values = np.stack(list(moved.values()))
+    return Panel(
+        title="How much each head moved",
+        values=values,
+        # A label has no room for spaces, which it would mark.
+        queries=Tokens.unnamed(f"{SHORT_NAMES[site.kind]}·{site.layer}" for site in moved),
+        keys=Tokens.unnamed(range(values.shape[1])),
+        alt=f"How much each head moved: {len(moved)} layers by {values.shape[1]} heads. "
+        f"{moved_words(moved)}",
+        scale="weights",
+        unit="weight that moved",
+        pointed="{query}, head {key}",
+        query_title="Attention and layer",
+        key_title="Head",
+    )
+
+
+def moved_words(moved: Mapping[Site, FloatArray]) -> str:
+    """How many heads moved, and which most; `moved` as `moved_heads` gives it."""
+    count = sum(np.size(heads) for heads in moved.values())
+    some = sum(int(np.count_nonzero(heads >= NOTICED)) for heads in moved.values())
+    if not some:
+        return f"No head moved {100 * NOTICED:.0f} % of its weight or more."
+    site, head = most_moved(moved)
+    return (
+        f"{some} of {count} heads moved at least {100 * NOTICED:.0f} % of their weight; the most, "
+        f"{100 * float(moved[site][head]):.0f} %, is that of {KIND_NAMES[site.kind].lower()}, "
+        f"layer {site.layer}, head {head}."
+    )
+
+
+def most_moved(moved: Mapping[Site, FloatArray]) -> tuple[Site, int]:
+    """The site and the number of the head that moved most; the first of several."""
+    site = max(moved, key=lambda each: float(moved[each].max()))
+    return site, int(np.argmax(moved[site]))
 
 
 def factor_panels(every: dict[str, Mask]) -> list[Panel]:

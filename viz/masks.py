@@ -519,6 +519,26 @@ def stages(seen: AttentionMap, head: int, allowed: BoolArray | None = None) -> S
     )
 
 
+def moved_weight(before: AttentionMap, after: AttentionMap, n_queries: int) -> FloatArray:
+    """How much of each head's weight lies elsewhere in a second pass over the same tokens.
+
+    Of one row, the larger of what left its keys and what came to them: 1 as well for a row that has
+    nothing left to look at. Where both rows sum to 1, that is their total variation distance.
+
+    Args:
+        before: the site in the first pass.
+        after: the site in the second.
+        n_queries: how many of its first rows count; padding comes after them.
+
+    Returns:
+        the mean over these rows, 0 to 1, (head,).
+    """
+    change = np.float64(after.weights[:, :n_queries]) - before.weights[:, :n_queries]
+    came, left = np.maximum(change, 0).sum(axis=-1), np.maximum(-change, 0).sum(axis=-1)
+    shares: FloatArray = np.maximum(came, left).mean(axis=-1).astype(np.float32)
+    return shares
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class FillLesson:
     """One row's weights, by what was written over its forbidden scores; (key,) each.

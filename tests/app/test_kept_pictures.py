@@ -277,6 +277,9 @@ def test_compared_masks_and_what_they_do_come_back(
     weights = masks_kept.compared_weights(now, both, names, titles, maps)
     require_same(weights, question, LOOKS[:1])
     np.testing.assert_array_equal(values(weights, "weight_under_b"), maps[1].weights[2])
+    lengths = now.batch.n_source[0], now.batch.n_target[0]
+    panel = mask_panels.moved_panel(mask_panels.moved_heads(one.forced, other.forced, lengths))
+    require_same(masks_kept.moved(now, both, names, titles, panel), question, LOOKS[:1])
     probable = masks_kept.compared_log_probs(now, both, names, titles, one, other)
     require_same(probable, question, LOOKS[:2])
     n_target = now.batch.n_target[0]

@@ -34,7 +34,7 @@ PAINTED = "0.{}.0"
 COMPONENTS = {
     "see": {"factors", "others", "rows"},
     "inside": {"with-mask", "without-mask"},
-    "compare": {"compared", "compared-weights"},
+    "compare": {"compared", "compared-weights", "moved-heads"},
     "change": {"editor"},
 }
 
@@ -188,6 +188,29 @@ def test_comparing_says_in_words_how_many_cells_differ(
     assert f"{count} of {own[DECODER].size} cells differ: only B allows {count}." in captions(app)
     assert panel(app, "compared", 0)["title"] == "A: Sentence 1: Decoder"
     assert panel(app, "compared", 1)["title"] == "B: Preset: No mask"
+
+
+def test_comparing_begins_with_what_changes_and_shows_which_of_all_heads_moved(
+    open_masks: OpenMasks, model: Translator
+) -> None:
+    app = open_masks(part="compare", masked="cross", b="preset.first_token")
+    assert list(mounted(app)) == ["compared-weights", "moved-heads", "compared"]
+    assert headings(app)[0].startswith("Written word by word, the translation")
+    moved = values(app, "moved-heads", 0, np.float32)
+    targets = [model.translate(sentence) for sentence in SENTENCES]
+    rule = {"cross": PRESETS["first_token"].rule()}
+    own = model.trace_batch(SENTENCES, targets)
+    narrowed = model.trace_batch(SENTENCES, targets, [rule, None, None])
+    pairs = zip(own.traces[0].maps.values(), narrowed.traces[0].maps.values(), strict=True)
+    expected = [np.abs(one.weights - other.weights).sum(-1).mean(-1) / 2 for one, other in pairs]
+    np.testing.assert_allclose(moved, expected, atol=1e-5)
+    assert panel(app, "moved-heads", 0)["queries"][0] == "Encoder·0"
+    assert f"of {moved.size} heads moved at least 1 % of their weight" in captions(app)
+    # Of this attention, whose masks are compared: the first site of cross-attention is the sixth.
+    layer, head = np.unravel_index(np.argmax(moved[5:]), moved[5:].shape)
+    app = press(app, "most-moved")
+    assert (app.session_state["layer"], app.session_state["head"]) == (layer, head)
+    assert not [each for each in app.button if each.key == "most-moved"]
 
 
 def test_what_nobody_chose_to_compare_goes_along_with_sentence_and_attention(

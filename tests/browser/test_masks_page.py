@@ -227,9 +227,23 @@ def test_two_masks_and_their_difference_are_pointed_at_together(
     assert "forbidden: padding" in lines[2]
     assert lines[3].startswith("What differs: only A allows")
     assert masks.mark("A:") == masks.mark("B:") == masks.mark("What differs")
-    masks.page.get_by_role("button", name="Zoom the matrices in").first.click()
+    zooms = masks.page.get_by_role("button", name="Zoom the matrices in")
+    # After those of the weights and of all heads.
+    zooms.nth(2).click()
     sizes = {masks.canvas(title).get_attribute("style") for title in ("A:", "B:", "What differs")}
     assert len(sizes) == 1
+
+
+def test_what_changes_between_two_masks_is_on_the_first_screen(masks: MasksPage) -> None:
+    masks.open(part="compare", masked="cross", b="preset.first_token")
+    shown = ("Weights under A", "Weights under B", "Difference", "How much each head moved")
+    for place in (masks.change.last, *map(masks.canvas, shown)):
+        expect(place).to_be_in_viewport(ratio=1)
+    masks.canvas(shown[-1]).focus()
+    masks.page.keyboard.press("ArrowDown")
+    masks.page.keyboard.press("ArrowRight")
+    expect(masks.tooltip).to_contain_text("Encoder·1, head 1")
+    masks.page.keyboard.press("Escape")
 
 
 # ---- painting -----------------------------------------------------------------------------------

@@ -18,6 +18,10 @@ from viz.mask_panels import (
     is_unchanged,
     lesson_html,
     mask_panel,
+    most_moved,
+    moved_heads,
+    moved_panel,
+    moved_words,
     sentence_name,
     stage_panels,
     translations_html,
@@ -77,6 +81,29 @@ def a_trace(seed: int = 1, text: str = "Eine Katze", log_prob: float = -1.0) -> 
         maps={seen.site: seen},
         log_probs=np.full(3, log_prob, dtype=np.float32),
     )
+
+
+def test_every_head_is_a_cell_that_says_how_much_of_its_weight_moved() -> None:
+    first, second = Site(AttentionKind.ENCODER, 1), Site(AttentionKind.CROSS, 0)
+    moved = {first: np.float32([0, 0.004]), second: np.float32([0.75, 0.2])}
+    panel = moved_panel(moved)
+    assert np.array_equal(panel.values, np.float32([[0, 0.004], [0.75, 0.2]]))
+    assert panel.queries.tokens == ("Encoder·1", "Cross·0")
+    assert panel.pointed == "{query}, head {key}"
+    words = "2 of 4 heads moved at least 1 % of their weight; the most, 75 %, is that of "
+    assert moved_words(moved) == f"{words}cross-attention, layer 0, head 0."
+    assert moved_words(moved) in panel.alt
+    assert most_moved(moved) == (second, 0)
+    assert moved_words({first: moved[first]}) == "No head moved 1 % of its weight or more."
+
+
+def test_rows_of_padding_do_not_count_among_what_moved() -> None:
+    seen = a_map()
+    weights = seen.weights.copy()
+    weights[:, 2] = weights[:, 2, ::-1]
+    before, after = a_trace(), replace(a_trace(), maps={seen.site: replace(seen, weights=weights)})
+    assert not moved_heads(before, after, (4, 2))[seen.site].any()
+    assert moved_heads(before, after, (4, 3))[seen.site].all()
 
 
 # ---- panels -------------------------------------------------------------------------------------

@@ -41,6 +41,7 @@ from viz.masks import (
     log_prob_caption,
     mask_alt_text,
     mask_difference,
+    moved_weight,
     preset_mask,
     stages,
     token_grid,
@@ -492,6 +493,31 @@ def test_masks_of_two_sizes_are_not_compared() -> None:
 
 
 # What a mask does to a head.
+
+
+def test_the_weight_that_moved_is_what_left_its_keys_or_came_to_others() -> None:
+    seen = a_batch()[0].attention("encoder", 0)
+    rows = {
+        "stays": ([0.5, 0.5, 0, 0, 0, 0, 0], [0.5, 0.5, 0, 0, 0, 0, 0], 0.0),
+        "moves a quarter": ([0.5, 0.5, 0, 0, 0, 0, 0], [0.5, 0.25, 0.25, 0, 0, 0, 0], 0.25),
+        "moves all": ([1, 0, 0, 0, 0, 0, 0], [0, 0, 0, 0, 0, 0, 1], 1.0),
+        "has nothing left": ([0.5, 0.5, 0, 0, 0, 0, 0], [0] * 7, 1.0),
+        "had nothing": ([0] * 7, [0, 0, 1, 0, 0, 0, 0], 1.0),
+    }
+    before, after = (
+        replace(
+            seen,
+            weights=np.array(
+                [[row[side] for row in rows.values()] + 2 * [rows["moves all"][side]]] * N_HEADS,
+                dtype=np.float32,
+            ),
+        )
+        for side in (0, 1)
+    )
+    expected = np.mean([share for *_, share in rows.values()])
+    np.testing.assert_allclose(moved_weight(before, after, len(rows)), [expected] * N_HEADS)
+    np.testing.assert_allclose(moved_weight(before, after, 2), [0.125] * N_HEADS)
+    assert not moved_weight(before, before, 7).any()
 
 
 @pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])

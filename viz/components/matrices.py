@@ -162,6 +162,7 @@ def _panel(panel: Panel, body: Body) -> dict[str, Any]:
         "base": place(panel.base),
         "start": place(panel.start),
         "byEdit": panel.by_edit,
+        "pointed": panel.pointed,
         "beside": None if panel.beside is None else list(panel.beside),
         "besideTitle": panel.beside_title,
     }

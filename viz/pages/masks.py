@@ -9,7 +9,7 @@ import streamlit as st
 from model.checkpoint import CheckpointError
 from model.mask_presets import PRESETS
 from model.masks import MaskError
-from model.trace import AttentionKind
+from model.trace import AttentionKind, FloatArray, Site
 from model.translator import DeviceError, TextError
 from viz import address, bar, mask_edits, mask_panels, masks, session, stage
 from viz.components.matrices import matrices
@@ -41,6 +41,9 @@ MOST_SENTENCES = 6
 
 FURTHER = "Did you get her letter?\nHe doesn't come to work because he's ill."
 """The other sentences of a batch before anybody typed any."""
+
+COMPARED_HEIGHT = 14
+"""Of the matrices of a comparison in rem: on a small screen the translations fit above them."""
 
 PARTS = {
     "see": "See",
@@ -347,69 +350,107 @@ def choose_slots(chosen: Chosen, found: Mapping[str, tuple[str, Mask]]) -> dict[
 
 
 def show_comparison(chosen: Chosen) -> None:
-    """Two masks, cell by cell, and what the model does under each."""
+    """What two masks change: in words, in one head and in all; then the masks, cell by cell."""
     found = slots(chosen)
     picked = choose_slots(chosen, found)
-    first, second = (found[picked[slot]][1] for slot in ("a", "b"))
-    panels = [
-        mask_panel(found[picked[slot]][1], f"{slot.upper()}: {found[picked[slot]][0]}")
-        for slot in ("a", "b")
-    ]
+    both, names = zip(*((found[name][1], name) for name in picked.values()), strict=True)
+    titles = (f"A: {found[names[0]][0]}", f"B: {found[names[1]][0]}")
     if stage.is_on():
-        show_compared(panels, (first, second), list(found))
+        panels = [mask_panel(mask, title) for mask, title in zip(both, titles, strict=True)]
+        show_compared(panels, both, list(found))
         return
-    both, names = (first, second), (picked["a"], picked["b"])
-    titles = (panels[0].title, panels[1].title)
-    picture = masks_kept.compared(chosen, both, names, titles)
-    try:
-        difference = masks.mask_difference(first, second)
-    except ValueError as error:
-        matrices(panels, key="compared", height=20)
-        keep([picture], "compared")
-        st.info(escape_markdown(str(error)), icon=":material/info:")
-        return
-    panels.append(mask_panels.difference_panel(difference))
-    matrices(panels, key="compared", height=20)
-    captioned(
-        f"{mask_panels.difference_words(difference)} Point at a cell to see it in all three; zoom "
-        "and scrolling go together.",
-        [picture],
-        "compared",
-    )
     shape = chosen.own.cells.shape
-    if first.cells.shape != shape:
-        st.info(
-            f"These masks are not of the size of {KIND_NAMES[chosen.kind].lower()} "
-            f"({shape[0]} × {shape[1]}), so the model cannot run with them there. Choose masks of "
-            "that attention to see what it does.",
-            icon=":material/info:",
-        )
+    if any(mask.cells.shape != shape for mask in both):
+        show_masks_compared(chosen, both, names, titles)
+        if both[0].cells.shape == both[1].cells.shape:
+            st.info(
+                f"These masks are not of the size of {KIND_NAMES[chosen.kind].lower()} "
+                f"({shape[0]} × {shape[1]}), so the model cannot run with them there. Choose masks "
+                "of that attention to see what it does.",
+                icon=":material/info:",
+            )
         return
-    one, other = (
-        chosen.outcome((Edit(chosen.kind, None, mask.allowed),)) for mask in (first, second)
-    )
-    under_a, under_b = (each.forced.attention(chosen.kind, chosen.layer) for each in (one, other))
-    st.subheader(f"The weights of sentence {chosen.number + 1} under A and B", anchor=False)
-    matrices(
-        mask_panels.changed_panels(
-            under_a, under_b, chosen.head, ("Weights under A", "Weights under B")
-        ),
-        key="compared-weights",
-        height=20,
-    )
-    captioned(
-        f"{mask_panels.head_name(chosen.kind, chosen.layer, chosen.head)}, with A or B in all "
-        "layers of this attention. The difference runs from −1 to 1.",
-        [masks_kept.compared_weights(chosen, both, names, titles, (under_a, under_b))],
-        "compared-weights",
-    )
+    one, other = (chosen.outcome((Edit(chosen.kind, None, mask.allowed),)) for mask in both)
     show_translations(chosen, one, other, ("A", "B"))
+    show_moved(chosen, both, names, titles, (one, other))
+    st.subheader("The masks A and B", anchor=False)
+    show_masks_compared(chosen, both, names, titles)
     show_probabilities(
         chosen,
         one,
         other,
         ("A", "B"),
         masks_kept.compared_log_probs(chosen, both, names, titles, one, other),
+    )
+
+
+def show_moved(
+    chosen: Chosen,
+    both: tuple[Mask, Mask],
+    names: tuple[str, str],
+    titles: tuple[str, str],
+    outcomes: tuple[session.Outcome, session.Outcome],
+) -> None:
+    """One head's weights under two masks, and how much every head moved."""
+    one, other = (each.forced for each in outcomes)
+    maps = tuple(each.attention(chosen.kind, chosen.layer) for each in (one, other))
+    batch, number = chosen.batch, chosen.number
+    moved = mask_panels.moved_heads(one, other, (batch.n_source[number], batch.n_target[number]))
+    overview = mask_panels.moved_panel(moved)
+    head, heads = st.columns((3, 1), gap="small")
+    with head:
+        panels = mask_panels.changed_panels(
+            maps[0], maps[1], chosen.head, ("Weights under A", "Weights under B")
+        )
+        matrices(panels, key="compared-weights", height=COMPARED_HEIGHT)
+    with heads:
+        matrices([overview], key="moved-heads", height=COMPARED_HEIGHT)
+    captioned(
+        f"Weights: {mask_panels.head_name(chosen.kind, chosen.layer, chosen.head)}, under teacher "
+        "forcing, with A or B in all layers of this attention. A cell of the last matrix is a "
+        "head: the share of its weight that moved to other keys, averaged over its rows. "
+        f"{mask_panels.moved_words(moved)}",
+        [
+            masks_kept.compared_weights(chosen, both, names, titles, (maps[0], maps[1])),
+            masks_kept.moved(chosen, both, names, titles, overview),
+        ],
+        "compared-weights",
+    )
+    offer_most_moved(chosen, moved)
+
+
+def offer_most_moved(chosen: Chosen, moved: Mapping[Site, FloatArray]) -> None:
+    """A button to the head of this attention that moved most, unless it is shown already."""
+    here = {site: heads for site, heads in moved.items() if site.kind is chosen.kind}
+    site, head = mask_panels.most_moved(here)
+    if (site.layer, head) == (chosen.layer, chosen.head) or not here[site][head]:
+        return
+    st.button(
+        f"Show layer {site.layer}, head {head}, which moved most in this attention",
+        icon=":material/trending_up:",
+        key="most-moved",
+        on_click=st.session_state.update,
+        args=({"layer": site.layer, "head": head},),
+    )
+
+
+def show_masks_compared(
+    chosen: Chosen, both: tuple[Mask, Mask], names: tuple[str, str], titles: tuple[str, str]
+) -> None:
+    """Two masks, and where they are of one size what differs."""
+    matrices(mask_panels.compared_panels(*both, titles), key="compared", height=20)
+    picture = masks_kept.compared(chosen, both, names, titles)
+    try:
+        difference = masks.mask_difference(*both)
+    except ValueError as error:
+        keep([picture], "compared")
+        st.info(escape_markdown(str(error)), icon=":material/info:")
+        return
+    captioned(
+        f"{mask_panels.difference_words(difference)} Point at a cell to see it in all three; zoom "
+        "and scrolling go together.",
+        [picture],
+        "compared",
     )
 
 

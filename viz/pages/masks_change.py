@@ -260,6 +260,7 @@ def show_change(
     first, second = (each.forced.attention(chosen.kind, chosen.layer) for each in (before, after))
     picture = masks_kept.edited(chosen, allowed, edits, (first, second))
     show_translations(chosen, before, after, ("Before", "After"), [picture])
+    show_caption(f"{chosen.sentence}: the model reads its own words so far.")
     show_notices(chosen, edits, before, after)
     show_probabilities(
         chosen,

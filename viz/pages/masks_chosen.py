@@ -176,7 +176,6 @@ def show_translations(
         st.subheader(f"Written word by word, the translation {same}", anchor=False)
         keep(pictures, "translations")
     st.html(mask_panels.translations_html(before, after, names, dark=is_dark()))
-    show_caption(f"{chosen.sentence}: the model reads its own words so far.")
 
 
 def show_probabilities(

@@ -168,6 +168,31 @@ def compared_weights(
     )
 
 
+def moved(
+    chosen: Chosen,
+    masks: tuple[Mask, Mask],
+    names: tuple[str, str],
+    titles: tuple[str, str],
+    panel: Panel,
+) -> Picture:
+    """How much every head moved; arguments as in `compared`, and the panel that shows it."""
+    title = "How much each head moved, from A to B"
+    return Picture(
+        title,
+        "masks-compared-heads",
+        figure=lambda look: panels_figure([panel], title=title, **look.panel_options),
+        numbers=lambda: picture_numbers.panels_numbers([panel]),
+        cell=lambda look: cells.moved_heads(
+            asked(chosen),
+            _of_masks(chosen, names, masks),
+            (chosen.batch.n_source[chosen.number], chosen.batch.n_target[chosen.number]),
+            title,
+            look.panel_python,
+        ),
+        texts=_compared_texts(chosen, titles),
+    )
+
+
 def compared_log_probs(
     chosen: Chosen,
     masks: tuple[Mask, Mask],

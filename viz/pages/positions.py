@@ -186,7 +186,7 @@ def show_table(model: Translator, sentence: str) -> None:
 
 def left_out(model: Translator, length: int) -> str:
     """What has to be said of a picture of a table, of which the rows never trained are left out."""
-    if base_of(model) is not None:
+    if not model.positions.is_learned:
         return ""
     return figures.untrained_words(length, model.trained_positions(), shown=False)
 

@@ -406,7 +406,8 @@ class Matrices {
       return;
     }
     const [query, key] = cell;
-    const heading = `${own.queries[query]} (${query}) to ${own.keys[key]} (${key})`;
+    const labels = { query: own.queries[query], row: query, key: own.keys[key], column: key };
+    const heading = own.given.pointed.replace(/{(\w+)}/g, (_, name) => labels[name]);
     this.tooltip.show(place, said("strong", heading), ...lines);
     if (spoken) this.spoken.textContent = [heading, ...lines.map((line) => line.textContent)].join(", ");
   }
