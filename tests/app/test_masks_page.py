@@ -143,8 +143,10 @@ def test_every_part_shows_its_pictures_for_every_attention(
         for each in Decoded(mounted(app)[key].bytes).header["panels"]:
             assert each["title"]
             assert each["alt"]
-            assert each["queryTitle"].startswith("Query")
-            assert each["keyTitle"].startswith("Key")
+            rows = "Attention and layer" if key == "moved-heads" else "Query"
+            assert each["queryTitle"].startswith(rows)
+            columns = "Head" if key == "moved-heads" else "Key"
+            assert each["keyTitle"].startswith(columns)
 
 
 def test_the_masks_shown_are_those_of_the_chosen_sentence(

@@ -242,7 +242,7 @@ def test_what_changes_between_two_masks_is_on_the_first_screen(masks: MasksPage)
     masks.canvas(shown[-1]).focus()
     masks.page.keyboard.press("ArrowDown")
     masks.page.keyboard.press("ArrowRight")
-    expect(masks.tooltip).to_contain_text("Encoder·1, head 1")
+    expect(masks.tooltip).to_contain_text("Encoder·0, head 1")
     masks.page.keyboard.press("Escape")
 
 
