@@ -237,7 +237,7 @@ def show_editor(chosen: Chosen) -> None:
             # Three are as many as can be read from the back row.
             panels[:3] if stage.is_on() else panels,
             key="editor",
-            height=16,
+            height=15,
             epoch=epoch(),
             name=chosen.painted,
             stage=stage.is_on(),
