@@ -14,6 +14,7 @@ import streamlit as st
 
 from model.trace import AttentionKind
 from viz import address, scenes, stage, style, talk_files
+from viz.components.focus import bring_focus, focus_on
 from viz.components.speaker import moved_scene, notes_button, scene_handles, talk
 from viz.components.width import is_phone
 from viz.fragments import fragment
@@ -123,16 +124,23 @@ def show_scenes() -> None:
     if stage.is_on():
         # It would lie over the picture, and take the first Escape.
         st.session_state["scenes"] = False
-    panel = st.popover("Scenes", icon=":material/animated_images:", key="scenes", on_change="rerun")
+    panel = st.popover("Scenes", icon=":material/animated_images:", key="scenes", on_change=_turned)
     if panel.open:
         with panel, st.container(gap="small", key="scenes-panel"):
             st.html(f"<style>{style.SCENES_CSS}</style>")
             _show_panel()
+            bring_focus()
     else:
         st.session_state.pop(_DRAFT, None)
     # A fragment runs alone, and both another view and a changed talk concern the whole page.
     if address.is_going() or st.session_state.pop(_STALE, False):
         st.rerun()
+
+
+def _turned() -> None:
+    # Streamlit puts the panel after all of the page, and leaves the focus before it.
+    if st.session_state["scenes"]:
+        focus_on("talk-present")
 
 
 @functools.cache
@@ -381,11 +389,13 @@ def _change(change: Callable[[Talk], Talk]) -> bool:
 def _draft() -> None:
     """Let what is shown be given a title and a note, before it becomes a scene."""
     st.session_state[_DRAFT] = _here()
+    focus_on("talk-draft-title")
     st.session_state.pop(_EDITING, None)
 
 
 def _drop_draft() -> None:
-    st.session_state.pop(_DRAFT, None)
+    if st.session_state.pop(_DRAFT, None):
+        focus_on("talk-save")
 
 
 def _save() -> None:
@@ -432,12 +442,14 @@ def _do_to_talk() -> None:
     match state["talk-menu"]:
         case "Rename":
             state[_EDITING] = 0
+            focus_on("talk-edit-0-title")
         case "Delete":
             mark = state["talk"]
             if mark in _own():
                 state[_UNDO] = mark, _own()[mark], state["scene"]
                 _put(mark, None)
                 state["talk"], state["scene"] = "", 0
+                focus_on("talk-undo")
 
 
 def _do_to_scene(number: int) -> None:
@@ -449,6 +461,7 @@ def _do_to_scene(number: int) -> None:
     match state[f"talk-scene-{number}"]:
         case "Edit":
             state[_EDITING] = number
+            focus_on(f"talk-edit-{number}-title")
         case "Move up" | "Move down" as way:
             _move(number, number + (1 if way == "Move down" else -1))
         case "Take this view":
@@ -461,6 +474,7 @@ def _do_to_scene(number: int) -> None:
                 state[_UNDO] = state["talk"], before, current
                 if current >= number:
                     state["scene"] = current - 1
+                focus_on("talk-undo")
 
 
 def _move(number: int, to: int) -> None:
@@ -494,13 +508,20 @@ def _retell(number: int) -> None:
     title = state[f"talk-edit-{number}-title"].strip()
     if number:
         note = state[f"talk-edit-{number}-note"]
-        _change(lambda before: before.retold(number, title, note))
+        changed = _change(lambda before: before.retold(number, title, note))
     else:
-        _change(lambda before: replace(before, title=title))
+        changed = _change(lambda before: replace(before, title=title))
+    if changed:
+        _return_from(number)
 
 
 def _leave_editing() -> None:
-    st.session_state.pop(_EDITING, None)
+    _return_from(st.session_state.pop(_EDITING, 0))
+
+
+def _return_from(number: int) -> None:
+    """Let the focus go back to the menu in which a scene, or the talk with 0, was to be changed."""
+    focus_on(f"talk-scene-{number}" if number else "talk-menu")
 
 
 def _open_file() -> None:

@@ -1,0 +1,29 @@
+// Brings the focus to what a click has just made appear, where a keyboard would otherwise be far away from it.
+
+const PATIENCE = 5000;
+
+class Focus {
+  update({ key, turn }) {
+    if (turn === this.turn) return;
+    this.turn = turn;
+    this.dispose();
+    if (this._found(key)) return;
+    // Streamlit may show it only later in the same run.
+    this.seen = new MutationObserver(() => this._found(key) && this.dispose());
+    this.seen.observe(document.body, { childList: true, subtree: true });
+    this.waiting = setTimeout(() => this.dispose(), PATIENCE);
+  }
+
+  _found(key) {
+    const found = document.querySelector(`.st-key-${CSS.escape(key)} :is(input, textarea, button)`);
+    found?.focus();
+    return found;
+  }
+
+  dispose() {
+    this.seen?.disconnect();
+    clearTimeout(this.waiting);
+  }
+}
+
+export default mounted("[aria-hidden]", () => new Focus());
