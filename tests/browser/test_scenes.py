@@ -117,6 +117,22 @@ def test_a_talk_that_is_begun_from_its_panel_stands_free_and_one_escape_ends_it(
     talk.reader.wait_for_query(present=None)
 
 
+def test_a_keyboard_is_where_the_panel_has_something_new(talk: TalkPage) -> None:
+    talk.open()
+    page = talk.page
+    page.get_by_role("button", name="Scenes").press("Enter")
+    expect(page.get_by_role("button", name="Present from scene 1")).to_be_focused()
+    page.get_by_role("button", name="Save this view as a scene").press("Enter")
+    expect(page.get_by_label("Title of the scene")).to_be_focused()
+    page.get_by_role("button", name="Cancel").press("Enter")
+    expect(page.get_by_role("button", name="Save this view as a scene")).to_be_focused()
+    page.get_by_role("button", name="Change scene 2").click()
+    page.get_by_role("menuitem", name="Edit").click()
+    expect(page.get_by_label("Title of scene 2")).to_be_focused()
+    page.get_by_role("button", name="Cancel").press("Enter")
+    expect(page.get_by_role("button", name="Change scene 2")).to_be_focused()
+
+
 def test_the_title_stands_over_its_own_view_alone(talk: TalkPage) -> None:
     scene = READY.scenes[2]
     talk.open(present="1", scene="3", **scene.view)
@@ -126,6 +142,9 @@ def test_the_title_stands_over_its_own_view_alone(talk: TalkPage) -> None:
     expect(talk.title).to_have_text(left)
     talk.page.keyboard.press("ArrowLeft")
     expect(talk.title).to_have_text(scene.title)
+    talk.page.keyboard.press("ArrowDown")
+    expect(talk.title).to_have_text(left)
+    talk.press("3", 3)
     talk.open(present="1", scene="1")
     expect(talk.title).to_have_text(f"Left the scene “{READY.scenes[0].title}”")
     # Never in between: what stands while the next scene comes is the one before it.
