@@ -44,10 +44,14 @@ endif
 quick: $(VENV)/.installed-dev ## Run the tests that need no browser and take seconds, not minutes
 	$(PY) -m pytest $(WORKERS) -m "not slow" tests $(addprefix --ignore ,$(WINDOWS))
 
+# The one that comes with Playwright.
+NODE := $(VENV)/lib/python*/site-packages/playwright/driver/node
+
 check: $(VENV)/.installed-dev ## Check format, lint and types; change nothing
 	$(PY) -m ruff format --check .
 	$(PY) -m ruff check .
 	$(PY) -m mypy model viz app.py benchmarks
+	find viz tests benchmarks -name '*.js' | xargs -n 1 $(NODE) --check
 
 format: $(VENV)/.installed-dev ## Format, and repair what the linter can repair
 	$(PY) -m ruff check --fix .

@@ -22,7 +22,6 @@ from tests.browser.running_app import (
     ROOT,
     StartError,
     find_chromium,
-    is_local,
     launch,
     serve,
 )
@@ -174,7 +173,6 @@ def opened(browser: Browser, url: str, picture: Picture) -> Iterator[Page]:
         device_scale_factor=picture.scale,
         reduced_motion="reduce",
     )
-    context.route(lambda address: not is_local(address), lambda route: route.abort())
     context.add_init_script(CAME_BEFORE)
     page = context.new_page()
     page.set_default_timeout(TIMEOUT)

@@ -15,10 +15,17 @@ from model.trace import AttentionKind, Site
 from model.transformer import Transformer
 
 PAD, BOS, EOS = 0, 2, 3
-SYMBOLS = range(4, 14)
-LENGTHS = range(3, 7)
-N_UNSEEN, N_SEEN = 500, 5500
-STEPS, BATCH, WARMUP, LEARNING_RATE = 600, 64, 50, 5e-3
+# A task that one layer a side learns in seconds: a model of more would not show more.
+SYMBOLS = range(4, 10)
+LENGTHS = range(3, 6)
+N_UNSEEN, N_SEEN = 500, 3500
+STEPS, BATCH, WARMUP, LEARNING_RATE = 500, 64, 40, 7e-3
+SHAPE = {
+    "vocab_size": len(SYMBOLS) + 4,
+    "max_positions": 16,
+    "n_encoder_layers": 1,
+    "n_decoder_layers": 1,
+}
 
 VARIANTS: dict[str, dict[str, Any]] = {
     "post-norm relu sinusoidal, the paper's": {},
@@ -69,7 +76,7 @@ def pairs(rows: list[Sequence]) -> tuple[Tensor, Tensor, Tensor]:
 def train(model: Transformer, seen: list[Sequence]) -> None:
     source, target, expected = pairs(seen)
     optimizer = torch.optim.AdamW(
-        model.parameters(), lr=LEARNING_RATE, betas=(0.9, 0.98), weight_decay=0.0
+        model.parameters(), lr=LEARNING_RATE, betas=(0.9, 0.98), weight_decay=0.0, fused=True
     )
     schedule = torch.optim.lr_scheduler.LambdaLR(
         optimizer, lambda step: min((step + 1) / WARMUP, 1) * (1 - step / STEPS)
@@ -99,6 +106,7 @@ def turned_round(model: Transformer, rows: list[Sequence]) -> list[Sequence]:
     return [tuple(row[: row.index(EOS)]) if EOS in row else tuple(row) for row in written]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("overrides", VARIANTS.values(), ids=VARIANTS)
 def test_a_variant_learns_to_reverse_unseen_sequences_and_can_be_recorded(
     build: Callable[..., Transformer],
@@ -107,7 +115,7 @@ def test_a_variant_learns_to_reverse_unseen_sequences_and_can_be_recorded(
 ) -> None:
     seen, unseen = sequences
     assert set(seen).isdisjoint(unseen)
-    model = build(vocab_size=len(SYMBOLS) + 4, max_positions=16, **overrides)
+    model = build(**SHAPE, **overrides)
     train(model, seen)
 
     written = turned_round(model, unseen)
@@ -131,7 +139,7 @@ def check_recording(model: Transformer, rows: list[Sequence]) -> None:
         AttentionKind.DECODER: (target, target),
         AttentionKind.CROSS: (target, source),
     }
-    assert set(recorded.sites) == {Site(kind, layer) for kind in axes for layer in range(2)}
+    assert set(recorded.sites) == {Site(kind, 0) for kind in axes}
     for site in recorded.sites:
         queries, keys = axes[site.kind]
         weights = recorded[site].weights

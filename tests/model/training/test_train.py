@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -209,6 +210,7 @@ def test_r_drop_adds_how_far_two_draws_of_dropout_are_apart(corpus, tmp_path):
     assert loss(20.0, 0.0) == pytest.approx(loss(0.0, 0.0), abs=2e-4)
 
 
+@pytest.mark.slow
 def test_a_killed_run_goes_on_to_the_very_weights_of_an_undisturbed_one(corpus, finished, tmp_path):
     output = tmp_path / "killed"
     overrides = (
@@ -264,6 +266,7 @@ def train_in_two_processes(*given: str) -> None:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("optimizer", ["adam", "muon"])
 def test_two_processes_train_as_one_that_accumulates_two_batches(corpus, tmp_path, optimizer):
     overrides = ("training.max_steps=6", "training.validate_every=6", "model.dropout=0.0")
@@ -278,15 +281,17 @@ def test_two_processes_train_as_one_that_accumulates_two_batches(corpus, tmp_pat
     assert first["valid_loss"] == pytest.approx(second["valid_loss"], abs=1e-3)
 
 
+@pytest.mark.slow
 def test_a_run_of_two_processes_goes_on_in_one_and_in_two(corpus, tmp_path):
     overrides = ("training.validate_every=6", "model.dropout=0.0", "training.optimizer=muon")
     # A level rate, so that a longer run begins as a shorter one.
     overrides += ("training.schedule=linear", "training.decay_fraction=0.01")
     runs = {name: tmp_path / name for name in ("whole", "one", "two")}
     train_in_two_processes(*arguments(corpus, runs["whole"], *overrides, "training.max_steps=7"))
+    train_in_two_processes(*arguments(corpus, runs["two"], *overrides, "training.max_steps=4"))
+    shutil.copytree(runs["two"], runs["one"])
     for name, go_on in (("one", train), ("two", lambda given: train_in_two_processes(*given))):
         halves = arguments(corpus, runs[name], *overrides)
-        train_in_two_processes(*halves, "training.max_steps=4")
         alone = ["training.accumulate=2"] if name == "one" else []
         go_on([*halves, "training.max_steps=7", *alone])
         expected = final_weights(runs["whole"])
