@@ -41,8 +41,9 @@ else
 	$(PY) -m pytest $(ARGS)
 endif
 
-quick: $(VENV)/.installed-dev ## Run the tests that need no browser and take seconds, not minutes
-	$(PY) -m pytest $(WORKERS) -m "not slow" tests $(addprefix --ignore ,$(WINDOWS))
+quick: $(VENV)/.installed-dev ## Run the tests that need no browser, no whole page and no training
+	$(PY) -m pytest $(WORKERS) --hypothesis-profile few -m "not (browser or slow)" \
+	  tests $(addprefix --ignore ,$(WINDOWS) tests/app)
 
 # The one that comes with Playwright.
 NODE := $(VENV)/lib/python*/site-packages/playwright/driver/node

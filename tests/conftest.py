@@ -7,6 +7,7 @@ os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ["TOKENIZERS_PARALLELISM"] = "false"
 
 import hypothesis
+import pytest
 import torch
 
 # Sums split over threads round differently from run to run.
@@ -16,3 +17,13 @@ torch.set_num_threads(1)
 # same on every run, so a failure can be had again.
 hypothesis.settings.register_profile("headscope", deadline=None, derandomize=True, print_blob=True)
 hypothesis.settings.load_profile("headscope")
+# For `make quick`.
+hypothesis.settings.register_profile(
+    "few", hypothesis.settings.get_profile("headscope"), max_examples=10
+)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if "chromium" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.browser)

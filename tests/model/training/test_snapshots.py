@@ -26,6 +26,8 @@ from model.translator import TextError
 from tests.tiny_checkpoint import PAIRS, SNAPSHOTS, write_tiny_snapshots
 from viz.facts import head_facts
 
+pytestmark = pytest.mark.slow
+
 PAIRED = [Pair(*pair) for pair in PAIRS]
 
 

@@ -22,6 +22,7 @@ from model.training.export import main as export
 from model.training.train import main as train
 
 ROOT = Path(__file__).parents[3]
+pytestmark = pytest.mark.slow
 WORDS = {
     "one": "eins", "two": "zwei", "three": "drei", "four": "vier", "five": "fünf", "six": "sechs"
 }  # fmt: skip
@@ -210,7 +211,6 @@ def test_r_drop_adds_how_far_two_draws_of_dropout_are_apart(corpus, tmp_path):
     assert loss(20.0, 0.0) == pytest.approx(loss(0.0, 0.0), abs=2e-4)
 
 
-@pytest.mark.slow
 def test_a_killed_run_goes_on_to_the_very_weights_of_an_undisturbed_one(corpus, finished, tmp_path):
     output = tmp_path / "killed"
     overrides = (
@@ -266,7 +266,6 @@ def train_in_two_processes(*given: str) -> None:
     )
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("optimizer", ["adam", "muon"])
 def test_two_processes_train_as_one_that_accumulates_two_batches(corpus, tmp_path, optimizer):
     overrides = ("training.max_steps=6", "training.validate_every=6", "model.dropout=0.0")
@@ -281,7 +280,6 @@ def test_two_processes_train_as_one_that_accumulates_two_batches(corpus, tmp_pat
     assert first["valid_loss"] == pytest.approx(second["valid_loss"], abs=1e-3)
 
 
-@pytest.mark.slow
 def test_a_run_of_two_processes_goes_on_in_one_and_in_two(corpus, tmp_path):
     overrides = ("training.validate_every=6", "model.dropout=0.0", "training.optimizer=muon")
     # A level rate, so that a longer run begins as a shorter one.
