@@ -42,7 +42,7 @@ MOST_SENTENCES = 6
 FURTHER = "Did you get her letter?\nHe doesn't come to work because he's ill."
 """The other sentences of a batch before anybody typed any."""
 
-COMPARED_HEIGHT = 14
+COMPARED_HEIGHT = 15
 """Of the matrices of a comparison in rem: on a small screen the translations fit above them."""
 
 PARTS = {
