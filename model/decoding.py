@@ -33,7 +33,8 @@ class Hypothesis:
     Attributes:
         token_ids: without the start token; ends with the end token unless cut at the limit.
         log_probs: of each token given those before, as long as token_ids.
-        score: what it was ranked by: the sum of log_probs over the length penalty.
+        score: the sum of log_probs over the length penalty, what a beam search ranks by; nearer 0
+            is better.
         finished: whether the model ended it by itself.
         distributions: (target, vocab) log-probabilities of every step, if they were kept.
     """
@@ -55,6 +56,7 @@ def greedy(
     model: Transformer,
     source: Tensor,
     *,
+    alpha: float = 0.6,
     max_length: int | None = None,
     keep_distributions: bool = False,
 ) -> list[Hypothesis]:
@@ -63,6 +65,7 @@ def greedy(
     Args:
         model: in eval mode.
         source: (batch, source), padded token ids that end with the end token.
+        alpha: of the length penalty in the score; it changes nothing of what is chosen.
         max_length: tokens at most; None allows each sentence its source's length + 50.
         keep_distributions: whether every step's log-probabilities are kept.
 
@@ -70,7 +73,7 @@ def greedy(
         a hypothesis for each sentence.
     """
     return _follow(
-        model, source, lambda choices: choices.argmax(dim=-1), max_length, keep_distributions
+        model, source, lambda choices: choices.argmax(dim=-1), alpha, max_length, keep_distributions
     )
 
 
@@ -83,6 +86,7 @@ def sample(
     top_k: int | None = None,
     top_p: float | None = None,
     seed: int | None = None,
+    alpha: float = 0.6,
     max_length: int | None = None,
     keep_distributions: bool = False,
 ) -> list[Hypothesis]:
@@ -95,6 +99,7 @@ def sample(
         top_k: draw from the k likeliest tokens alone.
         top_p: draw from the fewest tokens whose probabilities reach p (Holtzman et al. 2020).
         seed: makes the draw repeatable.
+        alpha: as in greedy.
         max_length: as in greedy.
         keep_distributions: as in greedy.
 
@@ -117,7 +122,7 @@ def sample(
         probabilities = _truncated((choices / temperature).softmax(dim=-1), top_k, top_p)
         return torch.multinomial(probabilities, 1, generator=generator)[:, 0]
 
-    return _follow(model, source, draw, max_length, keep_distributions)
+    return _follow(model, source, draw, alpha, max_length, keep_distributions)
 
 
 def _truncated(probabilities: Tensor, top_k: int | None, top_p: float | None) -> Tensor:
@@ -136,6 +141,7 @@ def _follow(
     model: Transformer,
     source: Tensor,
     choose: Callable[[Tensor], Tensor],
+    alpha: float,
     max_length: int | None,
     keep_distributions: bool,
 ) -> list[Hypothesis]:
@@ -169,7 +175,7 @@ def _follow(
         Hypothesis(
             tuple(ids),
             tuple(each),
-            sum(each),
+            sum(each) / length_penalty(len(each), alpha),
             ids[-1] == config.eos_id,
             torch.stack(distributions) if distributions else None,
         )

@@ -25,6 +25,10 @@ class CaptureError(RuntimeError):
     """Nothing fitting was seen or edited, or a module cannot be; the message says what to do."""
 
 
+class CaptureWarning(UserWarning):
+    """A model holds attention that recordings of it will lack."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class AttentionRecord:
     """One call of one attention, for the whole batch, as tensors without a graph.

@@ -16,6 +16,7 @@ computed beside it from the same inputs and parameters, hence before dropout, al
 from __future__ import annotations
 
 import inspect
+import warnings
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
@@ -34,7 +35,7 @@ from model.attention import (
 from model.editing import active_edits, active_position_editing, edited_rows
 from model.intervention import PositionError, Side
 from model.positions import PositionalEncoding
-from model.recording import AttentionRecord, CaptureError, active_recording
+from model.recording import AttentionRecord, CaptureError, CaptureWarning, active_recording
 from model.trace import AttentionKind, Site
 from model.transformer import Decoder, DecoderLayer, Encoder, EncoderLayer, decoding_position
 
@@ -264,6 +265,9 @@ def install_taps(model: nn.Module) -> tuple[Site, ...]:
     deep copy of a tapped model, adds no second hook. torch's encoder layers leave their fast path
     for good, because it skips hooks; their outputs agree to float32 rounding.
 
+    Where a model also holds attention that no adapter knows, a CaptureWarning names it: every
+    module whose class has "attention" in its name.
+
     Returns:
         the sites that recordings of this model will hold.
 
@@ -276,10 +280,17 @@ def install_taps(model: nn.Module) -> tuple[Site, ...]:
     for attention, adapter, kind in _attentions(model, AttentionKind.MODULE, set()):
         plan += adapter(attention, Site(kind, count[kind]))
         count[kind] += 1
+    missed = _missed(model)
     if not plan:
         raise CaptureError(
-            f"{type(model).__name__} holds no attention that can be recorded; known are "
-            f"{', '.join(known.__name__ for known in ADAPTERS)}."
+            f"{type(model).__name__} holds no attention that can be recorded"
+            f"{missed and ': '}{missed}; {_KNOWN}."
+        )
+    if missed:
+        warnings.warn(
+            f"Recordings of {type(model).__name__} will lack {missed}; {_KNOWN}.",
+            CaptureWarning,
+            stacklevel=2,
         )
     for function, tap in plan:
         present: Tap | None = _tap_on(function, Tap)
@@ -294,6 +305,32 @@ def install_taps(model: nn.Module) -> tuple[Site, ...]:
                 module.positions
             )
     return tuple(sorted({tap.site for _, tap in plan}))
+
+
+_KNOWN = (
+    "known are this project's MultiHeadAttention and PerHeadAttention, and torch's "
+    "nn.MultiheadAttention; give another an entry in ADAPTERS"
+)
+_NAMED = 3
+
+
+def _missed(model: nn.Module) -> str:
+    """Attention that no adapter knows, by name and class; empty if there is none."""
+    known = tuple(ADAPTERS)
+    settled: list[str] = []
+    missed = []
+    for name, module in model.named_modules():
+        # One inside another is a part of it.
+        if any(name.startswith(f"{outer}." if outer else "") for outer in settled):
+            continue
+        named = "attention" in type(module).__name__.lower()
+        if isinstance(module, known):
+            settled.append(name)
+        elif named and not any(isinstance(inner, known) for inner in module.modules()):
+            settled.append(name)
+            missed.append(f"{name or 'itself'} ({type(module).__name__})")
+    more = [f"{len(missed) - _NAMED} more"] if len(missed) > _NAMED else []
+    return ", ".join(missed[:_NAMED] + more)
 
 
 def _attentions(

@@ -55,8 +55,7 @@ class Translation:
         text: the translation.
         tokens: its tokens, which end with </s> unless the length limit cut it.
         token_ids: their ids.
-        score: log-probability over the length penalty, what the beam ranked by; nearer 0 is
-            better.
+        score: log-probability over the length penalty, however it was decoded; nearer 0 is better.
         log_probs: natural logarithm of each token's probability, as long as tokens.
         finished: whether the model ended the sentence by itself.
         source_text: the sentence that was translated.
@@ -151,7 +150,7 @@ class Translator:
             text: a sentence.
             beam: width of the beam search; 1 decodes greedily.
             alpha: of the length penalty (section 6.1).
-            sampling: draw instead of searching; beam and alpha then do nothing.
+            sampling: draw instead of searching; beam then does nothing.
             keep_distributions: keep every step's log-probabilities of the whole vocabulary.
             masks: to use instead of the model's own, as {"decoder": allowed} or
                 {("cross", 2): allowed}; see model.editing. A mask of decoder or
@@ -215,12 +214,17 @@ class Translator:
                 top_k=sampling.top_k,
                 top_p=sampling.top_p,
                 seed=sampling.seed,
+                alpha=alpha,
                 max_length=max_length,
                 keep_distributions=keep_distributions,
             )
         if beam == 1:
             return greedy(
-                self.model, source, max_length=max_length, keep_distributions=keep_distributions
+                self.model,
+                source,
+                alpha=alpha,
+                max_length=max_length,
+                keep_distributions=keep_distributions,
             )
         return beam_search(
             self.model,

@@ -264,7 +264,7 @@ def _training(model: Translator, snapshot: int, steps: Sequence[int]) -> str:
     step = steps[snapshot]
     told = _told(snapshot, steps)
     bleu = _recorded(model.metrics, step, "bleu")
-    return f"{told} · " if bleu is None else f"{told}, BLEU {bleu:.1f} · "
+    return f"{told} · " if bleu is None else f"{told}, BLEU {bleu:.1f} on validation sentences · "
 
 
 def _told(snapshot: int, steps: Sequence[int]) -> str:

@@ -14,10 +14,15 @@ from model.training.evaluate import translation_scores
 from model.training.examples import Bad, Good
 from model.translator import Translator
 
+MEASURES = ("bleu", "chrf")
+
 LENGTHS = ((1, 5), (6, 10), (11, None))
 """Bands of source lengths in words, from and to, by which a card says what comes out well."""
 
+CARD = "card.md"
+
 DATA_HEADING = "## Data and licences"
+NEAR_HEADING = "### Near the training data, and far from it"
 
 
 def card(
@@ -45,6 +50,7 @@ def card(
         _shape(translator),
         *_learning(translator.metrics),
         f"## Scores\n\n{_scores(translator)}",
+        *_nearness(translator.metrics["test"]),
         f"## Training\n\n{_training(translator.metrics)}",
         f"{DATA_HEADING}\n\n{data}",
         f"## Good at\n\n{_by_length(pairs, translations)}\n\n"
@@ -78,6 +84,24 @@ def data_section(path: Path) -> str:
     if found is None or not found[1].strip():
         raise CorpusError(f"The card {path} has no section “{DATA_HEADING.removeprefix('## ')}”.")
     return found[1].strip()
+
+
+def with_nearness(text: str, test: dict[str, Any]) -> str:
+    """A card that says how the model does near its training data and far from it.
+
+    Args:
+        text: the card, with or without such a section.
+        test: the scores, as `overlap_scores` adds them to those of the whole test set.
+
+    Raises:
+        CorpusError: if the card has no scores to put them after.
+    """
+    section = "\n\n".join(_nearness(test))
+    bare = re.sub(rf"^{NEAR_HEADING}$.*?(?=^## )", "", text, flags=re.MULTILINE | re.DOTALL)
+    found = re.search(r"^## Scores$.*?(?=^## )", bare, re.MULTILINE | re.DOTALL)
+    if found is None:
+        raise CorpusError("The card has no section “Scores” with another after it.")
+    return f"{bare[: found.end()]}{section}\n\n{bare[found.end() :]}"
 
 
 def _shape(translator: Translator) -> str:
@@ -148,6 +172,26 @@ def _scores(translator: Translator) -> str:
         f"`python -m model.training.evaluate --checkpoint checkpoints/{translator.name} "
         f"--data {test['data']} --json`."
     )
+
+
+def _nearness(test: dict[str, Any]) -> list[str]:
+    if "near" not in test:
+        return []
+    rows = [
+        (
+            name,
+            f"{test[key]['sentences']:,}",
+            *(f"{test[key][score]:.1f}" if score in test[key] else "–" for score in MEASURES),
+        )
+        for name, key in (("at most one word away", "near"), ("all others", "far"))
+    ]
+    return [
+        NEAR_HEADING,
+        "Many test sentences are a training sentence with one word put in, left out or replaced, "
+        "and more of them come out right; the others say more of new text. Words are runs of "
+        "letters and digits, case ignored.",
+        _table(("test source", "sentences", "BLEU", "chrF"), rows, align="---:"),
+    ]
 
 
 def _training(metrics: dict[str, Any]) -> str:

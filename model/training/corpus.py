@@ -19,11 +19,15 @@ class Pair(NamedTuple):
     target: str
 
 
-def read_pairs(paths: Sequence[Path]) -> list[Pair]:
+def read_pairs(paths: Sequence[Path], *, reverse: bool = False) -> list[Pair]:
     """Pairs of one or more .tsv or .tsv.xz files, in order.
 
     The last two columns are source and target; columns before them (where a pair comes from) are
     passed over.
+
+    Args:
+        paths: the files.
+        reverse: whether the last column is the source and the one before it the target.
 
     Raises:
         CorpusError: if a file cannot be read, holds no pairs, or a line has fewer columns.
@@ -44,7 +48,7 @@ def read_pairs(paths: Sequence[Path]) -> list[Pair]:
                             f"Line {number} of {path} has no tab; each line needs a source and "
                             "a target sentence."
                         )
-                    pairs.append(Pair(columns[-2], columns[-1]))
+                    pairs.append(Pair(*(columns[:-3:-1] if reverse else columns[-2:])))
         except OSError as error:
             raise CorpusError(f"The data file {path} cannot be read.") from error
         except (lzma.LZMAError, UnicodeDecodeError, EOFError) as error:

@@ -30,6 +30,7 @@ from model.positions import LengthError
 from model.tokenizer import Tokenizer
 from model.training.batches import padded
 from model.training.corpus import CorpusError, Pair, read_pairs
+from model.training.evaluate import reversed_columns
 from model.transformer import Transformer
 from model.translator import DeviceError, resolve_device
 
@@ -137,7 +138,8 @@ def _write(arguments: argparse.Namespace) -> tuple[Counter[str], int]:
     """Translate what is still to be translated; the counts of what was left out, and of all."""
     search = Search(arguments.beam, arguments.alpha, arguments.nearest, arguments.least_chrf)
     number, parts = arguments.part
-    pairs = read_pairs(arguments.data)[number - 1 :: parts]
+    reverse = reversed_columns(arguments.teacher)
+    pairs = read_pairs(arguments.data, reverse=reverse)[number - 1 :: parts]
     run = {
         **asdict(search),
         "teacher": arguments.teacher.name,
@@ -171,7 +173,8 @@ def _write(arguments: argparse.Namespace) -> tuple[Counter[str], int]:
                 if fault:
                     faults[fault] += 1
                 else:
-                    file.write(f"distilled\t{pair.source}\t{pair.target}\n".encode())
+                    columns = (pair.target, pair.source) if reverse else pair
+                    file.write("\t".join(("distilled", *columns)).encode() + b"\n")
                 bar.update()
             file.flush()
             done += len(chunk)

@@ -14,7 +14,7 @@ import torch
 from sacremoses import MosesTokenizer
 from tqdm import tqdm
 
-from model.checkpoint import CheckpointError, load_checkpoint
+from model.checkpoint import METRICS, CheckpointError, load_checkpoint, read_json
 from model.decoding import DecodingError, beam_search, greedy
 from model.linear import pack_linears
 from model.positions import LengthError
@@ -105,6 +105,16 @@ def translation_scores(
     return scores
 
 
+def reversed_columns(directory: Path) -> bool:
+    """Whether a checkpoint, by its metrics, translates from the last column of a data file.
+
+    Raises:
+        CheckpointError: if its metrics are damaged.
+    """
+    path = directory / METRICS
+    return path.exists() and bool(read_json(path).get("training", {}).get("reverse"))
+
+
 def evaluate_checkpoint(
     directory: Path,
     pairs: Sequence[Pair],
@@ -149,7 +159,12 @@ def main(argv: list[str] | None = None) -> int:
         description="Translate a test set and score it with sacrebleu.",
     )
     parser.add_argument("--checkpoint", type=Path, required=True)
-    parser.add_argument("--data", type=Path, required=True, help=".tsv: source, tab, reference")
+    parser.add_argument(
+        "--data",
+        type=Path,
+        required=True,
+        help=".tsv: source, tab, reference, or the other way round if it was trained so",
+    )
     parser.add_argument("--beam", type=int, default=4)
     parser.add_argument("--alpha", type=float, default=0.6, help="of the length penalty")
     parser.add_argument("--device", default="auto", help="auto, cpu or cuda")
@@ -167,7 +182,7 @@ def main(argv: list[str] | None = None) -> int:
     try:
         translations, scores = evaluate_checkpoint(
             arguments.checkpoint,
-            read_pairs([arguments.data]),
+            read_pairs([arguments.data], reverse=reversed_columns(arguments.checkpoint)),
             device=arguments.device,
             beam=arguments.beam,
             alpha=arguments.alpha,

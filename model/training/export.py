@@ -33,15 +33,14 @@ from model.checkpoint import (
     unique_state,
     write_json,
 )
-from model.training.card import card, data_section
+from model.training.card import CARD, card, data_section
 from model.training.corpus import CorpusError, Pair, read_pairs
-from model.training.evaluate import evaluate_checkpoint, translate_all
+from model.training.evaluate import evaluate_checkpoint, reversed_columns, translate_all
 from model.training.examples import bad_examples, entries, good_examples
+from model.training.overlap import overlap_scores
 from model.training.snapshots import SENTENCES, snapshot_scores
 from model.transformer import Transformer
 from model.translator import TextError, load
-
-CARD = "card.md"
 
 
 def fused(model: Transformer) -> Transformer:
@@ -161,6 +160,13 @@ def main(argv: list[str] | None = None) -> int:
     )
     parser.add_argument("--output", type=Path, required=True, help="the checkpoint folder to write")
     parser.add_argument("--test", type=Path, help="a .tsv file to score the result on")
+    parser.add_argument(
+        "--data",
+        nargs="+",
+        type=Path,
+        default=[],
+        help="the training data: test sentences at most one word from them are scored apart",
+    )
     parser.add_argument("--beam", type=int, default=4)
     parser.add_argument("--threads", type=int, default=2, help="CPU threads (default 2)")
     parser.add_argument(
@@ -179,12 +185,18 @@ def main(argv: list[str] | None = None) -> int:
     arguments = parser.parse_args(argv)
     if arguments.snapshots and not arguments.valid:
         parser.error("--snapshots needs --valid, a file to score each of them on")
+    if arguments.data and not arguments.test:
+        parser.error("--data needs --test, a file to compare with them")
     if arguments.card and not arguments.test:
         parser.error("--card needs --test, a file to find translations in")
     torch.set_num_threads(arguments.threads)
     try:
-        test = read_pairs([arguments.test]) if arguments.test else []
-        valid = read_pairs([arguments.valid]) if arguments.valid else []
+        origin = arguments.checkpoint / "averaged" if arguments.snapshots else arguments.checkpoint
+        reverse = reversed_columns(origin)
+        test, valid, training = (
+            read_pairs([path for path in paths if path], reverse=reverse)
+            for paths in ([arguments.test], [arguments.valid], arguments.data)
+        )
         data = data_section(arguments.card) if arguments.card else ""
         if arguments.snapshots:
             export_snapshots(arguments.checkpoint, arguments.output, valid)
@@ -198,6 +210,8 @@ def main(argv: list[str] | None = None) -> int:
                 arguments.output, test, device="cpu", beam=arguments.beam, progress=True
             )
             scores |= {"data": arguments.test.name, "beam": arguments.beam}
+            if training:
+                scores |= overlap_scores(test, translations, training)
             metrics = read_json(arguments.output / METRICS)
             write_json(arguments.output / METRICS, {**metrics, "test": scores})
             print(f"BLEU {scores['bleu']}, chrF {scores['chrf']} ({scores['signature']})")

@@ -22,6 +22,8 @@ class TrainingSettings:
     Defaults are the paper's (sections 5.1 to 5.4) where it gives a number.
     """
 
+    reverse: bool = False
+    """Translate from the last column of the data files into the one before it: the way back."""
     vocab_size: int = 8000
     tokenizer: Literal["unigram", "bpe"] = "unigram"
     apostrophes: bool = False

@@ -602,7 +602,9 @@ def train(arguments: argparse.Namespace) -> None:
     if "WORLD_SIZE" in os.environ:
         dist.init_process_group("nccl" if device.type == "cuda" else "gloo")
     first = not dist.is_initialized() or dist.get_rank() == 0
-    pairs, valid = read_pairs(arguments.data), read_pairs([arguments.valid])
+    pairs, valid = (
+        read_pairs(paths, reverse=settings.reverse) for paths in (arguments.data, [arguments.valid])
+    )
     arguments.output.mkdir(parents=True, exist_ok=True)
     start = load_checkpoint(arguments.checkpoint) if arguments.checkpoint else None
     tokenizer_file = arguments.output / "tokenizer.model"

@@ -367,17 +367,28 @@ def test_the_about_page_names_its_sources_by_plain_links(open_app: OpenApp) -> N
 def test_the_about_page_gives_the_scores_of_the_model_last_asked(
     open_app: OpenApp, several: Path
 ) -> None:
-    scores = {"test": {"bleu": 35.93, "chrf": 56.92, "sentences": 3000, "data": "*test*.tsv"}}
+    parts = {"near": {"sentences": 667, "bleu": 51.69}, "far": {"sentences": 2333, "bleu": 33.21}}
+    whole = {"bleu": 35.93, "chrf": 56.92, "sentences": 3000, "data": "*test*.tsv"}
+    scores = {"test": {**whole, **parts}}
     recorded = {"steps": 6500, "target_tokens": 22_422_290, **scores}
     (several / "xx-fr-small" / "metrics.json").write_text(json.dumps(recorded))
     text = plain(page_text(go_to_about(open_app(folder=several, checkpoint="xx-fr-small"))))
     assert "xx-fr-small: 0.1 million parameters" in text
     assert "Trained for 6,500 steps on 22.4 million target tokens." in text
     assert "BLEU 35.9 and chrF 56.9 on 3,000 test sentences (*test*.tsv)" in text
+    assert "667 of them differ from a training sentence by at most one word" in text
+    assert "BLEU is 51.7 on these and 33.2 on the other 2,333" in text
 
 
 @pytest.mark.parametrize(
-    "metrics", [{}, {"test": []}, {"test": {"bleu": "high"}, "steps": True, "target_tokens": "x"}]
+    "metrics",
+    [
+        {},
+        {"test": []},
+        {"test": {"bleu": "high"}, "steps": True, "target_tokens": "x"},
+        {"test": {"near": 1, "far": {"bleu": 1}}},
+        {"test": {"near": {"bleu": 1, "sentences": "many"}, "far": {}}},
+    ],
 )
 def test_scores_that_are_no_numbers_are_left_out(
     open_app: OpenApp, several: Path, metrics: dict[str, Any]

@@ -108,8 +108,8 @@ def test_moving_the_slider_shows_what_the_model_said_then_and_writes_the_step(
 
 def test_the_line_of_facts_says_how_far_the_training_had_come(open_childhood: OpenApp) -> None:
     app = open_childhood(step="20")
-    assert "after 20 of 1,120 steps, BLEU 60.5 · " in facts_line(app)
-    assert "after 1,120 of 1,120 steps, BLEU 90.8 · " in facts_line(
+    assert "after 20 of 1,120 steps, BLEU 60.5 on validation sentences · " in facts_line(app)
+    assert "after 1,120 of 1,120 steps, BLEU 90.8 on validation sentences · " in facts_line(
         slider(app).set_value(LAST).run()
     )
 

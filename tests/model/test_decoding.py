@@ -107,10 +107,14 @@ class _SilentFrom(Transformer):
             return logits.log_softmax(dim=-1)
 
 
-def test_a_beam_of_one_without_length_penalty_is_greedy(model, sources):
-    searched = beam_search(model, sources, beam=1, alpha=0.0)
-    for found, expected in zip(searched, greedy(model, sources), strict=True):
-        assert_same(found[0], expected)
+@pytest.mark.parametrize("alpha", [0.0, 0.6])
+def test_a_beam_of_one_is_greedy_and_their_scores_mean_the_same(model, sources, alpha):
+    searched = beam_search(model, sources, beam=1, alpha=alpha)
+    followed = greedy(model, sources, alpha=alpha)
+    drawn = sample(model, sources, top_k=1, alpha=alpha)
+    for found, *others in zip(searched, followed, drawn, strict=True):
+        for each in others:
+            assert_same(found[0], each)
 
 
 @pytest.mark.parametrize("beam", [1, 2])

@@ -1,6 +1,7 @@
 import copy
 import io
 import threading
+import warnings
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -11,10 +12,11 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor, nn
+from transformers import SiglipConfig, SiglipModel
 
 from model.attention import MultiHead, MultiHeadAttention, PerHeadAttention, masked_softmax
 from model.config import TransformerConfig
-from model.recording import AttentionRecord, CaptureError, Recording, recording
+from model.recording import AttentionRecord, CaptureError, CaptureWarning, Recording, recording
 from model.taps import ADAPTERS, Tap, install_taps
 from model.trace import NO_ID, AttentionKind, Site, Tokens, Trace, TraceError
 from model.transformer import Transformer
@@ -370,8 +372,48 @@ def test_a_tapped_layer_in_another_model_is_recorded_at_its_new_place() -> None:
 
 
 def test_a_model_without_attention_is_refused() -> None:
-    with pytest.raises(CaptureError, match=r"Linear holds no attention.*MultiHeadAttention"):
+    known = r"known are this project's MultiHeadAttention .* torch's nn\.MultiheadAttention"
+    with pytest.raises(CaptureError, match=rf"Linear holds no attention .* recorded; {known}"):
         install_taps(nn.Linear(2, 2))
+
+
+@pytest.fixture(scope="module")
+def siglip() -> nn.Module:
+    """Three attention modules of its own kind, in two encoders, and one of torch's."""
+    shape = {"hidden_size": 16, "intermediate_size": 32, "num_attention_heads": 2}
+    text = {"vocab_size": 20, "num_hidden_layers": 1, "projection_size": 16}
+    tokens = {"bos_token_id": 1, "eos_token_id": 2, "pad_token_id": 0}
+    vision = {"num_hidden_layers": 2, "image_size": 8, "patch_size": 4}
+    config = SiglipConfig(
+        text_config={**shape, **text, **tokens}, vision_config={**shape, **vision}
+    )
+    return SiglipModel(config).eval()
+
+
+def test_what_a_model_holds_beside_known_attention_is_named(siglip) -> None:
+    with pytest.warns(CaptureWarning) as warned:
+        sites = install_taps(siglip)
+    assert sites == (Site(AttentionKind.MODULE, 0),)
+    (message,) = [str(each.message) for each in warned]
+    for encoder, layer in (("text", 0), ("vision", 0), ("vision", 1)):
+        assert f"{encoder}_model.encoder.layers.{layer}.self_attn (SiglipAttention)" in message
+    assert "head" not in message.partition(";")[0]
+
+
+def test_what_a_refused_model_holds_is_named(siglip) -> None:
+    with pytest.raises(
+        CaptureError, match=r"recorded: layers\.0\.self_attn \(SiglipAttention\), layers\.1"
+    ):
+        install_taps(siglip.get_submodule("vision_model.encoder"))
+
+
+def test_a_model_of_known_attention_is_tapped_without_a_warning(build: Build) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", CaptureWarning)
+        install_taps(build())
+        install_taps(build(head_layout="per_head"))
+        install_taps(nn.Transformer(16, 2, 1, 1, 32, batch_first=True))
+        install_taps(nn.MultiheadAttention(8, 2))
 
 
 def test_an_attention_that_replaces_torchs_formula_is_refused_and_nothing_is_tapped() -> None:

@@ -74,6 +74,18 @@ def test_the_metrics_hold_a_score_that_can_be_repeated(shipped):
     assert test["sentences"] == 3000
 
 
+def test_what_training_nearly_held_is_scored_apart_and_comes_out_better(folder, shipped):
+    test = shipped.metrics["test"]
+    near, far = test["near"], test["far"]
+    assert near["sentences"] + far["sentences"] == test["sentences"]
+    assert near["bleu"] > test["bleu"] > far["bleu"]
+    card = (folder / "card.md").read_text(encoding="utf-8")
+    for name, part in (("at most one word away", near), ("all others", far)):
+        assert (
+            f"| {name} | {part['sentences']:,} | {part['bleu']:.1f} | {part['chrf']:.1f} |" in card
+        )
+
+
 def test_the_card_names_data_licences_scores_and_weaknesses(folder, shipped):
     card = (folder / "card.md").read_text(encoding="utf-8")
     for word in ("CC BY 2.0 FR", "sacrebleu", "Bad at", "hardware", str(shipped.metrics["steps"])):

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from model import Sampling, load
-from model.decoding import DecodingError
+from model.decoding import DecodingError, length_penalty
 from model.tokenizer import BOS, EOS
 from model.translator import DeviceError, TextError
 from tests.tiny_checkpoint import PAIRS
@@ -41,6 +41,14 @@ def test_candidates_are_as_many_as_the_beam_and_ordered(translator):
         (each.score for each in candidates), reverse=True
     )
     assert len({each.token_ids for each in candidates}) == 3
+
+
+@pytest.mark.parametrize("settings", [{"beam": 1}, {"beam": 3}, {"sampling": Sampling(seed=3)}])
+def test_a_score_is_the_log_probability_over_the_length_penalty(translator, settings):
+    for alpha in (0.0, 0.6):
+        found = translator.translate("The cat eats.", alpha=alpha, **settings)
+        penalty = length_penalty(len(found.tokens), alpha)
+        assert found.score == pytest.approx(sum(found.log_probs) / penalty, abs=1e-6)
 
 
 def test_sampling_with_a_seed_repeats_itself(translator):

@@ -148,7 +148,25 @@ def model_facts(model: Translator) -> str:
                 + (f" ({escape_markdown(tested['data'])})" if text_in(tested, "data") else "")
                 + ". More is in card.md, beside its weights."
             )
+        lines += _nearness(tested)
     return "\n".join(f"- {line}" for line in lines)
+
+
+def _nearness(tested: dict[str, Any]) -> list[str]:
+    """How much better the test sentences come out that training nearly held."""
+    parts = [tested.get(name) for name in ("near", "far")]
+    if not all(isinstance(part, dict) for part in parts):
+        return []
+    (near, near_bleu), (far, far_bleu) = (
+        [number(part.get(name)) for name in ("sentences", "bleu")] for part in parts
+    )
+    if near is None or near_bleu is None or far is None or far_bleu is None:
+        return []
+    return [
+        f"{near:,.0f} of them differ from a training sentence by at most one word, put in, left "
+        f"out or replaced: BLEU is {near_bleu:.1f} on these and {far_bleu:.1f} on the other "
+        f"{far:,.0f}, which tell more of how it does on a new text."
+    ]
 
 
 def number(value: Any) -> float | None:

@@ -17,6 +17,7 @@ import torch
 
 from model import load
 from model.checkpoint import read_tensors
+from model.training.distill import main as distill
 from model.training.evaluate import main as evaluate
 from model.training.export import main as export
 from model.training.train import main as train
@@ -209,6 +210,33 @@ def test_r_drop_adds_how_far_two_draws_of_dropout_are_apart(corpus, tmp_path):
     assert much - little == pytest.approx(little - none, abs=1e-3)
     # Without dropout both passes are one.
     assert loss(20.0, 0.0) == pytest.approx(loss(0.0, 0.0), abs=2e-4)
+
+
+def test_the_way_back_is_trained_scored_and_distilled_from_the_same_files(corpus, tmp_path, capsys):
+    output, there = tmp_path / "back", tmp_path / "swapped"
+    there.mkdir()
+    for name in ("train.tsv", "valid.tsv"):
+        lines = (corpus / name).read_text(encoding="utf-8").splitlines()
+        swapped = ("\t".join(reversed(line.split("\t"))) for line in lines)
+        (there / name).write_text("".join(f"{line}\n" for line in swapped), encoding="utf-8")
+    steps = ("training.max_steps=2", "training.validate_every=2")
+    assert train(arguments(corpus, output, *steps, "training.reverse=true")) == 0
+    assert train(arguments(there, tmp_path / "plain", *steps)) == 0
+    assert_equal(final_weights(output), final_weights(tmp_path / "plain"))
+    scores = []
+    for folder, data in ((output, corpus), (tmp_path / "plain", there)):
+        checkpoint = ["--checkpoint", str(folder / "averaged"), "--data", str(data / "valid.tsv")]
+        capsys.readouterr()
+        assert evaluate([*checkpoint, "--json", "--threads", "1"]) == 0
+        scores.append(json.loads(capsys.readouterr().out))
+    assert scores[0] == scores[1]
+    written = tmp_path / "distilled.tsv"
+    teacher = ["--teacher", str(output / "averaged"), "--data", str(corpus / "valid.tsv")]
+    assert distill([*teacher, "--output", str(written), "--least-chrf", "0"]) == 0
+    german = {line.split("\t")[1] for line in (corpus / "valid.tsv").read_text().splitlines()}
+    columns = [line.split("\t") for line in written.read_text().splitlines()]
+    assert columns
+    assert {last for _, _, last in columns} <= german
 
 
 def test_a_killed_run_goes_on_to_the_very_weights_of_an_undisturbed_one(corpus, finished, tmp_path):
