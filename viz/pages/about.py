@@ -155,10 +155,12 @@ def model_facts(model: Translator) -> str:
 def _nearness(tested: dict[str, Any]) -> list[str]:
     """How much better the test sentences come out that training nearly held."""
     parts = [tested.get(name) for name in ("near", "far")]
-    if not all(isinstance(part, dict) for part in parts):
-        return []
     (near, near_bleu), (far, far_bleu) = (
-        [number(part.get(name)) for name in ("sentences", "bleu")] for part in parts
+        [
+            number(part.get(name)) if isinstance(part, dict) else None
+            for name in ("sentences", "bleu")
+        ]
+        for part in parts
     )
     if near is None or near_bleu is None or far is None or far_bleu is None:
         return []
