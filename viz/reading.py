@@ -182,10 +182,10 @@ def alignment_note(layers: Mapping[int, bool]) -> str:
     for later, row in rows.items():
         named = [layer for layer, verdict in sorted(layers.items()) if verdict is later]
         if named:
-            verb = "looks" if len(named) == 1 else "look"
-            parts.append(f"{_listed(named)} {verb} at the source of a token more in the row {row}")
-    joined = ", and ".join(parts)
-    return f"Over this model's examples, {joined}." if parts else ""
+            parts.append(f"more in the row {row} in {_listed(named)}")
+    if not parts:
+        return ""
+    return f"A token's source is looked at {' and '.join(parts)} (over this model's examples)."
 
 
 def _listed(layers: Sequence[int]) -> str:

@@ -2,7 +2,7 @@
 // for the server; Python is told the selection afterwards, for the rest of the page.
 
 const MOST_COMPARED = 8;
-const COMPARE_HINT = "Click further heads to compare them with this one, up to eight in all.";
+const COMPARE_HINT = "Click further heads to compare them, up to eight in all.";
 const REPORT_PAUSE = 120;
 const GAMMAS = [1, 0.7, 0.5, 0.35, 0.25];
 const HEIGHT_LEAST = 260;
