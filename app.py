@@ -30,10 +30,14 @@ tools.show_tools()
 # Before the page for whoever goes by keyboard, and filled after it, when its view stands.
 reading = st.container(key="reader")
 show_welcome()
+notices = st.container(key="notices")
 if page.url_path != about.url_path:
     bar.ask()
 page.run()
 title_scene()
+with notices:
+    # Only now is known what the page could not take.
+    address.show_notices()
 stage.show_foot()
 watch_theme()
 address.write_address()

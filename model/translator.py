@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
@@ -584,26 +585,36 @@ class Translator:
             for sentence, text in enumerate(texts)
         ]
 
+    def require_room(self, text: str, what: str = "text") -> None:
+        """Raises TextError, which says how much of it would fit, if a text is too long."""
+        self._require_room(self.tokenizer.encode(text), text, what)
+
+    def _require_room(self, ids: list[int], text: str, what: str) -> None:
+        if len(ids) < self.max_tokens:
+            return
+        # Characters and not tokens: those a person can count.
+        fitting = bisect_left(
+            range(len(text)),
+            self.max_tokens,
+            key=lambda length: len(self.tokenizer.encode(text[:length])),
+        )
+        raise TextError(
+            f"The {what} is too long: its first {fitting - 1:,} characters fill the "
+            f"{self.max_tokens:,} tokens that the model takes; shorten it to that."
+        )
+
     def _target_ids(self, target: str) -> list[int]:
         ids = self.tokenizer.encode(target)
         if not ids:
             raise TextError("The target is empty; type a translation, or leave it to the model.")
-        if len(ids) >= self.max_tokens:
-            raise TextError(
-                f"The target has {len(ids) + 1} tokens and the model takes {self.max_tokens}; "
-                "shorten it."
-            )
+        self._require_room(ids, target, "target")
         return [*ids, self.model.config.eos_id]
 
     def _source_ids(self, text: str) -> list[int]:
         ids = self.tokenizer.encode(text)
         if not ids:
             raise TextError("The text is empty; type a sentence to translate.")
-        if len(ids) >= self.max_tokens:
-            raise TextError(
-                f"The text has {len(ids) + 1} tokens and the model takes {self.max_tokens}; "
-                "shorten it."
-            )
+        self._require_room(ids, text, "text")
         letters = {character for character in text if not character.isspace()}
         if letters and letters <= set(self.tokenizer.unseen_characters(text)):
             raise TextError(

@@ -44,12 +44,15 @@ class Parameter(Generic[T]):
         parse: text to value; raises ValueError with the end of the sentence "The address asks for
             NAME “TEXT”, …", such as "which is not 0 or 1".
         write: value to text; `parse` reads it back.
+        instead: the end of the same sentence where the default's text says little, such as "the
+            first one is shown".
     """
 
     name: str
     default: T
     parse: Callable[[str], T]
     write: Callable[[T], str] = str
+    instead: str = ""
 
 
 def text(name: str, default: str = "", *, most: int) -> Parameter[str]:
@@ -141,7 +144,9 @@ def parse(
             values[parameter.name] = parameter.parse(written)
         except ValueError as reason:
             usual = parameter.write(parameter.default)
-            shown = f"shown instead: {_quoted(usual)}" if usual else "it is left out"
+            shown = parameter.instead or (
+                f"shown instead: {_quoted(usual)}" if usual else "it is left out"
+            )
             notices[parameter.name] = (
                 f"The address asks for {parameter.name} {_quoted(written)}, {reason}; {shown}."
             )
@@ -302,16 +307,14 @@ def plain(query: Mapping[str, str]) -> dict[str, str]:
     return write(values, visit.parameters.values())
 
 
-def open_address(parameters: Iterable[Parameter[Any]]) -> list[str]:
+def open_address(parameters: Iterable[Parameter[Any]]) -> None:
     """Put a value for every parameter into the session state; call it before their widgets.
 
     The values are those of the address when a session begins, and again when the address is another
     than the one last written (Back, a link). Else the session's own values stay, also those of
     widgets that another page did not show, which Streamlit forgets.
 
-    Returns:
-        A sentence of plain text for each illegal value in the address, and for what else was noted
-        of these parameters; the same in later runs, until the visitor changes something.
+    What is illegal in the address is noted for `show_notices`.
     """
     visit: _Visit = st.session_state[_VISIT]
     parameters = tuple(parameters)
@@ -334,19 +337,50 @@ def open_address(parameters: Iterable[Parameter[Any]]) -> list[str]:
         visit.kept.setdefault(parameter.name, st.session_state[parameter.name])
     visit.kept |= values
     visit.notices |= notices
-    return [visit.notices[each.name] for each in parameters if each.name in visit.notices]
-
-
-def show_notices(notices: Sequence[str]) -> None:
-    """Show what `open_address` gave, if it gave anything."""
-    if notices:
-        st.warning(escape_markdown(" ".join(notices)), icon=":material/link_off:")
 
 
 def note(name: str, notice: str) -> None:
-    """Let `open_address` say a sentence of plain text about a parameter, as if of its address."""
+    """Let `show_notices` say a sentence of plain text about a parameter, as if of its address."""
     visit: _Visit = st.session_state[_VISIT]
     visit.notices[name] = notice
+
+
+def show_notices() -> None:
+    """Show what an address got wrong, and what else was noted, with a button that puts it right.
+
+    Both stay until the visitor changes something. Call it once a run, when all was opened.
+    """
+    visit: _Visit = st.session_state[_VISIT]
+    notices = [escape_markdown(notice) for notice in visit.notices.values()]
+    if not notices:
+        return
+    with st.container(horizontal=True, gap="small"):
+        if len(notices) == 1:
+            st.warning(notices[0], icon=":material/link_off:")
+        else:
+            # Folded, since a list would push the picture off the first screen.
+            with st.expander(
+                f"{len(notices)} parts of this address could not be shown as asked",
+                icon=":material/link_off:",
+            ):
+                for notice in notices:
+                    st.markdown(f"- {notice}")
+        st.button(
+            "Clean the address",
+            key="clean-address",
+            icon=":material/mop:",
+            on_click=clean,
+        )
+
+
+def clean() -> None:
+    """Let the address say what is shown and nothing else; call it in a callback."""
+    visit: _Visit = st.session_state[_VISIT]
+    visit.notices.clear()
+    values = visit.values()
+    query = write(values, visit.parameters.values())
+    st.query_params.from_dict(query)
+    visit.query, visit.shown = query, values
 
 
 def held(name: str) -> Any:

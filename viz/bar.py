@@ -15,6 +15,7 @@ from model.translator import DeviceError, TextError, Translation, Translator
 from viz import address, session, stage, style
 from viz.examples import Example
 from viz.labels import escape_html, escape_markdown, visible
+from viz.language import is_foreign
 
 MAX_UNSEEN = 12
 """How many characters that the model never saw are named."""
@@ -25,7 +26,7 @@ LANGUAGES = {"de": "German", "en": "English", "fr": "French"}
 TARGET_WIDTH, CHECKPOINT_WIDTH, STEP_WIDTH = 290, 170, 180
 """Pixels; the sentence takes what is left of the row."""
 
-_QUESTION = "_question"
+_QUESTION, _ANSWERED = "_question", "_answered"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +61,12 @@ def asked() -> Question | None:
 def ask() -> Question | None:
     """Show the bar and the translation, and give what is asked; None if it cannot be answered.
 
-    What is wrong then stands in the bar in a sentence, and pages show nothing.
+    What is wrong then stands in the bar in a sentence. Where it is the text, pages go on showing
+    the question before, dimmed, if it was asked of the same model; else they show nothing.
     """
     st.session_state[_QUESTION] = None
     # Close together: what lies below has to fit on the same screen.
-    with st.container(gap="xxsmall"):
+    with st.container(gap="xxsmall", key="asked"):
         st.session_state[_QUESTION] = _show_bar()
     return asked()
 
@@ -75,11 +77,11 @@ def _show_bar() -> Question | None:
     except CheckpointError as error:
         st.error(escape_markdown(str(error)), icon=":material/error:")
         return None
-    notices = _open(list(folders))
+    _open(list(folders))
     folder = folders[st.session_state["checkpoint"]]
     # Listed once, so that a file that comes or goes meanwhile changes nothing halfway.
     steps = snapshots(folder)
-    notices += _open_step(steps)
+    _open_step(steps)
     if stage.is_on():
         _offer_steps(steps)
     else:
@@ -87,7 +89,6 @@ def _show_bar() -> Question | None:
             horizontal=True, vertical_alignment="bottom", gap="small", key="sentence-bar"
         ):
             _show_controls(folders, steps)
-    address.show_notices(notices)
     question = _question(folder, steps)
     try:
         _answer(question, steps)
@@ -96,8 +97,24 @@ def _show_bar() -> Question | None:
         return None
     except TextError as error:
         st.warning(escape_markdown(str(error)), icon=":material/edit:")
-        return None
+        return _answered_before(question, steps)
+    st.session_state[_ANSWERED] = question
     return question
+
+
+def _answered_before(refused: Question, steps: Sequence[int]) -> Question | None:
+    """Show again, dimmed, what the same model answered last; None if it answered nothing yet."""
+    before: Question | None = st.session_state.get(_ANSWERED)
+    if before is None or before.checkpoint != refused.checkpoint:
+        return None
+    said = escape_markdown(" ".join(visible(before.sentence).split()))
+    st.info(
+        f"What is dimmed below belongs to the sentence before: “{said}”", icon=":material/history:"
+    )
+    st.html(style.STALE_STAGE_CSS if stage.is_on() else style.STALE_CSS)
+    with st.container(gap="xxsmall", key="answered-before"):
+        _answer(before, steps)
+    return before
 
 
 def _question(folder: Path, steps: Sequence[int]) -> Question:
@@ -108,8 +125,8 @@ def _question(folder: Path, steps: Sequence[int]) -> Question:
     return Question(session.snapshot_of(folder, step), sentence, target, steps.index(step))
 
 
-def _open(names: Sequence[str]) -> list[str]:
-    notices = address.open_address(
+def _open(names: Sequence[str]) -> None:
+    address.open_address(
         (
             address.text("sentence", session.DEFAULT_SENTENCE, most=session.MAX_CHARACTERS),
             address.text("target", most=session.MAX_CHARACTERS),
@@ -120,16 +137,14 @@ def _open(names: Sequence[str]) -> list[str]:
     # A folder may have gone since it was chosen.
     if st.session_state["checkpoint"] not in names:
         st.session_state["checkpoint"] = names[0]
-    return notices
 
 
-def _open_step(steps: Sequence[int]) -> list[str]:
+def _open_step(steps: Sequence[int]) -> None:
     """Let the step of training that is shown be one of these; the last, unless asked otherwise."""
-    notices = address.open_address([_step_parameter(steps)])
+    address.open_address([_step_parameter(steps)])
     # Another model was chosen, or a snapshot has gone.
     if st.session_state["step"] not in steps:
         st.session_state["step"] = steps[-1] if steps else None
-    return notices
 
 
 def _step_parameter(steps: Sequence[int]) -> address.Parameter[Any]:
@@ -256,7 +271,7 @@ def _answer(question: Question, steps: Sequence[int]) -> None:
         f"<style>{style.ANSWER_CSS}</style>"
         f'<div class="answer">{shown}<p class="model">{facts}</p></div>'
     )
-    _show_warnings(own, question.target, model)
+    _show_warnings(own, question.target, model, source_language)
 
 
 def _training(model: Translator, snapshot: int, steps: Sequence[int]) -> str:
@@ -300,7 +315,7 @@ def _shown(text: str) -> str:
     return escape_html(visible(text) or "∅")
 
 
-def _show_warnings(translation: Translation, target: str, model: Translator) -> None:
+def _show_warnings(translation: Translation, target: str, model: Translator, language: str) -> None:
     if not translation.text:
         st.warning("The model gave no words for this sentence.", icon=":material/warning:")
     if not translation.finished:
@@ -319,6 +334,13 @@ def _show_warnings(translation: Translation, target: str, model: Translator) -> 
             "The model never saw these characters in training and reads them byte by byte: "
             f"{listed}{more}.",
             icon=":material/warning:",
+        )
+    if language in LANGUAGES and is_foreign(translation.source_text, language):
+        st.warning(
+            f"This does not look like {LANGUAGES[language]}, the one language that this model "
+            "learned to read. It writes something all the same, but neither that nor where its "
+            "heads look shows what it has learned.",
+            icon=":material/translate:",
         )
 
 

@@ -123,12 +123,12 @@ def decode(text: str, shape: tuple[int, int] | None = None) -> BoolArray:
     n_queries, n_keys = int(found[1]), int(found[2])
     if shape is not None and (n_queries, n_keys) != tuple(shape):
         raise ValueError(
-            f"The mask in the address is {n_queries} × {n_keys}, and this sentence makes "
+            f"The edited mask is {n_queries} × {n_keys}, and this sentence makes "
             f"{shape[0]} × {shape[1]}."
         )
     if max(n_queries, n_keys) > MAX_LENGTH:
         raise ValueError(
-            f"The mask in the address is {n_queries} × {n_keys}; at most {MAX_LENGTH} × "
+            f"The edited mask is {n_queries} × {n_keys}; at most {MAX_LENGTH} × "
             f"{MAX_LENGTH} are taken."
         )
     if min(n_queries, n_keys) == 0:

@@ -65,8 +65,6 @@ def show_talk() -> None:
     if shown and state["scene"] > len(shown.scenes):
         address.note("scene", _no_such_scene(state["scene"], shown))
         state["scene"] = 0
-    # Again, for what was noted just now.
-    address.show_notices(address.open_address((SCENE, TALK, READ)))
     scene = shown.scene(state["scene"]) if shown else None
     following = shown.scene(state["scene"] + 1) if shown else None
     talk(

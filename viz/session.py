@@ -197,8 +197,8 @@ def translate(checkpoint: Path, sentence: str) -> Timed:
         CheckpointError: if the checkpoint is incomplete or damaged.
         TextError: if the sentence is empty, too long, or of characters the model never saw.
     """
-    _check_length("text", sentence)
     model = translator(checkpoint)
+    _check_length("text", sentence, model)
     started = time.perf_counter()
     translation = model.translate(sentence)
     return Timed(translation, time.perf_counter() - started)
@@ -284,9 +284,9 @@ def trace(checkpoint: Path, sentence: str, target: str | None = None) -> Trace:
         CheckpointError: if the checkpoint is incomplete or damaged.
         TextError: as `translate`, and for a target that is empty or too long.
     """
-    _check_length("text", sentence)
-    _check_length("target", target or "")
     model = translator(checkpoint)
+    _check_length("text", sentence, model)
+    _check_length("target", target or "", model)
     if target is None:
         translation = translate(checkpoint, sentence).translation
         return trace_store().take((checkpoint, sentence, None), lambda: model.trace_of(translation))
@@ -399,7 +399,7 @@ def outcome(
 
 def _targets(checkpoint: Path, sentences: tuple[str, ...], target: str) -> list[str | Translation]:
     """What the decoder is given: the target for the first sentence, else the translations."""
-    _check_length("target", target)
+    _check_length("target", target, translator(checkpoint))
     own = [translate(checkpoint, sentence).translation for sentence in sentences]
     return [target or own[0], *own[1:]]
 
@@ -457,8 +457,10 @@ def _reads_padding(edit: Edit, n_source: int) -> bool:
     return edit.kind is not AttentionKind.DECODER and bool(edit.allowed[:, n_source:].any())
 
 
-def _check_length(what: str, text: str) -> None:
+def _check_length(what: str, text: str, model: Translator) -> None:
     if len(text) > MAX_CHARACTERS:
+        # The model's own limit, if that is less: nobody shall meet two in turn.
+        model.require_room(text[:MAX_CHARACTERS], what)
         raise TextError(
             f"The {what} has {len(text):,} characters and the app takes {MAX_CHARACTERS:,}; "
             "shorten it."

@@ -85,12 +85,12 @@ def is_on() -> bool:
 
 def begin() -> None:
     """Find out whether this run shows a stage, and dress the page; before anything is shown."""
-    notices = address.open_address([PRESENT])
+    address.open_address([PRESENT])
     st.session_state[_CUE] = _Cue()
     # In one piece, since a second one would move what follows, and draw it anew.
-    worn = style.stage_css(style.stage_look(is_dark())) if is_on() else ""
-    st.html(style.PAGE_CSS + style.TOOLS_CSS + worn)
-    address.show_notices(notices)
+    dark = is_dark()
+    worn = style.stage_css(style.stage_look(dark)) if is_on() else ""
+    st.html(style.PAGE_CSS + (style.DARK_PAGE_CSS if dark else "") + style.TOOLS_CSS + worn)
 
 
 def show_button() -> None:

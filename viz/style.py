@@ -200,6 +200,20 @@ PAGE_CSS = """
 [class*="st-key-captioned-"] > :last-child:not(:first-child) { flex: none; width: auto }
 /* Its menu opens empty, and would stay as low as the room below it instead of opening above. */
 [data-testid="stPopoverBody"][aria-label="Save"] { min-height: min(22rem, 60vh) }
+/* Streamlit's smallest targets, 7 to 22 pixels high, reach what WCAG 2.2 asks of a target: 24. */
+[data-testid="stTooltipHoverTarget"] > button { display: grid; place-items: center;
+  min-width: 1.5rem; min-height: 1.5rem; margin: -0.25rem }
+[data-testid="stMultiSelect"] button { min-width: 1.5rem; min-height: 1.5rem }
+[data-testid="stMultiSelect"] [data-tag] { min-height: 1.5rem }
+[data-testid="stCheckbox"] label { min-height: 1.5rem }
+.modebar-btn { min-height: 24px }
+/* It fills a page's name when that has the focus as when it is the current page. */
+:is([data-testid="stTopNavLink"], [data-testid="stSidebarNavLink"]):focus-visible {
+  outline: 2px solid currentColor; outline-offset: 1px }
+:is([data-testid="stTopNavLink"], [data-testid="stSidebarNavLink"]):focus-visible:not(
+  [aria-current]) { background: none }
+/* Always there, since what comes and goes moves all that follows, and has it drawn anew. */
+[data-testid="stLayoutWrapper"]:has(> .st-key-notices:empty) { display: none }
 /* Streamlit darkens an open button of text, which a dark page then swallows. */
 [class*="st-key-keep-"] button { color: inherit !important }
 /* On a phone, upright or not, the picture comes first: what is seldom set is folded. */
@@ -230,11 +244,38 @@ PAGE_CSS = """
 """
 """What no setting of Streamlit's theme reaches."""
 
+DARK_PAGE_CSS = """
+<style>
+/* Streamlit writes white on the primary colour, which is light on a dark page. */
+[data-testid="stBaseButton-primary"], [data-tag] { color: #12161c !important }
+[data-tag] button { color: inherit !important }
+[data-testid="stCheckbox"] svg { stroke: #12161c }
+</style>
+"""
+"""What else a dark page needs."""
+
+STALE_CSS = """
+<style>
+.st-key-answered-before, [data-testid="stLayoutWrapper"]:has(> .st-key-asked) ~ * {
+  filter: grayscale(1) opacity(0.6) }
+</style>
+"""
+"""Dims what belongs to the sentence before, from its translation on."""
+
+STALE_STAGE_CSS = """
+<style>
+.st-key-picture { filter: grayscale(1) opacity(0.6) }
+</style>
+"""
+"""The same for a stage, where a filter on what is around the picture would move it."""
+
 TOOLS_CSS = """
 <style>
 /* Beside Streamlit's own menu, so that the tools cost the page no height. */
 [data-testid="stLayoutWrapper"]:has(> .st-key-tools) { position: fixed; top: 0.45rem;
-  right: 3.75rem; z-index: 999991; width: max-content }
+  right: 3.75rem; width: max-content;
+  /* Above the header, which comes before it, and below the drawer of pages. */
+  z-index: 999990 }
 .st-key-tools { width: max-content; flex-wrap: nowrap }
 .st-key-tools > * { width: max-content; flex: none }
 .st-key-tools button { min-height: 2.25rem; padding: 0.1rem 0.6rem }
@@ -243,17 +284,18 @@ TOOLS_CSS = """
 .st-key-glossary button p { position: absolute; width: 1px; height: 1px; overflow: hidden;
   clip-path: inset(50%) }
 .st-key-glossary button > div > [aria-hidden="true"] { display: none }
-@media (max-width: 22rem) {
-  /* The smallest phones have room for four icons beside the button of the drawer, and no more. */
-  .st-key-tools div button { padding: 0.1rem 0.2rem }
-}
-@media (max-width: 48rem) {
-  /* A phone has room for the icons alone, and no keys to press. */
-  [data-testid="stLayoutWrapper"]:has(> .st-key-tools) { right: 0.5rem }
+@media (max-width: 62rem) {
+  /* Beside the names of the pages there is room for the icons alone. */
   .st-key-tools button { padding: 0.1rem 0.5rem }
   .st-key-tools button p { position: absolute; width: 1px; height: 1px; overflow: hidden;
     clip-path: inset(50%) }
   .st-key-tools :is(kbd, button > div > [aria-hidden="true"]) { display: none }
+}
+@media (max-width: 28rem) {
+  /* The sign without the name, and closer tools: the drawer's button and the menu need room too. */
+  .st-key-tools { gap: 0.15rem }
+  .st-key-tools button { min-width: 2.25rem; padding: 0 }
+  [data-testid="stHeaderLogo"] { width: 2rem; object-fit: cover; object-position: left }
 }
 </style>
 """
@@ -449,8 +491,9 @@ html {{ font-size: clamp(100%, min(2.65vh, 1.66vw), 400%) !important }}
 .st-key-stage-figures > * {{ flex: 1 1 0 !important; min-width: 0; height: 100% !important }}
 .st-key-stage-text {{ max-width: 44rem; margin: 0 auto;
   padding: 1.5rem 1rem calc(var(--stage-foot) + 1.5rem) }}
-[data-testid="stAlert"] {{ position: relative; z-index: 20; width: auto; margin: 0.5rem 1rem;
-  background: {theme.hover} }}
+.st-key-notices {{ position: relative; z-index: 20; padding-right: 1rem }}
+[data-testid="stAlert"], [data-testid="stExpander"] {{ position: relative; z-index: 20;
+  width: auto; margin: 0.5rem 1rem; background: {theme.hover} }}
 .st-key-leave-stage {{ position: fixed; right: 0.5rem; bottom: 0; z-index: 30; width: auto;
   height: min(3.5rem, var(--stage-foot)); display: flex; align-items: center }}
 .st-key-leave-stage button {{ min-height: 0; padding: 0.1rem 0.4rem }}

@@ -11,7 +11,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from model.translator import load
-from tests.app.shown import plain, warnings
+from tests.app.shown import html, plain, warnings
 from tests.tiny_checkpoint import PAIRS
 from viz import bar, facts, session
 from viz.labels import escape_html, visible
@@ -220,11 +220,17 @@ def test_a_target_of_spaces_is_the_models_own(open_app: OpenApp) -> None:
     assert large(app) == OWN
 
 
+TOO_LONG = (
+    r"The text is too long: its first \d{3} characters fill the 64 tokens that the model takes; "
+    r"shorten it to that\."
+)
+
+
 def test_a_target_too_long_is_refused_and_can_be_mended(open_app: OpenApp) -> None:
     app = open_app()
     field(app, "target").set_value("Katze " * 100).run()
-    assert warnings(app) == ["The target has 101 tokens and the model takes 64; shorten it."]
-    assert asked(app) is None
+    (warning,) = warnings(app)
+    assert re.fullmatch(TOO_LONG.replace("text", "target"), warning)
     field(app, "target").set_value("").run()
     assert large(app) == OWN
 
@@ -234,8 +240,11 @@ def test_a_target_too_long_is_refused_and_can_be_mended(open_app: OpenApp) -> No
     [
         ("", "The text is empty; type a sentence to translate."),
         (" \t\u00a0\u3000", "The text is empty; type a sentence to translate."),
-        ("a" * 10_000, "The text has 10,000 characters and the app takes 5,000; shorten it."),
-        ("cat " * 100, "The text has 101 tokens and the model takes 64; shorten it."),
+        (
+            "cat" + " " * 5_000,
+            "The text has 5,003 characters and the app takes 5,000; shorten it.",
+        ),
+        *(("cat " * count, TOO_LONG) for count in (100, 1_249, 100_000)),
         (
             "漢字",
             "The model never saw any of these characters in training; type a sentence in the "
@@ -248,11 +257,20 @@ def test_a_sentence_that_cannot_be_translated_is_answered_and_nothing_is_lost(
 ) -> None:
     app = open_app(layer="1", target="Der Hund.")
     retype(app, text)
-    assert warnings(app) == [said]
-    assert asked(app) is None
-    assert large(app) is None
+    (warning,) = warnings(app)
+    assert re.fullmatch(said, warning)
+    # What stood there stays, and says that it is not of this sentence.
+    assert asked(app).sentence == session.DEFAULT_SENTENCE
+    assert large(app) == "Der Hund."
+    assert f"belongs to the sentence before: “{session.DEFAULT_SENTENCE}”" in plain(
+        app.info[0].value
+    )
+    assert "grayscale" in html(app)
     assert field(app, "sentence").value == text
     retype(app, "The cat eats.")
+    assert not app.info
+    assert "grayscale" not in html(app)
+    assert asked(app).sentence == "The cat eats."
     assert large(app) == "Der Hund."
     assert shared(app) == {"sentence": "The cat eats.", "target": "Der Hund."}
     assert app.query_params["layer"] == "1"
@@ -271,6 +289,19 @@ def test_characters_the_model_never_saw_are_named_once(open_app: OpenApp) -> Non
     app = open_app(sentence="漢 the cat * 漢", target="Katze 字 *")
     assert "reads them byte by byte: “漢”, “*”, “字”." in warnings(app)[0]
     assert asked(app) is not None
+
+
+def test_a_sentence_in_another_language_is_translated_with_a_warning(open_app: OpenApp) -> None:
+    app = open_app(sentence="Die Katze saß auf der Matte.")
+    assert any("This does not look like English" in warning for warning in warnings(app))
+    assert large(app) is not None
+    assert not any("English" in warning for warning in warnings(retype(app, "The cat eats.")))
+
+
+def test_the_first_sentence_of_a_session_that_is_refused_shows_nothing(open_app: OpenApp) -> None:
+    app = open_app(sentence=" ")
+    assert warnings(app) == ["The text is empty; type a sentence to translate."]
+    assert asked(app) is None
 
 
 def test_many_such_characters_are_counted(open_app: OpenApp) -> None:

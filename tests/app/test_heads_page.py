@@ -319,8 +319,9 @@ def test_a_layer_or_head_beyond_the_models_is_named_and_the_last_one_shown(
 def test_a_wrong_sentence_does_not_take_the_selection_with_it(open_app: OpenApp) -> None:
     app = open_app(attention="encoder", layer="0", head="2", below="numbers")
     retype(app, "")
-    assert component(app) is None
-    assert not charts(app)
+    # The picture before stays, dimmed.
+    assert selected(app) == ("encoder", 0, 2)
+    assert component(app) is not None
     retype(app, "The cat eats.")
     assert selected(app) == ("encoder", 0, 2)
     assert app.session_state["below"] == "numbers"

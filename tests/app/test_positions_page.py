@@ -809,12 +809,12 @@ def test_a_width_that_is_none_changes_nothing(open_positions: OpenApp, told: Any
 
 
 @pytest.mark.parametrize("topic", TOPICS)
-def test_what_cannot_be_translated_is_said_once_and_nothing_shown(
+def test_what_cannot_be_translated_is_said_once_above_what_was_shown_before(
     open_positions: OpenApp, topic: str
 ) -> None:
     app = open_positions(topic=topic, sentence="   ")
-    assert len(app.warning) == 1
-    assert not app.get("plotly_chart")
+    assert [warning.value for warning in app.warning if "The text is empty" in warning.value]
+    assert said(app).count("belongs to the sentence before") == 1
 
 
 @pytest.mark.parametrize("topic", TOPICS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -121,10 +122,15 @@ def test_empty_text_is_refused_with_a_sentence(translator, text):
         translator.translate(text)
 
 
-def test_text_beyond_the_limit_is_refused_with_both_numbers(translator):
-    with pytest.raises(TextError, match=r"has \d+ tokens and the model takes 64; shorten it\.$"):
-        translator.translate("The cat sat on the mat. " * 50)
-    with pytest.raises(TextError, match=r"target has \d+ tokens"):
+def test_text_beyond_the_limit_is_refused_with_how_much_of_it_fits(translator):
+    long = "The cat sat on the mat. " * 50
+    with pytest.raises(TextError, match=r"fill the 64 tokens that the model takes") as refused:
+        translator.translate(long)
+    fitting = int(re.search(r"first (\d+) characters", str(refused.value))[1])
+    translator.require_room(long[:fitting])
+    with pytest.raises(TextError):
+        translator.require_room(long[: fitting + 1])
+    with pytest.raises(TextError, match=r"target is too long"):
         translator.trace("The cat eats.", target="Die Katze frisst. " * 50)
     with pytest.raises(TextError, match="target is empty"):
         translator.trace("The cat eats.", target="  ")

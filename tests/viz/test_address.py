@@ -1,3 +1,4 @@
+import dataclasses
 from typing import Any
 
 import pytest
@@ -110,15 +111,14 @@ def small_app() -> None:
 
     page = st.session_state.get("page", "one")
     address.arrive(page)
-    notices = address.open_address([address.text("sentence", "usual", most=20)])
+    address.open_address([address.text("sentence", "usual", most=20)])
     if page != "none":
         st.text_input("Sentence", key="sentence")
     own = "layer" if page == "one" else "size"
-    notices += address.open_address([address.integer(own, 3, low=0, high=5)])
+    address.open_address([address.integer(own, 3, low=0, high=5)])
     st.slider("Own", 0, 5, key=own)
     st.button("Anything else")
-    for notice in notices:
-        st.warning(notice)
+    address.show_notices()
     address.write_address()
 
 
@@ -182,6 +182,33 @@ def test_an_illegal_value_is_named_until_something_changes(app: AppTest) -> None
     assert app.query_params == {"sentence": "hello"}
     app.button[0].click().run()
     assert not app.warning
+
+
+def test_several_notices_fold_into_one_list(app: AppTest) -> None:
+    open_at(app, layer="99", sentence="x" * 30)
+    assert not app.warning
+    (folded,) = app.expander
+    assert folded.label == "2 parts of this address could not be shown as asked"
+    assert not folded.proto.expanded
+    assert ["sentence" in folded.markdown[0].value, "layer" in folded.markdown[1].value] == [
+        True
+    ] * 2
+
+
+def test_an_address_is_cleaned_of_all_that_says_nothing(app: AppTest) -> None:
+    open_at(app, layer="99", sentence="hello", other="x")
+    app.button(key="clean-address").click().run()
+    assert not app.warning
+    assert app.query_params == {"sentence": "hello"}
+    assert shown(app) == ("hello", 3)
+    app.button[0].click().run()
+    assert app.query_params == {"sentence": "hello"}
+
+
+def test_what_is_shown_instead_may_be_said_in_words() -> None:
+    layer = dataclasses.replace(PARAMETERS[3], instead="the first one is shown")
+    notice = address.parse({"layer": "99"}, [layer])[1]["layer"]
+    assert notice.endswith("to 11; the first one is shown.")
 
 
 @pytest.mark.parametrize("leave", ["link", "page"])

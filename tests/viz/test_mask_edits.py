@@ -93,7 +93,7 @@ def test_a_large_mask_without_a_pattern_takes_three_kilobytes() -> None:
 
 
 def test_a_mask_of_another_size_is_refused_with_both_sizes() -> None:
-    sentence = "The mask in the address is 8 × 8, and this sentence makes 11 × 11."
+    sentence = "The edited mask is 8 × 8, and this sentence makes 11 × 11."
     with pytest.raises(ValueError, match=f"^{re.escape(sentence)}$"):
         decode(encode(band(8)), (11, 11))
 

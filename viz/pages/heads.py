@@ -62,7 +62,7 @@ USUAL = -1
 def place(name: str) -> Parameter[int]:
     """A layer or a head, counted from 0; how many there are depends on the model."""
     number = address.integer(name, USUAL, low=0, high=999)
-    return replace(number, write=lambda value: "the usual one" if value == USUAL else str(value))
+    return replace(number, instead=f"the {name} that the page opens with is shown")
 
 
 _NUMBER = r"[0-9]{1,3}"
@@ -515,8 +515,6 @@ address.open_address(PARAMETERS)
 question = bar.asked()
 if question is not None:
     settle_place(question)
-# Again, for what was noted just now.
-address.show_notices(address.open_address(PARAMETERS))
 if question is not None:
     stage.offer("Arrow keys: layer and head · V: lines · A: attention")
     if "explorer" not in st.session_state:

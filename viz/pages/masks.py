@@ -327,12 +327,10 @@ def choose_slots(chosen: Chosen, found: Mapping[str, tuple[str, Mask]]) -> dict[
             # What nobody chose goes along with another sentence or another attention.
             if asked not in found or asked == before.get(slot):
                 if asked and asked not in found:
-                    st.warning(
-                        escape_markdown(
-                            f"There is no mask “{asked}” here; shown instead: "
-                            f"{found[usual[slot]][0]}."
-                        ),
-                        icon=":material/link_off:",
+                    address.note(
+                        slot,
+                        f"There is no mask “{visible(asked)}” here; shown instead: "
+                        f"{visible(found[usual[slot]][0])}.",
                     )
                 st.session_state[slot] = usual[slot]
             if not stage.is_on():
@@ -476,7 +474,7 @@ def show_page(question: bar.Question) -> None:
             show_masks(chosen)
 
 
-address.show_notices(address.open_address(PARAMETERS))
+address.open_address(PARAMETERS)
 question = bar.asked()
 if question is not None:
     try:

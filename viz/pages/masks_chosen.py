@@ -9,7 +9,7 @@ import streamlit as st
 
 from model.mask_presets import Preset, sentence_lengths
 from model.trace import AttentionKind, AttentionMap, BoolArray, Trace
-from viz import bar, mask_edits, mask_panels, masks, session, style
+from viz import address, bar, mask_edits, mask_panels, masks, session, style
 from viz.components.theme import is_dark
 from viz.components.width import is_narrow
 from viz.keep import Picture, captioned, keep
@@ -116,9 +116,7 @@ def current_edits(chosen: Chosen) -> tuple[Edit, ...]:
             require_layers(edit, chosen.trace.layers(edit.kind))
     except ValueError as error:
         st.session_state["edit"] = ""
-        st.warning(
-            escape_markdown(f"{error} The model's own masks are shown."), icon=":material/link_off:"
-        )
+        address.note("edit", f"{error} The model's own masks are shown.")
         return ()
     return edits
 
@@ -128,7 +126,7 @@ def require_layers(edit: Edit, layers: tuple[int, ...]) -> None:
     missing = [layer for layer in edit.layers or () if layer not in layers]
     if missing:
         raise ValueError(
-            f"The mask in the address is for layer {missing[0]} of {edit.kind} attention, and this "
+            f"The edited mask is for layer {missing[0]} of {edit.kind} attention, and this "
             f"model has layers 0 to {layers[-1]}."
         )
 

@@ -472,9 +472,9 @@ def distances_of(
 
 
 def refuse_order(n_words: int) -> None:
-    """Say that the order in the address is for another sentence."""
+    """Say that the order is for another sentence, wherever it came from."""
     st.info(
-        f"The order in the address is none of this sentence's {n_words} tokens, so they stand in "
+        f"The order that was set is none of this sentence's {n_words} tokens, so they stand in "
         "their own. Drag them, or press Shuffle.",
         icon=":material/info:",
     )
@@ -737,7 +737,7 @@ def show_shuffle_on_stage(checkpoint: Path, model: Translator, sentence: str) ->
     )
 
 
-address.show_notices(address.open_address(PARAMETERS))
+address.open_address(PARAMETERS)
 question = bar.asked()
 if question is not None:
     try:
