@@ -9,6 +9,7 @@ if __name__ == "__main__" and not runtime.exists():
     raise SystemExit(desktop.main())
 
 from viz import address, bar, session, stage, style, tools
+from viz.components.drawer import close_drawer
 from viz.components.theme import watch_theme
 from viz.reader import show_reading
 from viz.scene_panel import title_scene
@@ -39,6 +40,7 @@ with notices:
     # Only now is known what the page could not take.
     address.show_notices()
 stage.show_foot()
+close_drawer()
 watch_theme()
 address.write_address()
 with reading:

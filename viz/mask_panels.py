@@ -352,7 +352,9 @@ def grid_html(
     return (
         f"<style>{style.grid_css(style.look(dark))}</style>"
         # Beside each other where there is room, so that the masks come sooner.
-        '<div class="token-grid" style="display: flex; flex-wrap: wrap; gap: 0 2rem; '
+        # In reach of the keyboard, since a narrow page scrolls it.
+        '<div class="token-grid" tabindex="0" role="group" aria-label="Tokens of the batch" '
+        'style="display: flex; flex-wrap: wrap; gap: 0 2rem; '
         f'font-size: 0.9rem; line-height: 1.15">{"".join(tables)}</div>'
     )
 
@@ -370,7 +372,8 @@ def lesson_html(lesson: masks.FillLesson, texts: Sequence[str], *, dark: bool) -
     )
     return (
         f"<style>{style.grid_css(style.look(dark))}</style>"
-        f'<div class="token-grid"><table><tr><th scope="row">Key</th>{head}</tr>'
+        '<div class="token-grid" tabindex="0" role="group" aria-label="Three softmaxes">'
+        f'<table><tr><th scope="row">Key</th>{head}</tr>'
         f"{rows}</table></div>"
     )
 

@@ -515,7 +515,6 @@ address.open_address(PARAMETERS)
 question = bar.asked()
 if question is not None:
     settle_place(question)
-if question is not None:
     stage.offer("Arrow keys: layer and head · V: lines · A: attention")
     if "explorer" not in st.session_state:
         # Another page was shown meanwhile, and this explorer knows nothing yet.

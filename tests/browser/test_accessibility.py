@@ -1,0 +1,203 @@
+"""What axe-core finds wrong, which is nothing; and the header, which fits every width."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Locator, Page, expect
+
+from tests.browser.conftest import VIEWPORT
+from tests.browser.heads_page import LOADING, HeadsPage, wait_until_calm
+
+PHONE = {"width": 390, "height": 844}
+TOPICS = ("table", "likeness", "words", "without", "shuffle", "learned", "formula")
+VIEWS: dict[str, tuple[str, dict[str, str]]] = {
+    "heads": ("", {}),
+    "heads, lines": ("", {"view": "lines", "below": "numbers"}),
+    "heads, joint": ("", {"attention": "joint", "below": "figure"}),
+    "heads, compared": ("", {"compare": "0.5-1.2-3.2", "below": "query-key", "cell": "3.2"}),
+    "heads, snapshots": ("", {"checkpoint": "en-de-childhood"}),
+    "heads, notices": ("", {"layer": "x", "head": "y"}),
+    **{
+        f"masks, {part}": ("masks", {"part": part})
+        for part in ("see", "inside", "compare", "change")
+    },
+    **{f"positions, {topic}": ("positions", {"topic": topic, "waves": "0.32"}) for topic in TOPICS},
+    "about": ("about", {}),
+}
+"""Every page, part and topic: its path and its query."""
+
+CONTRAST = {"runOnly": ["color-contrast"]}
+STRONG_CONTRAST = {"runOnly": ["color-contrast-enhanced"]}
+EVERYTHING = {"rules": {"target-size": {"enabled": True}}}
+"""Names and roles do not depend on the theme, and contrast depends on it alone."""
+
+OUT_OF_REACH = {
+    # Streamlit's upload field is a section without a role of its own that can take the focus.
+    "presentation-role-conflict": ['data-testid="stFileUploaderDropzone"'],
+}
+"""By rule, elements of Streamlit's own that no setting changes."""
+
+WIDTHS = (320, 360, 390, 480, 767, 769, 800, 853, 900, 992, 993, 1280)
+"""Pixels of CSS; 853 is a laptop's 1280 at 150 %."""
+
+
+@pytest.fixture
+def reader(heads: HeadsPage) -> Iterator[Page]:
+    """The shared page, which is afterwards as it was."""
+    yield heads.page
+    heads.page.set_viewport_size(VIEWPORT)
+    heads.page.emulate_media(color_scheme="light")
+
+
+def open_view(reader: Page, url: str, path: str, query: dict[str, str]) -> None:
+    reader.goto(f"{url}/{path}?{urlencode(query)}", timeout=LOADING)
+    app = reader.get_by_test_id("stApp")
+    expect(app).to_have_attribute("data-test-script-state", "notRunning", timeout=LOADING)
+    wait_until_calm(reader)
+
+
+def switch_theme(reader: Page, scheme: str) -> None:
+    """Waits until the server, too, has heard of it."""
+    reader.emulate_media(color_scheme=scheme)
+    is_dark = "each => each.textContent.includes('light on a dark page')"
+    dressed = f"[...document.querySelectorAll('style')].some({is_dark})"
+    wait_until_calm(reader, f"() => ({dressed} ? 'dark' : 'light') === '{scheme}'")
+
+
+def wrong(page: Page, options: dict[str, Any]) -> list[str]:
+    """What axe finds wrong on a page as it is now, one line an element."""
+    page.wait_for_function("document.getAnimations().every(each => each.playState !== 'running')")
+    found = Axe().run(page, options={"resultTypes": ["violations"], **options})
+    return [
+        f"{each['id']}: {node['html'][:150]} {node['any'][0]['message'] if node['any'] else ''}"
+        for each in found.response["violations"]
+        for node in each["nodes"]
+        if not any(mark in node["html"] for mark in OUT_OF_REACH.get(each["id"], ()))
+    ]
+
+
+def overlapping(one: Locator, others: Locator) -> list[str]:
+    """The elements of one kind that lie over one of another."""
+    boxes = [box for each in others.all() if (box := each.bounding_box()) and box["width"]]
+    return [
+        f"{box} {other}"
+        for each in one.all()
+        if (box := each.bounding_box())
+        for other in boxes
+        if box["x"] < other["x"] + other["width"]
+        and other["x"] < box["x"] + box["width"]
+        and box["y"] < other["y"] + other["height"]
+        and other["y"] < box["y"] + box["height"]
+    ]
+
+
+def smaller_side(target: Locator) -> float:
+    expect(target).to_be_visible()
+    box = target.bounding_box()
+    assert box is not None, "it is not shown"
+    return min(box["width"], box["height"])
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_axe_finds_nothing_wrong_on_a_page_on_a_phone_and_on_stage(
+    reader: Page, app_url: str, view: str
+) -> None:
+    open_view(reader, app_url, *VIEWS[view])
+    found = {"light": wrong(reader, EVERYTHING)}
+    switch_theme(reader, "dark")
+    found["dark"] = wrong(reader, CONTRAST)
+    reader.set_viewport_size(PHONE)
+    wait_until_calm(reader)
+    found["phone"] = wrong(reader, EVERYTHING)
+    reader.set_viewport_size(VIEWPORT)
+    reader.get_by_role("button", name="Present").click()
+    reader.locator(".st-key-leave-stage").wait_for()
+    wait_until_calm(reader)
+    found["dark stage"] = wrong(reader, STRONG_CONTRAST)
+    switch_theme(reader, "light")
+    found["stage"] = wrong(reader, EVERYTHING) + wrong(reader, STRONG_CONTRAST)
+    assert not any(found.values()), found
+
+
+def test_axe_finds_nothing_wrong_in_open_panels(reader: Page, app_url: str) -> None:
+    open_view(reader, app_url, "", {})
+    found = {}
+    for name in ("Scenes", "Share", "Save"):
+        reader.get_by_role("button", name=name, exact=True).first.click()
+        reader.get_by_test_id("stPopoverBody").wait_for()
+        wait_until_calm(reader)
+        found[name] = wrong(reader, EVERYTHING)
+        switch_theme(reader, "dark")
+        if not reader.get_by_test_id("stPopoverBody").count():
+            reader.get_by_role("button", name=name, exact=True).first.click()
+            reader.get_by_test_id("stPopoverBody").wait_for()
+            wait_until_calm(reader)
+        found[f"{name}, dark"] = wrong(reader, CONTRAST)
+        reader.set_viewport_size(PHONE)
+        wait_until_calm(reader)
+        found[f"{name}, phone"] = wrong(reader, EVERYTHING)
+        reader.set_viewport_size(VIEWPORT)
+        reader.keyboard.press("Escape")
+        expect(reader.get_by_test_id("stPopoverBody")).to_have_count(0)
+        switch_theme(reader, "light")
+    assert not any(found.values()), found
+
+
+def test_the_tools_lie_over_nothing_in_the_header_at_any_width(reader: Page, app_url: str) -> None:
+    open_view(reader, app_url, "about", {})
+    tools = reader.locator(".st-key-tools button")
+    header = reader.locator("header a, header button")
+    for width in WIDTHS:
+        reader.set_viewport_size({"width": width, "height": 700})
+        narrow = width <= 768
+        expect(reader.get_by_test_id("stTopNavLink").first).to_be_visible(visible=not narrow)
+        expect(reader.get_by_test_id("stExpandSidebarButton")).to_have_count(int(narrow))
+        assert not overlapping(tools, header.filter(visible=True)), width
+
+
+def test_the_drawer_of_pages_lies_above_the_tools_and_closes_with_a_choice(
+    reader: Page, app_url: str
+) -> None:
+    reader.set_viewport_size(PHONE)
+    open_view(reader, app_url, "about", {})
+    reader.get_by_test_id("stExpandSidebarButton").click()
+    close = reader.get_by_test_id("stSidebarCollapseButton").locator("button")
+    # A click that another element would take is refused.
+    close.click()
+    expect(reader.get_by_test_id("stSidebar")).to_have_attribute("data-collapsed", "true")
+    reader.get_by_test_id("stExpandSidebarButton").click()
+    reader.get_by_test_id("stSidebarNavLink").filter(has_text="Positions").click()
+    expect(reader.get_by_test_id("stSidebar")).to_have_attribute("data-collapsed", "true")
+    reader.wait_for_url("**/positions")
+
+
+def test_focus_in_the_navigation_does_not_look_like_the_current_page(
+    reader: Page, app_url: str
+) -> None:
+    open_view(reader, app_url, "about", {})
+    links = reader.get_by_test_id("stTopNavLink")
+    current, other = links.filter(has_text="About"), links.filter(has_text="Positions")
+    ground = "node => getComputedStyle(node).backgroundColor"
+    line = "node => getComputedStyle(node).outlineStyle"
+    links.filter(has_text="Masks").focus()
+    reader.keyboard.press("Tab")
+    expect(other).to_be_focused()
+    assert other.evaluate(ground) != current.evaluate(ground)
+    assert (other.evaluate(line), current.evaluate(line)) == ("solid", "none")
+
+
+def test_small_targets_have_24_pixels_each_way(reader: Page, app_url: str) -> None:
+    open_view(reader, app_url, "positions", {"topic": "table", "waves": "0.32"})
+    for target in (
+        reader.get_by_role("button", name="Remove 32"),
+        reader.get_by_role("button", name="Help for Target sentence"),
+        reader.locator(".modebar-btn").first,
+    ):
+        assert smaller_side(target) >= 24
+    open_view(reader, app_url, "positions", {"topic": "likeness"})
+    assert smaller_side(reader.locator(".st-key-cosine label").first) >= 24

@@ -1,0 +1,18 @@
+"""The navigation of a narrow page, which lies over it: closed as soon as a page is chosen."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import streamlit as st
+
+_closer = st.components.v2.component(
+    "headscope_drawer",
+    html='<span hidden aria-busy="true"></span>',
+    js=Path(__file__).with_suffix(".js").read_text(encoding="utf-8"),
+)
+
+
+def close_drawer() -> None:
+    """Let a chosen page be seen where the navigation covers it; mount it once a page."""
+    _closer(key="drawer", height=1)
