@@ -274,11 +274,11 @@ def test_the_panel_lists_the_talk_that_comes_with_the_app(panel: AppTest) -> Non
 
 
 def test_a_saved_view_is_a_scene_with_a_title_of_its_own(panel: AppTest) -> None:
-    panel.session_state["head"] = 2
+    panel.session_state["layer"], panel.session_state["head"] = 1, 2
     panel.run()
     save(panel)
     scene = kept(panel).scenes[-1]
-    assert scene.title == "Cross-attention, layer 2, head 2"
+    assert scene.title == "Cross-attention, layer 1, head 2"
     assert scene.page == "heads"
     assert scene.view["head"] == "2"
     assert scene.view["sentence"] == session.DEFAULT_SENTENCE
@@ -324,7 +324,8 @@ def test_the_first_scene_saved_over_the_talk_of_the_app_may_begin_a_new_talk(
     assert [plain(each) for each in into.options] == ["A new talk", f"A copy of “{READY.title}”"]
     panel.button(key="talk-draft-save").click().run()
     assert kept(panel).title == "My talk"
-    assert listed(panel) == ["1. Cross-attention, layer 2, head 0"]
+    shown = panel.session_state
+    assert listed(panel) == [f"1. Cross-attention, layer {shown['layer']}, head {shown['head']}"]
     assert query(panel, "scene") == "1"
     # From then on it is clear where scenes go.
     panel.button(key="talk-save").click().run()
