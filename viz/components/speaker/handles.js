@@ -1,8 +1,19 @@
 // Handles beside the rows of scenes, which Streamlit draws: a row is dragged by its handle, or moved with the arrow keys.
 
-const DOTS = `<svg viewBox="0 0 6 10" aria-hidden="true">${[1, 5, 9]
-  .map((y) => `<circle cx="1" cy="${y}" r="1"/><circle cx="5" cy="${y}" r="1"/>`)
-  .join("")}</svg>`;
+const SVG = "http://www.w3.org/2000/svg";
+
+/** Six dots, as a picture that says nothing to a screen reader. */
+function dots() {
+  const picture = document.createElementNS(SVG, "svg");
+  picture.setAttribute("viewBox", "0 0 6 10");
+  picture.setAttribute("aria-hidden", "true");
+  for (const [x, y] of [1, 5, 9].flatMap((y) => [[1, y], [5, y]])) {
+    const dot = document.createElementNS(SVG, "circle");
+    for (const [name, value] of Object.entries({ cx: x, cy: y, r: 1 })) dot.setAttribute(name, value);
+    picture.append(dot);
+  }
+  return picture;
+}
 
 class Handles {
   constructor(root) {
@@ -37,7 +48,7 @@ class Handles {
     while (this.buttons.children.length < titles.length) {
       const button = document.createElement("button");
       button.type = "button";
-      button.innerHTML = DOTS;
+      button.append(dots());
       this.buttons.append(button);
     }
     for (const [index, button] of [...this.buttons.children].entries()) {
