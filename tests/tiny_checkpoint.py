@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 import itertools
 from pathlib import Path
 
@@ -35,9 +36,7 @@ SNAPSHOTS = (0, 2, 20, 1120)
 
 def write_tiny_checkpoint(folder: Path, *, steps: int = STEPS) -> Path:
     """A checkpoint folder whose model translates PAIRS; with no steps it is untrained."""
-    with torch.random.fork_rng(devices=[]):
-        model, tokenizer = _untrained()
-        _learn(model, tokenizer, steps)
+    model, tokenizer = _trained(steps)
     save_checkpoint(folder, model, tokenizer, half=False)
     return folder
 
@@ -47,12 +46,7 @@ def write_tiny_snapshots(folder: Path) -> Path:
 
     The scores are made up, and the last is after fewer steps than it says: STEPS are enough.
     """
-    models = {}
-    with torch.random.fork_rng(devices=[]):
-        model, tokenizer = _untrained()
-        for before, step in itertools.pairwise((0, *SNAPSHOTS)):
-            _learn(model, tokenizer, min(step - before, STEPS))
-            models[step] = copy.deepcopy(model)
+    models, tokenizer = _trained_in_steps()
     entropy = {"encoder": [[1.5] * 4] * 2, "decoder": [[1.0] * 4] * 3, "cross": [[2.0] * 4] * 3}
     scores = [
         {
@@ -66,6 +60,26 @@ def write_tiny_snapshots(folder: Path) -> Path:
     ]
     save_snapshots(folder, models, tokenizer, metrics={"snapshots": scores})
     return folder
+
+
+# Trained once, however many files ask for a folder of their own.
+@functools.cache
+def _trained(steps: int) -> tuple[Transformer, Tokenizer]:
+    with torch.random.fork_rng(devices=[]):
+        model, tokenizer = _untrained()
+        _learn(model, tokenizer, steps)
+    return model, tokenizer
+
+
+@functools.cache
+def _trained_in_steps() -> tuple[dict[int, Transformer], Tokenizer]:
+    models = {}
+    with torch.random.fork_rng(devices=[]):
+        model, tokenizer = _untrained()
+        for before, step in itertools.pairwise((0, *SNAPSHOTS)):
+            _learn(model, tokenizer, min(step - before, STEPS))
+            models[step] = copy.deepcopy(model)
+    return models, tokenizer
 
 
 def _untrained() -> tuple[Transformer, Tokenizer]:
