@@ -492,6 +492,7 @@ html {{ font-size: clamp(100%, min(2.65vh, 1.66vw), 400%) !important }}
 .st-key-stage-text {{ max-width: 44rem; margin: 0 auto;
   padding: 1.5rem 1rem calc(var(--stage-foot) + 1.5rem) }}
 .st-key-notices {{ position: relative; z-index: 20; padding-right: 1rem }}
+.st-key-clean-address {{ margin-top: 0.5rem }}
 [data-testid="stAlert"], [data-testid="stExpander"] {{ position: relative; z-index: 20;
   width: auto; margin: 0.5rem 1rem; background: {theme.hover} }}
 .st-key-leave-stage {{ position: fixed; right: 0.5rem; bottom: 0; z-index: 30; width: auto;
