@@ -38,12 +38,16 @@ SEARCH = {
 
 TOY = [
     *("training.max_steps=4", "training.validate_every=4", "training.validate_sentences=4"),
-    *("training.batch_tokens=600", "training.save_every=2", "training.log_every=2"),
+    *("training.vocab_size=330", "training.batch_tokens=100"),
+    *("training.save_every=2", "training.log_every=2"),
     *("training.warmup_steps=1", "training.optimizer=adam", "training.precision=float32"),
     *("model.d_model=16", "model.d_ff=16", "model.n_heads=2"),
     *("model.n_encoder_layers=1", "model.n_decoder_layers=1"),
 ]
 """A model of no use, with which the whole way can be walked on a CPU."""
+
+TOY_PAIRS = 100
+"""Of each dev set, all that it is trained and tested on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +88,7 @@ def plan(data: Path, output: Path, *, device: str, toy: bool = False) -> list[St
             dev.tsv and test-tatoeba.tsv.
         output: the folder of all that the steps write.
         device: "cuda", or "cpu" for a rehearsal.
-        toy: train on the dev set a model of no use.
+        toy: train a model of no use, on the dev set alone.
     """
 
     def corpus(pair: str) -> list[str]:
@@ -223,7 +227,8 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--only", nargs="+", metavar="STEP", help="these steps alone")
     parser.add_argument("--list", action="store_true", help="print the steps and do nothing")
     arguments = parser.parse_args(argv)
-    steps = plan(arguments.data, arguments.output, device=arguments.device, toy=arguments.toy)
+    data = arguments.output / "toy" if arguments.toy else arguments.data
+    steps = plan(data, arguments.output, device=arguments.device, toy=arguments.toy)
     unknown = set(arguments.only or ()) - {step.name for step in steps}
     if unknown:
         parser.error(f"there is no step {min(unknown)!r}; --list prints them")
@@ -232,6 +237,12 @@ def main(argv: list[str] | None = None) -> int:
             print(f"{step.name}: python {' '.join(step.command)}")
         return 0
     arguments.output.mkdir(parents=True, exist_ok=True)
+    if arguments.toy:
+        for file in arguments.data.glob("*/dev.tsv"):
+            few = data / file.parent.name / file.name
+            few.parent.mkdir(parents=True, exist_ok=True)
+            lines = file.read_text(encoding="utf-8").splitlines(keepends=True)
+            few.write_text("".join(lines[:TOY_PAIRS]), encoding="utf-8")
     wanted = [step for step in steps if step.name in (arguments.only or {step.name})]
     try:
         outcomes = work(steps=wanted, output=arguments.output, seconds=60 * arguments.minutes)
