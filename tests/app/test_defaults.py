@@ -14,8 +14,10 @@ KEEPS_A_VALUE = {
 }
 SET_BY_THE_READER_ALONE = {
     "f'{key}-what'",
-    "f'talk-edit-title-{number}'",
-    "f'talk-edit-note-{number}'",
+    "'sentence-unfold'",
+    "f'talk-{of}-title'",
+    "f'talk-{of}-note'",
+    "'talk-draft-into'",
     "'preset-causal'",
 }
 """Keys under which no script sets a value, so that the widget's own default is the first one."""
