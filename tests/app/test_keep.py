@@ -26,10 +26,10 @@ OpenApp = Callable[..., AppTest]
 PAGES = {
     "heads": {
         "": ["picture", "facts"],
-        "below=numbers": ["picture", "numbers-of-cross.2"],
+        "layer=2&below=numbers": ["picture", "numbers-of-cross.2"],
         "below=query-key&cell=3.1": ["picture", "query-key"],
-        "below=figure": ["picture", "figure-of-cross.2"],
-        "attention=joint&below=figure": [
+        "layer=2&below=figure": ["picture", "figure-of-cross.2"],
+        "attention=joint&layer=2&below=figure": [
             *("picture", "figure-of-cross.2", "figure-of-decoder.2"),
         ],
     },
