@@ -153,8 +153,13 @@ class Watch:
             page.on("websocket", lambda web_socket: ask(web_socket.url))
 
         def note(response: Response) -> None:
-            if response.status == 404 and urlsplit(response.url).path.endswith(PROBES):
+            path = urlsplit(response.url).path
+            if response.status == 404 and path.endswith(PROBES):
                 self.probes.append(response.url)
+            elif response.status == 404 and path.startswith("/media/"):
+                # A download of a run that another has overtaken: Streamlit looks whether it is
+                # there, and says in the console twice that it is not.
+                self.probes += 2 * [response.url]
 
         context.on("request", lambda request: ask(request.url))
         context.on("response", note)
