@@ -26,13 +26,16 @@ from model.masks import rows_without_keys
 KeyValue = tuple[Tensor, Tensor]
 """Projected keys (batch, head, key, d_k) and values (batch, head, key, d_v)."""
 
+Rotation = tuple[Tensor, Tensor]
+"""Cosine and sine of each position's angles, (position, d_k / 2) each."""
 
-def rotated(x: Tensor, rotation: tuple[Tensor, Tensor]) -> Tensor:
+
+def rotated(x: Tensor, rotation: Rotation) -> Tensor:
     """Queries or keys with each pair of numbers turned by its angle (Su et al. 2021, equation 34).
 
     Args:
         x: (batch, head, token, d_k); the pairs are (0, 1), (2, 3), …
-        rotation: cosine and sine, (token, d_k / 2) each.
+        rotation: of each token.
     """
     cos, sin = rotation
     first, second = x[..., 0::2], x[..., 1::2]
@@ -213,9 +216,7 @@ class MultiHead(nn.Module, ABC):
     ) -> tuple[Tensor, Tensor | None]:
         """Every head's output (batch, head, query, d_v), and the weights if asked for."""
 
-    def project(
-        self, tokens: Tensor, rotation: tuple[Tensor, Tensor] | None = None
-    ) -> tuple[Tensor, KeyValue]:
+    def project(self, tokens: Tensor, rotation: Rotation | None = None) -> tuple[Tensor, KeyValue]:
         """Queries, keys and values of the same tokens, for self-attention.
 
         Args:
@@ -236,7 +237,7 @@ class MultiHead(nn.Module, ABC):
         queries: Tensor,
         keys: Tensor,
         allowed: Tensor | None = None,
-        rotation: tuple[Tensor, Tensor] | None = None,
+        rotation: Rotation | None = None,
     ) -> tuple[Tensor, Tensor | None]:
         """Attend from `queries` to `keys`, which also give the values.
 

@@ -14,7 +14,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor, nn
 
-from model.attention import SCORINGS
+from model.attention import SCORINGS, Rotation
 from model.config import CHOICES, ConfigError, TransformerConfig
 
 
@@ -24,9 +24,6 @@ class LengthError(ValueError):
 
 BASE = 10000.0
 """Of the wavelengths, in section 3.5 and in RoPE alike."""
-
-Rotation = tuple[Tensor, Tensor]
-"""Cosine and sine of each position's angles, (position, d_k / 2) each."""
 
 
 class PositionalEncoding(nn.Module, ABC):

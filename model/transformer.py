@@ -15,11 +15,11 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from model.attention import HEAD_LAYOUTS, KeyValue, MultiHeadAttention
+from model.attention import HEAD_LAYOUTS, KeyValue, MultiHeadAttention, Rotation
 from model.config import CHOICES, TransformerConfig
 from model.linear import Linear
 from model.masks import decoder_allowed, padding_allowed
-from model.positions import ENCODINGS, Rotation
+from model.positions import ENCODINGS
 
 _ROOM = 32
 """Target positions that a decoding cache first has room for."""

@@ -498,10 +498,12 @@ def settle_place(question: bar.Question) -> None:
         JOINT: max(config.n_encoder_layers, config.n_decoder_layers),
     }.get(st.session_state["attention"], config.n_decoder_layers)
     counts = {"layer": n_layers, "head": config.n_heads}
+    usual = None
     for place, (name, count) in enumerate(counts.items()):
         asked = st.session_state[name]
         if asked == USUAL:
-            st.session_state[name] = opening_place(question)[place]
+            usual = usual or opening_place(question)
+            st.session_state[name] = usual[place]
         elif asked >= count:
             st.session_state[name] = count - 1
             address.note(
