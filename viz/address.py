@@ -30,7 +30,7 @@ QUOTED_CHARACTERS = 40
 LISTED_OPTIONS = 8
 """So many options are named to someone whose address asks for another."""
 
-_VISIT, _GOING = "_visit", "_going"
+_VISIT, _GOING, _REMAINING = "_visit", "_going", "_remaining"
 """Keys in Streamlit's session state; no parameter is called that."""
 
 
@@ -228,6 +228,7 @@ def arrive(page: str, pages: Sequence[Any] = ()) -> None:
         _follow(visit, page, going, pages)
         return
     query = st.query_params.to_dict()
+    remains = st.session_state.pop(_REMAINING, False)
     if visit is None:
         st.session_state[_VISIT] = _Visit(page, query)
         return
@@ -242,8 +243,8 @@ def arrive(page: str, pages: Sequence[Any] = ()) -> None:
     elif query == visit.query:
         # Not visit.reading = False: a run that was interrupted leaves the rest to be read.
         return
-    elif visit.is_touched():
-        # Clicked before the browser heard what the click before had written: not the Back button.
+    elif visit.is_touched() or remains:
+        # Sent before the browser heard what the run before had written: not the Back button.
         return
     else:
         visit.reading = True
@@ -275,6 +276,14 @@ def go(page: str, query: Mapping[str, str]) -> None:
         query: all that its address is to hold; what is missing has its default.
     """
     st.session_state[_GOING] = (page, dict(query))
+
+
+def remain() -> None:
+    """Let the next run keep its view, as what runs it is no Back button; call it in a callback.
+
+    For what the page itself reports, such as another width, and what changes no parameter.
+    """
+    st.session_state[_REMAINING] = True
 
 
 def is_going() -> bool:

@@ -300,6 +300,36 @@ def test_p_pressed_on_stage_leaves_it(stage: StagePage) -> None:
     expect(stage.foot).to_have_count(0)
 
 
+def test_another_width_told_before_the_stage_is_shown_does_not_leave_it(
+    visitor: Callable[..., HeadsPage],
+) -> None:
+    """As on a slow machine: the browser tells its width with the address it had before."""
+    reader = visitor(viewport={"width": 390, "height": 844})
+    page = reader.page
+    page.goto(f"{reader.url}/masks?part=see", timeout=LOADING)
+    page.get_by_role("button", name="Present").wait_for(timeout=LOADING)
+    wait_until_calm(page, still=SHORTLY)
+    page.evaluate("window.held = []")
+    page.get_by_role("button", name="Present").click()
+    page.wait_for_function("window.held.length === 1")
+    page.set_viewport_size({"width": 1280, "height": 800})
+    page.wait_for_function("window.held.length === 2")
+    page.evaluate(
+        """() => {
+          const [click, width] = window.held;
+          window.held = [click];
+          window.release();
+          window.held = [width];
+        }"""
+    )
+    page.locator(".st-key-leave-stage").wait_for()
+    page.wait_for_url(re.compile("present=1"))
+    page.evaluate("window.release()")
+    wait_until_calm(page, still=SHORTLY)
+    expect(page.locator(".st-key-leave-stage")).to_be_visible()
+    expect(page).to_have_url(re.compile("present=1"))
+
+
 def test_a_p_that_is_typed_is_a_letter(visitor: Callable[..., HeadsPage]) -> None:
     reader = visitor()
     reader.open()

@@ -118,6 +118,7 @@ def small_app() -> None:
     address.open_address([address.integer(own, 3, low=0, high=5)])
     st.slider("Own", 0, 5, key=own)
     st.button("Anything else")
+    st.button("Another width", key="report", on_click=address.remain)
     address.show_notices()
     address.write_address()
 
@@ -241,6 +242,19 @@ def test_a_click_before_the_browser_shows_the_last_address_is_not_taken_for_back
     app.text_input[0].set_value("hello").run()
     assert shown(app) == ("hello", 0)
     assert app.query_params == {"sentence": "hello", "layer": "0"}
+
+
+def test_a_report_of_the_page_before_the_browser_shows_the_last_address_is_not_taken_for_back(
+    app: AppTest,
+) -> None:
+    open_at(app)
+    app.slider[0].set_value(0).run()
+    app.query_params = {}
+    app.button(key="report").click().run()
+    assert shown(app) == ("usual", 0)
+    # The one after it may be the Back button again.
+    open_at(app)
+    assert shown(app) == ("usual", 3)
 
 
 def test_another_page_takes_the_sentence_along_and_not_the_values_of_this_one(

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import streamlit as st
 
+from viz import address
+
 _HERE = Path(__file__)
 
 _watcher = st.components.v2.component(
@@ -18,8 +20,7 @@ _watcher = st.components.v2.component(
 
 def watch_theme() -> None:
     """Run the page again whenever its reader changes the theme; mount it once a page."""
-    # A callback is what makes Streamlit keep the trigger; the new run is all that is wanted of it.
-    _watcher(key="theme", height=1, on_changed_change=lambda: None)
+    _watcher(key="theme", height=1, on_changed_change=address.remain)
 
 
 def is_dark() -> bool:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from viz import style
+from viz import address, style
 from viz.components.files import joined
 
 GAP = 64
@@ -61,6 +61,7 @@ def is_phone() -> bool:
 
 
 def _hear() -> None:
+    address.remain()
     told = st.session_state[_KEY].get("abreast")
     if type(told) is int and told >= 0:
         st.session_state[_KEPT] = told
