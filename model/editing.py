@@ -203,14 +203,8 @@ class Editing:
             return full
         lengths = self._lengths[sentence]
         target = full[0] if lengths.target is None else lengths.target
-        match site.kind:
-            case AttentionKind.ENCODER:
-                return lengths.source, lengths.source
-            case AttentionKind.DECODER:
-                return target, target
-            case AttentionKind.CROSS:
-                return target, lengths.source
-        return full
+        queries, keys = site.kind.axes(lengths.source, target, None)
+        return full if queries is None or keys is None else (queries, keys)
 
 
 def _overwritten(

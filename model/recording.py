@@ -136,15 +136,9 @@ class Recording:
                 "Nothing was recorded; call install_taps(model) once and run the model inside "
                 "`with recording()`."
             )
-        by_kind = {
-            AttentionKind.ENCODER: (source, source),
-            AttentionKind.DECODER: (target, target),
-            AttentionKind.CROSS: (target, source),
-            AttentionKind.MODULE: (None, None),
-        }
         maps = {}
         for site in self.sites:
-            queries, keys = (axes or {}).get(site, by_kind[site.kind])
+            queries, keys = (axes or {}).get(site, site.kind.axes(source, target, None))
             maps[site] = _sentence_map(site, self[site], sentence, queries, keys)
         return maps
 

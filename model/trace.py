@@ -13,13 +13,18 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass
 from enum import StrEnum
 from types import MappingProxyType
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 FloatArray = NDArray[np.float32]
 BoolArray = NDArray[np.bool_]
+
+Side = Literal["source", "target"]
+"""Which sentence an axis of attention runs along, as `Trace` names them."""
+
+T = TypeVar("T")
 
 NO_ID = -1
 """The id of a label that is no token of a vocabulary, such as a position."""
@@ -44,6 +49,66 @@ class AttentionKind(StrEnum):
     """Target tokens attend to source tokens."""
     MODULE = "module"
     """An attention module of a foreign model whose role is not known."""
+
+    # Not `title` and `short`: a kind is a string, and strings have a method title().
+    @property
+    def full_name(self) -> str:
+        """Its name for people, such as "Cross-attention"."""
+        return _FULL_NAMES[self]
+
+    @property
+    def short_name(self) -> str:
+        """The same where there is little room, such as "Cross"."""
+        return self.capitalize()
+
+    @property
+    def query_side(self) -> Side | None:
+        """The sentence that its queries (rows) are tokens of; None where that is not known."""
+        return _SIDES[self][0]
+
+    @property
+    def key_side(self) -> Side | None:
+        """The sentence that its keys (columns) are tokens of; None where that is not known."""
+        return _SIDES[self][1]
+
+    def axes(self, source: T, target: T, unknown: T) -> tuple[T, T]:
+        """What belongs to its queries and to its keys, of what belongs to source and target.
+
+        Args:
+            source: of the source, such as its tokens or their number.
+            target: the same of the target.
+            unknown: stands where a side is not known.
+        """
+        of_side = {"source": source, "target": target, None: unknown}
+        return of_side[self.query_side], of_side[self.key_side]
+
+    @property
+    def query_noun(self) -> str:
+        """What a query is, such as "target token"."""
+        return _noun(self.query_side)
+
+    @property
+    def key_noun(self) -> str:
+        """What a key is, such as "source token"."""
+        return _noun(self.key_side)
+
+
+_FULL_NAMES = {
+    AttentionKind.ENCODER: "Encoder self-attention",
+    AttentionKind.DECODER: "Decoder self-attention",
+    AttentionKind.CROSS: "Cross-attention",
+    AttentionKind.MODULE: "Attention module",
+}
+_SIDES: dict[AttentionKind, tuple[Side | None, Side | None]] = {
+    AttentionKind.ENCODER: ("source", "source"),
+    AttentionKind.DECODER: ("target", "target"),
+    AttentionKind.CROSS: ("target", "source"),
+    AttentionKind.MODULE: (None, None),
+}
+
+
+def _noun(side: Side | None) -> str:
+    return "position" if side is None else f"{side} token"
 
 
 @functools.total_ordering
@@ -72,6 +137,10 @@ class Site:
 
     def __str__(self) -> str:
         return f"{self.kind}.{self.layer}"
+
+    def head_name(self, head: int) -> str:
+        """A head's name for people, such as "Cross-attention, layer 3, head 2"."""
+        return f"{self.kind.full_name}, layer {self.layer}, head {head}"
 
     @property
     def _rank(self) -> tuple[int, int]:
@@ -119,6 +188,41 @@ class Tokens:
         """Labels that are no tokens, such as the positions 0, 1, … of an unknown text."""
         tokens = tuple(str(label) for label in labels)
         return cls(tokens, (NO_ID,) * len(tokens))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Head:
+    """One head of one site, for one sentence; `AttentionMap.head` gives it.
+
+    Attributes:
+        site: where it was seen.
+        number: which of the site's heads, from 0.
+        weights: after the softmax, (query, key), each from 0 to 1.
+        allowed: True = may attend, (query, key).
+        queries: labels of the query axis (rows).
+        keys: labels of the key axis (columns).
+        scores: before masking and softmax, (query, key), or None if not known.
+        q: projected queries, (query, d_k), or None if not known.
+        k: projected keys, (key, d_k), or None if not known.
+        v: projected values, (key, d_v), or None if not known.
+    """
+
+    site: Site
+    number: int
+    _: KW_ONLY
+    weights: FloatArray
+    allowed: BoolArray
+    queries: Tokens
+    keys: Tokens
+    scores: FloatArray | None
+    q: FloatArray | None
+    k: FloatArray | None
+    v: FloatArray | None
+
+    @property
+    def name(self) -> str:
+        """Its name for people, such as "Cross-attention, layer 3, head 2"."""
+        return self.site.head_name(self.number)
 
 
 # Compared and hashed by identity: comparing arrays gives an array and not an answer.
@@ -184,6 +288,29 @@ class AttentionMap:
         attending to everything alike.
         """
         return np.logical_not(self.allowed.any(axis=-1))
+
+    def head(self, number: int) -> Head:
+        """One head of them, counted from 0; nothing is copied.
+
+        Raises:
+            IndexError: if there is no such head.
+        """
+        if not 0 <= number < self.n_heads:
+            raise IndexError(
+                f"{self.site} has the heads 0 to {self.n_heads - 1}; there is no head {number}."
+            )
+        arrays = {name: getattr(self, name) for name in ARRAYS}
+        shared = self.allowed.ndim == 2
+        return Head(
+            self.site,
+            number,
+            queries=self.queries,
+            keys=self.keys,
+            **{
+                name: array if array is None or (shared and name == "allowed") else array[number]
+                for name, array in arrays.items()
+            },
+        )
 
     def _require(self, name: str, shape: tuple[int | None, ...]) -> None:
         array = getattr(self, name)
@@ -326,22 +453,10 @@ class Trace:
             raise TraceError(f"The map of {seen.site} stands under {site}.")
         if site.kind is AttentionKind.MODULE:
             return
-        queries, keys = axes_of(site, self.source, self.target)
+        queries, keys = site.kind.axes(self.source, self.target, Tokens())
         # A foreign module may append keys of its own (bias_k, add_zero_attn) to the sentence's.
         if seen.queries != queries or seen.keys[: len(keys)] != keys:
             raise TraceError(f"The labels of {site} are not the tokens of this trace.")
-
-
-def axes_of(site: Site, source: Tokens, target: Tokens) -> tuple[Tokens, Tokens]:
-    """What labels the queries and the keys of a site."""
-    match site.kind:
-        case AttentionKind.ENCODER:
-            return source, source
-        case AttentionKind.DECODER:
-            return target, target
-        case AttentionKind.CROSS:
-            return target, source
-    return Tokens(), Tokens()
 
 
 def known_kind(kind: AttentionKind | str) -> AttentionKind:

@@ -21,7 +21,6 @@ from model.trace import (
     Tokens,
     Trace,
     TraceError,
-    axes_of,
     known_kind,
 )
 
@@ -47,7 +46,8 @@ def save_trace(trace: Trace, file: str | os.PathLike[str] | BinaryIO) -> None:
             if getattr(seen, name) is not None
         }
         # Most axes are the trace's own; only others are worth their own entries.
-        for axis, usual in zip(AXES, axes_of(site, trace.source, trace.target), strict=True):
+        usual_axes = site.kind.axes(trace.source, trace.target, Tokens())
+        for axis, usual in zip(AXES, usual_axes, strict=True):
             if getattr(seen, axis) != usual:
                 arrays |= _token_arrays(f"{site}.{axis}", getattr(seen, axis))
     # A zip file whose directory is damaged may lose entries without a word.
@@ -72,7 +72,7 @@ def load_trace(file: str | os.PathLike[str] | BinaryIO) -> Trace:
     log_probs = entries.pop("log_probs", None)
     maps = {}
     for site in _sites(entries):
-        usual = axes_of(site, source, target)
+        usual = site.kind.axes(source, target, Tokens())
         queries, keys = (
             _take_tokens(entries, f"{site}.{axis}")
             if f"{site}.{axis}.tokens" in entries

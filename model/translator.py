@@ -656,18 +656,16 @@ def _padded(sentences: list[list[int]], pad_id: int) -> list[list[int]]:
 
 
 def _without_padding(trace: Trace, lengths: SentenceLengths) -> Trace:
-    kept = {
-        AttentionKind.ENCODER: (slice(lengths.source), slice(lengths.source)),
-        AttentionKind.DECODER: (slice(lengths.target), slice(lengths.target)),
-        AttentionKind.CROSS: (slice(lengths.target), slice(lengths.source)),
-    }
-    rows = slice(lengths.target)
+    columns, rows = slice(lengths.source), slice(lengths.target)
     return replace(
         trace,
-        source=trace.source[: lengths.source],
+        source=trace.source[columns],
         target=trace.target[rows],
         predictions=trace.predictions[rows],
-        maps={site: _part(seen, *kept[site.kind]) for site, seen in trace.maps.items()},
+        maps={
+            site: _part(seen, *site.kind.axes(columns, rows, slice(None)))
+            for site, seen in trace.maps.items()
+        },
         log_probs=None if trace.log_probs is None else trace.log_probs[rows],
     )
 

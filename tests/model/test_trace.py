@@ -112,6 +112,65 @@ def test_a_site_compares_with_nothing_but_sites() -> None:
         _ = Site(AttentionKind.CROSS, 1) < "cross.2"
 
 
+def test_a_kind_says_which_sentences_its_queries_and_keys_are_of() -> None:
+    sides = {kind: (kind.query_side, kind.key_side) for kind in AttentionKind}
+    assert sides == {
+        AttentionKind.ENCODER: ("source", "source"),
+        AttentionKind.DECODER: ("target", "target"),
+        AttentionKind.CROSS: ("target", "source"),
+        AttentionKind.MODULE: (None, None),
+    }
+    for kind, (query, key) in sides.items():
+        assert kind.axes("source", "target", None) == (query, key)
+        nouns = [f"{side} token" if side else "position" for side in (query, key)]
+        assert [kind.query_noun, kind.key_noun] == nouns
+
+
+def test_a_kind_a_head_of_a_site_and_a_head_of_a_map_are_named_alike() -> None:
+    for site, seen in make_trace().maps.items():
+        for number in range(HEADS):
+            name = f"{site.kind.full_name}, layer {site.layer}, head {number}"
+            assert site.head_name(number) == seen.head(number).name == name
+    assert Site(AttentionKind.CROSS, 3).head_name(2) == "Cross-attention, layer 3, head 2"
+    assert [kind.short_name for kind in AttentionKind] == ["Encoder", "Decoder", "Cross", "Module"]
+
+
+@given(
+    shape=st.tuples(st.integers(1, 4), st.integers(0, 5), st.integers(0, 5)),
+    heads_differ=st.booleans(),
+    missing=st.sets(st.sampled_from(["scores", "q", "k", "v"])),
+    data=st.data(),
+)
+def test_a_head_is_its_part_of_every_array_of_the_map(
+    shape: tuple[int, int, int], heads_differ: bool, missing: set[str], data: st.DataObject
+) -> None:
+    heads, n_queries, n_keys = shape
+    random = np.random.default_rng(heads)
+    changes: dict[str, Any] = dict.fromkeys(missing)
+    changes["allowed"] = random.random(shape if heads_differ else shape[1:]) < 0.5
+    axes = (Tokens.unnamed(range(n_queries)), Tokens.unnamed(range(n_keys)))
+    made = arrays(n_queries, n_keys, heads=heads) | changes
+    seen = AttentionMap(Site(AttentionKind.CROSS, 1), queries=axes[0], keys=axes[1], **made)
+    number = data.draw(st.integers(0, heads - 1))
+    head = seen.head(number)
+    assert (head.site, head.number, head.queries, head.keys) == (seen.site, number, *axes)
+    for name in ARRAYS:
+        whole, part = getattr(seen, name), getattr(head, name)
+        if whole is None:
+            assert part is None
+            continue
+        assert np.array_equal(part, np.broadcast_to(whole, (heads, *part.shape))[number])
+        assert not part.flags.writeable
+        assert part.size == 0 or np.shares_memory(part, whole)
+
+
+@pytest.mark.parametrize("number", [-1, HEADS])
+def test_a_map_without_a_head_names_those_it_has(number: int) -> None:
+    seen = make_trace().attention("cross", 1)
+    with pytest.raises(IndexError, match=rf"cross.1 has the heads 0 to {HEADS - 1}.*{number}"):
+        seen.head(number)
+
+
 def test_tokens_refuse_another_number_of_ids() -> None:
     with pytest.raises(TraceError, match="3 tokens and 2 ids"):
         Tokens(("a", "b", "c"), (1, 2))
