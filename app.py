@@ -4,24 +4,27 @@ import streamlit as st
 from streamlit import runtime
 
 if __name__ == "__main__" and not runtime.exists():
-    from viz import desktop
+    from viz.shell import desktop
 
     raise SystemExit(desktop.main())
 
-from viz import address, bar, session, stage, style, tools
-from viz.components.drawer import close_drawer
-from viz.components.theme import watch_theme
-from viz.reader import show_reading
-from viz.scene_panel import title_scene
-from viz.welcome import show_welcome
+from viz.browser.drawer import close_drawer
+from viz.draw import style
+from viz.shell import address, bar, session, stage, tools
+from viz.shell.reader import show_reading
+from viz.shell.scene_panel import title_scene
+from viz.shell.theme import watch_theme
+from viz.shell.welcome import show_welcome
 
 st.set_page_config(page_title="Headscope", page_icon=style.ICON, layout="wide")
 st.logo(style.LOGO, size="large")
-about = st.Page("viz/pages/about.py", title="About", icon=":material/info:")
+about = st.Page("viz/about/page.py", title="About", url_path="about", icon=":material/info:")
 pages = [
-    st.Page("viz/pages/heads.py", title="Heads", icon=":material/grid_on:"),
-    st.Page("viz/pages/masks.py", title="Masks", icon=":material/visibility_off:"),
-    st.Page("viz/pages/positions.py", title="Positions", icon=":material/pin:"),
+    st.Page("viz/heads/page.py", title="Heads", icon=":material/grid_on:"),
+    st.Page("viz/masks/page.py", title="Masks", url_path="masks", icon=":material/visibility_off:"),
+    st.Page(
+        "viz/positions/page.py", title="Positions", url_path="positions", icon=":material/pin:"
+    ),
     about,
 ]
 page = st.navigation(pages, position="top")

@@ -6,10 +6,11 @@ python -m streamlit run benchmarks/_browser_app.py, then open it with ?shape=6x8
 import streamlit as st
 
 from benchmarks._inputs import Shape, made_up
-from viz import session
-from viz.components.explorer import explorer, pack
-from viz.facts import head_facts
-from viz.reading import read
+from viz.browser.explorer import explorer
+from viz.heads.measures import head_facts
+from viz.heads.payload import pack
+from viz.heads.reading import read
+from viz.shell import session
 
 st.set_page_config(layout="wide")
 

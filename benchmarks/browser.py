@@ -37,7 +37,7 @@ from model.checkpoint import TOKENIZER
 from model.tokenizer import Tokenizer
 from model.trace import Trace
 from model.translator import resolve_device
-from tests.browser.running_app import (
+from tests.kit.running_app import (
     ROOT,
     AppServer,
     StartError,

@@ -13,9 +13,9 @@ import torch
 
 from benchmarks._measure import interleaved, parser, report, row
 from model.trace import AttentionKind, AttentionMap, Site, Tokens
-from viz.masks import word_diff
-from viz.numbers import weights_table
-from viz.positions import encoding_heatmap, formula_table
+from viz.draw.word_diff import word_diff
+from viz.heads.tables import weights_table
+from viz.positions.encoding import encoding_heatmap, formula_table
 
 MOST = 512
 TARGETS = {"table drawn": 30, "repeated words compared": 1000, "weights listed": 500}

@@ -22,9 +22,9 @@ import numpy as np
 import pytest
 from PIL import ImageGrab
 
-from tests.browser.running_app import BROWSERS
-from tests.tiny_checkpoint import write_tiny_checkpoint
-from viz import desktop
+from tests.kit.running_app import BROWSERS
+from tests.kit.tiny_checkpoint import write_tiny_checkpoint
+from viz.shell import desktop
 
 ROOT = Path(__file__).resolve().parents[1]
 NEEDED = {

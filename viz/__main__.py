@@ -19,17 +19,18 @@ from model.decoding import DecodingError
 from model.intervention import PositionError
 from model.trace import AttentionKind, AttentionMap, FloatArray, Trace, TraceError
 from model.translator import DeviceError, TextError, Translator, load
-from viz import cells, export, positions
-from viz.examples import head_labels, read_examples
-from viz.export import ExportError, Numbers
-from viz.facts import head_facts
-from viz.masks import Mask, batch_masks
-from viz.overview import chosen_maps, heads_overview
-from viz.panel_figure import mask_figure
-from viz.picture_numbers import likeness_numbers, offsets_numbers, parts_numbers, terms_numbers
-from viz.position_terms import parts_figure, term_shares, terms_figure
-from viz.query_key import query_key_figure
-from viz.reading import Reading, Seen, read
+from viz.heads.measures import head_facts
+from viz.heads.overview import chosen_maps, heads_overview
+from viz.heads.query_key import query_key_figure
+from viz.heads.reading import Reading, Seen, read
+from viz.masks.mask import Mask, batch_masks
+from viz.masks.panels import mask_figure
+from viz.positions import encoding as positions
+from viz.positions.terms import parts_figure, term_shares, terms_figure
+from viz.save import cells, export
+from viz.save.export import ExportError, Numbers
+from viz.save.picture_numbers import likeness_numbers, offsets_numbers, parts_numbers, terms_numbers
+from viz.shell.examples import head_labels, read_examples
 
 KINDS = [str(kind) for kind in AttentionKind if kind is not AttentionKind.MODULE]
 
@@ -296,7 +297,7 @@ def _parser() -> argparse.ArgumentParser:
 def _page(asked: Request) -> str:
     """The whole heads view."""
     # Slow to load, as it brings Streamlit along, and no other file needs it.
-    from viz.standalone import heads_page
+    from viz.heads.standalone import heads_page
 
     arguments = asked.arguments
     maps, _ = asked.maps

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.tiny_checkpoint import write_tiny_checkpoint
+from tests.kit.tiny_checkpoint import write_tiny_checkpoint
 
 ROOT = Path(__file__).resolve().parents[2]
 SECONDS = 120

@@ -11,15 +11,16 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from model.translator import load
-from tests.app.shown import html, plain, warnings
-from tests.tiny_checkpoint import PAIRS
-from viz import bar, facts, session
-from viz.labels import escape_html, visible
+from tests.kit.shown import html, plain, warnings
+from tests.kit.tiny_checkpoint import PAIRS
+from viz.draw.labels import escape_html, visible
+from viz.heads import measures as facts
+from viz.shell import bar, session
 
 OpenApp = Callable[..., AppTest]
 
 OWN = "Die Katze saß auf der Matte."
-ABOUT = "viz/pages/about.py"
+ABOUT = "viz/about/page.py"
 HOSTILE = [
     "<s>",
     "<b>the cat</b>",
@@ -371,7 +372,7 @@ def test_the_about_page_has_no_bar_and_the_question_outlives_it(open_app: OpenAp
     go_to_about(app)
     assert len(app.text_input) == 0
     assert shared(app) == {}
-    app.switch_page("viz/pages/heads.py").run()
+    app.switch_page("viz/heads/page.py").run()
     assert large(app) == "Die Katze frisst."
     assert shared(app) == {"sentence": "The cat eats."}
     assert app.query_params["layer"] == "1"

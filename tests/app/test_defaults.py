@@ -47,7 +47,7 @@ def test_a_widget_whose_value_the_script_sets_has_it_as_its_default_too() -> Non
 
 def test_a_component_is_busy_until_its_script_has_come() -> None:
     mounted = 0
-    for path in sorted((VIZ / "components").glob("*.py")):
+    for path in sorted(VIZ.rglob("*.py")):
         text = path.read_text(encoding="utf-8")
         count = text.count("components.v2.component(")
         # Whoever waits for a page asks for this; the script takes it away.

@@ -18,16 +18,16 @@ from model.tokenizer import Tokenizer
 from model.trace import AttentionKind, Site, Trace
 from model.transformer import Transformer
 from model.translator import load
-from tests.app.shown import captions, html, warnings
-from tests.explorer_payload import Decoded
-from tests.tiny_checkpoint import PAIRS
-from viz import session
-from viz.facts import MEASURES, RULES, head_facts, written
-from viz.head_words import head_words
-from viz.heads import KIND_NAMES
-from viz.labels import axis_texts
-from viz.query_key import alt_text
-from viz.reading import HIDDEN_NOTE, Reading, read
+from tests.kit.explorer_payload import Decoded
+from tests.kit.shown import captions, html, warnings
+from tests.kit.tiny_checkpoint import PAIRS
+from viz.draw.labels import axis_texts
+from viz.heads.heatmap import KIND_NAMES
+from viz.heads.measures import MEASURES, RULES, head_facts, written
+from viz.heads.query_key import alt_text
+from viz.heads.reading import HIDDEN_NOTE, Reading, read
+from viz.heads.words import head_words
+from viz.shell import session
 
 OpenApp = Callable[..., AppTest]
 

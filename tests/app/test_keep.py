@@ -15,11 +15,12 @@ from streamlit.testing.v1 import AppTest
 
 from model.trace import Trace
 from model.translator import load
-from tests.app.shown import said
-from viz import export, session
-from viz.keep import FORMATS, IMAGES
-from viz.mask_edits import Edit, write
-from viz.masks import batch_masks
+from tests.kit.shown import said
+from viz.masks.edits import Edit, write
+from viz.masks.mask import batch_masks
+from viz.save import export
+from viz.shell import session
+from viz.shell.save_menu import FORMATS, IMAGES
 
 OpenApp = Callable[..., AppTest]
 
@@ -63,7 +64,7 @@ def open_page(open_app: OpenApp) -> OpenApp:
     def open_at(page: str = "heads", *menus: str, **query: str) -> AppTest:
         app = open_app(**query)
         if page != "heads":
-            app.switch_page(f"viz/pages/{page}.py")
+            app.switch_page(f"viz/{page}/page.py")
             for name, value in query.items():
                 app.query_params[name] = value
             app.run()
@@ -226,7 +227,7 @@ def test_a_file_is_offered_for_as_long_as_its_settings_stay(open_page: OpenApp) 
 def test_too_many_numbers_for_a_table_are_refused_in_a_sentence(
     open_page: OpenApp, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("viz.keep.MOST_WRITTEN", 10)
+    monkeypatch.setattr("viz.shell.save_menu.MOST_WRITTEN", 10)
     app = open_page("heads", "picture")
     choose(app, "picture", format="csv")
     assert "too many for CSV; choose NPZ" in said(app)
@@ -238,7 +239,7 @@ def test_too_many_numbers_for_a_table_are_refused_in_a_sentence(
 def test_many_numbers_are_written_when_they_are_asked_for(
     open_page: OpenApp, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("viz.keep.AT_ONCE", 10)
+    monkeypatch.setattr("viz.shell.save_menu.AT_ONCE", 10)
     app = open_page("heads", "picture")
     choose(app, "picture", format="csv")
     assert not app.download_button

@@ -14,17 +14,24 @@ import pytest
 from model.intervention import PositionEdit
 from model.mask_presets import PRESETS
 from model.trace import AttentionKind, Site, Trace
-from viz import cells, keep, mask_panels, masks, session
-from viz.bar import Question
-from viz.facts import head_facts
-from viz.keep import Look, Picture
-from viz.mask_edits import Edit
-from viz.masks import Mask, batch_masks
-from viz.pages import heads_kept, masks_kept, positions_kept
-from viz.pages.masks_chosen import Chosen
-from viz.position_terms import neighbour_heads
-from viz.positions import formula_table
-from viz.reading import Reading, read
+from viz.heads import pictures as heads_kept
+from viz.heads.measures import head_facts
+from viz.heads.reading import Reading, read
+from viz.masks import mask as masks
+from viz.masks import panels as mask_panels
+from viz.masks import pictures as masks_kept
+from viz.masks import steps
+from viz.masks.edits import Edit
+from viz.masks.mask import Mask, batch_masks
+from viz.masks.page_chosen import Chosen
+from viz.positions import pictures as positions_kept
+from viz.positions.encoding import formula_table
+from viz.positions.terms import neighbour_heads
+from viz.save import cells
+from viz.shell import save_menu as keep
+from viz.shell import session
+from viz.shell.bar import Question
+from viz.shell.save_menu import Look, Picture
 
 SENTENCE = "The cat sat on the mat."
 FURTHER = "A dog '); sleeps.\\"
@@ -221,16 +228,16 @@ def test_the_masks_of_a_batch_come_back(question: Question) -> None:
 @pytest.mark.parametrize("hatched", [True, False])
 def test_the_stages_of_a_head_come_back(question: Question, hatched: bool) -> None:
     now = chosen(question)
-    with_mask = masks.stages(now.seen, now.head)
+    with_mask = steps.stages(now.seen, now.head)
     everything = np.ones_like(with_mask.allowed)
-    one = with_mask if hatched else masks.stages(now.seen, now.head, everything)
+    one = with_mask if hatched else steps.stages(now.seen, now.head, everything)
     picture = masks_kept.stages(now, one, limit=2.5, longest=1.25, hatched=hatched)
     require_same(picture, question)
     assert now.seen.scores is not None
     np.testing.assert_array_equal(values(picture, "score"), now.seen.scores[2])
     masked = values(picture, "masked_score")
     np.testing.assert_array_equal(np.isnan(masked), ~one.allowed)
-    lesson = masks.fill_lesson(one.scores[0], np.zeros(len(now.seen.keys), dtype=np.bool_))
+    lesson = steps.fill_lesson(one.scores[0], np.zeros(len(now.seen.keys), dtype=np.bool_))
     require_files(masks_kept.lesson(now, lesson))
 
 
@@ -408,6 +415,6 @@ def test_numbers_say_of_which_model_sentence_and_target_they_are(tmp_path: Path)
 
 
 def test_a_shipped_model_is_named_as_a_notebook_in_this_folder_finds_it() -> None:
-    root = Path(keep.__file__).parents[1]
+    root = Path(keep.__file__).parents[2]
     shipped = Question(root / "checkpoints" / "en-de", SENTENCE, "")
     assert keep.model_of(shipped) == {"checkpoint": "checkpoints/en-de", "snapshot": None}

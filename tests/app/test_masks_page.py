@@ -13,14 +13,14 @@ from streamlit.testing.v1 import AppTest
 from model.mask_presets import PRESETS
 from model.trace import AttentionKind, BoolArray
 from model.translator import Translator, load
-from tests.app.shown import captions, headings, html, query, said
-from tests.explorer_payload import Decoded
-from tests.tiny_checkpoint import PAIRS
-from viz import mask_edits
-from viz.heads import KIND_NAMES
-from viz.labels import axis_texts
-from viz.mask_edits import EDITABLE, Edit
-from viz.masks import Cell, batch_masks
+from tests.kit.explorer_payload import Decoded
+from tests.kit.shown import captions, headings, html, query, said
+from tests.kit.tiny_checkpoint import PAIRS
+from viz.draw.labels import axis_texts
+from viz.heads.heatmap import KIND_NAMES
+from viz.masks import edits as mask_edits
+from viz.masks.edits import EDITABLE, Edit
+from viz.masks.mask import Cell, batch_masks
 
 OpenApp = Callable[..., AppTest]
 OpenMasks = Callable[..., AppTest]
@@ -45,7 +45,7 @@ def open_masks(open_app: OpenApp) -> OpenMasks:
 
     def open_at(**query: str) -> AppTest:
         app = open_app()
-        app.switch_page("viz/pages/masks.py")
+        app.switch_page("viz/masks/page.py")
         for name, value in (BATCH | query).items():
             app.query_params[name] = value
         return app.run()

@@ -21,12 +21,12 @@ from model.intervention import PositionEdit
 from model.tokenizer import EOS, Tokenizer
 from model.transformer import Transformer
 from model.translator import Translator, load
-from tests.app.shown import captions, headings, query, said
-from tests.explorer_payload import Decoded
-from tests.tiny_checkpoint import PAIRS
-from viz.labels import axis_texts
-from viz.position_terms import neighbour_heads, term_shares
-from viz.positions import by_offset, formula_table, likeness, offset_deviation
+from tests.kit.explorer_payload import Decoded
+from tests.kit.shown import captions, headings, query, said
+from tests.kit.tiny_checkpoint import PAIRS
+from viz.draw.labels import axis_texts
+from viz.positions.encoding import by_offset, formula_table, likeness, offset_deviation
+from viz.positions.terms import neighbour_heads, term_shares
 
 OpenApp = Callable[..., AppTest]
 
@@ -101,7 +101,7 @@ def open_positions(open_app: OpenApp) -> OpenApp:
 
     def open_at(*, folder: Path | None = None, **query: str) -> AppTest:
         app = open_app(folder=folder) if folder else open_app()
-        app.switch_page("viz/pages/positions.py")
+        app.switch_page("viz/positions/page.py")
         for name, value in query.items():
             app.query_params[name] = value
         return app.run()

@@ -18,11 +18,12 @@ from streamlit.testing.v1 import AppTest
 from model.intervention import PositionEdit
 from model.trace import AttentionKind, Trace
 from model.translator import Translator, load
-from tests.app.shown import captions, html, plain, query, said
-from viz import mask_edits, scene_panel, scenes, session, talk_files
-from viz.facts import head_facts
-from viz.labels import axis_texts
-from viz.scenes import Scene, Talk
+from tests.kit.shown import captions, html, plain, query, said
+from viz.draw.labels import axis_texts
+from viz.heads.measures import head_facts
+from viz.masks import edits as mask_edits
+from viz.shell import scene_panel, scenes, session, talk_files
+from viz.shell.scenes import Scene, Talk
 
 OpenApp = Callable[..., AppTest]
 
@@ -118,7 +119,7 @@ def test_a_scene_may_hold_all_that_its_page_keeps_in_the_address(
 ) -> None:
     app = open_app()
     if page != scene_panel.HOME:
-        app.switch_page(f"viz/pages/{page}.py").run()
+        app.switch_page(f"viz/{page}/page.py").run()
     known = set(app.session_state["_visit"].parameters)
     assert known - OWN_NAMES == scenes.VIEWS[page]
 
@@ -200,7 +201,7 @@ def test_off_stage_no_title_is_shown_and_no_key_works(open_app: OpenApp) -> None
 
 def test_the_title_leaves_with_its_page(open_app: OpenApp) -> None:
     app = tell(open_app(folder=SHIPPED, present="1"), "go", 1)
-    app.switch_page("viz/pages/about.py").run()
+    app.switch_page("viz/about/page.py").run()
     assert named(app) is None
 
 

@@ -13,9 +13,9 @@ from model.checkpoint import CheckpointError
 from model.masks import MaskError
 from model.trace import AttentionKind, AttentionMap, BoolArray, Site, Tokens, Trace
 from model.translator import TextError, Translator
-from tests.tiny_checkpoint import PAIRS, write_tiny_checkpoint
-from viz import session
-from viz.mask_edits import Edit
+from tests.kit.tiny_checkpoint import PAIRS, write_tiny_checkpoint
+from viz.masks.edits import Edit
+from viz.shell import session
 
 EXAMPLES = [
     {"source": source, "translation": translation, "shows": f"Number {number}."}

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from streamlit import config
 from streamlit.testing.v1 import AppTest
 
-from viz import address, share, share_panel
-from viz.address import Parameter
+from viz.shell import address, share, share_panel
+from viz.shell.address import Parameter
 
 OpenApp = Callable[..., AppTest]
 
@@ -90,7 +90,7 @@ VIEWS: dict[str, dict[str, str]] = {
 
 
 def path_of(page: str) -> str:
-    return f"viz/pages/{page}.py"
+    return f"viz/{page}/page.py"
 
 
 def at(open_app: OpenApp, page: str, query: Mapping[str, str]) -> AppTest:

@@ -12,9 +12,9 @@ from streamlit.testing.v1 import AppTest
 
 from model import load
 from model.checkpoint import CheckpointError, snapshot_file
-from tests.app.shown import plain
-from tests.tiny_checkpoint import PAIRS, SNAPSHOTS, write_tiny_snapshots
-from viz import bar, session
+from tests.kit.shown import plain
+from tests.kit.tiny_checkpoint import PAIRS, SNAPSHOTS, write_tiny_snapshots
+from viz.shell import bar, session
 
 OpenApp = Callable[..., AppTest]
 
@@ -181,16 +181,16 @@ def test_every_page_shows_the_snapshot_and_the_step_outlives_the_way_there(
     open_childhood: OpenApp, both: Path
 ) -> None:
     app = open_childhood(step="2")
-    for page in ("viz/pages/masks.py", "viz/pages/positions.py", "viz/pages/heads.py"):
+    for page in ("viz/masks/page.py", "viz/positions/page.py", "viz/heads/page.py"):
         go_to(app, page)
         assert not app.error
         assert slider(app).value == 2
         assert asked(app).checkpoint == snapshot_file(both / NAME, 2)
         assert app.query_params["step"] == "2"
-    go_to(app, "viz/pages/about.py")
+    go_to(app, "viz/about/page.py")
     assert not app.error
     assert any(f"{NAME}: 0.1 million parameters" in plain(each.value) for each in app.markdown)
-    go_to(app, "viz/pages/heads.py")
+    go_to(app, "viz/heads/page.py")
     assert slider(app).value == 2
 
 

@@ -9,12 +9,13 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from model.trace import Tokens
-from tests.app.shown import html, query, said, warnings
-from tests.tiny_checkpoint import PAIRS, write_tiny_snapshots
-from viz import positions as figures
-from viz import stage, style
-from viz.components.stage import presses
-from viz.stage import Step, for_stage
+from tests.kit.shown import html, query, said, warnings
+from tests.kit.tiny_checkpoint import PAIRS, write_tiny_snapshots
+from viz.browser.stage import presses
+from viz.draw import style
+from viz.positions import encoding as figures
+from viz.shell import stage
+from viz.shell.stage import Step, for_stage
 
 OpenApp = Callable[..., AppTest]
 
@@ -24,7 +25,7 @@ TOPICS = ("table", "likeness", "words", "without", "shuffle", "learned", "formul
 
 
 def go_to(app: AppTest, page: str) -> AppTest:
-    app.switch_page(f"viz/pages/{page}.py")
+    app.switch_page(f"viz/{page}/page.py")
     return app.run()
 
 

@@ -20,8 +20,8 @@ from playwright.sync_api import (
 )
 
 from model.translator import Translator, load
-from tests.browser.heads_page import LOADING, HeadsPage
-from tests.browser.running_app import (
+from tests.kit.heads_page import LOADING, HeadsPage
+from tests.kit.running_app import (
     CAME_BEFORE,
     ROOT,
     AppServer,
@@ -31,7 +31,7 @@ from tests.browser.running_app import (
     launch,
     serve,
 )
-from tests.tiny_checkpoint import write_tiny_checkpoint
+from tests.kit.tiny_checkpoint import write_tiny_checkpoint
 
 CHECKPOINTS_VARIABLE = "HEADSCOPE_CHECKPOINTS"
 VIEWPORT = {"width": 1280, "height": 800}

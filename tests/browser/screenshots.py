@@ -17,7 +17,7 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from model import Translator, load
 from model.trace import AttentionKind, Site, Trace
-from tests.browser.running_app import (
+from tests.kit.running_app import (
     CAME_BEFORE,
     ROOT,
     StartError,
@@ -25,13 +25,13 @@ from tests.browser.running_app import (
     launch,
     serve,
 )
-from viz import mask_edits
-from viz.facts import head_facts
-from viz.masks import batch_masks
-from viz.scene_panel import ready_talk
+from viz.heads.measures import head_facts
+from viz.masks import edits as mask_edits
+from viz.masks.mask import batch_masks
+from viz.shell.scene_panel import ready_talk
 
 CHECKPOINT = ROOT / "checkpoints" / "en-de"
-FOLDER = ROOT / "viz" / "screenshots"
+FOLDER = ROOT / "docs" / "screenshots"
 
 SENTENCE = "He just came back from the library."
 """A separable verb: what "back" became stands at the end of the German, so attention crosses."""

@@ -11,7 +11,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import VIEWPORT
-from tests.browser.heads_page import LOADING, HeadsPage, wait_until_calm
+from tests.kit.heads_page import LOADING, HeadsPage, wait_until_calm
 
 PHONE = {"width": 390, "height": 844}
 TOPICS = ("table", "likeness", "words", "without", "shuffle", "learned", "formula")

@@ -11,7 +11,7 @@ from playwright.sync_api import expect
 
 from model.trace import AttentionKind, Trace
 from model.translator import Translator
-from tests.browser.heads_page import (
+from tests.kit.heads_page import (
     DOT,
     GAMMAS,
     REM,
@@ -26,14 +26,14 @@ from tests.browser.heads_page import (
     wrong_cells,
     wrong_tiles,
 )
-from viz.components.explorer import EXACT_CELLS
-from viz.examples import head_labels, read_examples
-from viz.facts import MEASURES, head_facts, head_numbers, opening_heads
-from viz.head_words import head_words
-from viz.labels import axis_texts
-from viz.query_key import alt_text
-from viz.reading import Reading, read
-from viz.style import LIGHT
+from viz.draw.labels import axis_texts
+from viz.draw.style import LIGHT
+from viz.heads.measures import MEASURES, head_facts, head_numbers, opening_heads
+from viz.heads.payload import EXACT_CELLS
+from viz.heads.query_key import alt_text
+from viz.heads.reading import Reading, read
+from viz.heads.words import head_words
+from viz.shell.examples import head_labels, read_examples
 
 Visitor = Callable[..., HeadsPage]
 KINDS = {"encoder": "Encoder", "decoder": "Decoder", "cross": "Cross", "joint": "All three"}

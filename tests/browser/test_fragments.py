@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import Page, WebSocket
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
-from tests.browser.heads_page import LOADING, HeadsPage
+from tests.kit.heads_page import LOADING, HeadsPage
 
 DONE = "[data-test-script-state='notRunning']"
 

@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 
 from model.trace import Trace
 from model.translator import Translator
-from tests.browser.heads_page import (
+from tests.kit.heads_page import (
     SENTENCE,
     HeadsPage,
     channels,
@@ -22,13 +22,13 @@ from tests.browser.heads_page import (
     wrong_cells,
     wrong_tiles,
 )
-from viz.examples import Example
-from viz.facts import MEASURES, head_facts, written
-from viz.labels import axis_texts
-from viz.query_key import alt_text
-from viz.reading import HIDDEN_NOTE, PREDICTED_NOTE, WORDS_NOTE, read
-from viz.session import examples
-from viz.style import DARK, LIGHT
+from viz.draw.labels import axis_texts
+from viz.draw.style import DARK, LIGHT
+from viz.heads.measures import MEASURES, head_facts, written
+from viz.heads.query_key import alt_text
+from viz.heads.reading import HIDDEN_NOTE, PREDICTED_NOTE, WORDS_NOTE, read
+from viz.shell.examples import Example
+from viz.shell.session import examples
 
 Visitor = Callable[..., HeadsPage]
 SECTIONS = {

@@ -7,10 +7,10 @@ from playwright.sync_api import expect
 
 from model.trace import Trace
 from model.translator import TextError, Translator
-from tests.browser.heads_page import SENTENCE, HeadsPage, wrong_cells
-from viz.labels import axis_texts, visible
-from viz.reading import read
-from viz.session import MAX_CHARACTERS
+from tests.kit.heads_page import SENTENCE, HeadsPage, wrong_cells
+from viz.draw.labels import axis_texts, visible
+from viz.heads.reading import read
+from viz.shell.session import MAX_CHARACTERS
 
 PASTE = "The cat sat on the mat. " * 417
 HOSTILE = {

@@ -21,7 +21,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 from model.trace import Trace
 from model.translator import Translator
 from tests.browser.conftest import CHECKPOINTS_VARIABLE, Watch
-from tests.browser.heads_page import (
+from tests.kit.heads_page import (
     LOADING,
     SHORTLY,
     HeadsPage,
@@ -29,11 +29,11 @@ from tests.browser.heads_page import (
     wait_until_calm,
     wrong_cells,
 )
-from tests.browser.running_app import serve
-from viz import export
-from viz.keep import FORMAT_NAMES
-from viz.labels import axis_texts
-from viz.reading import read
+from tests.kit.running_app import serve
+from viz.draw.labels import axis_texts
+from viz.heads.reading import read
+from viz.save import export
+from viz.shell.save_menu import FORMAT_NAMES
 
 SENTENCE = "The cat sat on the mat."
 OWN_WIDTHS = {"column": 85.0, "two-columns": 174.0, "slide": 13.333 * 25.4}

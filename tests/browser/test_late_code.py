@@ -9,8 +9,8 @@ from urllib.parse import urlencode
 import pytest
 from playwright.sync_api import Route
 
-from tests.browser.heads_page import LOADING, HeadsPage
 from tests.browser.test_positions_page import PositionsPage
+from tests.kit.heads_page import LOADING, HeadsPage
 
 SENTENCE = "I like dogs."
 PHONE = {"width": 390, "height": 844}

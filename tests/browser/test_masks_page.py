@@ -14,10 +14,10 @@ from playwright.sync_api import Locator, expect
 
 from model.trace import AttentionKind, BoolArray, Trace
 from model.translator import Translator
-from tests.browser.heads_page import LOADING, Frame, HeadsPage, channels, pixels, wait_until_calm
-from viz.mask_edits import EDITABLE, Edit, parse, write
-from viz.masks import Cell, Mask, batch_masks, edited_mask, mask_difference
-from viz.style import DARK, LIGHT, Look
+from tests.kit.heads_page import LOADING, Frame, HeadsPage, channels, pixels, wait_until_calm
+from viz.draw.style import DARK, LIGHT, Look
+from viz.masks.edits import EDITABLE, Edit, parse, write
+from viz.masks.mask import Cell, Mask, batch_masks, edited_mask, mask_difference
 
 SENTENCES = ("The cat sat on the mat.", "A man reads.", "He doesn't come to work because he's ill.")
 BATCH = {"sentence": SENTENCES[0], "batch": "\n".join(SENTENCES[1:])}

@@ -11,10 +11,10 @@ from playwright.sync_api import Locator, expect
 
 from model.intervention import PositionEdit
 from model.translator import Translator
-from tests.browser.heads_page import LOADING, SHORTLY, HeadsPage, wait_until_calm
-from viz.labels import axis_texts
-from viz.position_terms import neighbour_heads
-from viz.style import DARK, LIGHT
+from tests.kit.heads_page import LOADING, SHORTLY, HeadsPage, wait_until_calm
+from viz.draw.labels import axis_texts
+from viz.draw.style import DARK, LIGHT
+from viz.positions.terms import neighbour_heads
 
 SENTENCE = "She told me that she had never seen such a beautiful garden."
 """Its translation needs positions, at least the shipped model's."""

@@ -10,9 +10,9 @@ from urllib.parse import urlencode
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.heads_page import LOADING, HeadsPage, wait_until_calm
-from viz import glossary
-from viz.scene_panel import ready_talk
+from tests.kit.heads_page import LOADING, HeadsPage, wait_until_calm
+from viz.about import glossary
+from viz.shell.scene_panel import ready_talk
 
 READY = ready_talk()
 SHIPPED = Path(__file__).parents[2] / "checkpoints" / "en-de"

@@ -16,9 +16,9 @@ import pytest
 from PIL import Image
 from playwright.sync_api import Page, expect
 
-from tests.browser.heads_page import LOADING, SLOWDOWN, HeadsPage, wait_until_calm
-from viz import scenes
-from viz.scenes import Scene, Talk
+from tests.kit.heads_page import LOADING, SLOWDOWN, HeadsPage, wait_until_calm
+from viz.shell import scenes
+from viz.shell.scenes import Scene, Talk
 
 READY = scenes.parse(
     (Path(scenes.__file__).with_name("talks") / "attention-in-ten-scenes.json").read_bytes()

@@ -13,7 +13,7 @@ import zxingcpp
 from PIL import Image
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.heads_page import (
+from tests.kit.heads_page import (
     LOADING,
     HeadsPage,
     pictures,

@@ -13,9 +13,9 @@ from playwright.sync_api import TimeoutError as PlaywrightTimeoutError
 
 from model.translator import Translator
 from tests.browser.conftest import Watch, _context
-from tests.browser.heads_page import LOADING, SHORTLY, HeadsPage, title, wait_until_calm
-from tests.browser.running_app import serve
-from tests.tiny_checkpoint import PAIRS, write_tiny_snapshots
+from tests.kit.heads_page import LOADING, SHORTLY, HeadsPage, title, wait_until_calm
+from tests.kit.running_app import serve
+from tests.kit.tiny_checkpoint import PAIRS, write_tiny_snapshots
 
 SENTENCE = "The cat sat on the mat."
 ANYTHING = re.compile(".")

@@ -13,13 +13,13 @@ from playwright.sync_api import Browser, expect
 
 from model.trace import Trace
 from model.translator import Translator
-from tests.browser.heads_page import SENTENCE, HeadsPage, picture, pixels, wrong_cells, wrong_tiles
+from tests.kit.heads_page import SENTENCE, HeadsPage, picture, pixels, wrong_cells, wrong_tiles
 from viz.__main__ import main
-from viz.facts import head_facts
-from viz.labels import axis_texts
-from viz.reading import Reading, Seen, read
-from viz.standalone import heads_page
-from viz.style import DARK, LIGHT
+from viz.draw.labels import axis_texts
+from viz.draw.style import DARK, LIGHT
+from viz.heads.measures import head_facts
+from viz.heads.reading import Reading, Seen, read
+from viz.heads.standalone import heads_page
 
 MOST_BYTES = 1_000_000
 TOKENS = 30

@@ -12,7 +12,7 @@ import torch
 from model.config import TransformerConfig
 from model.transformer import Transformer
 from model.translator import Translator, load
-from tests.tiny_checkpoint import write_tiny_checkpoint
+from tests.kit.tiny_checkpoint import write_tiny_checkpoint
 
 TINY: dict[str, Any] = {
     "vocab_size": 50,

@@ -7,7 +7,7 @@ import pytest
 
 from model.alignment import read_later, token_sources
 from model.translator import load
-from viz.examples import example_traces, read_examples
+from viz.shell.examples import example_traces, read_examples
 
 SHIPPED = Path(__file__).resolve().parents[2] / "checkpoints"
 FEW = 6

@@ -27,7 +27,7 @@ from model.attention import (
 from model.config import TransformerConfig
 from model.masks import causal_allowed, padding_allowed
 from model.transformer import Transformer
-from tests.model.torch_twins import DIRECTIONS, Direction, scatter, twin, weights_seen
+from tests.kit.torch_twins import DIRECTIONS, Direction, scatter, twin, weights_seen
 
 D_MODEL, N_HEADS = 12, 3
 # Two sentences of five tokens, the second of them with two paddings.

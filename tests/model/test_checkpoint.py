@@ -28,7 +28,7 @@ from model.config import TransformerConfig
 from model.tokenizer import Tokenizer
 from model.transformer import Transformer
 from model.translator import load
-from tests.tiny_checkpoint import PAIRS, SNAPSHOTS, write_tiny_snapshots
+from tests.kit.tiny_checkpoint import PAIRS, SNAPSHOTS, write_tiny_snapshots
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ import pytest
 
 from model.__main__ import main
 from model.trace import Trace
-from tests.tiny_checkpoint import write_tiny_snapshots
+from tests.kit.tiny_checkpoint import write_tiny_snapshots
 
 ROOT = Path(__file__).parents[2]
 

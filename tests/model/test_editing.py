@@ -27,7 +27,7 @@ from model.taps import install_taps
 from model.trace import AttentionKind, AttentionMap, FloatArray, Site, Trace
 from model.transformer import Transformer
 from model.translator import TextError
-from tests.tiny_checkpoint import PAIRS
+from tests.kit.tiny_checkpoint import PAIRS
 
 Build = Callable[..., Transformer]
 

@@ -16,7 +16,7 @@ from model.recording import recording
 from model.tokenizer import BOS, EOS
 from model.trace import AttentionKind, Site
 from model.training.snapshots import mean_entropies
-from tests.tiny_checkpoint import PAIRS, SNAPSHOTS, write_tiny_snapshots
+from tests.kit.tiny_checkpoint import PAIRS, SNAPSHOTS, write_tiny_snapshots
 
 TINY = "tiny-childhood"
 """Made up while testing, so that snapshots are held to their promises where none are shipped."""

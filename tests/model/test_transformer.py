@@ -14,7 +14,7 @@ from model.config import TransformerConfig
 from model.masks import causal_allowed, decoder_allowed, padding_allowed
 from model.positions import LengthError, sinusoidal_table
 from model.transformer import DecoderLayer, Dropout, EncoderLayer, Residual, Transformer
-from tests.model.torch_twins import (
+from tests.kit.torch_twins import (
     DIRECTIONS,
     Direction,
     scatter,

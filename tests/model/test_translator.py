@@ -13,7 +13,7 @@ from model import Sampling, load
 from model.decoding import DecodingError, length_penalty
 from model.tokenizer import BOS, EOS
 from model.translator import DeviceError, TextError
-from tests.tiny_checkpoint import PAIRS
+from tests.kit.tiny_checkpoint import PAIRS
 
 
 def test_what_the_model_knows_is_translated(translator):

@@ -9,7 +9,7 @@ from model import load
 from model.decoding import Hypothesis
 from model.training.corpus import Pair, read_pairs
 from model.training.distill import Search, _fault, distilled, main
-from tests.tiny_checkpoint import PAIRS, write_tiny_checkpoint
+from tests.kit.tiny_checkpoint import PAIRS, write_tiny_checkpoint
 
 KNOWN = [Pair(*pair) for pair in PAIRS]
 

@@ -17,7 +17,7 @@ from model.training.examples import (
     good_examples,
     shown,
 )
-from tests.tiny_checkpoint import PAIRS, write_tiny_checkpoint
+from tests.kit.tiny_checkpoint import PAIRS, write_tiny_checkpoint
 
 PAIRED = [Pair(*pair) for pair in PAIRS]
 TARGETS = [target for _, target in PAIRS]

@@ -25,7 +25,7 @@ from model.training.export import main as export
 from model.training.schedule import snapshot_steps
 from model.training.settings import load_settings
 from model.training.snapshots import snapshot_scores
-from tests.tiny_checkpoint import PAIRS, SNAPSHOTS, write_tiny_snapshots
+from tests.kit.tiny_checkpoint import PAIRS, SNAPSHOTS, write_tiny_snapshots
 
 OTHER_CARD = """# another
 

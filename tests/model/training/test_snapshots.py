@@ -23,8 +23,8 @@ from model.training.snapshots import (
     validation_loss,
 )
 from model.translator import TextError
-from tests.tiny_checkpoint import PAIRS, SNAPSHOTS, write_tiny_snapshots
-from viz.facts import head_facts
+from tests.kit.tiny_checkpoint import PAIRS, SNAPSHOTS, write_tiny_snapshots
+from viz.heads.measures import head_facts
 
 pytestmark = pytest.mark.slow
 

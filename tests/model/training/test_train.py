@@ -21,7 +21,7 @@ from model.training.distill import main as distill
 from model.training.evaluate import main as evaluate
 from model.training.export import main as export
 from model.training.train import main as train
-from tests.tiny_checkpoint import PAIRS, write_tiny_checkpoint
+from tests.kit.tiny_checkpoint import PAIRS, write_tiny_checkpoint
 
 ROOT = Path(__file__).parents[3]
 pytestmark = pytest.mark.slow

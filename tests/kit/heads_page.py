@@ -1,0 +1,436 @@
+"""The heads page as its tests drive it, and the colours that its numbers should have."""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import parse_qsl, quote, urlencode, urlsplit
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+from playwright.sync_api import Locator, Page, expect
+
+from model.trace import AttentionKind, BoolArray, FloatArray, Site
+from viz.draw.style import LIGHT, Look
+from viz.heads.heatmap import KIND_NAMES
+from viz.heads.reading import Seen
+
+Pixels = NDArray[np.uint8]
+
+SENTENCE = "I don't think that Tom is happy."
+SLOWDOWN = float(os.environ.get("HEADSCOPE_SLOWDOWN", "1"))
+"""How many times as long every page takes to compute; tests have to pass on slow machines too."""
+
+GAMMAS = (1, 0.7, 0.5, 0.35, 0.25)
+"""How much faint weights are brought out, one a step of the slider."""
+
+LOADING = 120_000
+"""Milliseconds that a page may take: the first one of a server loads torch and labels all heads."""
+
+SHORTLY = 150
+"""Milliseconds in which a browser answers what a run has changed, and another run may begin."""
+
+REM = 16
+EDGE = 3
+"""CSS pixels along the sides of a cell that are left out: lines stand there."""
+
+DOT = 10
+"""CSS pixels of a tile's upper right corner in which a dot may stand: that its head has a label."""
+
+HALF_A_STEP = 0.5 / 255
+"""Weights are drawn in 256 steps."""
+
+PARTS = {AttentionKind.ENCODER: (0, 0), AttentionKind.CROSS: (1, 0), AttentionKind.DECODER: (1, 1)}
+"""Where each kind stands in the joint picture, in blocks down and across."""
+
+# Seen from a test, a message to the server is held back or counted here.
+WATCH = """
+window.sent = 0;
+window.told = 0;
+window.held = null;
+const send = WebSocket.prototype.send;
+WebSocket.prototype.send = function (message) {
+  window.sent += 1;
+  if (new TextDecoder().decode(message).includes('"selection"')) window.told += 1;
+  if (window.held) window.held.push([this, message]);
+  else send.call(this, message);
+};
+window.release = () => {
+  const messages = window.held;
+  window.held = null;
+  for (const [socket, message] of messages) send.call(socket, message);
+};
+window.explorer = () => {
+  for (const host of document.querySelectorAll("*")) {
+    const root = host.shadowRoot?.querySelector(".explorer");
+    if (root) return root;
+  }
+  return null;
+};
+window.calm = (still, also) => {
+  const app = document.querySelector('[data-testid="stApp"]');
+  const components = [...document.querySelectorAll('[data-testid="stBidiComponentIsolated"]')];
+  const unready = document.querySelector('[data-testid="stSkeleton"], [data-stale="true"]')
+    ?? components.map(each => each.shadowRoot).find(
+      root => !root?.childElementCount || root.querySelector("[aria-busy]"));
+  const calm = app?.dataset.testScriptState === "notRunning" && !unready && also();
+  window.calmSince = calm ? (window.calmSince ?? performance.now()) : null;
+  return calm && performance.now() - window.calmSince >= still;
+};
+window.painted = () => JSON.parse(window.explorer()?.dataset.painted ?? "{}");
+window.focused = () => {
+  let active = document.activeElement;
+  while (active?.shadowRoot?.activeElement) active = active.shadowRoot.activeElement;
+  return active;
+};
+"""
+
+
+def wait_until_calm(page: Page, also: str = "() => true", *, still: int = 0) -> None:
+    """Waits until nothing runs, nothing old stands, and the code of every element is here.
+
+    Streamlit loads a widget's code when it first shows one; until then a skeleton stands in its
+    place, which hears no key and has no state. Our components are busy until theirs has come.
+
+    Args:
+        page: of a `HeadsPage`.
+        also: what else has to hold, a function in JavaScript.
+        still: milliseconds for which all of it has to hold.
+    """
+    page.evaluate("window.calmSince = null")
+    page.wait_for_function(f"still => window.calm(still, {also})", arg=still)
+
+
+@dataclass(frozen=True)
+class Frame:
+    """Where cells lie on the large canvas, in CSS pixels: the first one's corner, and the size."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+
+    def middle(self, query: int, key: int) -> tuple[float, float]:
+        return self.x + (key + 0.5) * self.width, self.y + (query + 0.5) * self.height
+
+
+class HeadsPage:
+    """A browser's page that shows the app, at one viewport."""
+
+    def __init__(self, page: Page, url: str) -> None:
+        self.page = page
+        self.url = url
+        self.root = page.locator(".explorer")
+        self.overview = page.locator("canvas.overview")
+        self.matrix = page.locator("canvas.matrix")
+        self.lines = page.locator("canvas.lines")
+        self.tooltip = page.locator(".explorer .tooltip")
+        self.spoken = page.locator(".explorer .spoken")
+        self.heading = page.locator(".explorer .name")
+        self.caption = page.locator(".explorer .caption")
+        self.legend = page.locator(".explorer .legend li")
+        self.alerts = page.get_by_test_id("stAlert")
+        self.translation = page.locator("p[lang=de]")
+        self.facts = page.locator(".facts")
+        self.chart = page.get_by_test_id("stPlotlyChart")
+        page.add_init_script(WATCH)
+        if SLOWDOWN != 1:
+            tools = page.context.new_cdp_session(page)
+            tools.send("Emulation.setCPUThrottlingRate", {"rate": SLOWDOWN})
+
+    # ---- going somewhere ------------------------------------------------------------------------
+
+    def open(self, **query: str) -> HeadsPage:
+        """Loads an address and waits until all of its page stands."""
+        self.goto(**query)
+        self._wait_until_loaded()
+        return self
+
+    def goto(self, **query: str) -> None:
+        address = f"{self.url}/?{urlencode(query, quote_via=quote)}"
+        self.page.goto(address, timeout=LOADING)
+
+    def reload(self) -> None:
+        self.page.reload(timeout=LOADING)
+        self._wait_until_loaded()
+
+    def _wait_until_loaded(self) -> None:
+        self.page.wait_for_function("window.painted().id !== undefined", timeout=LOADING)
+        self.settle()
+
+    def settle(self) -> None:
+        """Waits until what stands below the picture belongs to it, and nothing runs."""
+        wait_until_calm(
+            self.page,
+            """() => {
+                const { id, attention, layer, head } = window.painted();
+                const done = document.querySelector(".headscope-done")?.dataset.done;
+                return done === [id, attention, layer, head].join("/");
+            }""",
+        )
+
+    def field(self, name: str) -> Locator:
+        """A field of the bar: "sentence", in whatever language, or "target"."""
+        label = {"sentence": "^(?!target).*sentence$", "target": "^target sentence$"}[name]
+        return self.page.get_by_role("textbox", name=re.compile(label, re.IGNORECASE))
+
+    def type(self, name: str, text: str) -> None:
+        """Types into a field of the bar and presses Enter; waits for nothing."""
+        field = self.field(name)
+        field.fill(text)
+        field.press("Enter")
+
+    def ask(self, text: str) -> None:
+        """Types a sentence that can be answered and waits until its heads stand."""
+        before = self.root.get_attribute("data-payload") if self.root.count() else None
+        self.type("sentence", text)
+        self.wait_for_payload_other_than(before)
+        self.settle()
+
+    def wait_for_payload_other_than(self, before: str | None) -> None:
+        self.page.wait_for_function(
+            "before => (window.painted().id ?? before) !== before", arg=before
+        )
+
+    # ---- what it shows --------------------------------------------------------------------------
+
+    @property
+    def painted(self) -> dict[str, Any]:
+        painted: dict[str, Any] = self.page.evaluate("window.painted()")
+        return painted
+
+    @property
+    def selected(self) -> tuple[str, int, int]:
+        painted = self.painted
+        return painted["attention"], painted["layer"], painted["head"]
+
+    def wait_for_painted(self, **wanted: Any) -> None:
+        self.page.wait_for_function(
+            """wanted => {
+                const painted = window.painted();
+                return Object.entries(wanted).every(([name, value]) => painted[name] === value);
+            }""",
+            arg=wanted,
+        )
+
+    @property
+    def query(self) -> dict[str, str]:
+        """What the address holds."""
+        return dict(parse_qsl(urlsplit(self.page.url).query, keep_blank_values=True))
+
+    def wait_for_query(self, **wanted: str | None) -> None:
+        """Waits until the address holds these values; None for a value that it must not hold."""
+        self.page.wait_for_function(
+            """wanted => {
+                const query = new URLSearchParams(location.search);
+                return Object.entries(wanted).every(([name, value]) => query.get(name) === value);
+            }""",
+            arg=wanted,
+        )
+
+    @property
+    def tiles(self) -> list[dict[str, Any]]:
+        tiles: list[dict[str, Any]] = json.loads(self.overview.get_attribute("data-tiles") or "[]")
+        return tiles
+
+    def tile(self, layer: int, head: int) -> dict[str, Any]:
+        return next(tile for tile in self.tiles if (tile["layer"], tile["head"]) == (layer, head))
+
+    def click_tile(self, layer: int, head: int, **options: Any) -> None:
+        tile = self.tile(layer, head)
+        x, y = tile["x"] + tile["width"] / 2, tile["y"] + tile["height"] / 2
+        self.overview.click(position={"x": x, "y": y}, **options)
+
+    def control(self, name: str) -> Locator:
+        """A button of the explorer by its text or its label."""
+        # Not by its role and name: what a style sheet puts before the text belongs to the name.
+        named = self.root.locator("button").filter(has_text=re.compile(f"^{re.escape(name)}$"))
+        return named.or_(self.root.locator(f'button[aria-label="{name}"]')).first
+
+    def toggle(self, name: str) -> None:
+        """Changes how the trace is read, which is the server's work, and waits for it."""
+        before = self.root.get_attribute("data-payload")
+        self.control(name).click()
+        self.wait_for_payload_other_than(before)
+        self.settle()
+
+    def frame(self) -> Frame:
+        """The place of the cells, as the mark around the first one shows it."""
+        self.matrix.focus()
+        self.page.keyboard.press("Escape")
+        self.page.keyboard.press("ArrowRight")
+        # Begins where a cell is picked, else at the first.
+        query, key = self.pointed()
+        mark = self.page.locator(".explorer .cell:not(.picked)")
+        style = mark.evaluate(
+            "node => [...node.style.transform.matchAll(/[-\\d.]+/g), node.style.width, "
+            "node.style.height].map(text => parseFloat(text))"
+        )
+        self.page.keyboard.press("Escape")
+        x, y, width, height = style
+        return Frame(x - key * width, y - query * height, width, height)
+
+    def pointed(self) -> tuple[int, int]:
+        """The query and the key that the tooltip names."""
+        query, key = re.findall(r" \((\d+)\)(?: to |$)", self.tooltip.inner_text().split("\n")[0])
+        return int(query), int(key)
+
+    def point_at(self, frame: Frame, query: int, key: int) -> list[str]:
+        """Moves the pointer onto a cell; gives the lines of the tooltip."""
+        x, y = frame.middle(query, key)
+        self.matrix.hover(position={"x": x, "y": y})
+        expect(self.tooltip).to_contain_text(f"({query}) to")
+        expect(self.tooltip).to_contain_text(f"({key})")
+        return self.tooltip.inner_text().split("\n")
+
+    def named_axes(self) -> tuple[list[str], list[str]]:
+        """Every query and every key, as the tooltip names them along the first column and row."""
+        self.matrix.focus()
+        self.page.keyboard.press("Escape")
+        names: list[list[str]] = []
+        for key in ("ArrowDown", "ArrowRight"):
+            self.page.keyboard.press("Escape")
+            self.page.keyboard.press(key)
+            along: list[str] = []
+            while (line := self.tooltip.inner_text().split("\n")[0]) not in along:
+                along.append(line)
+                self.page.keyboard.press(key)
+            names.append(along)
+        self.page.keyboard.press("Escape")
+        queries = [re.sub(r" \(\d+\) to .* \(0\)$", "", line) for line in names[0]]
+        keys = [re.sub(r"^.* \(0\) to (.*) \(\d+\)$", r"\1", line) for line in names[1]]
+        return queries, keys
+
+
+def pixels(canvas: Locator) -> Pixels:
+    """What a canvas holds, (row, column, RGBA) in device pixels."""
+    url = canvas.evaluate("canvas => canvas.toDataURL('image/png')")
+    image = Image.open(io.BytesIO(base64.b64decode(url.partition(",")[2])))
+    return np.asarray(image.convert("RGBA"))
+
+
+def channels(color: str) -> tuple[int, int, int]:
+    red, green, blue = (int(color[place : place + 2], 16) for place in (1, 3, 5))
+    return red, green, blue
+
+
+def scale(weights: FloatArray, look: Look, gamma: float) -> NDArray[np.float64]:
+    """The colours of weights, (…, RGB): straight lines between the stops of the scale."""
+    stops = np.array([channels(color) for color in look.weights], dtype=np.float64)
+    places = np.clip(weights, 0, 1).astype(np.float64) ** gamma * (len(stops) - 1)
+    return np.stack(
+        [np.interp(places, np.arange(len(stops)), stops[:, channel]) for channel in range(3)], -1
+    )
+
+
+def has_colour(
+    color: NDArray[Any], weight: float, look: Look = LIGHT, gamma: float = 1, tolerance: float = 2
+) -> bool:
+    """Whether a colour stands for a weight, to half a step of the scale and to rounding."""
+    around = np.array([weight - HALF_A_STEP, weight + HALF_A_STEP], dtype=np.float32)
+    low, high = np.sort(scale(around, look, gamma), axis=0)
+    return bool(((color[:3] >= low - tolerance) & (color[:3] <= high + tolerance)).all())
+
+
+def picture(seen: Seen, attention: str, layer: int, head: int) -> tuple[FloatArray, BoolArray]:
+    """The weights and the mask that a picture must show, (query, key)."""
+    if attention != "joint":
+        found = seen.maps[Site(AttentionKind(attention), layer)]
+        allowed = found.allowed if found.allowed.ndim == 2 else found.allowed[head]
+        return found.weights[head], allowed
+    n_source, n_target = len(seen.source), len(seen.target)
+    weights = np.zeros((n_source + n_target,) * 2, dtype=np.float32)
+    mask = np.zeros(weights.shape, dtype=np.bool_)
+    for kind, (down, across) in PARTS.items():
+        part, allowed = picture(seen, kind, layer, head)
+        place = np.s_[
+            down * n_source : down * n_source + part.shape[0],
+            across * n_source : across * n_source + part.shape[1],
+        ]
+        weights[place], mask[place] = part, allowed
+    return weights, mask
+
+
+def wrong_cells(
+    heads: HeadsPage, seen: Seen, *, look: Look = LIGHT, gamma: float = 1, density: float = 1
+) -> list[str]:
+    """The cells of the large heatmap that have another colour than their number, in words."""
+    attention, layer, head = heads.selected
+    weights, allowed = picture(seen, attention, layer, head)
+    frame = heads.frame()
+    drawn = pixels(heads.matrix)
+    wrong = []
+    for query, key in np.ndindex(weights.shape):
+        left, top = frame.x + key * frame.width, frame.y + query * frame.height
+        rows = slice(round((top + EDGE) * density), round((top + frame.height - EDGE) * density))
+        columns = slice(
+            round((left + EDGE) * density), round((left + frame.width - EDGE) * density)
+        )
+        colors, counts = np.unique(
+            drawn[rows, columns, :3].reshape(-1, 3), axis=0, return_counts=True
+        )
+        if not len(counts):
+            wrong.append(f"({query}, {key}) is not there")
+        elif not allowed[query, key]:
+            if {tuple(color) for color in colors.tolist()} != hatching(look):
+                wrong.append(f"({query}, {key}) is not hatched: {colors.tolist()}")
+        # A number may stand on it; the ground is what most of the cell is.
+        elif not has_colour(colors[counts.argmax()], float(weights[query, key]), look, gamma):
+            wrong.append(f"({query}, {key}) {weights[query, key]}: {colors[counts.argmax()]}")
+    return wrong
+
+
+def wrong_tiles(
+    heads: HeadsPage, seen: Seen, *, look: Look = LIGHT, gamma: float = 1, density: float = 1
+) -> list[str]:
+    """The cells of the overview's tiles that have another colour than their number, in words."""
+    drawn = pixels(heads.overview)
+    wrong = []
+    for tile in heads.tiles:
+        weights, allowed = picture(seen, tile["attention"], tile["layer"], tile["head"])
+        size = round(tile["width"] * density)
+        left, top = round(tile["x"] * density), round(tile["y"] * density)
+        assert size >= max(weights.shape), "a cell has to be at least a pixel"
+        for query, key in np.ndindex(weights.shape):
+            y = int((query + 0.5) * size / weights.shape[0])
+            x = int((key + 0.5) * size / weights.shape[1])
+            if top + y >= drawn.shape[0] or left + x >= drawn.shape[1]:
+                continue
+            if y < DOT * density and x >= size - DOT * density:
+                continue
+            color = drawn[top + y, left + x]
+            if allowed[query, key]:
+                right = has_colour(color, float(weights[query, key]), look, gamma)
+            else:
+                right = tuple(color[:3].tolist()) in hatching(look)
+            if not right:
+                name = f"layer {tile['layer']}, head {tile['head']}, ({query}, {key})"
+                wrong.append(f"{name} {weights[query, key]}: {color}")
+    return wrong
+
+
+def hatching(look: Look) -> set[tuple[int, int, int]]:
+    """The two colours of a cell that may not be attended to."""
+    return {channels(look.forbidden), channels(look.hatch)}
+
+
+def title(attention: str, layer: int, head: int) -> str:
+    """What the large picture is called."""
+    return f"{KIND_NAMES[AttentionKind(attention)]}, layer {layer}, head {head}"
+
+
+def same_pictures(one: Mapping[str, Pixels], other: Mapping[str, Pixels]) -> bool:
+    return one.keys() == other.keys() and all(np.array_equal(one[n], other[n]) for n in one)
+
+
+def pictures(heads: HeadsPage) -> dict[str, Pixels]:
+    """All that the page has drawn: the overview, and whichever large picture shows."""
+    large = heads.lines if heads.painted["view"] == "lines" else heads.matrix
+    return {"overview": pixels(heads.overview), "large": pixels(large)}

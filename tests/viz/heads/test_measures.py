@@ -1,0 +1,620 @@
+import itertools
+import json
+import math
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from model import load
+from model.trace import AttentionKind, AttentionMap, BoolArray, Site, Tokens, Trace
+from viz.heads.measures import (
+    MEASURES,
+    MIN_ROWS,
+    MIN_SENTENCES,
+    RULES,
+    Label,
+    Measure,
+    head_facts,
+    head_numbers,
+    measures,
+    opening_heads,
+    resting,
+    survey,
+    written,
+)
+from viz.heads.reading import Reading
+
+SHIPPED = Path(__file__).parents[3] / "checkpoints" / "en-de"
+
+ENCODER, DECODER, CROSS, MODULE = (Site(kind, 0) for kind in AttentionKind)
+MEASURE = {measure.key: measure for measure in MEASURES}
+
+Array = np.ndarray
+Head = Callable[[int, int], Array]
+"""Scores of one head, (query, key), for so many queries and keys."""
+
+
+def words(count: int, *, start: str = "", end: str = "") -> Tokens:
+    pieces = [start] * bool(start) + [f"▁word{i}" for i in range(count)] + [end] * bool(end)
+    return Tokens(tuple(pieces), tuple(range(len(pieces))))
+
+
+def a_map(
+    weights: Array,
+    site: Site = ENCODER,
+    *,
+    queries: Tokens | None = None,
+    keys: Tokens | None = None,
+    allowed: BoolArray | None = None,
+) -> AttentionMap:
+    """A map of the weights, (query, key) for one head or (head, query, key)."""
+    full = np.asarray(weights, dtype=np.float32).reshape(-1, *np.shape(weights)[-2:])
+    if allowed is None:
+        allowed = np.ones(full.shape[1:], dtype=bool)
+    return AttentionMap(
+        site,
+        weights=full,
+        allowed=allowed,
+        queries=queries or words(full.shape[1]),
+        keys=keys or words(full.shape[2]),
+    )
+
+
+def causal(size: int) -> BoolArray:
+    return np.tril(np.ones((size, size), dtype=bool))
+
+
+def even(allowed: Array) -> Array:
+    return allowed / np.maximum(allowed.sum(axis=-1, keepdims=True), 1)
+
+
+def fact(key: str, seen: AttentionMap) -> float:
+    return float(head_facts(seen)[key][0])
+
+
+def by_the_definition(seen: AttentionMap, head: int) -> dict[str, float]:
+    """The measures of one head, written out cell by cell."""
+    weights = seen.weights[head].astype(float)
+    allowed = seen.allowed[head] if seen.allowed.ndim == 3 else seen.allowed
+    n_queries, n_keys = weights.shape
+    kind = seen.site.kind
+    rows: dict[str, list[float]] = {measure.key: [] for measure in MEASURES}
+    pairs = []
+    for q in range(n_queries):
+        choices = int(allowed[q].sum())
+        if choices == 0:
+            continue
+        entropy = -sum(w * math.log2(w) for w in weights[q] if w > 0)
+        rows["entropy"].append(entropy)
+        if n_queries == n_keys:
+            rows["distance"].append(sum(weights[q, k] * abs(q - k) for k in range(n_keys)))
+        pairs += [(q, k, weights[q, k]) for k in range(n_keys)]
+        if choices < 2:
+            continue
+        rows["entropy_share"].append(entropy / math.log2(choices))
+        for key, k in (("previous", q - 1), ("same", q), ("next", q + 1)):
+            if n_queries == n_keys and 0 <= k < n_keys and allowed[q, k]:
+                rows[key].append(weights[q, k])
+        for key, wanted in (("start", "<s>"), ("end", "</s>"), ("punctuation", ".")):
+            chosen = [k for k in range(n_keys) if seen.keys.tokens[k] == wanted and allowed[q, k]]
+            if chosen:
+                rows[key].append(sum(weights[q, k] for k in chosen))
+    for key in ("previous", "same", "next", "start", "end", "punctuation"):
+        if len(rows[key]) < MIN_ROWS * n_queries:
+            rows[key] = []
+    found = {key: float(np.mean(each)) if each else math.nan for key, each in rows.items()}
+    found["diagonal"] = weighted_correlation(pairs)
+    live = allowed.any(axis=-1)
+    if min(live.sum(), n_keys) > 1:
+        overall = weights[live].mean(axis=0)
+        told = -sum(p * math.log2(p) for p in overall if p > 0) - found["entropy"]
+        found["pairing"] = told / math.log2(min(live.sum(), n_keys))
+    return {key: value if kind in MEASURE[key].kinds else math.nan for key, value in found.items()}
+
+
+def weighted_correlation(pairs: Sequence[tuple[float, float, float]]) -> float:
+    if not pairs:
+        return math.nan
+    q, k, w = np.array(pairs).T
+    w = w / w.sum()
+    q, k = q - (w * q).sum(), k - (w * k).sum()
+    spread = (w * q * q).sum() * (w * k * k).sum()
+    return float((w * q * k).sum() / math.sqrt(spread)) if spread > 1e-9 else math.nan
+
+
+@given(st.data())
+def test_every_measure_is_what_its_definition_says(data: st.DataObject) -> None:
+    site = data.draw(st.sampled_from([ENCODER, DECODER, CROSS, MODULE]))
+    n_queries = data.draw(st.integers(1, 7))
+    n_keys = data.draw(st.integers(1, 7)) if site in (CROSS, MODULE) else n_queries
+    per_head = data.draw(st.booleans())
+    random = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))
+    shape = (2, n_queries, n_keys)
+    allowed = random.random(shape if per_head else shape[1:]) < 0.7
+    weights = np.where(allowed, random.exponential(size=shape) ** 4 + 1e-4, 0)
+    weights /= np.maximum(weights.sum(axis=-1, keepdims=True), 1e-30)
+    pieces = random.choice(["▁a", ".", "<s>", "</s>"], size=n_keys).tolist()
+    keys = Tokens(tuple(pieces), tuple(range(n_keys)))
+    seen = a_map(weights, site, keys=keys, allowed=allowed)
+    facts = head_facts(seen)
+    for head in range(2):
+        expected = by_the_definition(seen, head)
+        for key, value in expected.items():
+            np.testing.assert_allclose(facts[key][head], value, atol=2e-6, err_msg=key)
+
+
+def test_every_measure_has_one_value_a_head_for_every_kind() -> None:
+    weights = np.stack([even(np.ones((6, 6)))] * 4)
+    for site in (ENCODER, DECODER, CROSS, MODULE):
+        facts = head_facts(a_map(weights, site))
+        assert list(facts) == [measure.key for measure in MEASURES]
+        for key, values in facts.items():
+            assert values.shape == (4,)
+            assert values.dtype == np.float64
+            if site.kind not in MEASURE[key].kinds:
+                assert np.isnan(values).all()
+
+
+def test_long_traces_have_the_same_facts_as_short_ones_cut_from_them() -> None:
+    random = np.random.default_rng(3)
+    weights = random.exponential(size=(5, 400, 400)) ** 3
+    weights /= weights.sum(axis=-1, keepdims=True)
+    together = head_facts(a_map(weights))
+    for head in range(5):
+        alone = head_facts(a_map(weights[head]))
+        for key, values in alone.items():
+            np.testing.assert_allclose(together[key][head], values[0], rtol=1e-12, err_msg=key)
+
+
+def test_entropies_of_long_rows_are_exact_to_a_millionth_of_a_bit() -> None:
+    weights = np.random.default_rng(5).exponential(size=(1, 3, 512)) ** 2
+    weights = (weights / weights.sum(axis=-1, keepdims=True)).astype(np.float32)
+    exact = weights.astype(np.float64)
+    exact /= exact.sum(axis=-1, keepdims=True)
+    entropy = -(exact * np.log2(exact)).sum(axis=-1).mean()
+    assert abs(fact("entropy", a_map(weights, CROSS)) - entropy) < 1e-6
+
+
+def test_a_row_on_one_token_has_no_entropy_and_an_even_row_all_of_it() -> None:
+    one = a_map(np.eye(8))
+    assert (fact("entropy", one), fact("entropy_share", one)) == (0, 0)
+    assert fact("entropy", a_map(np.full((8, 8), 1 / 8))) == pytest.approx(3)
+    assert fact("entropy_share", a_map(even(causal(8)), DECODER, allowed=causal(8))) == (
+        pytest.approx(1)
+    )
+
+
+def test_rows_without_a_choice_say_nothing_of_their_head() -> None:
+    # The first row of a decoder can look at <s> alone.
+    target = words(2, start="<s>")
+    weights = [[1, 0, 0], [0, 1, 0], [0, 0, 1]]
+    seen = a_map(np.array(weights), DECODER, keys=target, allowed=causal(3))
+    assert fact("start", seen) == 0
+    alone = a_map(np.ones((1, 1)), DECODER, keys=words(0, start="<s>"))
+    facts = head_facts(alone)
+    assert facts["entropy"] == 0
+    for key in ("entropy_share", "previous", "same", "start", "diagonal"):
+        assert np.isnan(facts[key]).all(), key
+
+
+def test_rows_that_attended_to_nothing_count_nowhere() -> None:
+    weights, allowed = even(np.ones((4, 4))), np.ones((4, 4), dtype=bool)
+    weights[2], allowed[2] = 0, False
+    facts = head_facts(a_map(weights, allowed=allowed))
+    assert facts["entropy"] == pytest.approx(2)
+    assert facts["same"] == pytest.approx(0.25)
+    nothing = head_facts(a_map(np.zeros((3, 3)), allowed=np.zeros((3, 3), dtype=bool)))
+    assert all(np.isnan(values).all() for values in nothing.values())
+
+
+def test_rows_cut_by_hiding_tokens_keep_their_shares_and_are_scaled_for_the_rest() -> None:
+    weights = even(np.ones((4, 4)))
+    whole, cut = head_facts(a_map(weights)), head_facts(a_map(weights / 2))
+    assert cut["same"] == pytest.approx(whole["same"] / 2)
+    for key in ("entropy", "entropy_share", "distance"):
+        assert cut[key] == pytest.approx(whole[key])
+
+
+def test_the_diagonal_tells_order_from_its_reverse_and_from_none() -> None:
+    assert fact("diagonal", a_map(np.eye(6), CROSS)) == pytest.approx(1)
+    assert fact("diagonal", a_map(np.eye(6)[::-1], CROSS)) == pytest.approx(-1)
+    assert fact("diagonal", a_map(even(np.ones((6, 4))), CROSS)) == pytest.approx(0, abs=1e-6)
+    one_column = np.zeros((300, 500))
+    one_column[:, 499] = 1
+    assert np.isnan(fact("diagonal", a_map(one_column, CROSS)))
+
+
+def test_pairing_is_full_where_every_row_has_a_token_of_its_own_in_whatever_order() -> None:
+    shuffled = np.eye(6)[[3, 0, 5, 1, 4, 2]]
+    assert fact("pairing", a_map(shuffled, CROSS)) == pytest.approx(1)
+    assert fact("pairing", a_map(shuffled[:, [0] * 6] / 6 + 1 / 6, CROSS)) < 0.1
+    one_column = np.zeros((6, 6))
+    one_column[:, 2] = 1
+    assert fact("pairing", a_map(one_column, CROSS)) == pytest.approx(0, abs=1e-9)
+
+
+@pytest.mark.parametrize("shape", [(3, 0, 0), (3, 0, 5), (3, 5, 0), (0, 4, 4)])
+def test_maps_of_which_nothing_is_left_have_no_facts(shape: tuple[int, int, int]) -> None:
+    facts = head_facts(
+        AttentionMap(
+            CROSS,
+            weights=np.zeros(shape, dtype=np.float32),
+            allowed=np.ones(shape[1:], dtype=bool),
+            queries=words(shape[1]),
+            keys=words(shape[2]),
+        )
+    )
+    assert all(values.shape == (shape[0],) and np.isnan(values).all() for values in facts.values())
+
+
+def test_measuring_changes_nothing_of_the_map() -> None:
+    seen = a_map(even(np.ones((5, 5))))
+    before = seen.weights.copy()
+    head_facts(seen)
+    assert np.array_equal(seen.weights, before)
+
+
+@pytest.mark.parametrize("measure", MEASURES, ids=lambda measure: measure.key)
+def test_every_measure_is_explained_in_one_sentence(measure: Measure) -> None:
+    assert measure.unit in {"bits", "share", "tokens", "correlation"}
+    assert measure.meaning.endswith(".")
+    assert measure.meaning.count(". ") == 0
+    assert measure.kinds
+
+
+# Labels: heads as score functions over sentences of several lengths.
+
+
+def softmax(scores: Array, allowed: BoolArray) -> Array:
+    powers = np.where(allowed, np.exp(scores), 0)
+    return powers / np.maximum(powers.sum(axis=-1, keepdims=True), 1e-30)
+
+
+def offset(distance: int, strength: float = 4.0) -> Head:
+    return lambda n_queries, n_keys: strength * np.eye(n_queries, n_keys, distance)
+
+
+def column(position: int, strength: float = 4.0) -> Head:
+    def scores(n_queries: int, n_keys: int) -> Array:
+        found = np.zeros((n_queries, n_keys))
+        found[:, position] = strength
+        return found
+
+    return scores
+
+
+def nothing(n_queries: int, n_keys: int) -> Array:
+    return np.zeros((n_queries, n_keys))
+
+
+def steep(n_queries: int, n_keys: int) -> Array:
+    """Neither even nor on any one place: the second key more, the third most."""
+    return np.tile([1.0, 2.0, 2.5, *[0.0] * (n_keys - 3)], (n_queries, 1))
+
+
+def a_trace(site: Site, heads: Sequence[Head], length: int) -> Trace:
+    source = words(length, end="</s>")
+    target = words(length + 1, start="<s>")
+    queries = source if site.kind is AttentionKind.ENCODER else target
+    keys = target if site.kind is AttentionKind.DECODER else source
+    allowed = np.ones((len(queries), len(keys)), dtype=bool)
+    if site.kind is AttentionKind.DECODER:
+        allowed = np.tril(allowed)
+    weights = np.stack([softmax(head(*allowed.shape), allowed) for head in heads])
+    return Trace(
+        source=source,
+        target=target,
+        predictions=Tokens(),
+        text="",
+        source_text="",
+        maps={site: a_map(weights, site, queries=queries, keys=keys, allowed=allowed)},
+    )
+
+
+def label_of(site: Site, head: Head, lengths: Sequence[int] = (9, 10, 12, 14, 20)) -> str | None:
+    found = survey([a_trace(site, [head], length) for length in lengths])[site]
+    return found[0].text if found[0] else None
+
+
+@pytest.mark.parametrize(
+    ("site", "head", "text"),
+    [
+        (ENCODER, offset(-1), "looks at the previous token"),
+        (DECODER, offset(-1), "looks at the previous token"),
+        (ENCODER, offset(0), "looks at the same token"),
+        (DECODER, offset(0), "looks at the same token"),
+        (ENCODER, offset(1), "looks at the next token"),
+        (DECODER, column(0), "looks at the sentence start"),
+        (ENCODER, column(-1), "looks at the sentence end"),
+        (CROSS, column(-1), "looks at the sentence end"),
+        (CROSS, offset(0, 6.0), "pairs target with source tokens"),
+        (ENCODER, nothing, "spreads its weight almost evenly"),
+        (DECODER, nothing, "spreads its weight almost evenly"),
+        (CROSS, nothing, "spreads its weight almost evenly"),
+    ],
+)
+def test_a_head_that_does_one_thing_is_called_so(site: Site, head: Head, text: str) -> None:
+    assert label_of(site, head) == text
+
+
+@pytest.mark.parametrize("site", [ENCODER, DECODER, CROSS])
+def test_a_head_that_does_nothing_much_has_no_label(site: Site) -> None:
+    assert label_of(site, steep) is None
+
+
+@pytest.mark.parametrize(
+    ("site", "head"),
+    [
+        (ENCODER, offset(-1, 1.8)),
+        (DECODER, offset(-1, 1.0)),
+        (ENCODER, offset(0, 1.8)),
+        (ENCODER, offset(1, 1.8)),
+        (DECODER, column(0, 1.2)),
+        (ENCODER, column(-1, 2.0)),
+        (CROSS, column(-1, 2.0)),
+        (CROSS, offset(0, 3.0)),
+    ],
+)
+def test_less_than_half_of_the_weight_earns_nothing(site: Site, head: Head) -> None:
+    seen = label_of(site, head)
+    assert seen in (None, "spreads its weight almost evenly")
+
+
+def test_a_head_whose_rows_run_against_the_order_of_the_source_earns_nothing() -> None:
+    def backwards(n_queries: int, n_keys: int) -> Array:
+        return 6.0 * np.eye(n_queries, n_keys)[::-1]
+
+    assert label_of(CROSS, backwards) is None
+
+
+def test_a_head_that_runs_ahead_and_then_rests_on_the_end_pairs_nothing() -> None:
+    def ahead(n_queries: int, n_keys: int) -> Array:
+        found = np.full((n_queries, n_keys), -6.0)
+        found[np.arange(n_queries), np.minimum(3 * np.arange(n_queries), n_keys - 1)] = 0
+        return found
+
+    seen = a_trace(CROSS, [ahead], 12).maps[CROSS]
+    assert fact("diagonal", seen) > 0.5
+    assert label_of(CROSS, ahead) != "pairs target with source tokens"
+
+
+def test_looking_at_punctuation_is_told_where_rows_have_some_to_look_at() -> None:
+    def traces(site: Site, position: int) -> list[Trace]:
+        found = []
+        for length in (9, 10, 12, 14, 20):
+            trace = a_trace(site, [column(position, 5.0)], length)
+            axis = trace.source if site == ENCODER else trace.target
+            pieces = list(axis.tokens)
+            pieces[position] = "."
+            marked = Tokens(tuple(pieces), axis.ids)
+            seen = trace.maps[site]
+            found.append(
+                Trace(
+                    source=marked if site == ENCODER else trace.source,
+                    target=marked if site == DECODER else trace.target,
+                    predictions=Tokens(),
+                    text="",
+                    source_text="",
+                    maps={
+                        site: a_map(
+                            seen.weights, site, queries=marked, keys=marked, allowed=seen.allowed
+                        )
+                    },
+                )
+            )
+        return found
+
+    for site, position in ((ENCODER, 2), (ENCODER, -2), (DECODER, 2)):
+        label = survey(traces(site, position))[site][0]
+        assert label is not None
+        assert label.text == "looks at punctuation"
+    # At the end of what a decoder reads, only the last row can look at it.
+    label = survey(traces(DECODER, -1))[DECODER][0]
+    assert label is None or "punctuation" not in label.text
+
+
+def test_heads_are_judged_one_by_one() -> None:
+    traces = [a_trace(ENCODER, [offset(-1), steep, offset(1)], n) for n in range(8, 14)]
+    assert [label and label.text for label in survey(traces)[ENCODER]] == [
+        "looks at the previous token",
+        None,
+        "looks at the next token",
+    ]
+
+
+def test_too_few_sentences_earn_nothing() -> None:
+    lengths = range(10, 10 + MIN_SENTENCES - 1)
+    assert label_of(ENCODER, offset(-1), lengths) is None
+    assert label_of(ENCODER, offset(-1), [*lengths, 20]) == "looks at the previous token"
+
+
+@pytest.mark.parametrize("head", [offset(-1), offset(0), column(0), column(-1), nothing])
+@pytest.mark.parametrize("site", [ENCODER, DECODER, CROSS])
+def test_short_sentences_tell_nothing(site: Site, head: Head) -> None:
+    assert label_of(site, head, [0, 1, 2, 2, 2, 2, 2, 2]) is None
+
+
+def test_one_sentence_in_five_may_differ_and_no_more() -> None:
+    def mixed(differing: int) -> str | None:
+        traces = [a_trace(ENCODER, [offset(-1, 6.0)], 10 + n) for n in range(10 - differing)]
+        traces += [a_trace(ENCODER, [steep], 10 + n) for n in range(differing)]
+        label = survey(traces)[ENCODER][0]
+        return label.text if label else None
+
+    assert mixed(2) == "looks at the previous token"
+    assert mixed(3) is None
+
+
+def test_a_label_gives_the_numbers_that_earned_it() -> None:
+    label = survey([a_trace(ENCODER, [offset(-1)], n) for n in range(10, 15)])[ENCODER][0]
+    assert label == Label(
+        "looks at the previous token",
+        "On average 82 % of the weight, and at least 50 % in 5 of 5 sentences.",
+    )
+
+
+def test_no_traces_give_no_labels() -> None:
+    assert survey([]) == {}
+
+
+def test_labels_cannot_be_changed() -> None:
+    labels = survey([a_trace(ENCODER, [nothing], 8)])
+    with pytest.raises(TypeError):
+        labels[ENCODER] = ()  # type: ignore[index]
+
+
+def test_traces_of_different_models_are_refused() -> None:
+    traces = [a_trace(ENCODER, [nothing] * count, 8) for count in (2, 3)]
+    with pytest.raises(ValueError, match=r"encoder\.0 has 2 heads in one trace and 3 in another"):
+        survey(traces)
+
+
+def test_every_rule_says_what_it_needs() -> None:
+    assert RULES[0].needs == "at least 50 % of the weight"
+    for rule in RULES:
+        assert all(condition.measure in MEASURE for condition in rule.conditions)
+        assert frozenset.intersection(
+            *(MEASURE[condition.measure].kinds for condition in rule.conditions)
+        )
+
+
+def test_the_shipped_model_has_heads_that_earn_a_label_and_heads_that_do_not() -> None:
+    translator = load(SHIPPED, device="cpu")
+    examples = json.loads((SHIPPED / "examples.json").read_text(encoding="utf-8"))
+    traces = [translator.trace(each["source"], each["translation"]) for each in examples]
+    labels = survey(traces)
+    every = list(itertools.chain.from_iterable(labels.values()))
+    assert list(labels) == list(traces[0].maps)
+    assert len(every) == sum(seen.n_heads for seen in traces[0].maps.values())
+    assert any(label is not None for label in every)
+    # Many heads do several things at once, and no word would be true of them.
+    assert any(label is None for label in every)
+
+
+# Values in words.
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "text"),
+    [
+        ("entropy", 1.234, "1.23 bits"),
+        ("entropy_share", 0.384, "38 %"),
+        ("distance", 1.44, "1.4 tokens"),
+        ("diagonal", -0.001, "0.00"),
+        ("diagonal", -0.5, "-0.50"),
+        ("previous", 1.0, "100 %"),
+        ("previous", math.nan, "–"),
+    ],
+)
+def test_a_value_is_written_with_its_unit(key: str, value: float, text: str) -> None:
+    assert written(MEASURE[key], value) == text
+
+
+def test_a_head_is_summed_up_in_one_line_of_numbers() -> None:
+    facts = dict.fromkeys(MEASURE, math.nan) | {
+        "entropy": 1.2,
+        "entropy_share": 0.38,
+        "distance": 1.4,
+        "previous": 0.61,
+        "same": 0.1,
+        "end": 0.2,
+        "diagonal": 0.9,
+        "pairing": 0.7,
+    }
+    assert head_numbers(AttentionKind.ENCODER, facts) == (
+        "1.20 bits (38 % of the maximum), 61 % on the previous token, mean distance 1.4 tokens"
+    )
+    assert head_numbers(AttentionKind.CROSS, facts) == (
+        "1.20 bits (38 % of the maximum), 20 % on the sentence end, pairing 70 %, diagonal 0.90"
+    )
+
+
+def test_a_summary_leaves_out_what_does_not_apply() -> None:
+    none = dict.fromkeys(MEASURE, math.nan)
+    assert head_numbers(AttentionKind.DECODER, none) == "no row to measure"
+    assert head_numbers(AttentionKind.DECODER, {"entropy": 0.0}) == "0.00 bits"
+    assert head_numbers(AttentionKind.MODULE, {"entropy": 1.0, "diagonal": 0.5}) == (
+        "1.00 bits, diagonal 0.50"
+    )
+
+
+@pytest.mark.parametrize("words", [False, True])
+@pytest.mark.parametrize("specials", [False, True])
+def test_measures_say_what_they_count(words: bool, specials: bool) -> None:
+    found = measures(Reading(words=words, specials=specials))
+    assert [measure.key for measure in found] == [measure.key for measure in MEASURES]
+    texts = [f"{measure.name} {measure.meaning} {measure.unit}" for measure in found]
+    counted = " ".join(texts).replace("special tokens", "")
+    assert re.search("words" if words else "tokens", counted)
+    assert not re.search("token" if words else "word", counted)
+    assert f"special tokens {'included' if specials else 'left out'}" in " ".join(texts)
+    assert f"special tokens {'left out' if specials else 'included'}" not in " ".join(texts)
+
+
+def test_pairing_is_full_where_more_rows_than_tokens_share_them_evenly() -> None:
+    assert fact("pairing", a_map(np.eye(4)[[2, 0, 3, 1] * 2], CROSS)) == pytest.approx(1)
+    meaning = MEASURE["pairing"].meaning
+    assert "of its own" not in meaning
+    assert "spread evenly over as many tokens as possible" in meaning
+
+
+@pytest.mark.parametrize(("n_queries", "n_keys"), [(5, 5), (8, 10), (11, 9), (30, 8)])
+def test_chance_reaches_as_much_pairing_as_its_meaning_says(n_queries: int, n_keys: int) -> None:
+    random = np.random.default_rng(7)
+    looked_at = random.integers(n_keys, size=(400, n_queries))
+    pairing = head_facts(a_map(np.eye(n_keys)[looked_at], CROSS))["pairing"]
+    assert "at random mostly come above 65 %" in MEASURE["pairing"].meaning
+    assert np.mean(pairing > 0.65) > 0.6
+
+
+def test_each_kind_opens_with_its_first_label_or_else_with_the_head_that_tells_most() -> None:
+    even_, one_column = np.full((6, 6), 1 / 6), np.eye(6)[[2] * 6]
+    layers = {
+        Site(kind, layer): a_map(
+            np.stack([even_, one_column, *([np.eye(6)] if layer else [even_])]), Site(kind, layer)
+        )
+        for kind in (AttentionKind.ENCODER, AttentionKind.CROSS)
+        for layer in (0, 1)
+    }
+    assert opening_heads(layers, {}) == {
+        AttentionKind.ENCODER: (1, 2),
+        AttentionKind.CROSS: (1, 2),
+    }
+    label = Label("looks at the sentence end", "60 %.")
+    labels = {Site(AttentionKind.ENCODER, 0): (None, label, None)}
+    assert opening_heads(layers, labels) == {
+        AttentionKind.ENCODER: (0, 1),
+        AttentionKind.CROSS: (1, 2),
+    }
+
+
+def test_a_trace_of_which_nothing_is_left_opens_with_its_first_head() -> None:
+    nothing = AttentionMap(
+        CROSS,
+        weights=np.zeros((3, 0, 5), dtype=np.float32),
+        allowed=np.ones((0, 5), dtype=bool),
+        queries=words(0),
+        keys=words(5),
+    )
+    assert opening_heads({CROSS: nothing}, {}) == {AttentionKind.CROSS: (0, 0)}
+
+
+def test_heads_that_rest_are_counted_among_those_that_can() -> None:
+    # Of three heads one looks at the end, one at punctuation, one at all alike.
+    keys = Tokens(("▁a", "▁b", ".", "▁c", "▁d", "▁e", "</s>"), tuple(range(7)))
+    rows = np.stack([np.eye(7)[[6] * 7], np.eye(7)[[2] * 7], np.full((7, 7), 1 / 7)])
+    site = Site(AttentionKind.ENCODER, 0)
+    trace = Trace(
+        source=keys,
+        target=Tokens(),
+        predictions=Tokens(),
+        text="",
+        source_text="",
+        maps={site: a_map(rows, site, queries=keys, keys=keys)},
+    )
+    assert resting([trace] * 3) == {"start": (0, 0), "end": (1, 3), "punctuation": (1, 3)}

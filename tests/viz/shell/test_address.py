@@ -1,0 +1,314 @@
+import dataclasses
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from streamlit.testing.v1 import AppTest
+
+from model.trace import AttentionKind
+from viz.shell import address
+
+PARAMETERS = (
+    address.text("sentence", "The cat.", most=50),
+    address.text("target", most=50),
+    address.choice("attention", AttentionKind.CROSS, AttentionKind),
+    address.integer("layer", 3, low=-2, high=11),
+    address.flag("words"),
+    address.flag("specials", True),
+)
+# What a browser can send: no lone surrogates.
+TEXTS = st.text(st.characters(codec="utf-8"), max_size=50)
+LEGAL = st.fixed_dictionaries(
+    {
+        "sentence": TEXTS,
+        "target": TEXTS,
+        "attention": st.sampled_from(AttentionKind),
+        "layer": st.integers(-2, 11),
+        "words": st.booleans(),
+        "specials": st.booleans(),
+    }
+)
+DEFAULTS = {parameter.name: parameter.default for parameter in PARAMETERS}
+
+
+@given(LEGAL)
+def test_what_is_written_is_read_back(values: dict[str, Any]) -> None:
+    assert address.parse(address.write(values, PARAMETERS), PARAMETERS) == (values, {})
+
+
+@given(LEGAL)
+def test_only_what_differs_from_the_defaults_stands_in_an_address(values: dict[str, Any]) -> None:
+    written = address.write(values, PARAMETERS)
+    assert set(written) == {name for name in values if values[name] != DEFAULTS[name]}
+
+
+def test_the_defaults_need_no_address() -> None:
+    assert address.write(DEFAULTS, PARAMETERS) == {}
+    assert address.write({}, PARAMETERS) == {}
+    assert address.parse({}, PARAMETERS) == (DEFAULTS, {})
+
+
+def test_names_of_no_parameter_are_passed_over() -> None:
+    assert address.parse({"utm_source": "x", "layers": "1"}, PARAMETERS) == (DEFAULTS, {})
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        *(
+            ("layer", text, "which is not a whole number from -2 to 11")
+            for text in ("", "12", "-3", "1.5", "1e1", " 1", "+1", "1_0", "０", "٣", "9" * 5000)
+        ),
+        ("attention", "Cross", "which is none of encoder, decoder, cross, module"),
+        ("words", "true", "which is not 0 or 1"),
+        ("sentence", "x" * 51, "which has 51 characters where 50 are taken"),
+    ],
+)
+def test_an_illegal_value_gives_way_to_the_default_and_is_named(
+    name: str, text: str, said: str
+) -> None:
+    values, notices = address.parse(
+        {name: text, "words" if name != "words" else "x": "1"}, PARAMETERS
+    )
+    assert values == DEFAULTS | ({"words": True} if name != "words" else {})
+    assert len(notices) == 1
+    assert notices[name].startswith(f"The address asks for {name} “{text[:40]}")
+    assert said in notices[name]
+    assert text[:41] not in notices[name] or len(text) <= 40
+
+
+@given(st.text(st.characters(codec="utf-8")))
+def test_any_text_in_an_address_gives_a_legal_value(text: str) -> None:
+    query = dict.fromkeys(DEFAULTS, text)
+    values, notices = address.parse(query, PARAMETERS)
+    assert len(notices) <= len(PARAMETERS)
+    assert address.parse(address.write(values, PARAMETERS), PARAMETERS) == (values, {})
+
+
+def test_control_characters_in_a_notice_are_made_visible() -> None:
+    notice = address.parse({"layer": "\n\u202e\x00"}, PARAMETERS)[1]["layer"]
+    assert "“␊⟨U+202E⟩␀”" in notice
+
+
+def test_a_long_list_of_choices_is_cut_in_its_notice() -> None:
+    notice = address.parse({"n": "x"}, [address.choice("n", 0, range(100))])[1]["n"]
+    assert "which is none of 0, 1, 2, 3, 4, 5, 6, 7, …; shown instead: “0”." in notice
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("sentence", "x" * 51), ("layer", 99), ("layer", None)]
+)
+def test_a_value_that_would_not_be_read_back_is_left_out(name: str, value: Any) -> None:
+    assert address.write({name: value, "words": True}, PARAMETERS) == {"words": "1"}
+
+
+def small_app() -> None:
+    """A sentence bar with one field, and pages one and two with a parameter each."""
+    import streamlit as st
+
+    from viz.shell import address
+
+    page = st.session_state.get("page", "one")
+    address.arrive(page)
+    address.open_address([address.text("sentence", "usual", most=20)])
+    if page != "none":
+        st.text_input("Sentence", key="sentence")
+    own = "layer" if page == "one" else "size"
+    address.open_address([address.integer(own, 3, low=0, high=5)])
+    st.slider("Own", 0, 5, key=own)
+    st.button("Anything else")
+    st.button("Another width", key="report", on_click=address.remain)
+    address.show_notices()
+    address.write_address()
+
+
+@pytest.fixture
+def app() -> AppTest:
+    return AppTest.from_function(small_app, default_timeout=30)
+
+
+def open_at(app: AppTest, **query: str) -> AppTest:
+    """A run as the browser starts one: with whatever its address is."""
+    app.query_params = dict(query)
+    app.run()
+    assert not app.exception, app.exception
+    return app
+
+
+def shown(app: AppTest) -> tuple[str, int]:
+    return app.text_input[0].value, app.slider[0].value
+
+
+def go_to(app: AppTest, page: str) -> AppTest:
+    """A click on a page's name, which brings its plain address."""
+    app.session_state["page"] = page
+    return open_at(app)
+
+
+def test_a_link_opens_what_it_says_and_stays_as_it_is(app: AppTest) -> None:
+    open_at(app, sentence="hello", layer="1", other="x")
+    assert shown(app) == ("hello", 1)
+    assert app.query_params == {"sentence": "hello", "layer": "1", "other": "x"}
+
+
+def test_what_widgets_change_is_written_and_what_is_usual_again_is_taken_out(app: AppTest) -> None:
+    open_at(app)
+    app.text_input[0].set_value("hello").run()
+    assert app.query_params == {"sentence": "hello"}
+    app.slider[0].set_value(0).run()
+    assert app.query_params == {"sentence": "hello", "layer": "0"}
+    app.text_input[0].set_value("usual").run()
+    assert app.query_params == {"layer": "0"}
+
+
+def test_a_widget_wins_over_the_link_that_opened_the_app(app: AppTest) -> None:
+    open_at(app, layer="1")
+    app.slider[0].set_value(2).run()
+    app.button[0].click().run()
+    assert shown(app) == ("usual", 2)
+    assert app.query_params == {"layer": "2"}
+
+
+def test_an_illegal_value_is_named_until_something_changes(app: AppTest) -> None:
+    open_at(app, layer="99")
+    for _ in range(2):
+        assert shown(app) == ("usual", 3)
+        assert "layer “99”" in app.warning[0].value
+        # A run that changes nothing, such as that of another width, or a click that only looks.
+        app.button[0].click().run()
+    app.text_input[0].set_value("hello").run()
+    assert not app.warning
+    assert shown(app) == ("hello", 3)
+    assert app.query_params == {"sentence": "hello"}
+    app.button[0].click().run()
+    assert not app.warning
+
+
+def test_several_notices_fold_into_one_list(app: AppTest) -> None:
+    open_at(app, layer="99", sentence="x" * 30)
+    assert not app.warning
+    (folded,) = app.expander
+    assert folded.label == "2 parts of this address could not be shown as asked"
+    assert not folded.proto.expanded
+    assert ["sentence" in folded.markdown[0].value, "layer" in folded.markdown[1].value] == [
+        True
+    ] * 2
+
+
+def test_an_address_is_cleaned_of_all_that_says_nothing(app: AppTest) -> None:
+    open_at(app, layer="99", sentence="hello", other="x")
+    app.button(key="clean-address").click().run()
+    assert not app.warning
+    assert app.query_params == {"sentence": "hello"}
+    assert shown(app) == ("hello", 3)
+    app.button[0].click().run()
+    assert app.query_params == {"sentence": "hello"}
+
+
+def test_what_is_shown_instead_may_be_said_in_words() -> None:
+    layer = dataclasses.replace(PARAMETERS[3], instead="the first one is shown")
+    notice = address.parse({"layer": "99"}, [layer])[1]["layer"]
+    assert notice.endswith("to 11; the first one is shown.")
+
+
+@pytest.mark.parametrize("leave", ["link", "page"])
+def test_a_notice_stays_behind_with_its_address(app: AppTest, leave: str) -> None:
+    open_at(app, layer="99")
+    assert app.warning
+    open_at(app, layer="2") if leave == "link" else go_to(app, "two")
+    assert not app.warning
+
+
+def test_going_back_shows_what_was_shown_there_and_writes_nothing(app: AppTest) -> None:
+    open_at(app)
+    app.slider[0].set_value(0).run()
+    app.text_input[0].set_value("hello").run()
+    open_at(app, layer="0")
+    assert shown(app) == ("usual", 0)
+    open_at(app)
+    assert shown(app) == ("usual", 3)
+    assert app.query_params == {}
+    open_at(app, sentence="hello", layer="0")
+    assert shown(app) == ("hello", 0)
+
+
+def test_a_click_before_the_browser_shows_the_last_address_is_not_taken_for_back(
+    app: AppTest,
+) -> None:
+    open_at(app)
+    app.slider[0].set_value(0).run()
+    app.query_params = {}
+    app.text_input[0].set_value("hello").run()
+    assert shown(app) == ("hello", 0)
+    assert app.query_params == {"sentence": "hello", "layer": "0"}
+
+
+def test_a_report_of_the_page_before_the_browser_shows_the_last_address_is_not_taken_for_back(
+    app: AppTest,
+) -> None:
+    open_at(app)
+    app.slider[0].set_value(0).run()
+    app.query_params = {}
+    app.button(key="report").click().run()
+    assert shown(app) == ("usual", 0)
+    # The one after it may be the Back button again.
+    open_at(app)
+    assert shown(app) == ("usual", 3)
+
+
+def test_another_page_takes_the_sentence_along_and_not_the_values_of_this_one(
+    app: AppTest,
+) -> None:
+    open_at(app, sentence="hello", layer="1")
+    go_to(app, "two")
+    assert shown(app) == ("hello", 3)
+    assert app.query_params == {"sentence": "hello"}
+    app.slider[0].set_value(5).run()
+    assert app.query_params == {"sentence": "hello", "size": "5"}
+
+
+def test_what_was_chosen_on_a_page_is_there_when_it_is_come_back_to(app: AppTest) -> None:
+    open_at(app, layer="1")
+    go_to(app, "two")
+    app.text_input[0].set_value("changed").run()
+    go_to(app, "one")
+    assert shown(app) == ("changed", 1)
+    assert app.query_params == {"sentence": "changed", "layer": "1"}
+
+
+def test_a_sentence_outlives_a_page_that_does_not_show_it(app: AppTest) -> None:
+    open_at(app, sentence="hello")
+    go_to(app, "none")
+    go_to(app, "one")
+    assert shown(app) == ("hello", 3)
+
+
+def test_going_back_to_another_page_opens_the_address_it_had(app: AppTest) -> None:
+    open_at(app, layer="1")
+    go_to(app, "two")
+    app.text_input[0].set_value("changed").run()
+    app.session_state["page"] = "one"
+    open_at(app, layer="1")
+    assert shown(app) == ("usual", 1)
+
+
+def test_going_back_to_the_plain_address_of_a_page_shows_what_it_was_come_to_with(
+    app: AppTest,
+) -> None:
+    open_at(app, sentence="hello", layer="1")
+    go_to(app, "two")
+    app.text_input[0].set_value("changed").run()
+    open_at(app, sentence="hello")
+    open_at(app)
+    assert shown(app) == ("hello", 3)
+    # Written again, this would be an entry that Back can never get past.
+    assert app.query_params == {}
+
+
+def test_a_text_too_long_for_a_link_stays_on_the_page(app: AppTest) -> None:
+    open_at(app, layer="1")
+    app.text_input[0].set_value("x" * 30).run()
+    app.button[0].click().run()
+    assert shown(app) == ("x" * 30, 1)
+    assert app.query_params == {"layer": "1"}

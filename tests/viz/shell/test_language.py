@@ -1,0 +1,57 @@
+"""Whether a text is in the language that a model reads."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from viz.shell.language import is_foreign
+
+CHECKPOINTS = Path(__file__).parents[3] / "checkpoints"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Die Katze saß auf der Matte.",
+        "Guten Morgen",
+        "Je ne sais pas.",
+        "Привет",
+        "日本語の文です。",
+    ],
+)
+def test_other_languages_are_told(text: str) -> None:
+    assert is_foreign(text, "en")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "Tom",
+        "Berlin",
+        "OK",
+        "123",
+        "No, Dad!",
+        "I'm Bulgarian.",
+        "Tom Müller lives in München.",
+    ],
+)
+def test_what_fits_many_languages_or_borrows_from_one_is_not_foreign(text: str) -> None:
+    assert not is_foreign(text, "en")
+
+
+def test_a_language_that_is_not_known_to_the_classifier_is_never_foreign() -> None:
+    assert not is_foreign("Die Katze saß auf der Matte.", "xx")
+
+
+def test_no_shipped_example_is_taken_for_foreign() -> None:
+    examples = [
+        example["source"]
+        for file in sorted(CHECKPOINTS.glob("*/examples.json"))
+        for example in json.loads(file.read_text(encoding="utf-8"))
+    ]
+    assert len(examples) >= 40
+    assert [text for text in examples if is_foreign(text, "en")] == []

@@ -1,0 +1,1 @@
+"""The page about the pictures, the labels and the model."""

@@ -1,0 +1,214 @@
+"""What the pictures can and cannot tell, how heads earn labels, and which model this is."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import streamlit as st
+
+from model.checkpoint import CheckpointError
+from model.translator import DeviceError, Translator
+from viz.about import glossary
+from viz.draw.labels import escape_markdown
+from viz.heads import measures as facts
+from viz.heads.reading import alignment_note
+from viz.shell import bar, session, stage
+from viz.shell.welcome import glossary_text
+
+READING_WIDTH = 820
+"""Pixels: about ninety letters, as long as a line may be and still be read with ease."""
+
+INTRODUCTION = """
+# What the pictures can and cannot tell
+
+**What a weight is.** A head compares a query, one token, with every key it may look at. The softmax
+turns these scores into weights from 0 to 1 that add up to 1 in each row, and the head passes on the
+average of the keys' values under these weights (Vaswani et al. 2017, section 3.2).
+
+**Why it is not an explanation.** A weight says where a head looks, not why the model wrote a word.
+A large weight on a short value vector moves little (Kobayashi et al. 2020), and what a head passes
+on still goes through projections, residual connections and the layers above. In recurrent networks
+with attention, quite different weights can lead to the same prediction (Jain and Wallace 2019);
+whether that makes weights no explanation depends on what one asks of an explanation (Wiegreffe and
+Pinter 2019). And in Transformers many heads can be taken away with little loss (Voita et al. 2019,
+Michel et al. 2019), so a striking picture need not matter.
+
+## Where readers go wrong
+
+- **Names of rows.** A decoder row is named by the token just read; what it predicts is the next
+  one. Chen et al. (2020) found a target word best aligned with its source one row later than
+  expected, when it has been fed back in. {rows}
+- **Choice of a layer.** Which layer aligns source and target best differs from model to model, and
+  it need not be the last. A picture chosen because it looks right shows what was looked for.
+- **Parking.** Much of BERT's weight is on the token that separates its texts, it seems where a head
+  has nothing to do (Clark et al. 2019, section 3.2). {parking} Such weight does not make these
+  tokens matter.
+- **Averages over heads.** Heads of one layer do different things; their mean shows none of them.
+- **Hatched cells.** They are forbidden: a decoder row may not look at tokens still to come. A pale
+  cell could have had weight and has almost none, which is a finding; a hatched one is not.
+- **Whole words.** The weights of a word's keys are added, and the rows of its queries averaged
+  (Clark et al. 2019, section 4.1). Single tokens may differ a good deal within a word.
+- **Hidden special tokens.** With their columns gone, rows add up to less than 1. Dividing by what
+  is left makes rows comparable, and blows up rows that had little left.
+- **Alignments.** Lines between words are weights, not a dictionary: a strong one can join words
+  that do not translate each other, and a right pair can have none.
+"""
+
+REFERENCES = {
+    "Chen, Sun, Chen, Liu and Zhang 2020. Accurate word alignment induction from neural machine "
+    "translation.": "2004.14837",
+    "Clark, Khandelwal, Levy and Manning 2019. What does BERT look at? An analysis of BERT's "
+    "attention.": "1906.04341",
+    "Jain and Wallace 2019. Attention is not explanation.": "1902.10186",
+    "Kobayashi, Kuribayashi, Yokoi and Inui 2020. Attention is not only a weight: analyzing "
+    "transformers with vector norms.": "2004.10102",
+    "Michel, Levy and Neubig 2019. Are sixteen heads really better than one?": "1905.10650",
+    "Vaswani et al. 2017. Attention is all you need.": "1706.03762",
+    "Voita, Talbot, Moiseev, Sennrich and Titov 2019. Analyzing multi-head self-attention: "
+    "specialized heads do the heavy lifting, the rest can be pruned.": "1905.09418",
+    "Wiegreffe and Pinter 2019. Attention is not not explanation.": "1908.04626",
+}
+"""Titles and their numbers on arXiv, by alphabet."""
+
+
+def introduction() -> str:
+    """The introduction, with what holds of the model that was asked last, or else of the usual one.
+
+    What is not known of it is not said.
+    """
+    question = bar.asked()
+    try:
+        checkpoint = question.checkpoint if question else next(iter(session.checkpoints().values()))
+        rows = alignment_note(session.read_later(checkpoint))
+        parking = parking_note(session.resting(checkpoint))
+    except (CheckpointError, DeviceError):
+        rows = parking = ""
+    return INTRODUCTION.format(rows=rows, parking=parking)
+
+
+def parking_note(counts: Mapping[str, tuple[int, int]]) -> str:
+    """How many heads of a model rest on a token that means little; `counts` of `measures.resting`.
+
+    Empty where no head could be told.
+    """
+    names = {"end": "`</s>`", "start": "`<s>`", "punctuation": "punctuation"}
+    parts = [
+        f"{names[key]} in {most} of {told} heads"
+        for key in names
+        for most, told in [counts.get(key, (0, 0))]
+        if told
+    ]
+    if not parts:
+        return ""
+    listed = " and ".join([", ".join(parts[:-1]), parts[-1]] if parts[1:] else parts)
+    return f"Here, over this model's examples, more than half of the weight is on {listed}."
+
+
+def label_rules() -> str:
+    """The thresholds of `viz.heads.measures` as Markdown, so that page and code cannot differ."""
+    passing = f"{facts.MIN_PASSING:.0%}".replace("%", " %")
+    rules = "\n".join(f"- *{rule.text}*: {rule.needs}" for rule in facts.RULES)
+    return f"""
+## How a head earns a label
+
+The sentences that come with the model are read once. A head is called something only if the mean
+over these sentences reaches the threshold and {passing} of them or more reach it one
+by one; at least {facts.MIN_SENTENCES} sentences of {facts.MIN_TOKENS} tokens or more must be able
+to tell. The first label that fits is given:
+
+{rules}
+
+A head may earn none. A label sums up these sentences; on another one the head may do otherwise.
+That tokens are paired does not say that they translate each other: rows that each look at one token
+picked at random mostly reach so much pairing, and only the correlation tells the two apart.
+
+## Which head opens
+
+Each kind of attention opens with its first head that has a label. Where none has, it opens with the
+head whose rows tell most about the token they look at: the largest mutual information of row and
+token on the sentence shown.
+"""
+
+
+def model_facts(model: Translator) -> str:
+    """What is known of a checkpoint: its shape and, as far as recorded, its training and scores."""
+    config = model.model.config
+    lines = [
+        f"{escape_markdown(model.name)}: {model.n_parameters / 1e6:.1f} million parameters, "
+        f"{config.n_encoder_layers} encoder and {config.n_decoder_layers} decoder layers of "
+        f"{config.n_heads} heads, model width {config.d_model}, a vocabulary of "
+        f"{config.vocab_size:,} pieces, at most {config.max_positions} tokens a sentence."
+    ]
+    steps, tokens = (number(model.metrics.get(name)) for name in ("steps", "target_tokens"))
+    if steps and tokens:
+        lines.append(f"Trained for {steps:,.0f} steps on {tokens / 1e6:.1f} million target tokens.")
+    tested = model.metrics.get("test")
+    if isinstance(tested, dict):
+        bleu, chrf, sentences = (number(tested.get(name)) for name in ("bleu", "chrf", "sentences"))
+        if bleu is not None and chrf is not None and sentences is not None:
+            lines.append(
+                f"BLEU {bleu:.1f} and chrF {chrf:.1f} on {sentences:,.0f} test sentences"
+                + (f" ({escape_markdown(tested['data'])})" if text_in(tested, "data") else "")
+                + ". More is in card.md, beside its weights."
+            )
+        lines += _nearness(tested)
+    return "\n".join(f"- {line}" for line in lines)
+
+
+def _nearness(tested: dict[str, Any]) -> list[str]:
+    """How much better the test sentences come out that training nearly held."""
+    parts = [tested.get(name) for name in ("near", "far")]
+    (near, near_bleu), (far, far_bleu) = (
+        [
+            number(part.get(name)) if isinstance(part, dict) else None
+            for name in ("sentences", "bleu")
+        ]
+        for part in parts
+    )
+    if near is None or near_bleu is None or far is None or far_bleu is None:
+        return []
+    return [
+        f"{near:,.0f} of them differ from a training sentence by at most one word, put in, left "
+        f"out or replaced: BLEU is {near_bleu:.1f} on these and {far_bleu:.1f} on the other "
+        f"{far:,.0f}, which tell more of how it does on a new text."
+    ]
+
+
+def number(value: Any) -> float | None:
+    """A number from a file that anybody may have written, or None."""
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return value if is_number else None
+
+
+def text_in(record: dict[str, Any], name: str) -> bool:
+    return isinstance(record.get(name), str)
+
+
+def show_model() -> None:
+    """The model that was asked last, or else the usual one."""
+    st.markdown("## The model")
+    question = bar.asked()
+    try:
+        folder = question.folder if question else next(iter(session.checkpoints().values()))
+        st.markdown(model_facts(session.translator(folder)))
+    except (CheckpointError, DeviceError) as error:
+        st.error(escape_markdown(str(error)), icon=":material/error:")
+
+
+if stage.is_on():
+    stage.say("What the pictures can and cannot tell")
+    stage.offer("Up and down: scroll", scrolls=True)
+    text = st.container(key="stage-text")
+else:
+    text = st.container(width=READING_WIDTH)
+with text:
+    st.markdown(introduction())
+    st.markdown(label_rules())
+    st.markdown(f"## {glossary.TITLE}\n\n{glossary_text()}")
+    show_model()
+    st.markdown(
+        "## References\n\n"
+        + "\n".join(
+            f"- {title} [arXiv:{paper}](https://arxiv.org/abs/{paper})"
+            for title, paper in REFERENCES.items()
+        )
+    )

@@ -1,0 +1,1 @@
+"""The JavaScript and CSS of the components, and the Python that mounts them."""

@@ -1,0 +1,168 @@
+"""Several matrices side by side in the browser, with one pointer and one zoom; one may be painted.
+
+Masks are categories, numbers are weights (0 to 1), signed differences or scores. All panels of one
+mount are drawn in the browser, so pointing, zooming and painting never wait for the server.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import streamlit as st
+from numpy.typing import NDArray
+
+from viz.browser.envelope import Body, seal
+from viz.browser.files import joined
+from viz.draw import style
+from viz.draw.labels import axis_texts
+from viz.draw.panels import PAINTING_HELP, Panel
+
+_FOLDER = Path(__file__).parent
+SCRIPTS = (
+    *("canvas/envelope.js", "canvas/paint.js", "canvas/controls.js", "canvas/matrix.js"),
+    "canvas/mount.js",
+    *("matrices/panel.js", "matrices/matrices.js"),
+)
+
+_matrices = st.components.v2.component(
+    "headscope_matrices",
+    html='<div class="headscope matrices" aria-busy="true"></div>',
+    css=joined(_FOLDER, ("canvas/canvas.css", "matrices/matrices.css")),
+    js=joined(_FOLDER, SCRIPTS),
+)
+
+
+def matrices(
+    panels: Sequence[Panel],
+    *,
+    key: str,
+    height: float = 0,
+    epoch: int = 0,
+    name: str = "",
+    stage: bool = False,
+    on_edit: Callable[[], None] | None = None,
+) -> None:
+    """Mount panels side by side.
+
+    Args:
+        panels: at most one of them with a `base`, which can be painted on.
+        key: of the mounted component.
+        height: of a matrix in rem; 0 takes about half of the window.
+        epoch: a painted panel begins anew at `start` with every new epoch, and else stays as it is.
+        name: comes back with every edit, to tell of what it is one.
+        stage: lets the matrices alone fill the window; `height` is then of no account.
+        on_edit: called after a stroke; st.session_state[key] then holds it under "edit", for
+            `edited` to read.
+    """
+    _matrices(
+        key=key,
+        data=pack(panels, height=height, epoch=epoch, name=name, stage=stage),
+        on_edit_change=on_edit or _nothing,
+        height="content",
+    )
+
+
+def pack(
+    panels: Sequence[Panel],
+    *,
+    height: float = 0,
+    epoch: int = 0,
+    name: str = "",
+    stage: bool = False,
+) -> bytes:
+    """Everything the browser needs, in the envelope of viz.browser.envelope.
+
+    Arguments as in `matrices`.
+    """
+    body = Body()
+    header = {
+        "panels": [_panel(panel, body) for panel in panels],
+        "stage": stage,
+        "themes": style.STAGE_THEMES if stage else style.THEMES,
+        "height": height,
+        "epoch": epoch,
+        "name": name,
+        "help": f"{PAINTING_HELP[0].upper()}{PAINTING_HELP[1:]}",
+    }
+    return seal(header, body)
+
+
+def edited(key: str, name: str, shape: tuple[int, int]) -> NDArray[np.bool_] | None:
+    """What was painted, True = may attend, (query, key); None if nothing was, or on another mask.
+
+    Args:
+        key: of the mounted component.
+        name: as it was mounted.
+        shape: that the mask must have.
+    """
+    state = st.session_state.get(key)
+    return read_edit(state.get("edit") if state is not None else None, name, shape)
+
+
+def read_edit(told: Any, name: str, shape: tuple[int, int]) -> NDArray[np.bool_] | None:
+    """What a browser tells of a stroke, True = may attend, (query, key).
+
+    Args:
+        told: from a browser, so from anyone.
+        name: as in `edited`.
+        shape: as in `edited`.
+
+    Returns:
+        None for anything but a mask of that name and shape.
+    """
+    if not isinstance(told, Mapping) or told.get("name") != name:
+        return None
+    if (told.get("rows"), told.get("columns")) != shape:
+        return None
+    try:
+        packed = np.frombuffer(base64.b64decode(str(told.get("bits")), validate=True), np.uint8)
+    except (binascii.Error, ValueError):
+        return None
+    size = shape[0] * shape[1]
+    if len(packed) != -(-size // 8):
+        return None
+    return np.unpackbits(packed, count=size).reshape(shape).astype(np.bool_)
+
+
+def _nothing() -> None:
+    """Streamlit keeps a component's state only for one that has a callback."""
+
+
+def _panel(panel: Panel, body: Body) -> dict[str, Any]:
+    is_category = panel.scale == "category"
+    values = panel.values.astype(np.uint8 if is_category else np.float32)
+
+    def place(array: NDArray[Any] | None) -> int | None:
+        return None if array is None else body.add(array.astype(np.uint8))
+
+    return {
+        "title": panel.title,
+        "note": panel.note,
+        "sign": panel.sign,
+        "alt": panel.alt,
+        "queries": axis_texts(panel.queries),
+        "keys": axis_texts(panel.keys),
+        "queryTitle": panel.query_title,
+        "keyTitle": panel.key_title,
+        "scale": panel.scale,
+        "names": list(panel.names),
+        "legend": list(panel.legend or panel.names),
+        "colors": {theme: list(colors) for theme, colors in panel.colors.items()},
+        "low": panel.low,
+        "high": panel.high,
+        "unit": panel.unit,
+        "digits": panel.digits,
+        "values": body.add(values),
+        "shown": place(panel.shown),
+        "base": place(panel.base),
+        "start": place(panel.start),
+        "byEdit": panel.by_edit,
+        "pointed": panel.pointed,
+        "beside": None if panel.beside is None else list(panel.beside),
+        "besideTitle": panel.beside_title,
+    }

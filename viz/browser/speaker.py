@@ -1,0 +1,111 @@
+"""A talk in the browser: its keys on stage, its notes in a second window, and where it is kept.
+
+One component is mounted on every page, out of sight. It listens to the keys on stage, keeps a
+person's talks in the browser's own storage, and tells the window with the notes, which is a
+document of its own, what is shown. Nothing of this leaves the browser but what the app is told.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+from viz.browser.files import joined
+from viz.draw import style
+
+_FOLDER = Path(__file__).with_suffix("")
+
+_NOTES = (
+    (_FOLDER / "notes.html")
+    .read_text(encoding="utf-8")
+    .replace("/* colours */", "".join(f"--{n}: {c}; " for n, c in style.NOTES_COLORS.items()))
+)
+
+_talk = st.components.v2.component(
+    "headscope_talk",
+    html='<span class="talk" aria-hidden="true" aria-busy="true"></span>',
+    js=f"const NOTES = {json.dumps(_NOTES)};\n"
+    + joined(_FOLDER.parent, ("canvas/mount.js", "speaker/steps.js", "speaker/talk.js")),
+)
+
+_notes_button = st.components.v2.component(
+    "headscope_notes_button",
+    html=(
+        '<button type="button" aria-busy="true">Speaker notes</button><p role="status" hidden></p>'
+    ),
+    css=joined(_FOLDER, ("button.css",)),
+    js=joined(_FOLDER, ("button.js",)),
+)
+
+_handles = st.components.v2.component(
+    "headscope_scene_handles",
+    html='<div class="handles" aria-busy="true"></div>',
+    css=joined(_FOLDER, ("handles.css",)),
+    js=joined(_FOLDER.parent, ("canvas/mount.js", "speaker/handles.js")),
+)
+
+
+def talk(
+    told: Mapping[str, Any],
+    *,
+    key: str,
+    on_go: Callable[[], None],
+    on_look: Callable[[], None],
+    on_kept: Callable[[], None],
+    on_full: Callable[[], None],
+) -> None:
+    """Mount what every page needs for a talk, once a run.
+
+    Args:
+        told: `visit` (changes with every session), `on` (whether the keys work), `read` (whether N
+            and B do), `number` of the scene (0 for none) and `count` of all; `title` and `note` for
+            the notes; `next`, the scene after it with its `title`, `note`, `page` (a path) and
+            `view`, or None; `keep`,
+            the talks that changed, by their marks, as text or None for one that was deleted; and
+            `waiting`, whether to answer also if no talk is kept.
+        key: of the mounted component. st.session_state[key] then holds, unchecked: under "go" the
+            number of a scene; under "kept" a list of pairs of mark and text; under "full" the mark
+            of a talk that the browser has no room for.
+        on_go: called when a scene was asked for.
+        on_look: called when the notes want to show a view: under "look" its `page` and `view`.
+        on_kept: called once a session with the talks that the browser kept.
+        on_full: called when the browser could not keep one.
+    """
+    _talk(
+        key=key,
+        data=dict(told),
+        height=1,
+        on_go_change=on_go,
+        on_look_change=on_look,
+        on_kept_change=on_kept,
+        on_full_change=on_full,
+    )
+
+
+def notes_button(*, key: str) -> None:
+    """A button that opens the window with the notes; only a click may open one."""
+    _notes_button(key=key)
+
+
+def scene_handles(titles: Sequence[str], *, key: str, on_move: Callable[[], None]) -> None:
+    """Mount a handle beside each row of scenes: dragged, or moved with the arrow keys up and down.
+
+    Args:
+        titles: of the scenes, as plain text; row N is the element of the class st-key-talk-row-N.
+        key: of the mounted component.
+        on_move: called when a scene was moved, for `moved_scene` to read.
+    """
+    _handles(key=key, data={"titles": list(titles)}, width=24, on_moved_change=on_move)
+
+
+def moved_scene(key: str) -> tuple[int, int] | None:
+    """The number of the scene that was moved and the one it shall have; None for nonsense."""
+    moved = (st.session_state.get(key) or {}).get("moved")
+    if not isinstance(moved, list) or len(moved) != 2:
+        return None
+    number, to = moved
+    return (number, to) if type(number) is int and type(to) is int else None

@@ -1,0 +1,53 @@
+"""Words in a row that a person drags into another order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+from viz.browser.files import joined
+
+_FOLDER = Path(__file__).parent
+
+_word_order = st.components.v2.component(
+    "headscope_word_order",
+    html='<div class="headscope word-order" aria-busy="true"></div>',
+    css=joined(_FOLDER, ("canvas/canvas.css", "word_order/word_order.css")),
+    js=joined(_FOLDER, ("canvas/mount.js", "word_order/word_order.js")),
+)
+
+
+def word_order(
+    texts: Sequence[str], order: Sequence[int], *, key: str, on_order: Callable[[], None]
+) -> None:
+    """Mount the words.
+
+    Args:
+        texts: the words as they stood at first, as plain text.
+        order: for each place, which of them stands there now.
+        key: of the mounted component.
+        on_order: called when a word was moved, for `chosen_order` to read.
+    """
+    turn = _told(key).get("turn", 0)
+    _word_order(
+        key=key,
+        data={"texts": list(texts), "order": list(order), "turn": turn},
+        on_order_change=on_order,
+    )
+
+
+def chosen_order(key: str, n_words: int) -> tuple[int, ...] | None:
+    """The order that was chosen; None if none was, or it is none of so many words."""
+    places = _told(key).get("places")
+    if not isinstance(places, list) or not all(type(place) is int for place in places):
+        return None
+    return tuple(places) if sorted(places) == list(range(n_words)) else None
+
+
+def _told(key: str) -> Mapping[str, Any]:
+    """What the browser said last: the places, and how many moves that is the result of."""
+    told = (st.session_state.get(key) or {}).get("order")
+    return told if isinstance(told, Mapping) else {}

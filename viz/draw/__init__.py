@@ -1,0 +1,1 @@
+"""How things look: colours and sizes, labels, panels of cells and their figures."""

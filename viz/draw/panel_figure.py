@@ -1,0 +1,514 @@
+"""Panels of the masks page as figures to keep: one alone, or several side by side."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+
+from model.trace import Tokens
+from viz.draw import style
+from viz.draw.labels import escape_html, side_texts
+from viz.draw.panels import Panel
+
+_WIDE, _NARROW = 780, 396
+"""Pixels across that several panels are laid out for on paper: two columns, and one."""
+
+_SLIDES = (_WIDE, 980, 1180)
+"""The same on a slide: the fewest in which all of them stand side by side, so that its texts are as
+large as they can be."""
+
+_CELL, _SMALL_CELL, _LEAST_CELL, _NUMBERED_CELL = 30, 20, 13, 28
+"""Pixels of a cell at most, and of many cells or on a narrow figure; those below which panels stand
+one below the other; and those that a number needs."""
+
+_LEAST_SLOT = 110
+"""Pixels across that a panel's title has at least."""
+
+_BETWEEN, _BELOW_ROW, _EDGE = 18, 22, 8
+"""Pixels between panels side by side, below a row of them, and at the edges of the figure."""
+
+_TITLE_LINE, _FIGURE_TITLE_LINE = 18, 26
+"""Pixels of a line of a panel's title and of the figure's."""
+
+_BAR_LENGTH, _BAR_SLOT, _BAR_HEIGHT = 150, 190, 58
+
+_BAR_EDGE = 30
+"""Pixels left of a colour bar, for half of its first number."""
+
+_QUERY, _KEY = "Query", "Key"
+"""What an axis is called where nothing closer is known of it."""
+
+
+def panel_figure(panel: Panel, *, narrow: bool = False, dark: bool = False) -> go.Figure:
+    """One matrix: queries down, keys across, categories with a legend or numbers with a bar.
+
+    The first trace's z is the panel's values, unchanged; cells that it does not show lie grey above
+    it.
+
+    Args:
+        panel: what to draw; that it can be painted on makes no difference.
+        narrow: for a width below `style.NARROW`.
+        dark: for a dark page.
+    """
+    theme = style.look(dark)
+    n_queries, n_keys = panel.values.shape
+    columns = style.NARROW_NUMBERED_COLUMNS if narrow else style.NUMBERED_COLUMNS
+    gap = 1 if n_queries <= style.NUMBERED_ROWS and n_keys <= columns else 0
+    cells: dict[str, Any] = {
+        "type": "heatmap",
+        "z": panel.values,
+        "xgap": gap,
+        "ygap": gap,
+        "hovertemplate": f"<b>%{{y}}</b> to <b>%{{x}}</b><br>{escape_html(panel.unit)} "
+        "<b>%{z:.6~g}</b><extra></extra>",
+        "name": escape_html(panel.unit),
+    }
+    data = [cells]
+    if panel.scale == "category":
+        used = np.unique(panel.values).tolist()
+        colors = list(panel.colors["dark" if dark else "light"])
+        names = list(panel.names)
+        cells |= {
+            "zmin": -0.5,
+            "zmax": len(colors) - 0.5,
+            "colorscale": _steps(colors),
+            "showscale": False,
+            "customdata": np.array(names, dtype=object)[panel.values],
+            "hovertemplate": "<b>%{y}</b> to <b>%{x}</b><br>%{customdata}<extra></extra>",
+        }
+        legend = list(panel.legend) or names
+        shown = {legend[number]: colors[number] for number in used}
+        data += [_legend_entry(name, color, theme) for name, color in shown.items()]
+    else:
+        signed = panel.scale == "signed"
+        bar = style.weight_bar(theme)
+        ends = [panel.low, (panel.low + panel.high) / 2, panel.high]
+        bar["title"] = {**bar["title"], "text": escape_html(panel.unit)}
+        cells |= {
+            "zmin": panel.low,
+            "zmax": panel.high,
+            "colorscale": theme.signed_colorscale if signed else theme.colorscale,
+            "colorbar": {**bar, "tickvals": ends, "ticktext": [style.number(end) for end in ends]},
+        }
+        if panel.shown is not None and not panel.shown.all():
+            data += [
+                _hidden(panel.shown, theme, gap),
+                _legend_entry("not allowed", theme.forbidden, theme),
+            ]
+    rows, across = panel.query_title, panel.key_title
+    lines = [f"Rows – {rows}", f"Columns – {across}"] if narrow else []
+    height = style.plot_height(n_queries)
+    texts = side_texts(panel.keys, narrow)
+    width = style.NARROW_PLOT_WIDTH if narrow else style.PLOT_WIDTH
+    layout = style.layout(
+        theme,
+        title=escape_html(panel.title),
+        height=height,
+        top=style.labels_height(texts, width),
+        lines=lines,
+    )
+    if panel.scale == "category":
+        # Nothing stands beside the legend, which may need a line for each of its long names.
+        layout["legend"] |= {"x": 0, "xanchor": "left", "y": 0}
+    labelled = style.NARROW_LABELLED_COLUMNS if narrow else style.LABELLED_COLUMNS
+    layout |= {
+        "xaxis": style.axis(
+            "" if narrow else across,
+            [escape_html(text) for text in texts],
+            style.label_step(n_keys, labelled),
+            range=[-0.5, n_keys - 0.5],
+            side="top",
+            autotickangles=[0, -90] if narrow else [0, -45, -90],
+        ),
+        "yaxis": style.axis(
+            "" if narrow else rows,
+            _row_labels(panel.queries, narrow),
+            style.label_step(n_queries, height // style.MIN_ROW_HEIGHT),
+            range=[n_queries - 0.5, -0.5],
+        ),
+    }
+    return go.Figure({"data": data, "layout": layout})
+
+
+def _row_labels(queries: Tokens, narrow: bool) -> list[str]:
+    return [escape_html(text) for text in side_texts(queries, narrow)]
+
+
+def _steps(colors: list[str]) -> list[list[Any]]:
+    """A colour scale of as many steps as there are categories, without anything between them."""
+    count = len(colors)
+    return [
+        [(place + side) / count, color] for place, color in enumerate(colors) for side in (0, 1)
+    ]
+
+
+def _legend_entry(name: str, color: str, theme: style.Look) -> dict[str, Any]:
+    return style.legend_square(theme, escape_html(name), color)
+
+
+def _hidden(shown: NDArray[np.bool_], theme: style.Look, gap: int) -> dict[str, Any]:
+    return {
+        "type": "heatmap",
+        "z": np.where(shown, np.float32(np.nan), np.float32(1)),
+        "zmin": 0,
+        "zmax": 1,
+        "colorscale": [[0, theme.forbidden], [1, theme.forbidden]],
+        "showscale": False,
+        "hoverongaps": False,
+        "hovertemplate": "<b>%{y}</b> to <b>%{x}</b><br>not allowed<extra></extra>",
+        "xgap": gap,
+        "ygap": gap,
+        "name": "not allowed",
+    }
+
+
+def panels_figure(
+    panels: Sequence[Panel],
+    *,
+    title: str = "",
+    narrow: bool = False,
+    slide: bool = False,
+    dark: bool = False,
+) -> go.Figure:
+    """Several matrices as one figure, side by side while their tokens can be read, else in rows.
+
+    The first traces are the panels, their z the panels' values, unchanged. Cells are squares. What
+    a panel does not show lies grey above it; colours that several panels share are explained once.
+    Texts beside rows are left out.
+
+    Args:
+        panels: what to draw.
+        title: of all of them, in sentence case.
+        narrow: for a width below `style.NARROW`.
+        slide: for a slide, which is wider than it is high; such a figure has a width of its own.
+        dark: for a dark page.
+
+    Raises:
+        ValueError: if there is no panel, or one has no cell.
+    """
+    if not panels or any(not panel.values.size for panel in panels):
+        raise ValueError(
+            "There is no cell to draw; a figure needs a panel with a row and a column."
+        )
+    theme = style.look(dark)
+    plan = _plan(panels, narrow, slide)
+    data: list[dict[str, Any]] = []
+    hidden: list[dict[str, Any]] = []
+    numbers: list[dict[str, Any]] = []
+    legend: dict[str, str] = {}
+    bars: dict[tuple[Any, ...], dict[str, Any]] = {}
+    layout: dict[str, Any] = {"annotations": []}
+    gap = 1 if plan.cell >= _LEAST_CELL else 0
+    for number, (panel, place) in enumerate(zip(panels, plan.places, strict=True), start=1):
+        suffix = "" if number == 1 else str(number)
+        axes = {"xaxis": f"x{suffix}", "yaxis": f"y{suffix}"}
+        cells = _panel_cells(panel, theme, dark) | axes | {"xgap": gap, "ygap": gap}
+        data.append(cells)
+        if panel.scale == "category":
+            names, colors = list(panel.legend) or list(panel.names), _colors(panel, dark)
+            legend |= {names[used]: colors[used] for used in np.unique(panel.values).tolist()}
+        else:
+            bars.setdefault((panel.scale, panel.low, panel.high, panel.unit), cells)
+            if panel.shown is not None and not panel.shown.all():
+                hidden.append(_hidden(panel.shown, theme, gap) | axes)
+                legend["not allowed"] = theme.forbidden
+            if plan.cell >= _NUMBERED_CELL and panel.scale == "weights":
+                numbers.append(_cell_numbers(panel, theme) | axes)
+        layout[f"xaxis{suffix}"], layout[f"yaxis{suffix}"] = _panel_axes(
+            panel, place, plan, suffix, narrow
+        )
+        layout["annotations"].append(
+            {
+                "text": "<br>".join(escape_html(line) for line in place.title),
+                "x": place.left / plan.width,
+                "y": 1 - place.top / plan.height,
+                "xref": "paper",
+                "yref": "paper",
+                "xanchor": "left",
+                "yanchor": "bottom",
+                "yshift": place.labels,
+                "align": "left",
+                "showarrow": False,
+                "font": {"size": style.SMALL_FONT_SIZE, "color": theme.text, "weight": 600},
+            }
+        )
+    entries = [_legend_entry(name, color, theme) for name, color in legend.items()]
+    frame = _frame(panels, plan, title, bars, legend, theme, narrow)
+    return go.Figure({"data": [*data, *hidden, *numbers, *entries], "layout": frame | layout})
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where a panel lies, in pixels from the upper left corner of the plot.
+
+    Attributes:
+        left: of its first column.
+        top: of its first row.
+        labels: how high the labels above it are.
+        title: its lines.
+        has_rows: whether its rows are named, which they are not again beside the same ones.
+    """
+
+    left: float
+    top: float
+    labels: int
+    title: list[str]
+    has_rows: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """Where all panels lie, in a plot of so many pixels, and how large a cell is."""
+
+    places: list[_Place]
+    cell: float
+    width: float
+    height: float
+    label_size: int
+
+
+def _plan(panels: Sequence[Panel], narrow: bool, slide: bool) -> _Plan:
+    width, rows, cell = _rows(panels, narrow, slide)
+    places: list[_Place] = []
+    top = 0.0
+    size = _label_size(cell)
+    for row in rows:
+        gaps = [_label_width(panel, size, narrow) for panel in _named(row)]
+        slots = [max(len(panel.keys) * cell, _LEAST_SLOT) for panel in row]
+        titles = [
+            textwrap.wrap(f"{panel.sign} {panel.title}".strip(), max(8, int(slot / 7.4)))
+            for panel, slot in zip(row, slots, strict=True)
+        ]
+        labels = max(_labels_height(panel, cell, size, narrow) for panel in row)
+        top += labels + _TITLE_LINE * max(map(len, titles)) + 4
+        ends = accumulate(gap + slot + _BETWEEN for gap, slot in zip(gaps, slots, strict=True))
+        places += [
+            _Place(end - slot - _BETWEEN, top, labels, lines, gap > 0)
+            for end, slot, lines, gap in zip(ends, slots, titles, gaps, strict=True)
+        ]
+        top += max(len(panel.queries) for panel in row) * cell + _BELOW_ROW
+    return _Plan(places, cell, width, top - _BELOW_ROW, size)
+
+
+def _rows(
+    panels: Sequence[Panel], narrow: bool, slide: bool
+) -> tuple[float, list[Sequence[Panel]], float]:
+    """Pixels across, the panels in rows, and pixels of a cell: as few rows as can be read."""
+    count = len(panels)
+    rooms = (_NARROW,) if narrow else _SLIDES if slide else (_WIDE,)
+    is_small = narrow or max(len(panel.queries) for panel in panels) > style.NUMBERED_ROWS
+    # As even as they go: four go into two rows of two and not into three and one.
+    for abreast in dict.fromkeys(-(-count // rows) for rows in range(1, count + 1)):
+        rows = [panels[start : start + abreast] for start in range(0, count, abreast)]
+        for room in rooms:
+            width = room - 2 * _EDGE
+            cell = min(_cell_size(row, width, narrow) for row in rows)
+            if cell >= _LEAST_CELL:
+                return width, rows, min(cell, _SMALL_CELL if is_small else _CELL)
+    return width, rows, cell
+
+
+def _named(row: Sequence[Panel]) -> list[Panel | None]:
+    """The panels of a row whose own rows are to be named; None for one like that at its left."""
+    before = [None, *row[:-1]]
+    return [
+        None if left is not None and left.queries == panel.queries else panel
+        for left, panel in zip(before, row, strict=True)
+    ]
+
+
+def _cell_size(row: Sequence[Panel], width: float, narrow: bool) -> float:
+    """How large cells may be for these panels to stand side by side; too small where they do not.
+
+    Panels of few columns keep the room of their titles.
+    """
+    size = style.DENSE_FONT_SIZE
+    taken = sum(_label_width(panel, size, narrow) for panel in _named(row))
+    left = width - taken - _BETWEEN * (len(row) - 1)
+    keys = [len(panel.keys) for panel in row]
+    cell = left / sum(keys)
+    few = [n_keys for n_keys in keys if n_keys * cell < _LEAST_SLOT]
+    if few and len(few) < len(keys):
+        cell = (left - _LEAST_SLOT * len(few)) / (sum(keys) - sum(few))
+    elif few and left < _LEAST_SLOT * len(keys):
+        return 0.0 if len(keys) > 1 else cell
+    return cell
+
+
+def _label_size(cell: float) -> int:
+    return style.SMALL_FONT_SIZE if cell >= _NUMBERED_CELL else style.DENSE_FONT_SIZE
+
+
+def _text_width(texts: Sequence[str], size: int) -> float:
+    """Pixels of the longest text: a letter is a little more than half as wide as it is high."""
+    return max(map(len, texts)) * size * 0.54
+
+
+def _label_width(panel: Panel | None, size: int, narrow: bool) -> float:
+    return 0.0 if panel is None else _text_width(side_texts(panel.queries, narrow), size) + 10
+
+
+def _labels_height(panel: Panel, cell: float, size: int, narrow: bool) -> int:
+    texts = side_texts(panel.keys, narrow)
+    return size + 8 if _lie_flat(texts, cell, size) else round(_text_width(texts, size)) + 12
+
+
+def _lie_flat(texts: Sequence[str], cell: float, size: int) -> bool:
+    return _text_width(texts, size) + 4 <= cell
+
+
+def _panel_axes(
+    panel: Panel, place: _Place, plan: _Plan, suffix: str, narrow: bool
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The axes of a panel in its place; squares whatever the figure's width turns out to be."""
+    n_queries, n_keys = panel.values.shape
+    keys = side_texts(panel.keys, narrow)
+    step = style.label_step(n_keys, int(n_keys * plan.cell / style.DENSE_FONT_SIZE))
+    row_step = style.label_step(n_queries, int(n_queries * plan.cell / style.DENSE_FONT_SIZE))
+    shared = {
+        "constrain": "domain",
+        "tickfont": {"size": plan.label_size},
+        "ticklabelstandoff": 4,
+        "automargin": False,
+    }
+    right, bottom = place.left + n_keys * plan.cell, place.top + n_queries * plan.cell
+    across = style.axis("", [escape_html(text) for text in keys], step) | shared
+    across |= {
+        "domain": [place.left / plan.width, min(1.0, right / plan.width)],
+        "anchor": f"y{suffix}",
+        "range": [-0.5, n_keys - 0.5],
+        "side": "top",
+        "constraintoward": "left",
+        "tickangle": 0 if _lie_flat(keys, plan.cell, plan.label_size) else -90,
+    }
+    down = style.axis("", _row_labels(panel.queries, narrow), row_step) | shared
+    down |= {
+        "domain": [max(0.0, 1 - bottom / plan.height), 1 - place.top / plan.height],
+        "anchor": f"x{suffix}",
+        "range": [n_queries - 0.5, -0.5],
+        "scaleanchor": f"x{suffix}",
+        "constraintoward": "top",
+        "showticklabels": place.has_rows,
+    }
+    return across, down
+
+
+def _panel_cells(panel: Panel, theme: style.Look, dark: bool) -> dict[str, Any]:
+    """The cells of a panel as a heatmap, without a colour bar."""
+    cells: dict[str, Any] = {
+        "type": "heatmap",
+        "z": panel.values,
+        "showscale": False,
+        "name": escape_html(panel.title),
+    }
+    if panel.scale == "category":
+        colors = _colors(panel, dark)
+        return cells | {
+            "zmin": -0.5,
+            "zmax": len(colors) - 0.5,
+            "colorscale": _steps(colors),
+            "customdata": np.array(list(panel.names), dtype=object)[panel.values],
+            "hovertemplate": "<b>%{y}</b> to <b>%{x}</b><br>%{customdata}<extra></extra>",
+        }
+    signed = panel.scale == "signed"
+    return cells | {
+        "zmin": panel.low,
+        "zmax": panel.high,
+        "colorscale": theme.signed_colorscale if signed else theme.colorscale,
+        "hovertemplate": f"<b>%{{y}}</b> to <b>%{{x}}</b><br>{escape_html(panel.unit)} "
+        "<b>%{z:.6~g}</b><extra></extra>",
+    }
+
+
+def _colors(panel: Panel, dark: bool) -> list[str]:
+    return list(panel.colors["dark" if dark else "light"])
+
+
+def _cell_numbers(panel: Panel, theme: style.Look) -> dict[str, Any]:
+    """Each number in its cell, except where it would round to 0 or the cell is not shown."""
+    shown = panel.values >= 0.5 * 10.0**-panel.digits
+    if panel.shown is not None:
+        shown = shown & panel.shown
+    rows, columns = np.nonzero(shown)
+    values = panel.values[rows, columns].tolist()
+    return {
+        "type": "scatter",
+        "x": columns,
+        "y": rows,
+        "mode": "text",
+        "text": [f"{value:.{panel.digits}f}" for value in values],
+        "textfont": {
+            "size": style.DENSE_FONT_SIZE,
+            "color": [theme.ink(min(value / panel.high, 1.0)) for value in values],
+        },
+        "hoverinfo": "skip",
+        "showlegend": False,
+    }
+
+
+def _frame(
+    panels: Sequence[Panel],
+    plan: _Plan,
+    title: str,
+    bars: dict[tuple[Any, ...], dict[str, Any]],
+    legend: dict[str, str],
+    theme: style.Look,
+    narrow: bool,
+) -> dict[str, Any]:
+    """The layout around the panels: title, what rows and columns are, colour bars and legend."""
+    width = plan.width + 2 * _EDGE
+    heading = textwrap.wrap(title, 40 if narrow else 78)
+    rows = _common([(panel.queries, panel.query_title) for panel in panels], _QUERY)
+    columns = _common([(panel.keys, panel.key_title) for panel in panels], _KEY)
+    lines = [f"Rows – {rows}", f"Columns – {columns}"]
+    legend_rows = -(-int(sum(len(name) * 7.5 + 52 for name in legend)) // int(width))
+    abreast = max(1, int(width // _BAR_SLOT))
+    bar_rows = -(-len(bars) // abreast)
+    above = 18 + _FIGURE_TITLE_LINE * len(heading) + style.LINE_HEIGHT * len(lines)
+    below = 14 + style.LEGEND_HEIGHT * legend_rows + _BAR_HEIGHT * bar_rows
+    height = plan.height + above + below
+    for number, ((scale, low, high, unit), cells) in enumerate(bars.items()):
+        row, column = divmod(number, abreast)
+        bottom = style.LEGEND_HEIGHT * legend_rows + _BAR_HEIGHT * (bar_rows - 1 - row)
+        bar = style.weight_bar(theme)
+        ends = [low, (low + high) / 2, high] if scale == "signed" or high != 1 else bar["tickvals"]
+        cells |= {
+            "showscale": True,
+            "colorbar": {
+                **bar,
+                "title": {**bar["title"], "text": escape_html(unit)},
+                "len": _BAR_LENGTH,
+                "x": (column * _BAR_SLOT + _BAR_EDGE) / width,
+                "xref": "container",
+                "y": bottom / height,
+                "tickvals": ends,
+                "ticktext": [style.number(end) if end else "0" for end in ends],
+            },
+        }
+    shared = style.layout(
+        theme, title="<br>".join(map(escape_html, heading)), height=0, lines=lines
+    )
+    # Plotly holds the last line of a title where a single one would stand.
+    shared["title"]["pad"]["t"] += _FIGURE_TITLE_LINE * max(0, len(heading) - 1)
+    own_width = {"width": width} if width > _WIDE else {}
+    return shared | {
+        **own_width,
+        "height": height,
+        "margin": {"l": _EDGE, "r": _EDGE, "t": above, "b": below},
+        "legend": shared["legend"]
+        | {"x": 0, "xref": "container", "xanchor": "left", "y": 0, "traceorder": "normal"},
+    }
+
+
+def _common(axes: Sequence[tuple[Tokens, str]], plain: str) -> str:
+    """What all panels call an axis, as closely as one of the same tokens does; else `plain`."""
+    closer = {tokens: title for tokens, title in axes if title != plain}
+    titles = {closer.get(tokens, title) for tokens, title in axes}
+    return titles.pop() if len(titles) == 1 else plain

@@ -1,0 +1,151 @@
+"""Two texts, word by word: what one has and the other has not."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterator, Sequence
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from model.trace import FloatArray, Tokens
+from viz.draw import style
+from viz.draw.labels import escape_html, visible
+
+Place = tuple[int | None, int | None]
+"""The positions of two targets' tokens in one place of the plot."""
+
+Change = tuple[Literal["same", "removed", "added"], str]
+"""What became of some words, and these words."""
+
+
+def word_diff(before: str, after: str) -> list[Change]:
+    """What changed from one text to another, word by word, with punctuation set apart.
+
+    Runs of words come with the space before them, so that all runs in a row read as a text, and
+    those that are not "removed" give the text after, its spaces made single.
+
+    Args:
+        before: a text.
+        after: the text that took its place.
+    """
+    old, new = list(_words(before)), list(_words(after))
+    changes: list[Change] = []
+    for same, old_run, new_run in _runs(
+        [word.lstrip(" ") for word in old], [word.lstrip(" ") for word in new]
+    ):
+        removed, added = "".join(old[old_run]), "".join(new[new_run])
+        if same:
+            changes.append(("same", added))
+            continue
+        if removed:
+            changes.append(("removed", removed))
+        if added:
+            changes.append(("added", added))
+    if changes:
+        # No space before the first word.
+        changes[0] = (changes[0][0], changes[0][1].lstrip(" "))
+    return changes
+
+
+def diff_html(before: str, after: str, *, dark: bool = False) -> str:
+    """`word_diff` as HTML content: <del> struck through, <ins> underlined, the rest as it is.
+
+    Args:
+        before: a text; nothing in it acts as markup.
+        after: likewise.
+        dark: for a dark page.
+    """
+    theme = style.look(dark)
+    removed, added = (style.change_css(theme, removed=removed) for removed in (True, False))
+    tags = {"removed": ("del", removed), "added": ("ins", added)}
+    parts = []
+    for change, text in word_diff(before, after):
+        words = text.lstrip(" ")
+        shown = escape_html(visible(words))
+        if change in tags:
+            tag, css = tags[change]
+            shown = f'<{tag} style="{css}">{shown}</{tag}>'
+        parts.append(" " * (len(text) - len(words)) + shown)
+    return "".join(parts)
+
+
+def _words(text: str) -> Iterator[str]:
+    """Words and punctuation marks, each after a space unless it touched what is before it."""
+    for chunk in text.split():
+        space = " "
+        for part in _split_punctuation(chunk):
+            yield space + part
+            space = ""
+
+
+def _split_punctuation(chunk: str) -> Iterator[str]:
+    """What stands between two spaces: each mark before the word, the word, each mark after."""
+    marks = [unicodedata.category(character)[0] == "P" for character in chunk]
+    if all(marks):
+        yield from chunk
+        return
+    start, end = marks.index(False), len(marks) - marks[::-1].index(False)
+    yield from chunk[:start]
+    yield chunk[start:end]
+    yield from chunk[end:]
+
+
+def aligned(
+    tokens_a: Tokens, log_probs_a: FloatArray, tokens_b: Tokens, log_probs_b: FloatArray
+) -> list[Place]:
+    """Both targets in order, tokens that both have in one place."""
+    for tokens, log_probs in ((tokens_a, log_probs_a), (tokens_b, log_probs_b)):
+        if log_probs.shape != (len(tokens),):
+            raise ValueError(
+                f"Each token needs one log-probability: there are {len(tokens)} tokens and the "
+                f"numbers have the shape {log_probs.shape}."
+            )
+    if tokens_a.tokens == tokens_b.tokens:
+        return [(position, position) for position in range(len(tokens_a))]
+    places: list[Place] = []
+    for _, run_a, run_b in _runs(tokens_a.tokens, tokens_b.tokens):
+        n_a, n_b = run_a.stop - run_a.start, run_b.stop - run_b.start
+        places += [
+            (run_a.start + i if i < n_a else None, run_b.start + i if i < n_b else None)
+            for i in range(max(n_a, n_b))
+        ]
+    return places
+
+
+def _runs(first: Sequence[str], second: Sequence[str]) -> Iterator[tuple[bool, slice, slice]]:
+    """Two sequences in order, as runs that both share and runs in which they differ.
+
+    What they share is a longest common subsequence. A model that is kept from looking repeats
+    itself, and difflib's time grows with the cube of the length of two such texts.
+    """
+    left = _common_lengths(first, second)
+    one = other = 0
+    while one < len(first) or other < len(second):
+        start, beside = one, other
+        while one < len(first) and other < len(second) and first[one] == second[other]:
+            one, other = one + 1, other + 1
+        if one > start:
+            yield True, slice(start, one), slice(beside, other)
+        start, beside = one, other
+        while one < len(first) and other < len(second) and first[one] != second[other]:
+            if left[one + 1, other] >= left[one, other + 1]:
+                one += 1
+            else:
+                other += 1
+        if one == len(first) or other == len(second):
+            one, other = len(first), len(second)
+        if (one, other) != (start, beside):
+            yield False, slice(start, one), slice(beside, other)
+
+
+def _common_lengths(first: Sequence[str], second: Sequence[str]) -> NDArray[np.int32]:
+    """How much the rest of one sequence shares with the rest of the other, by their starts."""
+    lengths = np.zeros((len(first) + 1, len(second) + 1), dtype=np.int32)
+    others = np.array(second, dtype=object)
+    for place in range(len(first) - 1, -1, -1):
+        below = lengths[place + 1]
+        reached = np.maximum(below[:-1], below[1:] + (others == first[place]))
+        lengths[place, :-1] = np.maximum.accumulate(reached[::-1])[::-1]
+    return lengths

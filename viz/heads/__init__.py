@@ -1,0 +1,1 @@
+"""The heads page: what attention heads look at, measured, in words and in pictures."""

@@ -1,0 +1,125 @@
+"""One attention head as lines between two columns of words, to keep."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+
+from model.trace import AttentionMap
+from viz.draw import style
+from viz.draw.labels import escape_html, side_texts
+from viz.heads.heatmap import KIND_NAMES, head_weights, key_title, row_noun
+
+FAINTEST = 0.01
+"""Weights below are left out, as in the browser: they would be a grey veil."""
+
+STEPS = 20
+"""So many shades and thicknesses: a trace of Plotly's has one of each."""
+
+POINTS = 17
+"""Of a line, which is level at its words, so that it can be followed where many cross."""
+
+_ROW, _THINNEST, _THICKEST = 30, 0.5, 9.0
+_SIDE, _NARROW_SIDE = 0.35, 0.6
+"""Room for words at either side, as a share of what lies between the columns."""
+
+
+def lines_figure(
+    attention_map: AttentionMap,
+    head: int,
+    *,
+    query_title: str | None = None,
+    narrow: bool = False,
+    dark: bool = False,
+) -> go.Figure:
+    """One head's weights as lines from queries on the left to keys on the right.
+
+    The stronger a weight, the thicker and darker its line; weights below FAINTEST have none.
+
+    Args:
+        attention_map: the site.
+        head: counted from 0.
+        query_title: what the left column is, where the usual name is not true.
+        narrow: for a width below `style.NARROW`.
+        dark: for a dark page.
+
+    Raises:
+        IndexError: if there is no such head.
+    """
+    weights = head_weights(attention_map, head)
+    theme = style.look(dark)
+    sides = [side_texts(tokens, narrow) for tokens in (attention_map.queries, attention_map.keys)]
+    most = max(1, *map(len, sides))
+    steps = np.ceil(weights * STEPS).astype(int)
+    along = np.linspace(0, 1, POINTS)
+    bend = along**2 * (3 - 2 * along)
+    data: list[dict[str, Any]] = []
+    for step in range(1, STEPS + 1):
+        rows, columns = np.nonzero((steps == step) & (weights >= FAINTEST))
+        if not len(rows):
+            continue
+        # Each column of words in the middle of the picture's height, as long as it is.
+        left = rows + (most - len(sides[0])) / 2
+        right = columns + (most - len(sides[1])) / 2
+        # NaN behind every line parts it from the next.
+        heights = np.full((len(rows), POINTS + 1), np.nan)
+        heights[:, :POINTS] = left[:, None] + np.outer(right - left, bend)
+        share = (step - 0.5) / STEPS
+        data.append(
+            {
+                "type": "scatter",
+                "x": np.tile([*along, np.nan], len(rows)),
+                "y": heights.ravel(),
+                "mode": "lines",
+                "line": {
+                    "color": theme.accent,
+                    "width": _THINNEST + share * (_THICKEST - _THINNEST),
+                },
+                "opacity": share,
+                "hoverinfo": "skip",
+                "showlegend": False,
+                "name": f"weights up to {step / STEPS:.2f}",
+            }
+        )
+    for place, (texts, position) in enumerate(
+        zip(sides, ("middle left", "middle right"), strict=True)
+    ):
+        data.append(
+            {
+                "type": "scatter",
+                "x": np.full(len(texts), place),
+                "y": np.arange(len(texts)) + (most - len(texts)) / 2,
+                "mode": "text",
+                "text": [f" {escape_html(text)} " for text in texts],
+                "textposition": position,
+                "textfont": {
+                    "size": style.FONT_SIZE if most <= style.FEW_LABELS else style.SMALL_FONT_SIZE,
+                    "color": theme.text,
+                },
+                "cliponaxis": False,
+                "hoverinfo": "skip",
+                "showlegend": False,
+                "name": ("queries", "keys")[place],
+            }
+        )
+    site = attention_map.site
+    layout = style.layout(
+        theme,
+        title=f"{KIND_NAMES[site.kind]}, layer {site.layer}, head {head}",
+        height=most * _ROW,
+        lines=[
+            f"Left – {query_title or f'Query: {row_noun(site.kind)}'}",
+            f"Right – {key_title(site.kind)}",
+        ],
+    )
+    side = _NARROW_SIDE if narrow else _SIDE
+    layout |= {
+        "height": layout["margin"]["t"] + most * _ROW + 12,
+        "margin": {**layout["margin"], "b": 12},
+        "plot_bgcolor": style.CLEAR,
+        "xaxis": {"visible": False, "range": [-side, 1 + side], "fixedrange": True},
+        "yaxis": {"visible": False, "range": [most - 0.5, -0.5], "fixedrange": True},
+    }
+    return go.Figure({"data": data, "layout": layout})

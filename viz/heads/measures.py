@@ -1,0 +1,618 @@
+"""What a head does, as numbers and, where it is earned, in words.
+
+That heads come in kinds which a few numbers tell apart, such as heads that look at a neighbour, is
+from Voita et al. 2019 ("Analyzing Multi-Head Self-Attention", section 5, where a head counts as
+positional whose largest weight falls on one relative position at least 90 % of the time) and Clark
+et al. 2019 ("What Does BERT Look At?", section 3: neighbours, separators, punctuation, and heads
+that spread their weight). The words here are earned by weight and not by the largest weight alone:
+
+* half of the weight or more for the heads that look at a neighbour, at the start or end of the
+  sentence or at punctuation, so that all else together gets less;
+* 90 % of the greatest possible entropy for heads that spread their weight;
+* for cross-attention, 65 % of the most mutual information that row and token could have, together
+  with a correlation of 0.5. Neither alone would do. Rows that each look at one token picked at
+  random mostly reach the 65 %; and a head that runs through the source ahead of the target and then
+  rests on </s> reaches a correlation of 0.9 without pairing words that belong together, while one
+  that follows their change of order stays lower. Even so the words say that tokens are paired, and
+  not that they are translations of each other: nothing here knows that.
+
+Each must hold on average over the sentences, and by itself in four of five of them, of which there
+must be five. A sentence counts only where it can tell: it needs five tokens on both axes; and for a
+share of the weight, a head without preference must stay at a quarter or below, and at least half of
+the rows must have such a token to look at. A word says what a head mostly did on these sentences,
+and not what the model uses it for.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from model.trace import AttentionKind, AttentionMap, BoolArray, FloatArray, Site, Tokens, Trace
+from viz.heads.reading import AS_RECORDED, END, START, Reading, punctuation
+
+Values = NDArray[np.float64]
+
+SELF = frozenset({AttentionKind.ENCODER, AttentionKind.DECODER, AttentionKind.MODULE})
+EVERY = frozenset(AttentionKind)
+
+UNKNOWN = "–"
+"""How a value is written that does not apply."""
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """A number that says something of a head.
+
+    Attributes:
+        key: by which `head_facts` gives it.
+        name: in sentence case.
+        unit: "bits", "share" (0 to 1), "tokens", "words" or "correlation" (-1 to 1).
+        meaning: one plain sentence.
+        kinds: the kinds of attention for which it is defined.
+    """
+
+    key: str
+    name: str
+    unit: str
+    meaning: str
+    kinds: frozenset[AttentionKind]
+
+
+@functools.cache
+def measures(reading: Reading) -> tuple[Measure, ...]:
+    """Every measure, in the order in which they are shown, in the words of this reading.
+
+    What is counted are words or tokens, and special tokens are counted only while they are shown.
+    """
+    one = "word" if reading.words else "token"
+    specials = "included" if reading.specials else "left out"
+    specials = f", special tokens {specials}"
+    return (
+        Measure(
+            "entropy",
+            "Entropy",
+            "bits",
+            "How widely a row spreads its weight, on average over the rows: 0 bits is one "
+            f"{one}, and each further bit is twice as many {one}s{specials}.",
+            EVERY,
+        ),
+        Measure(
+            "entropy_share",
+            "Entropy, share of maximum",
+            "share",
+            "A row's entropy as a share of the most it could have, on average over the rows with a "
+            f"choice: 0 % is one {one}, 100 % is all allowed {one}s alike{specials}.",
+            EVERY,
+        ),
+        Measure(
+            "distance",
+            "Mean distance",
+            f"{one}s",
+            f"How many {one}s away from itself a row looks, on average by weight{specials}.",
+            SELF,
+        ),
+        Measure(
+            "previous",
+            f"On the previous {one}",
+            "share",
+            f"The weight on the {one} just before the row's own, on average over the rows that "
+            f"have one and may look elsewhere as well{specials}.",
+            SELF,
+        ),
+        Measure(
+            "same",
+            f"On the same {one}",
+            "share",
+            f"The weight on the row's own {one}, on average over the rows that may look elsewhere "
+            f"as well{specials}.",
+            SELF,
+        ),
+        Measure(
+            "next",
+            f"On the next {one}",
+            "share",
+            f"The weight on the {one} just after the row's own, on average over the rows that have "
+            f"one and may look elsewhere as well{specials}.",
+            SELF - {AttentionKind.DECODER},
+        ),
+        Measure(
+            "start",
+            "On the sentence start",
+            "share",
+            "The weight on <s>, on average over the rows that may look elsewhere as well.",
+            SELF,
+        ),
+        Measure(
+            "end",
+            "On the sentence end",
+            "share",
+            "The weight on </s>, on average over the rows that may look elsewhere as well.",
+            EVERY - {AttentionKind.DECODER},
+        ),
+        Measure(
+            "punctuation",
+            "On punctuation",
+            "share",
+            f"The weight on {one}s that are punctuation, on average over the rows that may look at "
+            "one and elsewhere as well; not given where fewer than half of the rows "
+            f"may{specials}.",
+            EVERY,
+        ),
+        Measure(
+            "pairing",
+            "Pairing",
+            "share",
+            f"How much a row tells of the {one} that it looks at (their mutual information): 0 % "
+            f"is all rows alike, 100 % is one {one} a row with the rows spread evenly over as many "
+            f"{one}s as possible; rows that each look at one {one} picked at random mostly come "
+            f"above 65 %{specials}.",
+            frozenset({AttentionKind.CROSS}),
+        ),
+        Measure(
+            "diagonal",
+            "Diagonal",
+            "correlation",
+            "The correlation of a row's position with the positions it looks at: 1 is a straight "
+            f"line from the first {one}s to the last, 0 is no order; where a row may only look "
+            f"back, a head without preference lies above 0 as well{specials}.",
+            EVERY,
+        ),
+    )
+
+
+MEASURES = measures(AS_RECORDED)
+"""Every measure of a trace as it was recorded."""
+
+OFFSETS = {"previous": -1, "same": 0, "next": 1}
+"""How far the key lies from the query, for the shares that compare positions."""
+
+TOKENS: Mapping[str, Callable[[str], bool]] = MappingProxyType(
+    {"start": START.__eq__, "end": END.__eq__, "punctuation": punctuation}
+)
+"""Which keys count, for the shares that look at tokens."""
+
+MIN_SENTENCES = 5
+"""A label needs so many sentences that can tell."""
+
+MIN_PASSING = 0.8
+"""The share of them in which it must hold."""
+
+MIN_TOKENS = 5
+"""Sentences with fewer tokens on either axis tell nothing."""
+
+MAX_BY_CHANCE = 0.25
+"""Where a head without preference has a larger share than that, the sentence cannot tell."""
+
+MIN_ROWS = 0.5
+"""The share of rows that must have such a token to look at, or the sentence cannot tell."""
+
+_MEASURE = {measure.key: measure for measure in MEASURES}
+
+_CHUNK = 1 << 18
+"""Cells worked on at a time: they stay in the processor's cache, and no long trace is doubled."""
+
+_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """What a label asks of one measure.
+
+    Attributes:
+        measure: its key.
+        least: the value to reach.
+        wording: the value in a sentence, with {} for it.
+    """
+
+    measure: str
+    least: float
+    wording: str
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A label and what earns it, for the kinds of attention that have its measures.
+
+    Attributes:
+        text: the label.
+        conditions: all of them must hold.
+    """
+
+    text: str
+    conditions: tuple[Condition, ...]
+
+    @property
+    def needs(self) -> str:
+        """The conditions in words: "at least 50 % of the weight"."""
+        return "at least " + " and ".join(
+            condition.wording.format(written(_MEASURE[condition.measure], condition.least))
+            for condition in self.conditions
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """What a head does, in words it has earned.
+
+    Attributes:
+        text: such as "looks at the previous token".
+        reason: the numbers behind it, one sentence.
+    """
+
+    text: str
+    reason: str
+
+
+_OF_WEIGHT = "{} of the weight"
+
+RULES = (
+    Rule("looks at the previous token", (Condition("previous", 0.5, _OF_WEIGHT),)),
+    Rule("looks at the same token", (Condition("same", 0.5, _OF_WEIGHT),)),
+    Rule("looks at the next token", (Condition("next", 0.5, _OF_WEIGHT),)),
+    Rule("looks at the sentence start", (Condition("start", 0.5, _OF_WEIGHT),)),
+    Rule("looks at the sentence end", (Condition("end", 0.5, _OF_WEIGHT),)),
+    Rule("looks at punctuation", (Condition("punctuation", 0.5, _OF_WEIGHT),)),
+    Rule(
+        "pairs target with source tokens",
+        (
+            Condition("pairing", 0.65, "{} of the most pairing there could be"),
+            Condition("diagonal", 0.5, "a correlation of {}"),
+        ),
+    ),
+    Rule(
+        "spreads its weight almost evenly",
+        (Condition("entropy_share", 0.9, "{} of the greatest possible entropy"),),
+    ),
+)
+"""Every label with its thresholds; the first one earned is given."""
+
+
+def head_facts(seen: AttentionMap) -> dict[str, Values]:
+    """Every measure of every head of one site.
+
+    Rows without an allowed key attended to nothing and count nowhere. Shares count the rows that
+    may look at such a key and at another one: without a choice, a row says nothing of its head, and
+    where fewer than MIN_ROWS of the rows have it, the few say nothing of the head either.
+    Rows whose weights add up to less than 1, as with special tokens hidden, are scaled to 1 for
+    what describes a distribution (entropy, distance, pairing, diagonal), and stay as they are for
+    the shares of weight; rows left without weight count for these alone. Positions are those of the
+    axes given. Sums run in float64, logarithms in float32: values are exact to about 1e-6.
+
+    Args:
+        seen: the map; it is not changed.
+
+    Returns:
+        Each measure's key with (head,) values; nan where it does not apply: to the kind, to axes of
+        different lengths where positions are compared, to a head all of whose weight lies on one
+        key where a correlation is asked for, or where no row counts.
+    """
+    n_heads, n_queries, n_keys = seen.weights.shape
+    facts = {measure.key: np.full(n_heads, np.nan) for measure in MEASURES}
+    if n_queries == 0 or n_keys == 0:
+        return facts
+    allowed = allowed_per_head(seen.allowed)
+    choices = np.count_nonzero(allowed, axis=-1)
+    step = max(1, _CHUNK // (n_queries * n_keys))
+    for first in range(0, n_heads, step):
+        heads = slice(first, first + step)
+        for key, values in _spread(
+            seen.weights[heads], choices if len(choices) == 1 else choices[heads]
+        ).items():
+            facts[key][heads] = values
+    for key, shares, rows in _places(seen.weights, allowed, choices, seen.keys):
+        many = np.count_nonzero(rows, axis=-1) >= MIN_ROWS * n_queries
+        facts[key][:] = np.where(many, _mean(shares, rows), np.nan)
+    for measure in MEASURES:
+        if seen.site.kind not in measure.kinds:
+            facts[measure.key][:] = np.nan
+    return facts
+
+
+def survey(traces: Sequence[Trace]) -> Mapping[Site, tuple[Label | None, ...]]:
+    """The label of every head that earned one over several sentences.
+
+    Args:
+        traces: of one model, of different sentences, as recorded.
+
+    Returns:
+        For each site one entry a head; None where no label is earned, and throughout where fewer
+        than MIN_SENTENCES can tell. Cannot be changed.
+
+    Raises:
+        ValueError: if a site has more heads in one trace than in another.
+    """
+    labels = {}
+    for site in sorted({site for trace in traces for site in trace.maps}):
+        maps = [trace.maps[site] for trace in traces if site in trace.maps]
+        counts = sorted({seen.n_heads for seen in maps})
+        if len(counts) > 1:
+            raise ValueError(
+                f"{site} has {counts[0]} heads in one trace and {counts[-1]} in another; "
+                "give traces of one model."
+            )
+        found = [_telling_facts(seen) for seen in maps if _is_long(seen)]
+        labels[site] = tuple(
+            _label([{key: values[head] for key, values in facts.items()} for facts in found])
+            for head in range(counts[0])
+        )
+    return MappingProxyType(labels)
+
+
+def opening_heads(
+    maps: Mapping[Site, AttentionMap], labels: Mapping[Site, tuple[Label | None, ...]]
+) -> dict[AttentionKind, tuple[int, int]]:
+    """The head of each kind of attention to begin with.
+
+    A head that earned a label shows a stranger what to look for, so the first one of its kind is
+    taken. Where there is none it is the head whose rows tell most about the token they look at:
+    the one of the largest mutual information, which the measure "pairing" scales, and which is as
+    low for a head that is even as for one that rests on one token. The first of several alike.
+
+    Args:
+        maps: of one trace.
+        labels: of `survey`, by site; sites may be absent.
+
+    Returns:
+        For each kind its layer, counted among the layers that the trace has of it, and its head.
+    """
+    opening = {}
+    for kind in dict.fromkeys(site.kind for site in maps):
+        sites = sorted(site for site in maps if site.kind is kind)
+        labelled = [
+            (place, head)
+            for place, site in enumerate(sites)
+            for head, label in enumerate(labels.get(site, ()))
+            if label is not None
+        ]
+        opening[kind] = labelled[0] if labelled else _most_telling([maps[site] for site in sites])
+    return opening
+
+
+def _most_telling(layers: Sequence[AttentionMap]) -> tuple[int, int]:
+    """The layer and the head of the largest mutual information of row and token looked at."""
+    told = [np.nan_to_num(_pairing(seen), nan=-1) for seen in layers]
+    layer = int(np.argmax([values.max(initial=-1) for values in told]))
+    return layer, int(np.argmax(told[layer])) if len(told[layer]) else 0
+
+
+def _pairing(seen: AttentionMap) -> Values:
+    """The mutual information of row and key as a share of the most there could be, (head,)."""
+    if 0 in seen.weights.shape:
+        return np.full(seen.n_heads, np.nan)
+    choices = np.count_nonzero(allowed_per_head(seen.allowed), axis=-1)
+    return _spread(seen.weights, choices)["pairing"]
+
+
+def resting(traces: Sequence[Trace]) -> dict[str, tuple[int, int]]:
+    """How many heads put most of their weight on the sentence start, the end, or punctuation.
+
+    Args:
+        traces: of one model, of different sentences, as recorded.
+
+    Returns:
+        By measure the heads whose mean over the sentences is more than half of the weight, and the
+        heads of which the measure can be told at all.
+    """
+    found: dict[tuple[Site, str], list[Values]] = {}
+    for trace in traces:
+        for site, seen in trace.maps.items():
+            facts = head_facts(seen)
+            for key in TOKENS:
+                found.setdefault((site, key), []).append(facts[key])
+    counts = dict.fromkeys(TOKENS, (0, 0))
+    for (_, key), sentences in found.items():
+        values = np.stack(sentences)
+        known = np.count_nonzero(~np.isnan(values), axis=0)
+        means = np.nansum(values, axis=0) / np.maximum(known, 1)
+        most, told = counts[key]
+        counts[key] = (
+            most + int(np.count_nonzero(means > 0.5)),
+            told + int(np.count_nonzero(known)),
+        )
+    return counts
+
+
+def written(measure: Measure, value: float) -> str:
+    """A value with its unit: "38 %", "1.23 bits", "1.4 tokens", "0.81"; "–" for nan."""
+    if np.isnan(value):
+        return UNKNOWN
+    match measure.unit:
+        case "share":
+            return f"{value:.0%}".replace("%", " %")
+        case "bits":
+            return f"{value:.2f} bits"
+        case "tokens" | "words":
+            return f"{value:.1f} {measure.unit}"
+    # Adding 0 turns -0.00 into 0.00.
+    return f"{round(value, 2) + 0:.2f}"
+
+
+def head_numbers(
+    kind: AttentionKind, facts: Mapping[str, float], reading: Reading = AS_RECORDED
+) -> str:
+    """A head in numbers: how wide its rows are, where most of the weight of one kind is, how far.
+
+    Args:
+        kind: of its attention.
+        facts: its value of each measure.
+        reading: how the trace was read that they are of.
+
+    Returns:
+        Such as "1.20 bits (38 % of the maximum), 61 % on the previous token, mean distance 1.4
+        tokens"; what does not apply is left out.
+    """
+    known = {
+        measure.key: measure
+        for measure in measures(reading)
+        if kind in measure.kinds and not np.isnan(facts.get(measure.key, np.nan))
+    }
+
+    def value(key: str) -> str:
+        return written(known[key], facts[key])
+
+    parts = []
+    if "entropy" in known:
+        share = f" ({value('entropy_share')} of the maximum)" if "entropy_share" in known else ""
+        parts.append(value("entropy") + share)
+    places = [key for key in known if key in OFFSETS or key in TOKENS]
+    if places:
+        most = max(places, key=lambda key: facts[key])
+        parts.append(f"{value(most)} {_lower(known[most].name)}")
+    if "pairing" in known:
+        parts.append(f"pairing {value('pairing')}")
+    for key in ("distance", "diagonal"):
+        if key in known:
+            parts.append(f"{_lower(known[key].name)} {value(key)}")
+            break
+    return ", ".join(parts) or "no row to measure"
+
+
+def _lower(name: str) -> str:
+    return name[0].lower() + name[1:]
+
+
+def allowed_per_head(allowed: BoolArray) -> BoolArray:
+    """A map's mask as (head, query, key), with one entry for all heads where they share it."""
+    return allowed if allowed.ndim == 3 else allowed[None]
+
+
+def _spread(weights: FloatArray, choices: NDArray[np.intp]) -> dict[str, Values]:
+    """What every cell goes into: how wide rows are and how they lie, (head,) each."""
+    n_queries, n_keys = weights.shape[1:]
+    queries, keys = np.arange(n_queries, dtype=np.float64), np.arange(n_keys, dtype=np.float64)
+    precise = weights.astype(np.float64)
+    powers = np.stack([np.ones(n_keys), keys, keys * keys], axis=-1)
+    total, first, second = np.moveaxis(precise @ powers, -1, 0)
+    live = total > 0
+    # (head, query): what a row's sums are divided by.
+    total = np.where(live, total, 1)
+    logarithms = np.log2(np.maximum(weights, np.finfo(np.float32).tiny))
+    entropy = np.log2(total) - np.vecdot(precise, logarithms) / total
+    entropy = np.maximum(entropy, 0)
+    known = np.log2(np.maximum(choices, 2))
+    facts = {
+        "entropy": _mean(entropy, live),
+        "entropy_share": _mean(entropy / known, live & (choices >= 2)),
+        "diagonal": _correlation(queries, first / total, second / total, live),
+    }
+    if n_queries == n_keys:
+        distances = np.abs(queries[:, None] - keys)
+        away = np.vecdot(precise, distances)
+        facts["distance"] = _mean(away / total, live)
+    rows = np.count_nonzero(live, axis=-1)
+    shares = np.einsum("hqk,hq->hk", precise, live / total) / np.maximum(rows, 1)[:, None]
+    overall = -(shares * np.log2(np.maximum(shares, np.finfo(np.float64).tiny))).sum(axis=-1)
+    most = np.log2(np.minimum(rows, n_keys).clip(1))
+    told = np.maximum(overall - facts["entropy"], 0)
+    facts["pairing"] = np.divide(told, most, out=np.full(len(most), np.nan), where=most > 0)
+    return facts
+
+
+def _correlation(
+    queries: Values, mean_keys: Values, mean_squares: Values, live: BoolArray
+) -> Values:
+    """Pearson's, of query and key where all rows weigh the same, (head,); nan for a point."""
+    queries = np.broadcast_to(queries, live.shape)
+    query, key = _mean(queries, live), _mean(mean_keys, live)
+    query_variance = _mean(queries * queries, live) - query * query
+    key_variance = _mean(mean_squares, live) - key * key
+    covariance = _mean(queries * mean_keys, live) - query * key
+    # Rounding leaves a variance of 0 a little beside it.
+    known = (query_variance > _ROUNDING * query * query) & (key_variance > _ROUNDING * key * key)
+    scale = np.sqrt(np.where(known, query_variance * key_variance, np.nan))
+    return np.clip(covariance / scale, -1, 1)
+
+
+def _places(
+    weights: FloatArray, allowed: BoolArray, choices: NDArray[np.intp], keys: Tokens
+) -> Iterator[tuple[str, NDArray[Any], BoolArray]]:
+    """The measures of weight on certain keys: key, (head, row) shares, and the rows that count."""
+    choice = choices >= 2
+    n_queries, n_keys = weights.shape[1:]
+    if n_queries == n_keys:
+        for key, offset in OFFSETS.items():
+            shares = np.diagonal(weights, offset, 1, 2)
+            rows = np.diagonal(allowed, offset, 1, 2)
+            first = max(0, -offset)
+            yield key, shares, rows & choice[:, first : first + shares.shape[1]]
+    for key, columns in _columns(keys):
+        shares = weights[:, :, columns].sum(axis=-1, dtype=np.float64)
+        yield key, shares, choice & allowed[:, :, columns].any(axis=-1)
+
+
+@functools.lru_cache(maxsize=64)
+def _columns(tokens: Tokens) -> tuple[tuple[str, NDArray[np.intp]], ...]:
+    """The positions of the tokens that count, for each measure that has some."""
+    found = [
+        (key, np.flatnonzero([counts(token) for token in tokens])) for key, counts in TOKENS.items()
+    ]
+    return tuple((key, columns) for key, columns in found if len(columns) > 0)
+
+
+def _mean(values: NDArray[Any], rows: BoolArray) -> Values:
+    """The mean over the rows that count, (head,); nan where none does."""
+    counts = np.count_nonzero(rows, axis=-1)
+    sums = np.vecdot(values, rows.astype(np.float64))
+    return np.divide(sums, counts, out=np.full(len(sums), np.nan), where=counts > 0)
+
+
+def _is_long(seen: AttentionMap) -> bool:
+    return min(len(seen.queries), len(seen.keys)) >= MIN_TOKENS
+
+
+def even_shares(seen: AttentionMap) -> dict[str, Values]:
+    """The shares of weight of a head that spreads it evenly over all that it may look at.
+
+    Returns:
+        Those measures that are shares of weight on certain keys, as far as the axes have them, with
+        (head,) values, or one for all heads where they share their mask.
+    """
+    allowed = allowed_per_head(seen.allowed)
+    choices = np.count_nonzero(allowed, axis=-1)
+    even = (allowed / np.maximum(choices, 1)[..., None]).astype(np.float32)
+    return {
+        key: _mean(shares, rows) for key, shares, rows in _places(even, allowed, choices, seen.keys)
+    }
+
+
+def _telling_facts(seen: AttentionMap) -> dict[str, Values]:
+    """`head_facts` with nan for the shares of which this sentence cannot tell."""
+    facts = head_facts(seen)
+    for key, even in even_shares(seen).items():
+        facts[key] = np.where(even <= MAX_BY_CHANCE, facts[key], np.nan)
+    return facts
+
+
+def _label(sentences: Sequence[Mapping[str, float]]) -> Label | None:
+    """The first label that one head's facts earn."""
+    for rule in RULES:
+        keys = [condition.measure for condition in rule.conditions]
+        least = np.array([condition.least for condition in rule.conditions])
+        values = np.array([[facts[key] for key in keys] for facts in sentences])
+        values = values.reshape(-1, len(keys))
+        values = values[~np.isnan(values).any(axis=-1)]
+        passing = int(np.count_nonzero((values >= least).all(axis=-1)))
+        if len(values) < MIN_SENTENCES or passing < MIN_PASSING * len(values):
+            continue
+        means = values.mean(axis=0)
+        if (means >= least).all():
+            return Label(rule.text, _reason(rule, means, passing, len(values)))
+    return None
+
+
+def _reason(rule: Rule, means: Values, passing: int, count: int) -> str:
+    found = " and ".join(
+        condition.wording.format(written(_MEASURE[condition.measure], mean))
+        for condition, mean in zip(rule.conditions, means, strict=True)
+    )
+    least = " and ".join(
+        written(_MEASURE[condition.measure], condition.least) for condition in rule.conditions
+    )
+    return f"On average {found}, and at least {least} in {passing} of {count} sentences."

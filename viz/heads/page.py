@@ -1,0 +1,533 @@
+"""Heads: every head of every layer at once, and any of them large, with its words and numbers."""
+
+import html
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+from model.trace import AttentionKind, Site, Trace
+from viz.browser.envelope import content_id
+from viz.browser.explorer import explorer
+from viz.draw import style
+from viz.draw.labels import escape_html, escape_markdown
+from viz.heads import pictures as heads_kept
+from viz.heads.heatmap import (
+    KIND_NAMES,
+    SHORT_NAMES,
+    alt_text,
+    attention_heatmap,
+    caption,
+    row_titles,
+)
+from viz.heads.measures import MEASURES, Label, head_facts, measures, opening_heads, written
+from viz.heads.payload import JOINT, pack
+from viz.heads.query_key import alt_text as query_key_alt_text
+from viz.heads.query_key import caption as query_key_caption
+from viz.heads.query_key import query_key_figure
+from viz.heads.reading import Reading, Seen, alignment_note, read
+from viz.heads.tables import facts_table, weights_table
+from viz.heads.words import head_words
+from viz.shell import address, bar, session, stage
+from viz.shell.address import Parameter
+from viz.shell.fragments import fragment
+from viz.shell.save_menu import captioned
+from viz.shell.theme import is_dark
+
+Facts = Mapping[Site, Mapping[str, Any]]
+
+ATTENTIONS = (*(kind for kind in SHORT_NAMES if kind is not AttentionKind.MODULE), JOINT)
+JOINED = (AttentionKind.ENCODER, AttentionKind.CROSS, AttentionKind.DECODER)
+"""What the joint picture holds, in the order in which it is read."""
+
+SECTIONS = {
+    "facts": "Head facts",
+    "numbers": "Numbers",
+    "query-key": "Query and key",
+    "figure": "Figure to keep",
+}
+SECTION_ICONS = {
+    "facts": ":material/insights:",
+    "numbers": ":material/table:",
+    "query-key": ":material/join_inner:",
+    "figure": ":material/image:",
+}
+FAINT_STEPS = 5
+"""How many steps there are of bringing out faint weights, as in explorer.js."""
+
+READINGS = ("words", "specials", "renormalise", "predicted")
+SELECTED = (
+    *("attention", "layer", "head", "view", "cell", "compare", "order", "faint", "only"),
+    *READINGS,
+)
+"""What the explorer and the address both know."""
+
+USUAL = -1
+"""Stands for the layer and the head that a checkpoint opens with."""
+
+
+def place(name: str) -> Parameter[int]:
+    """A layer or a head, counted from 0; how many there are depends on the model."""
+    number = address.integer(name, USUAL, low=0, high=999)
+    return replace(number, instead=f"the {name} that the page opens with is shown")
+
+
+_NUMBER = r"[0-9]{1,3}"
+_PAIR = rf"{_NUMBER}\.{_NUMBER}"
+
+PARAMETERS = (
+    address.choice("attention", str(AttentionKind.CROSS), map(str, ATTENTIONS)),
+    place("layer"),
+    place("head"),
+    address.choice("view", "heatmap", ("heatmap", "lines")),
+    address.pattern("cell", _PAIR, "a query and a key such as 3.5"),
+    address.pattern("compare", rf"{_PAIR}(-{_PAIR}){{0,7}}", "up to eight heads such as 3.0-3.5"),
+    address.choice("order", "", ["", *(measure.key for measure in MEASURES)]),
+    address.integer("faint", 0, low=0, high=FAINT_STEPS - 1),
+    address.pattern("only", rf"(layer|head)\.{_NUMBER}", "a layer or a head such as layer.3"),
+    address.flag("words"),
+    address.flag("specials", True),
+    address.flag("renormalise"),
+    address.flag("predicted"),
+    address.choice("below", "facts", SECTIONS),
+)
+"""What this page keeps in the address."""
+
+BY_NAME = {parameter.name: parameter for parameter in PARAMETERS}
+
+_HEARD = "_heard"
+_EPOCH = "_epoch"
+_PREPARED = "_prepared"
+_MODEL, _PLACES = "_model_of_heads", "_places_of_heads"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Prepared:
+    """All that the page shows of one trace, read in one way."""
+
+    question: bar.Question
+    reading: Reading
+    trace: Trace
+    seen: Seen
+    facts: Facts
+    labels: Mapping[Site, tuple[Label | None, ...]]
+
+
+def prepare(question: bar.Question, reading: Reading) -> Prepared:
+    """The trace as it is read, with its facts; kept for as long as both stay the same."""
+    kept: Prepared | None = st.session_state.get(_PREPARED)
+    if kept is not None and (kept.question, kept.reading) == (question, reading):
+        return kept
+    trace = session.trace(question.checkpoint, question.sentence, question.target or None)
+    seen = read(trace, reading)
+    if seen.by_prediction:
+        note = alignment_note(session.read_later(question.checkpoint))
+        seen = replace(seen, notes=(*seen.notes, *filter(None, [note])))
+    facts = {site: head_facts(each) for site, each in seen.maps.items()}
+    labels = session.labels(question.checkpoint)
+    prepared = Prepared(question, reading, trace, seen, facts, labels)
+    st.session_state[_PREPARED] = prepared
+    return prepared
+
+
+def reading() -> Reading:
+    """How the trace is read, everywhere on the page."""
+    state = st.session_state
+    return Reading(
+        words=state["words"],
+        specials=state["specials"],
+        renormalise=state["renormalise"] and not state["specials"],
+        predicted=state["predicted"],
+    )
+
+
+def hear() -> None:
+    """Take over what was selected in the explorer."""
+    told = st.session_state["explorer"].get("selection")
+    if not isinstance(told, Mapping):
+        return
+    before = st.session_state["cell"]
+    for name in SELECTED:
+        try:
+            st.session_state[name] = BY_NAME[name].parse(str(told.get(name)))
+        except ValueError:
+            continue
+    st.session_state["_width"] = told.get("width")
+    st.session_state[_HEARD] = selection()
+    if st.session_state["cell"] and st.session_state["cell"] != before:
+        st.session_state["below"] = "query-key"
+
+
+def selection() -> dict[str, str]:
+    """What is selected, as the address and the explorer spell it."""
+    return {name: BY_NAME[name].write(st.session_state[name]) for name in SELECTED}
+
+
+@fragment
+def show_explorer(question: bar.Question) -> None:
+    """The picture, and below it what belongs to what is selected in it."""
+    prepared = prepare(question, reading())
+    # Told only what it does not know: it has already drawn what a person selected in it.
+    if selection() != st.session_state.get(_HEARD):
+        st.session_state[_EPOCH] = st.session_state.get(_EPOCH, 0) + 1
+        st.session_state[_HEARD] = selection()
+        st.session_state["_told"] = selection()
+    payload = pack(
+        prepared.seen,
+        prepared.facts,
+        prepared.labels,
+        epoch=st.session_state[_EPOCH],
+        selection=st.session_state["_told"],
+        stage=stage.is_on(),
+    )
+    with stage.picture():
+        explorer(payload, on_selection=hear)
+    if not stage.is_on():
+        show_below(prepared)
+    note_place(question.folder)
+    address.write_address()
+    shown = "/".join([content_id(payload), *(str(st.session_state[n]) for n in SELECTED[:3])])
+    # What waits for the whole page, such as a test or a measurement, waits for this.
+    st.html(f'<span class="headscope-done" data-done="{html.escape(shown)}"></span>')
+
+
+def show_below(prepared: Prepared) -> None:
+    """What belongs to what is selected in the picture."""
+    sites, head = selected_sites(prepared)
+    captioned(
+        ":material/info: A weight says where a head looks, not why the model wrote a word; another "
+        "layer or head often tells another story. [What the pictures can and cannot tell](about)",
+        heads_kept.pictures(shown(prepared, sites, head)),
+        "picture",
+    )
+    st.segmented_control(
+        "Below the picture",
+        SECTIONS,
+        default=address.held("below"),
+        key="below",
+        required=True,
+        format_func=lambda section: f"{SECTION_ICONS[section]} {SECTIONS[section]}",
+        label_visibility="collapsed",
+    )
+    match st.session_state["below"]:
+        case "numbers":
+            show_numbers(prepared, sites, head)
+        case "query-key":
+            show_query_key(prepared, head)
+        case "figure":
+            show_figures(prepared, sites, head)
+        case _:
+            show_facts(prepared, sites, head)
+
+
+def selected_sites(prepared: Prepared) -> tuple[list[Site], int]:
+    """The sites that the selection stands for, and the head; as near as the trace has them."""
+    attention = st.session_state["attention"]
+    kinds = JOINED if attention == JOINT else (AttentionKind(attention),)
+    sites = []
+    for kind in kinds:
+        layers = prepared.trace.layers(kind)
+        if layers and (attention != JOINT or st.session_state["layer"] < len(layers)):
+            sites.append(Site(kind, layers[min(st.session_state["layer"], len(layers) - 1)]))
+    n_heads = min(prepared.seen.maps[site].n_heads for site in sites)
+    return sites, min(st.session_state["head"], n_heads - 1)
+
+
+def shown(prepared: Prepared, sites: list[Site], head: int) -> heads_kept.Shown:
+    """What the page shows, as it can be saved."""
+    return heads_kept.Shown(
+        prepared.question,
+        prepared.reading,
+        prepared.seen,
+        prepared.facts,
+        prepared.labels,
+        sites,
+        head,
+        selection(),
+    )
+
+
+def show_facts(prepared: Prepared, sites: list[Site], head: int) -> None:
+    """The selected head's measures, and all heads' in a table."""
+    one, every = st.columns([2, 5], gap="large")
+    with one:
+        for site in sites:
+            show_head_facts(prepared, site, head)
+    with every:
+        show_every_head(prepared, {site.kind for site in sites})
+        captioned(
+            "Every head on this sentence; labels over the checkpoint's examples. Click a column's "
+            "name to sort, the box of a row to see its head.",
+            [heads_kept.measures(shown(prepared, sites, head))],
+            "facts",
+        )
+
+
+def show_every_head(prepared: Prepared, kinds: set[AttentionKind]) -> None:
+    """The measures of all heads of these kinds in a table."""
+    facts = {site: facts for site, facts in prepared.facts.items() if site.kind in kinds}
+    named = {
+        site: tuple(label.text if label else None for label in labels)
+        for site, labels in prepared.labels.items()
+        if site in facts
+    }
+    counted = measures(prepared.reading)
+    table = facts_table(facts, named, counted)
+    shares = [measure.name for measure in counted if measure.unit == "share"]
+    shown = [name for name in shares if name in table]
+    table[shown] *= 100
+    rows = [
+        (site, head) for site in sorted(facts) for head in range(prepared.seen.maps[site].n_heads)
+    ]
+    st.session_state["_rows"] = rows
+    st.dataframe(
+        table,
+        key="every-head",
+        hide_index=True,
+        height=390,
+        column_config=table_columns(prepared.reading),
+        on_select=select_row,
+        selection_mode="single-row",
+    )
+
+
+def table_columns(reading: Reading) -> dict[str, Any]:
+    """How the columns are written: labels in full, and measures with their units."""
+    columns: dict[str, Any] = {
+        "Label": st.column_config.TextColumn("Label", width=style.LABEL_COLUMN_WIDTH)
+    }
+    return columns | {
+        measure.name: st.column_config.NumberColumn(
+            measure.name,
+            help=measure.meaning,
+            format="%.0f %%" if measure.unit == "share" else "%.2f",
+        )
+        for measure in measures(reading)
+    }
+
+
+def select_row() -> None:
+    """Select the head whose row was clicked."""
+    rows = st.session_state["every-head"].selection.rows
+    if not rows or rows[0] >= len(st.session_state["_rows"]):
+        return
+    site, head = st.session_state["_rows"][rows[0]]
+    layers = [other.layer for other, _ in st.session_state["_rows"] if other.kind is site.kind]
+    st.session_state["attention"] = str(site.kind)
+    st.session_state["layer"] = sorted(set(layers)).index(site.layer)
+    st.session_state["head"] = head
+    st.session_state["compare"] = st.session_state["cell"] = ""
+
+
+def show_head_facts(prepared: Prepared, site: Site, head: int) -> None:
+    """One head in words, then its measures, each of which opens to say what it means."""
+    facts = prepared.facts[site]
+    lines = "".join(
+        f"<details><summary><span>{escape_html(measure.name)}</span> "
+        f"<b>{escape_html(written(measure, float(facts[measure.key][head])))}</b></summary>"
+        f"<small>{escape_html(measure.meaning)}</small></details>"
+        for measure in measures(prepared.reading)
+        if measure.key in facts and site.kind in measure.kinds
+    )
+    words = head_words(prepared.seen.maps[site], facts, prepared.reading)[head]
+    st.html(
+        f"<style>{style.FACTS_CSS}</style><h3>{KIND_NAMES[site.kind]}, layer {site.layer}, "
+        f"head {head}</h3>{verdict(prepared, site, head)}"
+        f'<p>On this sentence: {escape_html(words.sentence)}</p><div class="facts">{lines}</div>'
+    )
+
+
+def verdict(prepared: Prepared, site: Site, head: int) -> str:
+    """What a head is called over the model's examples and why, as HTML; empty without examples."""
+    labels = prepared.labels.get(site)
+    if labels is None:
+        return ""
+    if (label := labels[head]) is None:
+        return "<p>No label: over the examples, nothing this head does passes a threshold.</p>"
+    return f"<p><strong>{escape_html(label.text)}</strong><br>{escape_html(label.reason)}</p>"
+
+
+def show_numbers(prepared: Prepared, sites: list[Site], head: int) -> None:
+    """Every weight of the selected head in a table."""
+    for site in sites:
+        seen = prepared.seen
+        st.dataframe(
+            weights_table(seen.maps[site], head, seen.beside.get(site.kind)),
+            key=f"numbers-{site}",
+            hide_index=True,
+            height=420,
+            column_config={
+                "Weight": st.column_config.NumberColumn(format="%.6g"),
+                "Score": st.column_config.NumberColumn(format="%.6g"),
+            },
+        )
+        captioned(
+            f"{KIND_NAMES[site.kind]}, layer {site.layer}, head {head}: one row for every query "
+            "and key. Click a column to sort; the menu above the table searches and downloads it.",
+            [heads_kept.one_head(shown(prepared, sites, head), site)],
+            f"numbers-of-{site}",
+        )
+
+
+def show_query_key(prepared: Prepared, head: int) -> None:
+    """One cell from the inside: query times key, the score, and the softmax it enters."""
+    found = picked_cell(prepared)
+    if found is None:
+        first = "Choose Heatmap above, then click"
+        if st.session_state["view"] == "heatmap":
+            first = "Click"
+        st.info(
+            f"{first} a cell of the large heatmap (or move to it with the arrow keys and press "
+            "Enter) to see how its query and its key make the weight.",
+            icon=":material/left_click:",
+        )
+        return
+    site, query, key = found
+    seen = prepared.seen.maps[site]
+    if seen.q is None or seen.k is None:
+        st.info(
+            "Whole words have no query and no key of their own: switch “Whole words” off to look "
+            "into a cell.",
+            icon=":material/info:",
+        )
+        return
+    try:
+        figure = query_key_figure(
+            seen,
+            head,
+            query,
+            key,
+            side_by_side=st.session_state.get("_width", "wide") == "wide",
+            dark=is_dark(),
+        )
+    except ValueError as error:
+        st.info(escape_markdown(str(error)), icon=":material/info:")
+        return
+    st.plotly_chart(
+        figure,
+        width="stretch",
+        theme=None,
+        key="query-key-figure",
+        config=style.chart_config(f"headscope-query-key-{site}-head{head}-{query}-{key}"),
+        alt=query_key_alt_text(seen, head, query, key),
+    )
+    sites, _ = selected_sites(prepared)
+    captioned(
+        escape_markdown(query_key_caption(seen, head, query, key)),
+        [heads_kept.query_key(shown(prepared, sites, head), site, query, key)],
+        "query-key",
+    )
+
+
+def picked_cell(prepared: Prepared) -> tuple[Site, int, int] | None:
+    """The site, query and key of the cell that was clicked, if there is one on this trace."""
+    if not st.session_state["cell"]:
+        return None
+    query, key = map(int, st.session_state["cell"].split("."))
+    sites, _ = selected_sites(prepared)
+    if st.session_state["attention"] == JOINT:
+        n_source = len(prepared.seen.source)
+        kind = AttentionKind.ENCODER
+        if query >= n_source:
+            kind = AttentionKind.CROSS if key < n_source else AttentionKind.DECODER
+            query -= n_source
+            key -= n_source if kind is AttentionKind.DECODER else 0
+        sites = [site for site in sites if site.kind is kind]
+    if not sites:
+        return None
+    seen = prepared.seen.maps[sites[0]]
+    inside = query < len(seen.queries) and key < len(seen.keys)
+    return (sites[0], query, key) if inside else None
+
+
+def show_figures(prepared: Prepared, sites: list[Site], head: int) -> None:
+    """The selected head as a figure of Plotly's, to keep."""
+    for site in sites:
+        seen = prepared.seen.maps[site]
+        titles = row_titles(site.kind, prepared.seen)
+        st.plotly_chart(
+            attention_heatmap(
+                seen,
+                head,
+                beside=prepared.seen.beside.get(site.kind),
+                beside_title=titles.beside,
+                arrow=titles.arrow,
+                query_title=titles.query,
+                narrow=st.session_state.get("_width") == "narrow",
+                dark=is_dark(),
+            ),
+            width="stretch",
+            # The figure brings its own fonts and colours; Streamlit's would be laid over them.
+            theme=None,
+            key=f"figure-{site}",
+            config=style.chart_config(f"headscope-{site.kind}-layer{site.layer}-head{head}"),
+            alt=alt_text(seen, head),
+        )
+        captioned(
+            " ".join(
+                [caption(seen, by_prediction=prepared.seen.by_prediction), *prepared.seen.notes]
+            ),
+            [heads_kept.one_head(shown(prepared, sites, head), site)],
+            f"figure-of-{site}",
+        )
+
+
+def opening_place(question: bar.Question) -> tuple[int, int]:
+    """The layer and head to begin with, of the kind of attention that is shown."""
+    attention = st.session_state["attention"]
+    kind = AttentionKind.CROSS if attention == JOINT else AttentionKind(attention)
+    prepared = prepare(question, reading())
+    return opening_heads(prepared.seen.maps, prepared.labels)[kind]
+
+
+def return_to_head(folder: Path) -> None:
+    """Go back to the head last seen of a model that was chosen again, unless a link names one."""
+    last: Path | None = st.session_state.get(_MODEL)
+    if last is not None and last != folder and not address.is_followed():
+        seen = st.session_state[_PLACES].get((folder, st.session_state["attention"]), {})
+        st.session_state.update(seen)
+
+
+def note_place(folder: Path) -> None:
+    """Remember which head of which kind of attention was seen of this model."""
+    place = {name: st.session_state[name] for name in ("layer", "head")}
+    places = st.session_state.setdefault(_PLACES, {})
+    places[folder, st.session_state["attention"]] = place
+    st.session_state[_MODEL] = folder
+
+
+def settle_place(question: bar.Question) -> None:
+    """Bring layer and head into this model's range, and note it of each that was not."""
+    return_to_head(question.folder)
+    config = session.translator(question.checkpoint).model.config
+    n_layers = {
+        str(AttentionKind.ENCODER): config.n_encoder_layers,
+        JOINT: max(config.n_encoder_layers, config.n_decoder_layers),
+    }.get(st.session_state["attention"], config.n_decoder_layers)
+    counts = {"layer": n_layers, "head": config.n_heads}
+    usual = None
+    for place, (name, count) in enumerate(counts.items()):
+        asked = st.session_state[name]
+        if asked == USUAL:
+            usual = usual or opening_place(question)
+            st.session_state[name] = usual[place]
+        elif asked >= count:
+            st.session_state[name] = count - 1
+            address.note(
+                name,
+                f"This model has the {name}s 0 to {count - 1} there and no {name} {asked}; shown "
+                f"instead: {name} {count - 1}.",
+            )
+
+
+address.open_address(PARAMETERS)
+question = bar.asked()
+if question is not None:
+    settle_place(question)
+    stage.offer("Arrow keys: layer and head · V: lines · A: attention")
+    if "explorer" not in st.session_state:
+        # Another page was shown meanwhile, and this explorer knows nothing yet.
+        st.session_state.pop(_HEARD, None)
+    show_explorer(question)

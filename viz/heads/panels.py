@@ -1,0 +1,106 @@
+"""Heads as matrices to keep: several of one kind side by side, or all three kinds in one square."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from model.trace import AttentionKind, AttentionMap, Site, Tokens
+from viz.draw.panels import Panel
+from viz.heads.heatmap import allowed_cells, head_weights, key_title, row_titles
+from viz.heads.reading import Seen
+
+JOINED = (AttentionKind.ENCODER, AttentionKind.CROSS, AttentionKind.DECODER)
+"""What the square holds, in the order in which it is read."""
+
+
+def compared_panels(
+    seen: Seen, attention: AttentionKind | str, heads: Sequence[tuple[int, int]]
+) -> list[Panel]:
+    """The weights of several heads of one kind of attention, a panel each.
+
+    Args:
+        seen: the trace as it is read.
+        attention: the kind.
+        heads: layer and head of each, counted from 0.
+
+    Raises:
+        IndexError: if there is no such layer or head.
+    """
+    kind = AttentionKind(attention)
+    panels = []
+    for layer, head in heads:
+        if Site(kind, layer) not in seen.maps:
+            raise IndexError(f"There is no layer {layer} of {kind} attention.")
+        found = seen.maps[Site(kind, layer)]
+        panels.append(
+            Panel(
+                title=f"Layer {layer}, head {head}",
+                values=head_weights(found, head),
+                queries=found.queries,
+                keys=found.keys,
+                alt=f"Layer {layer}, head {head}: {len(found.queries)} queries by "
+                f"{len(found.keys)} keys.",
+                scale="weights",
+                shown=allowed_cells(found, head),
+                query_title=row_titles(kind, seen).query,
+                key_title=key_title(kind),
+            )
+        )
+    return panels
+
+
+def joint_maps(seen: Seen, layer: int) -> list[AttentionMap]:
+    """The maps of one layer of every kind that has it.
+
+    Raises:
+        IndexError: if no kind of attention has such a layer.
+    """
+    maps = [seen.maps[Site(kind, layer)] for kind in JOINED if Site(kind, layer) in seen.maps]
+    if not maps:
+        raise IndexError(f"There is no layer {layer}.")
+    return maps
+
+
+def joint_panel(seen: Seen, layer: int, head: int) -> Panel:
+    """One head number of all three kinds of attention over source and target tokens together.
+
+    Source tokens look at the source (encoder), target tokens at the source (cross) and at the
+    target (decoder); what no attention does, and what is not allowed, is not shown.
+
+    Args:
+        seen: the trace as it is read, with rows named by what was read.
+        layer: counted from 0; a kind without that layer stays empty.
+        head: counted from 0.
+
+    Raises:
+        IndexError: if there is no such layer or head.
+    """
+    maps = {found.site.kind: found for found in joint_maps(seen, layer)}
+    tokens = _joined(seen.source, seen.target)
+    n_source = len(seen.source)
+    weights = np.zeros((len(tokens), len(tokens)), dtype=np.float32)
+    shown = np.zeros(weights.shape, dtype=np.bool_)
+    for kind, found in maps.items():
+        down = 0 if kind is AttentionKind.ENCODER else n_source
+        across = n_source if kind is AttentionKind.DECODER else 0
+        part = head_weights(found, head)
+        place = np.s_[down : down + part.shape[0], across : across + part.shape[1]]
+        weights[place], shown[place] = part, allowed_cells(found, head)
+    return Panel(
+        title=f"All three kinds of attention, layer {layer}, head {head}",
+        values=weights,
+        queries=tokens,
+        keys=tokens,
+        alt=f"Source and target together, {len(tokens)} tokens: encoder at the upper left, "
+        "cross-attention below it, the decoder beside that.",
+        scale="weights",
+        shown=shown,
+        query_title="Query: source, then target",
+        key_title="Key: source, then target",
+    )
+
+
+def _joined(source: Tokens, target: Tokens) -> Tokens:
+    return Tokens((*source.tokens, *target.tokens), (*source.ids, *target.ids))

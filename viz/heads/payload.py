@@ -1,0 +1,210 @@
+"""Every head of a trace as the browser takes it.
+
+The browser holds all heads and draws them itself, so moving among them never waits for the server.
+What it is sent is an envelope, which `pack` makes and payload.js reads: in its body lie the weights
+(layer, head, query, key) of each kind of attention, and masks (query, key). Weights travel as
+32-bit floats while there are few, and as one byte a cell where there are many.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from model.trace import AttentionKind, AttentionMap, Site, Tokens
+from viz.browser.envelope import Body, seal
+from viz.draw import style
+from viz.draw.labels import axis_texts
+from viz.heads.heatmap import KEY_NOUNS, KIND_NAMES, QUERY_NOUNS, SHORT_NAMES, caption, row_titles
+from viz.heads.measures import Label, head_numbers, measures, opening_heads
+from viz.heads.reading import Reading, Seen
+from viz.heads.words import head_words
+
+EXACT_CELLS = 500_000
+"""Up to so many weights in all, each is sent exactly; beyond, as one byte (to 1/255)."""
+
+JOINT = "joint"
+"""The name of the picture of all three kinds of attention in one."""
+
+
+def pack(
+    seen: Seen,
+    facts: Mapping[Site, Mapping[str, NDArray[np.floating]]],
+    labels: Mapping[Site, tuple[Label | None, ...]],
+    *,
+    epoch: int = 0,
+    selection: Mapping[str, str] | None = None,
+    stage: bool = False,
+) -> bytes:
+    """A trace as the browser takes it.
+
+    Args:
+        seen: the trace as it is read.
+        facts: of viz.heads.measures.head_facts, by site.
+        labels: of viz.heads.measures.survey, by site; sites may be absent.
+        epoch: the browser takes `selection` once for every new epoch, and keeps its own else.
+        selection: what is selected at first, as explorer.js spells it.
+        stage: for a picture alone that fills the window.
+
+    Raises:
+        ValueError: if the layers of one kind of attention differ in heads or tokens.
+    """
+    body = Body()
+    axes = _Axes()
+    cells = sum(each.weights.size for each in seen.maps.values())
+    opening = opening_heads(seen.maps, labels)
+    kinds = [
+        _kind(kind, sites, seen, facts, labels, axes, body, exact=cells <= EXACT_CELLS)
+        | {"opening": opening[kind]}
+        for kind, sites in _by_kind(seen).items()
+    ]
+    header = {
+        "epoch": epoch,
+        "selection": dict(selection or {}),
+        "axes": axes.texts,
+        "kinds": kinds,
+        "measures": [
+            {"key": measure.key, "name": measure.name, "unit": measure.unit}
+            for measure in measures(seen.reading)
+        ],
+        "notes": list(seen.notes),
+        "surveyed": bool(labels),
+        JOINT: _is_joint(seen),
+        "stage": stage,
+        "themes": style.STAGE_THEMES if stage else style.THEMES,
+    }
+    return seal(header, body)
+
+
+class _Axes:
+    """The texts of axes, each sent once."""
+
+    def __init__(self) -> None:
+        self.texts: list[list[str]] = []
+
+    def place(self, tokens: Tokens | None) -> int | None:
+        if tokens is None:
+            return None
+        texts = axis_texts(tokens)
+        if texts not in self.texts:
+            self.texts.append(texts)
+        return self.texts.index(texts)
+
+
+def _by_kind(seen: Seen) -> dict[AttentionKind, list[Site]]:
+    sites: dict[AttentionKind, list[Site]] = {}
+    for site in seen.maps:
+        sites.setdefault(site.kind, []).append(site)
+    return sites
+
+
+def _kind(
+    kind: AttentionKind,
+    sites: list[Site],
+    seen: Seen,
+    facts: Mapping[Site, Mapping[str, NDArray[np.floating]]],
+    labels: Mapping[Site, tuple[Label | None, ...]],
+    axes: _Axes,
+    body: Body,
+    *,
+    exact: bool,
+) -> dict[str, Any]:
+    maps = [seen.maps[site] for site in sites]
+    first = maps[0]
+    if any(each.weights.shape != first.weights.shape for each in maps):
+        raise ValueError(
+            f"The layers of {KIND_NAMES[kind].lower()} differ in heads or tokens; one picture "
+            "needs them alike."
+        )
+    titles = row_titles(kind, seen)
+    return {
+        "kind": str(kind),
+        "name": KIND_NAMES[kind],
+        "short": SHORT_NAMES[kind],
+        "layers": [site.layer for site in sites],
+        "heads": first.n_heads,
+        "queries": axes.place(first.queries),
+        "keys": axes.place(first.keys),
+        "beside": axes.place(seen.beside.get(kind)),
+        "besideTitle": titles.beside,
+        "besideMark": titles.arrow,
+        "queryTitle": titles.query,
+        "keyTitle": f"Key: {KEY_NOUNS[kind]} looked at",
+        "queryNoun": QUERY_NOUNS[kind],
+        "keyNoun": KEY_NOUNS[kind],
+        "caption": caption(first, by_prediction=seen.by_prediction),
+        "exact": exact,
+        "weights": _weights(maps, body, exact=exact),
+        "allowed": [_masks(each, body) for each in maps],
+        "facts": [
+            _head_facts(each, facts[each.site], labels.get(each.site), seen.reading)
+            for each in maps
+        ],
+    }
+
+
+def _weights(maps: list[AttentionMap], body: Body, *, exact: bool) -> int:
+    """Where the weights (layer, head, query, key) begin."""
+    start = body.length
+    for each in maps:
+        # Half a step is added and the rest cut off, which rounds, and needs no second array.
+        body.add(each.weights if exact else (each.weights * 255 + 0.5).astype(np.uint8))
+    return start
+
+
+def _masks(seen: AttentionMap, body: Body) -> int | list[int | None] | None:
+    """Where a layer's mask lies, or one a head where heads differ."""
+    if seen.allowed.ndim == 2:
+        return body.add_mask(seen.allowed)
+    places = [body.add_mask(allowed) for allowed in seen.allowed]
+    return places if len(set(places)) > 1 else places[0]
+
+
+def _head_facts(
+    seen: AttentionMap,
+    facts: Mapping[str, NDArray[np.floating]],
+    labels: tuple[Label | None, ...] | None,
+    reading: Reading,
+) -> list[dict[str, Any]]:
+    """One entry a head: what it does in words and in numbers, and its label if it earned one."""
+    columns = {key: values.tolist() for key, values in facts.items()}
+    entries = []
+    for head, words in enumerate(head_words(seen, facts, reading)):
+        values = {key: column[head] for key, column in columns.items()}
+        label = labels[head] if labels is not None and head < len(labels) else None
+        entries.append(
+            {
+                "sentence": words.sentence,
+                "pairs": words.pairs,
+                "ignored": words.ignored,
+                "numbers": head_numbers(seen.site.kind, values, reading),
+                "label": label.text if label else None,
+                "reason": label.reason if label else "",
+                "measures": [
+                    _number(values.get(measure.key, math.nan)) for measure in measures(reading)
+                ],
+            }
+        )
+    return entries
+
+
+def _number(value: float) -> float | None:
+    # JSON has no word for "not a number".
+    return None if math.isnan(value) else round(value, 6)
+
+
+def _is_joint(seen: Seen) -> bool:
+    """Whether the three kinds can stand in one picture: their axes have to be the same tokens."""
+    kinds = (AttentionKind.ENCODER, AttentionKind.DECODER, AttentionKind.CROSS)
+    maps = _by_kind(seen)
+    if not all(kind in maps for kind in kinds):
+        return False
+    encoder, decoder, cross = (seen.maps[maps[kind][0]] for kind in kinds)
+    return (
+        encoder.queries == encoder.keys == cross.keys
+        and decoder.queries == decoder.keys == cross.queries
+    )

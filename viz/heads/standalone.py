@@ -1,0 +1,137 @@
+"""The whole heads view as one HTML file that opens anywhere, offline, with its interaction."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+import tomllib
+import zlib
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from model.trace import AttentionKind, Site
+from viz.browser.explorer import CSS, HTML, SCRIPT
+from viz.draw import style
+from viz.draw.labels import escape_html, visible
+from viz.heads.measures import Label, opening_heads
+from viz.heads.payload import pack
+from viz.heads.reading import Seen
+
+_HERE = Path(__file__)
+_THEME = _HERE.parents[2] / ".streamlit" / "config.toml"
+
+_COLORS = {
+    "backgroundColor": "background-color",
+    "secondaryBackgroundColor": "secondary-background-color",
+    "textColor": "text-color",
+    "grayTextColor": "gray-text-color",
+    "borderColor": "border-color",
+    "primaryColor": "primary-color",
+    "linkColor": "link-color",
+    "orangeColor": "orange-color",
+}
+"""The colours of the app's theme that the explorer uses, and how Streamlit names them to it."""
+
+_USUAL = {
+    "attention": str(AttentionKind.CROSS),
+    "view": "heatmap",
+    "cell": "",
+    "compare": "",
+    "order": "",
+    "faint": "0",
+    "only": "",
+    "words": "0",
+    "specials": "1",
+    "renormalise": "0",
+    "predicted": "0",
+}
+"""What the explorer begins with, as it spells it; layer and head depend on the model."""
+
+
+def heads_page(
+    seen: Seen,
+    facts: Mapping[Site, Mapping[str, NDArray[np.floating]]],
+    labels: Mapping[Site, tuple[Label | None, ...]],
+    *,
+    title: str,
+    selection: Mapping[str, str] | None = None,
+    dark: bool | None = None,
+) -> str:
+    """The heads view of one trace as a complete HTML document, to be written as UTF-8.
+
+    It holds the app's own explorer with every weight: overview, large heatmap, lines, comparison,
+    what is said under the pointer, and the keyboard. How the trace is read is settled in it, and no
+    cell can be looked into: both need the model. Its own policy forbids it every request, and every
+    script and style but those it was written with. Browsers from 2023 on open it.
+
+    Args:
+        seen: the trace as it is read.
+        facts: of viz.heads.measures.head_facts, by site.
+        labels: of viz.heads.measures.survey, by site; sites may be absent.
+        title: what the file is of, such as the sentence; any text.
+        selection: what is selected at first, as the explorer spells it, such as {"layer": "2"};
+            what is left out is as in the app.
+        dark: None follows the reader's own choice of light or dark.
+
+    Raises:
+        ValueError: if the layers of one kind of attention differ in heads or tokens.
+    """
+    usual = _USUAL | _opening(seen, labels)
+    payload = pack(seen, facts, labels, selection=usual | dict(selection or {}))
+    page_css = _variables(dark) + _file(".css")
+    script = f"{SCRIPT}\n{_file('.js')}"
+    policy = (
+        f"default-src 'none'; script-src {_hash(script)}; "
+        f"style-src {_hash(page_css)} {_hash(CSS)}; "
+        "img-src data:; base-uri 'none'; form-action 'none'"
+    )
+    parts = {
+        "policy": policy,
+        "title": escape_html(visible(title)),
+        "page_css": page_css,
+        "css": CSS,
+        "html": HTML,
+        # Base64 has no character that means anything to HTML, whatever the tokens hold.
+        "payload": base64.b64encode(zlib.compress(payload, 9)).decode("ascii"),
+        "script": script,
+    }
+    # In one pass, so that nothing that was put in is looked through again.
+    return re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], _file(".html"))
+
+
+def _opening(seen: Seen, labels: Mapping[Site, tuple[Label | None, ...]]) -> dict[str, str]:
+    """The layer and head of cross-attention to begin with."""
+    layer, head = opening_heads(seen.maps, labels).get(AttentionKind.CROSS, (0, 0))
+    return {"layer": str(layer), "head": str(head)}
+
+
+def _variables(dark: bool | None) -> str:
+    """The app's theme as the variables that Streamlit gives to its components."""
+    themes = tomllib.loads(_THEME.read_text(encoding="utf-8"))["theme"]
+    shared = f"--st-font: {style.FONT}; --st-button-radius: {themes['baseRadius']};"
+    sheets = {
+        name: shared
+        + f"color-scheme: {name};"
+        + "".join(f"--st-{theirs}: {themes[name][ours]};" for ours, theirs in _COLORS.items())
+        for name in ("light", "dark")
+    }
+    if dark is not None:
+        return f":root {{ {sheets['dark' if dark else 'light']} }}\n"
+    return (
+        f":root {{ {sheets['light']} }}\n"
+        f"@media (prefers-color-scheme: dark) {{ :root {{ {sheets['dark']} }} }}\n"
+    )
+
+
+def _file(suffix: str) -> str:
+    return _HERE.with_suffix(suffix).read_text(encoding="utf-8")
+
+
+def _hash(content: str) -> str:
+    """What a policy calls a script or a style sheet."""
+    digest = hashlib.sha256(content.encode()).digest()
+    return f"'sha256-{base64.b64encode(digest).decode('ascii')}'"

@@ -1,0 +1,232 @@
+"""What two translations cost, token by token: the bars of their log-probabilities."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+
+from model.trace import FloatArray, Tokens
+from viz.draw import style
+from viz.draw.labels import axis_texts, escape_html, side_texts, visible
+from viz.draw.word_diff import Place, aligned
+from viz.masks.mask import number_of
+
+LABELLED_TOKENS, NARROW_LABELLED_TOKENS = 28, 10
+"""Up to so many pairs of bars all have their labels."""
+
+_NO_TOKEN = "–"
+
+PLOT_HEIGHT = 260
+"""Pixels of the log-probabilities, without what surrounds them."""
+
+
+def log_prob_bars(
+    tokens_a: Tokens,
+    log_probs_a: FloatArray,
+    tokens_b: Tokens,
+    log_probs_b: FloatArray,
+    names: tuple[str, str],
+    *,
+    narrow: bool = False,
+    dark: bool = False,
+) -> go.Figure:
+    """How probable each target token is, in two ways side by side: bars that hang from 0.
+
+    Where the two targets differ, they are aligned: tokens that both have share a place, others
+    stand under two labels, A above B, or have a place that the other leaves empty. The traces are
+    the bars of A and of B, one a place, NaN where there is no token; numbers that are not finite,
+    such as those of padding, have no bar.
+
+    Args:
+        tokens_a: the predicted tokens.
+        log_probs_a: the natural logarithm of each one's probability, (target,).
+        tokens_b: the predicted tokens of the second target.
+        log_probs_b: likewise.
+        names: what A and B are, such as "the model's own mask" and "no mask".
+        narrow: for a width below `style.NARROW`: shorter and fewer labels.
+        dark: for a dark page.
+
+    Raises:
+        ValueError: if there are not as many numbers as tokens.
+    """
+    theme = style.look(dark)
+    places = aligned(tokens_a, log_probs_a, tokens_b, log_probs_b)
+    colors = theme.heads[:2]
+    data: list[dict[str, Any]] = []
+    heights: list[NDArray[np.float64]] = []
+    sides = ((tokens_a, log_probs_a), (tokens_b, log_probs_b))
+    for side, (tokens, log_probs) in enumerate(sides):
+        taken = [place[side] for place in places]
+        there = np.array([position is not None for position in taken], dtype=np.bool_)
+        y = np.full(len(places), np.nan)
+        y[there] = log_probs
+        y[~np.isfinite(y)] = np.nan
+        labels = [escape_html(text) for text in axis_texts(tokens)]
+        named = np.full((len(places), 3), "", dtype=object)
+        named[there, 0] = [f"{label} ({position})" for position, label in enumerate(labels)]
+        named[:, 1] = escape_html(visible(names[side]))
+        named[:, 2] = np.exp(y)
+        heights.append(y)
+        data.append(
+            {
+                "type": "bar",
+                "name": f"{escape_html(visible(names[side]))}: sum {_sum(log_probs)}",
+                "x": np.arange(len(places)),
+                "y": y,
+                "customdata": named,
+                "marker": {"color": colors[side], "line": {"width": 0}},
+                "hovertemplate": style.LOG_PROB_HOVER,
+                "showlegend": True,
+            }
+        )
+    texts = _labels(places, tokens_a, tokens_b, narrow)
+    room = NARROW_LABELLED_TOKENS if narrow else LABELLED_TOKENS
+    # Two lines beside each other, when they must turn, need as much as this leaves them.
+    dense = narrow or len(places) > LABELLED_TOKENS // 2
+    lowest = min((float(np.nanmin(y)) for y in heights if np.isfinite(y).any()), default=-1.0)
+    shared = style.layout(
+        theme,
+        title="How probable each target token is",
+        height=PLOT_HEIGHT,
+        top=style.labels_height(
+            # As long as the longest line and the square before it, and as many lines as there are.
+            [max(label, key=len) + "  " * (len(label) - 1) for label in texts],
+            style.NARROW_PLOT_WIDTH if narrow else style.PLOT_WIDTH,
+        )
+        + style.FONT_SIZE * max((len(label) - 1 for label in texts), default=0),
+        lines=["Bars from 0 down: the longer, the less probable"] if narrow else [],
+    )
+    layout = shared | {
+        "plot_bgcolor": style.CLEAR,
+        "barmode": "group",
+        "bargap": 0.3,
+        "bargroupgap": 0.06,
+        "legend": shared["legend"]
+        | {"x": 0, "xref": "container", "xanchor": "left", "y": 0, "traceorder": "normal"},
+        "xaxis": style.axis(
+            "" if narrow else "Target token",
+            [_tick(label, colors) for label in texts],
+            style.label_step(len(places), room),
+            range=[-0.5, len(places) - 0.5],
+            side="top",
+            autotickangles=[0, -90],
+            tickfont={"size": style.DENSE_FONT_SIZE if dense else style.SMALL_FONT_SIZE},
+        ),
+        "yaxis": {
+            "title": {"text": "log-probability (base e)", "standoff": 10},
+            # Room for a bar that is nearly certain, and none above 0, where no logarithm lies.
+            "range": [min(lowest * 1.06, -0.1), 0],
+            "nticks": 6,
+            "tickfont": {"size": style.SMALL_FONT_SIZE},
+            "gridcolor": theme.grid,
+            "zerolinecolor": theme.muted,
+            "automargin": True,
+        },
+    }
+    if not places:
+        layout |= {
+            "xaxis": {"visible": False},
+            "yaxis": {"visible": False},
+            "showlegend": False,
+            "annotations": [
+                {
+                    "text": "There is no token to show.",
+                    "x": 0.5,
+                    "y": 0.5,
+                    "xref": "paper",
+                    "yref": "paper",
+                    "showarrow": False,
+                    "font": {"size": style.FONT_SIZE, "color": theme.muted},
+                }
+            ],
+        }
+    return go.Figure({"data": data, "layout": layout})
+
+
+def log_prob_alt_text(
+    tokens_a: Tokens,
+    log_probs_a: FloatArray,
+    tokens_b: Tokens,
+    log_probs_b: FloatArray,
+    names: tuple[str, str],
+) -> str:
+    """The bars in words, for those who do not see them; arguments and errors as in `log_prob_bars`.
+
+    Where both have the same token in a place, the one whose log-probability moved most is named.
+    """
+    places = aligned(tokens_a, log_probs_a, tokens_b, log_probs_b)
+    words = "Log-probability of each target token: " + "; ".join(
+        f"{visible(name)}, {number_of(len(tokens), 'token', 'tokens')}, sum {_sum(log_probs)}"
+        for name, tokens, log_probs in zip(
+            names, (tokens_a, tokens_b), (log_probs_a, log_probs_b), strict=True
+        )
+    )
+    both = [
+        (first, float(log_probs_a[first]), float(log_probs_b[second]))
+        for first, second in places
+        if first is not None
+        and second is not None
+        and tokens_a.tokens[first] == tokens_b.tokens[second]
+    ]
+    finite = [entry for entry in both if math.isfinite(entry[1]) and math.isfinite(entry[2])]
+    if not finite:
+        return f"{words}."
+    position, one, other = max(finite, key=lambda entry: abs(entry[1] - entry[2]))
+    return (
+        f"{words}. The largest change is at {axis_texts(tokens_a)[position]} ({position}): "
+        f"{style.number(one)} and {style.number(other)}."
+    )
+
+
+def log_prob_caption(tokens_a: Tokens, tokens_b: Tokens) -> str:
+    """How to read the bars, in plain text.
+
+    Args:
+        tokens_a: the predicted tokens.
+        tokens_b: the predicted tokens of the second target.
+    """
+    aligned = (
+        ""
+        if tokens_a == tokens_b
+        else " The two targets differ: what both have shares a place, else the upper label is that "
+        f"of the left bar, the lower that of the right one, and {_NO_TOKEN} stands for no token."
+    )
+    return (
+        "Each pair of bars is one target token, in the order of the legend. A bar hangs from 0, "
+        "which is certainty, down to the natural logarithm of the token's probability: the longer, "
+        f"the less probable. The sums are those of the whole targets.{aligned}"
+    )
+
+
+def _labels(
+    places: Sequence[Place], tokens_a: Tokens, tokens_b: Tokens, narrow: bool
+) -> list[tuple[str, ...]]:
+    """What stands at each place: one text that both share, or that of A and that of B."""
+    texts_a, texts_b = side_texts(tokens_a, narrow), side_texts(tokens_b, narrow)
+    labels: list[tuple[str, ...]] = []
+    for first, second in places:
+        if first is None or second is None or tokens_a.tokens[first] != tokens_b.tokens[second]:
+            one = _NO_TOKEN if first is None else texts_a[first]
+            labels.append((one, _NO_TOKEN if second is None else texts_b[second]))
+        else:
+            labels.append((texts_a[first],))
+    return labels
+
+
+def _tick(label: tuple[str, ...], colors: Sequence[str]) -> str:
+    """A label for Plotly; where there are two, each begins with a square in its bar's colour."""
+    if len(label) == 1:
+        return escape_html(label[0])
+    return "<br>".join(
+        f'<span style="color: {color}">■</span> {escape_html(text)}'
+        for text, color in zip(label, colors, strict=True)
+    )
+
+
+def _sum(log_probs: FloatArray) -> str:
+    return style.number(float(log_probs[np.isfinite(log_probs)].sum()))

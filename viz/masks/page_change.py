@@ -1,0 +1,313 @@
+"""The part of the masks page on which masks are painted, and the model answers."""
+
+import html
+from collections.abc import Sequence
+
+import numpy as np
+import streamlit as st
+
+from model.mask_presets import PRESETS, Preset
+from model.trace import AttentionKind, BoolArray
+from viz.browser.matrices import edited, matrices
+from viz.draw.labels import axis_texts, escape_markdown
+from viz.draw.panels import PAINTING_HELP
+from viz.masks import edits as mask_edits
+from viz.masks import mask as masks
+from viz.masks import panels as mask_panels
+from viz.masks import pictures as masks_kept
+from viz.masks.edits import Edit
+from viz.masks.page_chosen import (
+    FIRST_SETTINGS,
+    Chosen,
+    current_edits,
+    preset_allowed,
+    show_caption,
+    show_probabilities,
+    show_translations,
+)
+from viz.masks.panels import weights_panel
+from viz.shell import address, session, stage
+from viz.shell.fragments import fragment
+from viz.shell.theme import is_dark
+
+HAS_CAUSAL = {"none", "causal", "strictly_causal", "look_ahead", "causal_window"}
+"""Presets that are no use together with the causal mask, or hold it already."""
+
+
+def store(edits: Sequence[Edit]) -> None:
+    """Keep edits in the address; what keeps them from it is said in the next run."""
+    try:
+        st.session_state["edit"] = mask_edits.write(edits)
+    except ValueError as error:
+        st.session_state["_mask_notice"] = str(error)
+
+
+def edit_of(edits: Sequence[Edit], kind: AttentionKind, layer: int) -> Edit | None:
+    """The edit of one kind of attention that holds in a layer, or else another of that kind."""
+    of_kind = [edit for edit in edits if edit.kind is kind]
+    here = [edit for edit in of_kind if edit.layers is not None and layer in edit.layers]
+    everywhere = [edit for edit in of_kind if edit.layers is None]
+    return next(iter([*here, *everywhere, *of_kind]), None)
+
+
+def edited_to(chosen: Chosen, allowed: BoolArray) -> list[Edit]:
+    """All edits, with this mask in the place of the one that is shown."""
+    edits = current_edits(chosen)
+    old = edit_of(edits, chosen.kind, chosen.layer)
+    others = [edit for edit in edits if edit is not old]
+    # Beside another edit of the same attention, the model's own mask in some layers is an edit too.
+    alone = all(edit.kind is not chosen.kind for edit in others)
+    if alone and np.array_equal(allowed, chosen.own.allowed):
+        return others
+    return [*others, Edit(chosen.kind, chosen_layers(chosen), allowed)]
+
+
+def show_presets(chosen: Chosen, edits: tuple[Edit, ...]) -> None:
+    """Masks to begin with."""
+    known = {name: each for name, each in PRESETS.items() if chosen.kind in each.kinds}
+    if st.session_state.get("preset") not in known:
+        st.session_state["preset"] = next(iter(known))
+    with st.container(horizontal=True, vertical_alignment="center", gap="xsmall"):
+        name = st.selectbox(
+            "Preset",
+            list(known),
+            list(known).index(address.held("preset")),
+            key="preset",
+            format_func=lambda name: known[name].title,
+            label_visibility="collapsed",
+            width=200,
+        )
+        preset = known[name]
+        show_settings(preset, chosen)
+        if has_causal_toggle(chosen):
+            st.toggle(
+                "And causal",
+                value=True,
+                key="preset-causal",
+                help="Forbids later positions as well, as in training.",
+            )
+        show_layers(chosen, edit_of(edits, chosen.kind, chosen.layer))
+        st.button("Apply", type="primary", on_click=apply_preset, key="apply")
+        show_edits(edits)
+        show_caption(f"{preset.description} Or paint on the mask below.")
+
+
+def show_settings(preset: Preset, chosen: Chosen) -> None:
+    """What a preset can be told, under keys such as preset-k."""
+    most = max(len(chosen.own.queries), len(chosen.own.keys))
+    for setting, said in {"k": "Positions ahead", "width": "Positions each way"}.items():
+        if setting not in preset.settings:
+            continue
+        key = f"preset-{setting}"
+        st.session_state[key] = min(st.session_state.get(key, FIRST_SETTINGS[setting]), most)
+        st.number_input(
+            said, 0, most, address.held(key), key=key, label_visibility="collapsed", width=130
+        )
+    if "keys" in preset.settings:
+        texts = axis_texts(chosen.own.keys)
+        blocked = st.session_state.get("preset-keys", FIRST_SETTINGS["keys"])
+        st.session_state["preset-keys"] = [place for place in blocked if place < len(texts)]
+        st.multiselect(
+            "Words that nobody may look at",
+            range(len(texts)),
+            address.held("preset-keys"),
+            key="preset-keys",
+            format_func=lambda place: escape_markdown(f"{texts[place]} ({place})"),
+            placeholder="Words to block",
+            label_visibility="collapsed",
+            width=300,
+        )
+
+
+def has_causal_toggle(chosen: Chosen) -> bool:
+    """Whether the chosen preset can be joined with the causal mask."""
+    return chosen.kind is AttentionKind.DECODER and st.session_state["preset"] not in HAS_CAUSAL
+
+
+def apply_preset() -> None:
+    """Put the chosen preset in the place of the mask."""
+    chosen: Chosen = st.session_state["_masks_chosen"]
+    settings = {
+        name: st.session_state.get(f"preset-{name}", first)
+        for name, first in FIRST_SETTINGS.items()
+    }
+    preset = PRESETS[st.session_state["preset"]]
+    allowed = preset_allowed(preset, chosen, settings)
+    if has_causal_toggle(chosen) and st.session_state.get("preset-causal", True):
+        allowed = allowed & chosen.masks["causal"].allowed
+    edits = edited_to(chosen, allowed)
+    store(edits)
+    if np.array_equal(allowed, chosen.own.allowed):
+        st.session_state["_mask_notice"] = (
+            f"“{preset.title}” is the model's own mask here, so it edits nothing."
+        )
+
+
+def show_layers(chosen: Chosen, edit: Edit | None) -> None:
+    """In which layers an edit holds."""
+    every, key = settle_layers(chosen, edit)
+    layers = chosen_layers(chosen)
+    if layers is None:
+        said = f"In all {len(every)} layers"
+    else:
+        said = f"In layer{'s' * (len(layers) > 1)} {', '.join(map(str, layers))}"
+    with st.popover(said, key="layers-menu"):
+        st.pills(
+            "The mask holds in the layers",
+            every,
+            selection_mode="multi",
+            default=address.held(key),
+            key=key,
+            on_change=hear_layers,
+        )
+
+
+def settle_layers(chosen: Chosen, edit: Edit | None) -> tuple[tuple[int, ...], str]:
+    """Every layer there is, and the key of those in which the edit holds, which are then set."""
+    every = chosen.trace.layers(chosen.kind)
+    key = f"layers-{chosen.kind}"
+    if edit is not None:
+        st.session_state[key] = list(edit.layers or every)
+    elif not st.session_state.get(key):
+        st.session_state[key] = list(every)
+    return every, key
+
+
+def hear_edit() -> None:
+    """Take over what was painted."""
+    chosen: Chosen = st.session_state["_masks_chosen"]
+    allowed = edited("editor", chosen.painted, chosen.own.cells.shape)
+    if allowed is None:
+        return
+    store(edited_to(chosen, allowed))
+    # The painted matrix shows this already; any other text begins it anew.
+    st.session_state["_mask_heard"] = st.session_state["edit"]
+
+
+def hear_layers() -> None:
+    """Take over in which layers an edit holds."""
+    chosen: Chosen = st.session_state["_masks_chosen"]
+    edits = current_edits(chosen)
+    old = edit_of(edits, chosen.kind, chosen.layer)
+    layers = chosen_layers(chosen)
+    store([Edit(edit.kind, layers, edit.allowed) if edit is old else edit for edit in edits])
+    st.session_state["_mask_heard"] = st.session_state["edit"]
+
+
+def chosen_layers(chosen: Chosen) -> tuple[int, ...] | None:
+    """The layers that are ticked; None for all of them."""
+    every = chosen.trace.layers(chosen.kind)
+    ticked = tuple(sorted(st.session_state.get(f"layers-{chosen.kind}") or every))
+    return None if ticked == every else ticked
+
+
+def epoch() -> int:
+    """Counts how often the mask came from elsewhere than from painting: a preset, a link, Back."""
+    if st.session_state["edit"] != st.session_state.get("_mask_heard", ""):
+        st.session_state["_mask_heard"] = st.session_state["edit"]
+        st.session_state["_mask_epoch"] = st.session_state.get("_mask_epoch", 0) + 1
+    count: int = st.session_state.get("_mask_epoch", 0)
+    return count
+
+
+@fragment
+def show_editor(chosen: Chosen) -> None:
+    """The mask to paint on, and what the model does with it."""
+    st.session_state["_masks_chosen"] = chosen
+    edits = current_edits(chosen)
+    edit = edit_of(edits, chosen.kind, chosen.layer)
+    if stage.is_on():
+        settle_layers(chosen, edit)
+    else:
+        show_presets(chosen, edits)
+    own = chosen.own
+    allowed = edit.allowed if edit else own.allowed
+    before, after = chosen.outcome(()), chosen.outcome(edits)
+    maps = [each.forced.attention(chosen.kind, chosen.layer) for each in (before, after)]
+    with stage.picture():
+        if stage.is_on():
+            texts = before.free.text, after.free.text
+            st.html(
+                mask_panels.translations_html(*texts, ("Before", "After"), dark=is_dark()),
+            )
+        panels = [
+            mask_panels.editor_panel(own, allowed, "The mask"),
+            weights_panel(maps[0], chosen.head, "Weights before"),
+            weights_panel(maps[1], chosen.head, "Weights after", sign="→"),
+            mask_panels.change_panel(maps[0], maps[1], chosen.head),
+        ]
+        matrices(
+            # Three are as many as can be read from the back row.
+            panels[:3] if stage.is_on() else panels,
+            key="editor",
+            height=15,
+            epoch=epoch(),
+            name=chosen.painted,
+            stage=stage.is_on(),
+            on_edit=hear_edit,
+        )
+    if not stage.is_on():
+        show_change(chosen, edits, before, after)
+    address.write_address()
+    st.html(
+        f'<span class="headscope-done" data-done="{html.escape(st.session_state["edit"])}"></span>'
+    )
+
+
+def show_change(
+    chosen: Chosen, edits: tuple[Edit, ...], before: session.Outcome, after: session.Outcome
+) -> None:
+    """What edits change, below the matrices."""
+    edit = edit_of(edits, chosen.kind, chosen.layer)
+    allowed = edit.allowed if edit else chosen.own.allowed
+    first, second = (each.forced.attention(chosen.kind, chosen.layer) for each in (before, after))
+    picture = masks_kept.edited(chosen, allowed, edits, (first, second))
+    show_translations(chosen, before, after, ("Before", "After"), [picture])
+    show_caption(f"{chosen.sentence}: the model reads its own words so far.")
+    show_notices(chosen, edits, before, after)
+    show_probabilities(
+        chosen,
+        before,
+        after,
+        ("Before", "After"),
+        masks_kept.edited_log_probs(chosen, edits, before, after),
+    )
+    show_caption(
+        "Painting: drag on the first matrix to turn cells, on its labels to turn rows or columns; "
+        f"{PAINTING_HELP} Beside it: "
+        f"{mask_panels.head_name(chosen.kind, chosen.layer, chosen.head)}, under teacher forcing."
+    )
+
+
+def show_notices(
+    chosen: Chosen, edits: tuple[Edit, ...], before: session.Outcome, after: session.Outcome
+) -> None:
+    """What has to be said of the edits."""
+    if notice := st.session_state.pop("_mask_notice", None):
+        st.info(escape_markdown(notice), icon=":material/info:")
+    unchanged = mask_panels.is_unchanged((before.forced, before.free), (after.forced, after.free))
+    if edits and unchanged:
+        st.info(
+            "This edit changes nothing: every weight, every probability and the translation are as "
+            "before.",
+            icon=":material/info:",
+        )
+    shown = edit_of(edits, chosen.kind, chosen.layer)
+    if shown and (said := mask_panels.empty_words(masks.edited_mask(chosen.own, shown.allowed))):
+        st.warning(escape_markdown(said), icon=":material/visibility_off:")
+
+
+def show_edits(edits: tuple[Edit, ...]) -> None:
+    """Every edit by name, and how to be rid of it."""
+    counted = f"{len(edits)} edit{'s' * (len(edits) > 1)}" if edits else "No edit"
+    with st.popover(counted, key="edits-menu", disabled=not edits):
+        for place, edit in enumerate(edits):
+            st.button(
+                f"Clear {edit}",
+                key=f"clear-{place}",
+                icon=":material/close:",
+                on_click=store,
+                args=([other for other in edits if other is not edit],),
+            )
+        if len(edits) > 1:
+            st.button("Clear all edits", key="clear-all", on_click=store, args=([],))

@@ -1,0 +1,222 @@
+"""What the masks page looks at, and what its parts share: edits, translations, probabilities."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import streamlit as st
+
+from model.mask_presets import Preset, sentence_lengths
+from model.trace import AttentionKind, AttentionMap, BoolArray, Trace
+from viz.draw import style
+from viz.draw.labels import escape_markdown
+from viz.heads.reading import PADDING
+from viz.masks import edits as mask_edits
+from viz.masks import log_probs, steps
+from viz.masks import mask as masks
+from viz.masks import panels as mask_panels
+from viz.masks.edits import EDITABLE, Edit
+from viz.masks.mask import Mask
+from viz.shell import address, bar, session
+from viz.shell.save_menu import Picture, captioned, keep
+from viz.shell.theme import is_dark
+from viz.shell.width import is_narrow
+
+AHEAD = (
+    "Word by word there are no later words to look at: opening future cells of the decoder shows "
+    "under teacher forcing alone."
+)
+HONESTY = (
+    "The model was trained with its own masks. Under others it is off its training distribution: a "
+    "better number under teacher forcing, where the right words so far are given, is no better "
+    "translation. What it writes on its own stands above."
+)
+NO_SCORES = "This model's scores were not recorded."
+FIRST_SETTINGS: dict[str, Any] = {"k": 1, "width": 2, "keys": (0,)}
+"""What a preset begins with."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Chosen:
+    """What the page looks at.
+
+    Attributes:
+        question: of the sentence bar.
+        sentences: the batch.
+        batch: its traces.
+        number: which sentence, from 0.
+        kind: which attention.
+        layer: from 0.
+        head: from 0.
+    """
+
+    question: bar.Question
+    sentences: tuple[str, ...]
+    batch: session.Batch
+    number: int
+    kind: AttentionKind
+    layer: int
+    head: int
+
+    @property
+    def trace(self) -> Trace:
+        """The chosen sentence's trace, with the rows and columns of its padding."""
+        return self.batch.padded[self.number]
+
+    @property
+    def seen(self) -> AttentionMap:
+        """The chosen site."""
+        return self.trace.attention(self.kind, self.layer)
+
+    @property
+    def masks(self) -> dict[str, Mask]:
+        """Every mask of the chosen sentence."""
+        return masks.batch_masks(self.batch.padded, self.number)
+
+    @property
+    def own(self) -> Mask:
+        """The model's own mask of the chosen attention."""
+        return self.masks[str(self.kind)]
+
+    @property
+    def lengths(self) -> tuple[int, int]:
+        """How many queries and keys of the chosen site are no padding."""
+        n_source, n_target = (
+            counts[self.number] for counts in (self.batch.n_source, self.batch.n_target)
+        )
+        return (
+            n_source if self.kind is AttentionKind.ENCODER else n_target,
+            n_target if self.kind is AttentionKind.DECODER else n_source,
+        )
+
+    @property
+    def sentence(self) -> str:
+        """The chosen sentence by number and first words."""
+        return mask_panels.sentence_name(self.number, self.sentences[self.number])
+
+    @property
+    def painted(self) -> str:
+        """What a stroke is one of, so that it never lands on another mask."""
+        return f"{self.number}.{self.kind}.{self.layer}"
+
+    def outcome(self, edits: tuple[Edit, ...]) -> session.Outcome:
+        """What the model does with the chosen sentence under edited masks."""
+        return session.outcome(
+            self.question.checkpoint, self.sentences, self.number, edits, self.question.target
+        )
+
+
+def show_caption(text: str) -> None:
+    """How to read what stands above."""
+    st.caption(escape_markdown(text))
+
+
+def current_edits(chosen: Chosen) -> tuple[Edit, ...]:
+    """The edits in the address, if they fit this batch; what does not fit is said and dropped."""
+    shapes = {kind: chosen.masks[str(kind)].cells.shape for kind in EDITABLE}
+    try:
+        edits = mask_edits.parse(st.session_state["edit"], shapes)
+        for edit in edits:
+            require_layers(edit, chosen.trace.layers(edit.kind))
+    except ValueError as error:
+        st.session_state["edit"] = ""
+        address.note("edit", f"{error} The model's own masks are shown.")
+        return ()
+    return edits
+
+
+def require_layers(edit: Edit, layers: tuple[int, ...]) -> None:
+    """Raises ValueError if an edit is for a layer that the model does not have."""
+    missing = [layer for layer in edit.layers or () if layer not in layers]
+    if missing:
+        raise ValueError(
+            f"The edited mask is for layer {missing[0]} of {edit.kind} attention, and this "
+            f"model has layers 0 to {layers[-1]}."
+        )
+
+
+def largest_score(chosen: Chosen, inside: steps.Stages) -> float:
+    """The size of the largest score, by which scores are coloured.
+
+    Padding may have scores far beyond those of words, whose colours it would wash out.
+    """
+    n_queries, n_keys = chosen.lengths
+    return max(float(np.abs(inside.scores[:n_queries, :n_keys]).max()), 1e-6)
+
+
+def preset_allowed(preset: Preset, chosen: Chosen, settings: Mapping[str, Any]) -> BoolArray:
+    """A preset on the padded axes; padding stays forbidden unless the preset is about it."""
+    own = chosen.own
+    known = {
+        **settings,
+        "lengths": sentence_lengths(own.queries),
+        "key_lengths": sentence_lengths(own.keys),
+    }
+    allowed = preset(
+        len(own.queries), len(own.keys), **{name: known[name] for name in preset.settings}
+    ).numpy()
+    if preset.over_padding:
+        return np.asarray(allowed, dtype=np.bool_)
+    no_padding = np.array([token != PADDING for token in own.keys], dtype=np.bool_)
+    return np.asarray(allowed & no_padding, dtype=np.bool_)
+
+
+def show_translations(
+    chosen: Chosen,
+    one: session.Outcome,
+    other: session.Outcome,
+    names: tuple[str, str],
+    pictures: Sequence[Picture] = (),
+) -> None:
+    """What the model writes on its own under two sets of masks.
+
+    Beside the heading stands what saves `pictures`, those that end above it.
+    """
+    before, after = one.free.text, other.free.text
+    same = "stays the same" if before == after else "changes"
+    with st.container(horizontal=True, vertical_alignment="center", key="captioned-translations"):
+        st.subheader(f"Written word by word, the translation {same}", anchor=False)
+        keep(pictures, "translations")
+    st.html(mask_panels.translations_html(before, after, names, dark=is_dark()))
+
+
+def show_probabilities(
+    chosen: Chosen,
+    one: session.Outcome,
+    other: session.Outcome,
+    names: tuple[str, str],
+    picture: Picture,
+) -> None:
+    """How probable the given words are under two sets of masks; `picture` is what can be saved."""
+    n_target = chosen.batch.n_target[chosen.number]
+    forced = [
+        (trace.predictions[:n_target], np.asarray(trace.log_probs)[:n_target])
+        for trace in (one.forced, other.forced)
+    ]
+    alike = np.array_equal(forced[0][1], forced[1][1])
+    changed = "stay as probable" if alike else "become more or less probable"
+    st.subheader(f"Under teacher forcing, the given words {changed}", anchor=False)
+    st.plotly_chart(
+        log_probs.log_prob_bars(*forced[0], *forced[1], names, narrow=is_narrow(), dark=is_dark()),
+        width="stretch",
+        theme=None,
+        key="log-probs",
+        config=style.chart_config("headscope-log-probabilities"),
+        alt=log_probs.log_prob_alt_text(*forced[0], *forced[1], names),
+    )
+    given = "the target you typed" if is_typed(chosen) else "the model's own translation"
+    captioned(
+        escape_markdown(
+            f"{chosen.sentence}: {given} is given, and each bar is how probable its next token is. "
+            + log_probs.log_prob_caption(forced[0][0], forced[1][0])
+        ),
+        [picture],
+        "log-probs",
+    )
+    show_caption(f"{HONESTY} {AHEAD}" if chosen.kind is AttentionKind.DECODER else HONESTY)
+
+
+def is_typed(chosen: Chosen) -> bool:
+    """Whether the chosen sentence is looked at with a target that the reader typed."""
+    return chosen.number == 0 and bool(chosen.question.target)

@@ -1,0 +1,99 @@
+"""The masks page on a stage: the main matrices of each part, and what keys change there."""
+
+from collections.abc import Mapping, Sequence
+
+import streamlit as st
+
+from viz.browser.matrices import matrices
+from viz.draw.labels import escape_markdown
+from viz.draw.panels import Panel
+from viz.masks import mask as masks
+from viz.masks import panels as mask_panels
+from viz.masks import steps
+from viz.masks.edits import EDITABLE
+from viz.masks.mask import Mask
+from viz.masks.page_chosen import NO_SCORES, Chosen, largest_score
+from viz.shell import session, stage
+
+
+def offer_keys(chosen: Chosen, parts: Mapping[str, str]) -> None:
+    """What keys change, and what the foot says."""
+    part = st.session_state["part"]
+    sentence = chosen.sentences[chosen.number]
+    own = session.translate(chosen.question.checkpoint, sentence).translation.text
+    typed = chosen.question.target if chosen.number == 0 else ""
+    stage.name(sentence, typed or own)
+    more = {"v": stage.Step("part", list(parts), part, cycles=True)}
+    if part == "compare":
+        # Which masks there are is known only where they are compared.
+        stage.offer("V: part", more=more)
+        return
+    if part == "see":
+        numbers = range(1, len(chosen.sentences) + 1)
+        stage.offer(
+            "Left and right: sentence · V: part",
+            across=stage.Step("number", numbers, chosen.number + 1),
+            more=more,
+        )
+        return
+    kinds = [str(kind) for kind in EDITABLE]
+    stage.offer(
+        "Arrow keys: layer and head · V: part · A: attention",
+        across=stage.Step("head", range(chosen.seen.n_heads), chosen.head),
+        down=stage.Step("layer", chosen.trace.layers(chosen.kind), chosen.layer),
+        more={**more, "a": stage.Step("masked", kinds, str(chosen.kind), cycles=True)},
+    )
+    stage.say(f"{parts[part]}: {name_of_head(chosen)}")
+
+
+def name_of_head(chosen: Chosen) -> str:
+    """Which head, within a sentence."""
+    return mask_panels.head_name(chosen.kind, chosen.layer, chosen.head)
+
+
+def show_factors(chosen: Chosen) -> None:
+    """How the decoder's mask is made."""
+    stage.say(f"How the decoder's mask of sentence {chosen.number + 1} is made")
+    with stage.picture():
+        matrices(mask_panels.factor_panels(chosen.masks), key="factors", stage=True)
+
+
+def show_stages(chosen: Chosen) -> None:
+    """From scores to output, with the mask."""
+    seen = chosen.seen
+    if seen.scores is None or seen.v is None:
+        st.info(NO_SCORES, icon=":material/info:")
+        return
+    inside = steps.stages(seen, chosen.head)
+    longest = max(float(inside.contributions.max()), 1e-6)
+    with stage.picture():
+        matrices(
+            mask_panels.stage_panels(
+                seen, inside, limit=largest_score(chosen, inside), longest=longest, hatched=True
+            ),
+            key="with-mask",
+            stage=True,
+        )
+
+
+def show_compared(panels: list[Panel], pair: tuple[Mask, Mask], names: Sequence[str]) -> None:
+    """Two masks, and where they differ.
+
+    Args:
+        panels: of both.
+        pair: the masks.
+        names: in the address, of all that can be compared.
+    """
+    first, second = pair
+    stage.say("Two masks compared")
+    stage.offer(
+        "Up and down: mask A · Left and right: mask B",
+        across=stage.Step("b", names, st.session_state["b"]),
+        down=stage.Step("a", names, st.session_state["a"]),
+    )
+    try:
+        panels.append(mask_panels.difference_panel(masks.mask_difference(first, second)))
+    except ValueError as error:
+        st.info(escape_markdown(str(error)), icon=":material/info:")
+    with stage.picture():
+        matrices(panels, key="compared", stage=True)

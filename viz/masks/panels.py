@@ -1,0 +1,481 @@
+"""What the masks page shows: panels of masks and weights, tables of tokens, and sentences."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+
+from model.trace import AttentionKind, AttentionMap, BoolArray, FloatArray, Site, Tokens, Trace
+from viz.draw import style, word_diff
+from viz.draw.labels import escape_html, visible
+from viz.draw.panel_figure import panel_figure
+from viz.draw.panels import Panel
+from viz.heads.heatmap import (
+    KIND_NAMES,
+    SHORT_NAMES,
+    allowed_cells,
+    head_weights,
+    key_title,
+    row_noun,
+)
+from viz.masks import mask as masks
+from viz.masks import steps
+from viz.masks.mask import COMPARED_NAMES, Cell, Compared, Difference, Mask
+from viz.masks.steps import Stages
+
+QUOTED_CHARACTERS = 60
+"""So much of a sentence names it."""
+
+EVERY = Tokens.unnamed(["every"])
+"""The query of a mask that is one row; a label has no room for spaces, which it would mark."""
+
+SHORT = 80
+"""Translations of up to so many characters are set large."""
+
+NOTICED = 0.01
+"""A head of which less weight moved counts as one that stayed."""
+
+NOTHING = "∅"
+"""Stands for a translation without words."""
+
+
+def mask_panel(mask: Mask, title: str, *, sign: str = "", note: str | None = None) -> Panel:
+    """A mask, its cells coloured by the reason why they are forbidden.
+
+    Args:
+        mask: what to show.
+        title: in sentence case.
+        sign: stands before the title, such as "=".
+        note: below the title; None says shape and type.
+    """
+    query_title, key_titled = ("Query", "Key") if mask.kind is None else _titles(mask.kind)
+    return Panel(
+        title=title,
+        values=mask.cells,
+        queries=EVERY if mask.queries == masks.EVERY_QUERY else mask.queries,
+        keys=mask.keys,
+        alt=masks.mask_alt_text(mask),
+        names=mask.cell_names,
+        colors={"light": style.LIGHT.cells, "dark": style.DARK.cells},
+        note=f"{mask.shape}, {mask.dtype}" if note is None else note,
+        sign=sign,
+        query_title=query_title,
+        key_title=key_titled,
+    )
+
+
+def editor_panel(own: Mask, allowed: BoolArray, title: str) -> Panel:
+    """A mask that can be painted on.
+
+    Args:
+        own: the model's own mask, whose reasons its forbidden cells keep.
+        allowed: where painting begins, True = may attend, (query, key).
+        title: in sentence case.
+
+    Raises:
+        ValueError: if `allowed` is not boolean, or of another shape than the mask.
+    """
+    shown = masks.edited_mask(own, allowed)
+    query_title, key_titled = ("Query", "Key") if own.kind is None else _titles(own.kind)
+    return Panel(
+        title=title,
+        values=shown.cells,
+        queries=own.queries,
+        keys=own.keys,
+        alt=masks.mask_alt_text(shown),
+        names=shown.cell_names,
+        colors={"light": style.LIGHT.cells, "dark": style.DARK.cells},
+        query_title=query_title,
+        key_title=key_titled,
+        base=own.cells,
+        start=allowed,
+        by_edit=int(Cell.OTHER),
+    )
+
+
+def difference_panel(difference: Difference) -> Panel:
+    """Which cells two masks agree on; under the pointer each cell says what either mask says."""
+    # One category a sentence, in the colour of what it means, so that each cell says what differs.
+    place = {answer: index for index, answer in enumerate(COMPARED_NAMES)}
+    said = difference.said
+    used, cells = np.unique(said, return_inverse=True)
+    answers = [place[Compared(difference.cells[said == sentence].flat[0])] for sentence in used]
+    names = [
+        f"{COMPARED_NAMES[Compared(answer)]} ({difference.sentences[sentence]})"
+        for answer, sentence in zip(answers, used.tolist(), strict=True)
+    ]
+    kind = difference.a.kind
+    query_title, key_titled = ("Query", "Key") if kind is None else _titles(kind)
+    return Panel(
+        title="What differs",
+        values=cells.reshape(said.shape).astype(np.uint8),
+        queries=difference.a.queries,
+        keys=difference.a.keys,
+        alt=masks.difference_alt_text(difference),
+        names=names,
+        legend=[COMPARED_NAMES[Compared(answer)] for answer in answers],
+        colors={
+            name: [theme.compared[answer] for answer in answers]
+            for name, theme in (("light", style.LIGHT), ("dark", style.DARK))
+        },
+        sign="→",
+        query_title=query_title,
+        key_title=key_titled,
+    )
+
+
+def number_panel(
+    seen: AttentionMap,
+    title: str,
+    values: Any,
+    *,
+    shown: BoolArray | None = None,
+    limit: float | None = None,
+    high: float = 1.0,
+    unit: str = "weight",
+    sign: str = "",
+) -> Panel:
+    """Numbers of one head.
+
+    Args:
+        seen: the site, for its tokens.
+        title: in sentence case.
+        values: (query, key); NaN becomes 0.
+        shown: other cells are hatched; None shows all.
+        limit: signed numbers run from -limit to limit; None takes them from 0 to `high`.
+        high: the number of the last colour.
+        unit: what the numbers are.
+        sign: stands before the title.
+    """
+    query_title, key_titled = _titles(seen.site.kind)
+    return Panel(
+        title=title,
+        values=np.nan_to_num(np.asarray(values, dtype=np.float32)),
+        queries=seen.queries,
+        keys=seen.keys,
+        alt=f"{title}: {len(seen.queries)} queries by {len(seen.keys)} keys.",
+        scale="weights" if limit is None else "signed",
+        low=0.0 if limit is None else -limit,
+        high=high if limit is None else limit,
+        unit=unit,
+        shown=shown,
+        sign=sign,
+        query_title=query_title,
+        key_title=key_titled,
+    )
+
+
+def stage_panels(
+    seen: AttentionMap, one: Stages, *, limit: float, longest: float, hatched: bool
+) -> list[Panel]:
+    """What happens inside a head: scores, scores after the mask, weights, and what each key adds.
+
+    Args:
+        seen: the site.
+        one: its stages.
+        limit: scores run from -limit to limit.
+        longest: the largest length of weight · v.
+        hatched: whether the mask took anything out.
+    """
+    shown = one.allowed if hatched else None
+    return [
+        number_panel(seen, "Scores QKᵀ/√d_k", one.scores, limit=limit, unit="score"),
+        number_panel(
+            seen,
+            "Scores after the mask" if hatched else "The same, with no mask",
+            one.masked,
+            shown=shown,
+            limit=limit,
+            unit="score",
+            sign="→",
+        ),
+        number_panel(seen, "Weights", one.weights, shown=shown, sign="softmax →"),
+        number_panel(
+            seen,
+            "Length of weight · v",
+            one.contributions,
+            shown=shown,
+            high=longest,
+            unit="length",
+            sign="× V →",
+        ),
+    ]
+
+
+def weights_panel(seen: AttentionMap, head: int, title: str, *, sign: str = "") -> Panel:
+    """One head's weights, what it may not look at hatched.
+
+    Raises:
+        IndexError: if there is no such head.
+    """
+    weights = head_weights(seen, head)
+    return number_panel(seen, title, weights, shown=allowed_cells(seen, head), sign=sign)
+
+
+def change_panel(before: AttentionMap, after: AttentionMap, head: int) -> Panel:
+    """How one head's weights changed, from -1 to 1.
+
+    Raises:
+        IndexError: if there is no such head.
+    """
+    change = head_weights(after, head) - head_weights(before, head)
+    return number_panel(before, "Difference", change, limit=1.0, unit="difference", sign="=")
+
+
+def moved_heads(before: Trace, after: Trace, lengths: tuple[int, int]) -> dict[Site, FloatArray]:
+    """How much of every head's weight moved between two passes, by site, (head,) each.
+
+    Args:
+        before: the first pass.
+        after: the second, over the same tokens.
+        lengths: tokens of the source and of the decoder's input, without padding.
+    """
+    n_source, n_target = lengths
+    return {
+        site: steps.moved_weight(
+            seen, after.maps[site], n_source if site.kind is AttentionKind.ENCODER else n_target
+        )
+        for site, seen in before.maps.items()
+    }
+
+
+def moved_panel(moved: Mapping[Site, FloatArray]) -> Panel:
+    """Every head as a cell: how much of its weight moved; `moved` as `moved_heads` gives it."""
+    values = np.stack(list(moved.values()))
+    return Panel(
+        title="How much each head moved",
+        values=values,
+        # A label has no room for spaces, which it would mark.
+        queries=Tokens.unnamed(f"{SHORT_NAMES[site.kind]}·{site.layer}" for site in moved),
+        keys=Tokens.unnamed(range(values.shape[1])),
+        alt=f"How much each head moved: {len(moved)} layers by {values.shape[1]} heads. "
+        f"{moved_words(moved)}",
+        scale="weights",
+        unit="weight that moved",
+        pointed="{query}, head {key}",
+        query_title="Attention and layer",
+        key_title="Head",
+    )
+
+
+def moved_words(moved: Mapping[Site, FloatArray]) -> str:
+    """How many heads moved, and which most; `moved` as `moved_heads` gives it."""
+    count = sum(np.size(heads) for heads in moved.values())
+    some = sum(int(np.count_nonzero(heads >= NOTICED)) for heads in moved.values())
+    if not some:
+        return f"No head moved {100 * NOTICED:.0f} % of its weight or more."
+    site, head = most_moved(moved)
+    return (
+        f"{some} of {count} heads moved at least {100 * NOTICED:.0f} % of their weight; the most, "
+        f"{100 * float(moved[site][head]):.0f} %, is that of {KIND_NAMES[site.kind].lower()}, "
+        f"layer {site.layer}, head {head}."
+    )
+
+
+def most_moved(moved: Mapping[Site, FloatArray]) -> tuple[Site, int]:
+    """The site and the number of the head that moved most; the first of several."""
+    site = max(moved, key=lambda each: float(moved[each].max()))
+    return site, int(np.argmax(moved[site]))
+
+
+def factor_panels(every: dict[str, Mask]) -> list[Panel]:
+    """How the decoder's mask is made; `every` as `masks.batch_masks` gives it."""
+    causal, padding, both = masks.factors(every)
+    return [
+        mask_panel(causal, "Causal"),
+        mask_panel(padding, "Target padding", sign="and"),
+        mask_panel(both, "Decoder self-attention", sign="="),
+    ]
+
+
+def square_panels(every: dict[str, Mask]) -> list[Panel]:
+    """The masks of the encoder and of cross-attention; `every` as in `factor_panels`."""
+    return [mask_panel(every["encoder"], "Encoder"), mask_panel(every["cross"], "Cross-attention")]
+
+
+def row_panels(every: dict[str, Mask]) -> list[Panel]:
+    """The masks of padding, which are one row; `every` as in `factor_panels`."""
+    return [
+        mask_panel(every["source-padding"], "Source padding"),
+        mask_panel(every["target-padding"], "Target padding"),
+    ]
+
+
+def other_panels(every: dict[str, Mask]) -> list[Panel]:
+    """All masks but the decoder's; `every` as in `factor_panels`."""
+    return square_panels(every) + row_panels(every)
+
+
+def compared_panels(a: Mask, b: Mask, titles: tuple[str, str]) -> list[Panel]:
+    """Two masks and, where they are of one size, what differs."""
+    panels = [mask_panel(mask, title) for mask, title in zip((a, b), titles, strict=True)]
+    if a.cells.shape == b.cells.shape:
+        panels.append(difference_panel(masks.mask_difference(a, b)))
+    return panels
+
+
+def changed_panels(
+    before: AttentionMap, after: AttentionMap, head: int, titles: tuple[str, str], *, sign: str = ""
+) -> list[Panel]:
+    """One head's weights in two passes, and how they changed.
+
+    Args:
+        before: the site in the first.
+        after: the site in the second.
+        head: counted from 0.
+        titles: of the two.
+        sign: stands before the second title.
+
+    Raises:
+        IndexError: if there is no such head.
+    """
+    return [
+        weights_panel(before, head, titles[0]),
+        weights_panel(after, head, titles[1], sign=sign),
+        change_panel(before, after, head),
+    ]
+
+
+def grid_html(
+    sides: Mapping[str, tuple[Sequence[Sequence[str]], BoolArray]], framed: int, *, dark: bool
+) -> str:
+    """The sentences of a batch as tables of tokens, padding hatched.
+
+    Args:
+        sides: texts and where they are padding, as `masks.token_grid` gives them, by their name.
+        framed: the sentence that is looked at, from 0.
+        dark: for a dark page.
+    """
+    tables = []
+    for named, (texts, is_padding) in sides.items():
+        rows = []
+        for number, (row, padding) in enumerate(zip(texts, is_padding.tolist(), strict=True)):
+            cells = "".join(
+                f'<td class="{"padding" if empty else "token"}">{escape_html(text)}</td>'
+                for text, empty in zip(row, padding, strict=True)
+            )
+            frame = ' class="framed"' if number == framed else ""
+            rows.append(f"<tr{frame}><th>{number + 1}</th>{cells}</tr>")
+        tables.append(f"<table><caption>{html.escape(named)}</caption>{''.join(rows)}</table>")
+    return (
+        f"<style>{style.grid_css(style.look(dark))}</style>"
+        # Beside each other where there is room, so that the masks come sooner.
+        # In reach of the keyboard, since a narrow page scrolls it.
+        '<div class="token-grid" tabindex="0" role="group" aria-label="Tokens of the batch" '
+        'style="display: flex; flex-wrap: wrap; gap: 0 2rem; '
+        f'font-size: 0.9rem; line-height: 1.15">{"".join(tables)}</div>'
+    )
+
+
+def lesson_html(lesson: steps.FillLesson, texts: Sequence[str], *, dark: bool) -> str:
+    """The three softmaxes of one row as a table; `texts` name the keys."""
+    head = "".join(f'<th scope="col">{escape_html(text)}</th>' for text in texts)
+    rows = "".join(
+        f'<tr><th scope="row">{escape_html(name)}</th>'
+        + "".join(
+            f"<td>{'NaN' if np.isnan(value) else f'{value:.2f}'}</td>" for value in row.tolist()
+        )
+        + "</tr>"
+        for name, row in lesson.rows
+    )
+    return (
+        f"<style>{style.grid_css(style.look(dark))}</style>"
+        '<div class="token-grid" tabindex="0" role="group" aria-label="Three softmaxes">'
+        f'<table><tr><th scope="row">Key</th>{head}</tr>'
+        f"{rows}</table></div>"
+    )
+
+
+def translations_html(before: str, after: str, names: tuple[str, str], *, dark: bool) -> str:
+    """Two translations side by side where there is room, what changed marked in the second."""
+    size = 1.5 if max(len(before), len(after)) <= SHORT else 1.125
+    shown = (escape_html(visible(before)), word_diff.diff_html(before, after, dark=dark))
+    sections = "".join(
+        f'<section style="display: flex; gap: 0.75rem; font-size: {size}rem">'
+        f"<span>{escape_html(name)}</span>"
+        f"<div>{text or NOTHING}</div></section>"
+        for name, text in zip(names, shown, strict=True)
+    )
+    columns = "repeat(auto-fit, minmax(min(100%, 30rem), 1fr))"
+    return (
+        f"<style>{style.CHANGE_CSS}</style>"
+        f'<div class="change" style="grid-template-columns: {columns}">{sections}</div>'
+    )
+
+
+def difference_words(difference: Difference) -> str:
+    """How many cells two masks differ in."""
+    counts = np.bincount(difference.cells.ravel(), minlength=len(Compared))
+    only_a, only_b = int(counts[Compared.ONLY_A_ALLOWS]), int(counts[Compared.ONLY_B_ALLOWS])
+    size = difference.cells.size
+    if not only_a + only_b:
+        return f"None of the {size} cells differs."
+    # The larger part first, and what is nowhere is not said.
+    parts = [f"only A allows {only_a}"] * bool(only_a) + [f"only B allows {only_b}"] * bool(only_b)
+    verb = "differs" if only_a + only_b == 1 else "differ"
+    return f"{only_a + only_b} of {size} cells {verb}: {', '.join(parts)}."
+
+
+def empty_words(mask: Mask) -> str:
+    """Which queries have nothing left to look at, and what the model then does; "" for none."""
+    empty = masks.empty_queries(mask)
+    if not empty:
+        return ""
+    named = ", ".join(f"“{text}” ({place})" for place, text in empty[: masks.LISTED_QUERIES])
+    more = len(empty) - masks.LISTED_QUERIES
+    rest = f" and {more} more" if more > 0 else ""
+    return (
+        f"Nothing left to look at: {named}{rest}. The model then takes zeros for the weights, so "
+        "this attention adds nothing but its bias there."
+    )
+
+
+def is_unchanged(before: tuple[Trace, Trace], after: tuple[Trace, Trace]) -> bool:
+    """Whether two runs of the model came to the same, to the last bit.
+
+    Args:
+        before: the pass over a given translation, and the one over what the model wrote.
+        after: likewise.
+    """
+    (forced, free), (other_forced, other_free) = before, after
+    return (
+        free.text == other_free.text
+        and np.array_equal(np.asarray(forced.log_probs), np.asarray(other_forced.log_probs))
+        and all(
+            np.array_equal(seen.weights, other_forced.maps[site].weights)
+            for site, seen in forced.maps.items()
+        )
+    )
+
+
+def sentence_name(number: int, text: str) -> str:
+    """A sentence of a batch by its number, from 0, and its first words: "Sentence 1, “The cat”"."""
+    shown = visible(text)
+    cut = "…" if len(shown) > QUOTED_CHARACTERS else ""
+    return f"Sentence {number + 1}, “{shown[:QUOTED_CHARACTERS]}{cut}”"
+
+
+def head_name(kind: AttentionKind, layer: int, head: int) -> str:
+    """Which head, in words."""
+    return f"{KIND_NAMES[kind]}, layer {layer}, head {head}"
+
+
+def _titles(kind: AttentionKind) -> tuple[str, str]:
+    return f"Query: {row_noun(kind)}", key_title(kind)
+
+
+def mask_figure(mask: Mask, *, narrow: bool = False, dark: bool = False) -> go.Figure:
+    """One mask, its cells coloured by the reason why they are forbidden.
+
+    Args:
+        mask: what to draw.
+        narrow: for a width below `style.NARROW`, where its whole name has no room.
+        dark: for a dark page.
+    """
+    return panel_figure(
+        mask_panel(mask, f"{mask.short} mask" if narrow else mask.name), narrow=narrow, dark=dark
+    )

@@ -1,0 +1,1051 @@
+"""Position encodings as pictures and as measures (Vaswani et al. 2017, section 3.5).
+
+Everything here is measured on a table that is handed in, (position, d_model), whoever made it: a
+model's own, exactly, or the formula's. Only `formula_table` and `wavelengths` know the formula.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, TypeGuard
+
+import numpy as np
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+
+from model.trace import FloatArray, Tokens
+from viz.draw import style
+from viz.draw.labels import escape_html, side_texts
+
+Values = NDArray[np.float64]
+
+BASE = 10000.0
+"""Of the wavelengths in section 3.5."""
+
+MODEL_TITLE = "Position encodings"
+FORMULA_TITLE = "The formula, not the model"
+"""What a heatmap is called that shows a model's table, and one that shows the formula alone."""
+
+NAMED_POSITIONS = 64
+"""Up to so many positions, tokens stand on the axis of positions."""
+
+ROUND = 1e-3
+"""A pair of dimensions whose points keep this close to one radius lies on a circle."""
+
+AROUND = 32
+"""Positions at either side of a marked one that waves are shown over: more hide the fast ones."""
+
+TRAIL = 16
+"""Steps behind the point on its circle that are drawn as a line; all earlier ones are dots."""
+
+_CURVE_HEIGHT = 320
+_SQUARE_HEIGHT, _NARROW_SQUARE_HEIGHT = style.COMFORTABLE_HEIGHT, 280
+_AXIS_HEIGHT, _NARROW_AXIS_HEIGHT = 54, 30
+_NARROW_BAR = 180
+_LEGEND_ENTRIES, _NARROW_LEGEND_ENTRIES = 3, 1
+_DASHES = ("solid", "dash", "dot")
+_SQUARE = {"scaleanchor": "y", "constrain": "domain", "constraintoward": "left"}
+
+_TABLE_HOVER = (
+    "position <b>%{y}</b><br>dimension <b>%{x}</b><br>value <b>%{z:.6~g}</b><extra></extra>"
+)
+_TOKEN_HOVER = "<b>%{y}</b><br>dimension <b>%{x}</b><br>value <b>%{z:.6~g}</b><extra></extra>"
+_PAIR_HOVER = "positions <b>%{y}</b> and <b>%{x}</b><br><b>%{z:.6~g}</b><extra></extra>"
+_WAVE_HOVER = "position <b>%{x}</b><br>value <b>%{y:.6~g}</b><extra>%{fullData.name}</extra>"
+_OFFSET_HOVER = (
+    "offset <b>%{x}</b><br>mean <b>%{y:.6~g}</b><br>"
+    "from %{customdata[0]:.6~g} to %{customdata[1]:.6~g}<extra></extra>"
+)
+_CIRCLE_HOVER = "position <b>%{text}</b><br>(%{x:.4~f}, %{y:.4~f})<extra></extra>"
+
+
+# Measures.
+
+
+def wavelengths(d_model: int, base: float = BASE) -> Values:
+    """Positions that each pair of dimensions takes to turn once: 2π · base^(2i/d_model).
+
+    Args:
+        d_model: even.
+        base: above 0.
+
+    Returns:
+        (d_model / 2,), shortest first where base is above 1; pair i is the dimensions 2i (sine) and
+        2i + 1 (cosine).
+
+    Raises:
+        ValueError: if d_model is odd or below 2, or base is not a finite number above 0.
+    """
+    _require_formula(d_model, base)
+    return 2 * math.pi * base ** (np.arange(0, d_model, 2, dtype=np.float64) / d_model)
+
+
+def formula_table(d_model: int, length: int, base: float = BASE) -> FloatArray:
+    """What the formula of section 3.5 alone gives; no model has a part in it.
+
+    Args:
+        d_model: even.
+        length: positions.
+        base: of the wavelengths.
+
+    Returns:
+        (length, d_model).
+
+    Raises:
+        ValueError: if d_model is odd or below 2, length below 1, or base not a finite number
+            above 0.
+    """
+    _require_formula(d_model, base)
+    if length < 1:
+        raise ValueError(f"A table needs at least 1 position; {length} were asked for.")
+    # In double precision, as the model makes its own.
+    angles = np.arange(length, dtype=np.float64)[:, None] * (
+        2 * math.pi / wavelengths(d_model, base)
+    )
+    table = np.empty((length, d_model), dtype=np.float32)
+    table[:, 0::2] = np.sin(angles)
+    table[:, 1::2] = np.cos(angles)
+    return table
+
+
+def row_norms(table: FloatArray) -> Values:
+    """The length of each position's vector, (position,); √(d_model / 2) for sinusoids."""
+    _require_table(table)
+    return np.linalg.norm(table.astype(np.float64), axis=1)
+
+
+def likeness(table: FloatArray, *, cosine: bool) -> Values:
+    """The dot product of every two positions, or their cosine.
+
+    Args:
+        table: (position, d_model).
+        cosine: divide by the norms; a vector of zeros has the cosine 0 with every other.
+
+    Returns:
+        (position, position).
+    """
+    _require_table(table)
+    rows = table.astype(np.float64)
+    if cosine:
+        norms = np.linalg.norm(rows, axis=1, keepdims=True)
+        rows = rows / np.where(norms > 0, norms, 1)
+    return rows @ rows.T
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ByOffset:
+    """How alike two positions are, by how far apart they stand.
+
+    Attributes:
+        offsets: 0, 1, …, (offset,).
+        mean: over all pairs so far apart, (offset,).
+        low: the least of them.
+        high: the greatest of them.
+    """
+
+    offsets: NDArray[np.int64]
+    mean: Values
+    low: Values
+    high: Values
+
+
+def by_offset(table: FloatArray, *, cosine: bool = False) -> ByOffset:
+    """The likeness of positions p and p + k for each k, over all p; arguments as in `likeness`."""
+    alike = likeness(table, cosine=cosine)
+    diagonals = [np.diagonal(alike, offset) for offset in range(len(alike))]
+    return ByOffset(
+        np.arange(len(alike)),
+        np.array([diagonal.mean() for diagonal in diagonals]),
+        np.array([diagonal.min() for diagonal in diagonals]),
+        np.array([diagonal.max() for diagonal in diagonals]),
+    )
+
+
+def offset_deviation(table: FloatArray) -> float:
+    """How far PE(p)·PE(p + k) is from depending on k alone.
+
+    Returns:
+        the most by which two dot products at one offset differ; 0 for exact sinusoids.
+    """
+    found = by_offset(table)
+    return float((found.high - found.low).max())
+
+
+def rotation_angles(table: FloatArray, offset: int) -> Values:
+    """The angle by which a shift turns each pair of dimensions, as it fits the table best.
+
+    Measured and not taken from the formula: of all rotations, the one that brings PE(p) nearest to
+    PE(p + offset) over all p, in least squares.
+
+    Args:
+        table: (position, d_model), d_model even.
+        offset: of the shift, from 0 to one less than there are positions.
+
+    Returns:
+        (d_model / 2,), radians from -π to π; a sinusoid's is offset · 2π / wavelength, but for
+        whole turns.
+
+    Raises:
+        ValueError: if d_model is odd, or no two positions are so far apart.
+    """
+    before, after = _shifted_pairs(table, offset)
+    (sine, cosine), (later_sine, later_cosine) = before, after
+    across = (cosine * later_sine - sine * later_cosine).sum(axis=0)
+    along = (cosine * later_cosine + sine * later_sine).sum(axis=0)
+    return np.arctan2(across, along)
+
+
+def rotation_deviation(table: FloatArray, offset: int) -> float:
+    """How far PE(p + offset) = R PE(p) is from holding with one rotation R for every p.
+
+    R turns each pair of dimensions by its `rotation_angles` (section 3.5: PE(p + k) is a linear
+    function of PE(p)). Arguments and errors as there.
+
+    Returns:
+        the largest absolute difference between the two sides; 0 for exact sinusoids.
+    """
+    angles = rotation_angles(table, offset)
+    (sine, cosine), (later_sine, later_cosine) = _shifted_pairs(table, offset)
+    turned_sine = sine * np.cos(angles) + cosine * np.sin(angles)
+    turned_cosine = cosine * np.cos(angles) - sine * np.sin(angles)
+    differences = np.abs(turned_sine - later_sine), np.abs(turned_cosine - later_cosine)
+    return float(max(difference.max() for difference in differences))
+
+
+def on_circle(table: FloatArray, pair: int) -> bool:
+    """Whether all positions of a pair of dimensions have one distance from the origin, not 0.
+
+    Args:
+        table: (position, d_model), d_model even.
+        pair: the dimensions 2 · pair and 2 · pair + 1.
+
+    Raises:
+        ValueError: if d_model is odd.
+        IndexError: if there is no such pair.
+    """
+    radii = np.hypot(*_pair(table, pair))
+    return bool(radii.min() > ROUND and radii.max() - radii.min() <= ROUND * radii.max())
+
+
+# The table itself.
+
+
+def encoding_heatmap(
+    table: FloatArray,
+    *,
+    tokens: Tokens | None = None,
+    title: str = MODEL_TITLE,
+    trained: int | None = None,
+    narrow: bool = False,
+    dark: bool = False,
+) -> go.Figure:
+    """A table of positions: position down, dimension across, on one scale to both sides of 0.
+
+    The first trace's z is the table, unchanged.
+
+    Args:
+        table: (position, d_model).
+        tokens: of a sentence, from position 0 on; they stand on the axis while there are at most
+            NAMED_POSITIONS positions. Positions after the last token keep their number.
+        title: what the table is, such as FORMULA_TITLE.
+        trained: how many of a learned table's first rows training reached; those below a line are
+            as they were drawn before it. None where that is not known or nothing was learned.
+        narrow: for a width below `style.NARROW`.
+        dark: for a dark page.
+
+    Raises:
+        ValueError: if the table is empty or not finite, or there are more tokens than positions.
+    """
+    _require_table(table)
+    theme = style.look(dark)
+    length, d_model = table.shape
+    if tokens is not None and len(tokens) > length:
+        raise ValueError(
+            f"Each token needs a position: there are {len(tokens)} tokens and {length} positions."
+        )
+    named = tokens is not None and length <= NAMED_POSITIONS
+    limit = _limit(table)
+    height = style.plot_height(length) if named else style.COMFORTABLE_HEIGHT
+    rows, columns = ("Token" if named else "Position"), "Dimension"
+    downward = {"range": [length - 0.5, -0.5]}
+    if named and tokens is not None:
+        texts = [escape_html(text) for text in side_texts(tokens, narrow)]
+        texts += [str(position) for position in range(len(tokens), length)]
+        step = style.label_step(length, height // style.MIN_ROW_HEIGHT)
+        down = style.axis("" if narrow else rows, texts, step, **downward)
+    else:
+        down = _numbered("" if narrow else rows, length) | downward
+    heatmap = {
+        "type": "heatmap",
+        "z": table,
+        "zmin": -limit,
+        "zmax": limit,
+        "colorscale": theme.signed_colorscale,
+        "colorbar": value_bar(theme, limit, "value", narrow=narrow),
+        "hovertemplate": _TOKEN_HOVER if named else _TABLE_HOVER,
+        "name": "encoding",
+    }
+    layout = {
+        **bar_layout(
+            theme,
+            title=escape_html(title),
+            height=height,
+            top=style.FONT_SIZE + 10,
+            lines=[f"Rows – {rows.lower()}", f"Columns – {columns.lower()}"] if narrow else [],
+        ),
+        "xaxis": _numbered("" if narrow else columns, d_model, side="top"),
+        "yaxis": down,
+        **(_untrained_mark(theme, trained, length) if _has_untrained(trained, length) else {}),
+    }
+    return go.Figure({"data": [heatmap], "layout": layout})
+
+
+def encoding_alt_text(
+    table: FloatArray, *, title: str = MODEL_TITLE, trained: int | None = None
+) -> str:
+    """The heatmap in words, for those who do not see it; arguments as in `encoding_heatmap`."""
+    _require_table(table)
+    norms = row_norms(table)
+    low, high = float(table.min()), float(table.max())
+    return (
+        f"{title}: {_count(table.shape[0], 'position')} by {_count(table.shape[1], 'dimension')}, "
+        f"values from {style.number(low)} to {style.number(high)}; "
+        f"{_between('the norm of a row is', norms)}."
+        + (
+            f" Training never reached {_rows(trained, len(table))}."
+            if _has_untrained(trained, len(table))
+            else ""
+        )
+    )
+
+
+def encoding_caption(
+    table: FloatArray, *, base: float | None = BASE, trained: int | None = None
+) -> str:
+    """How to read the heatmap, in plain text.
+
+    Args:
+        table: (position, d_model).
+        base: of the wavelengths, or None for a table that was learned.
+        trained: how many of a learned table's first rows training reached; None if that is not
+            known.
+    """
+    read = "A row is the vector that is added to the word at that position."
+    if base is None:
+        if trained is None:
+            learned = "The table is learned"
+        elif trained < len(table):
+            reached = _rows(0, trained)
+            learned = f"{reached.capitalize()} were learned in training"
+        else:
+            learned = "The rows were learned in training"
+        return (
+            f"{read} {learned}, so the columns have no wavelength and no order of their own. This "
+            "table is the encoder’s; the decoder learned one for itself."
+            f"{untrained_words(len(table), trained)}"
+        )
+    lengths = wavelengths(table.shape[1], base)
+    return (
+        f"{read} Even columns are sines and odd ones cosines; a pair on the left turns fast, once "
+        f"in {style.number(lengths[0])} positions, the last one on the right once in "
+        f"{_positions(lengths[-1])}."
+    )
+
+
+def untrained_words(length: int, trained: int | None, *, shown: bool = True) -> str:
+    """What has to be said of the rows of a learned table that training may not have reached.
+
+    Args:
+        length: rows of the table.
+        trained: how many of the first of them training reached; None if that is not known.
+        shown: whether the others are in the picture.
+
+    Returns:
+        a sentence with a space before it; empty if training reached them all.
+    """
+    if trained is None:
+        return (
+            " How far training reached is not recorded: rows beyond its longest source still hold "
+            "the random numbers that they began with."
+        )
+    if trained >= length:
+        return ""
+    rows = _rows(trained, length)
+    if shown:
+        return (
+            f" No source in training was longer: below the line, {rows} still hold the random "
+            "numbers that they began with."
+        )
+    return f" Left out: {rows}, since no source in training was so long."
+
+
+# Waves and the circle.
+
+
+def waves(
+    table: FloatArray,
+    dimensions: Sequence[int],
+    *,
+    base: float | None = BASE,
+    position: int | None = None,
+    narrow: bool = False,
+    dark: bool = False,
+) -> go.Figure:
+    """Chosen dimensions over position, as lines.
+
+    Args:
+        table: (position, d_model).
+        dimensions: those to draw, in this order; one line each, with its wavelength in its name.
+        base: of the wavelengths, or None for a table that was learned and has none.
+        position: one to mark with an upright line; the view then opens on AROUND positions at
+            either side of it.
+        narrow: for a width below `style.NARROW`.
+        dark: for a dark page.
+
+    Raises:
+        IndexError: if there is no such dimension or position.
+        ValueError: if the table is empty or not finite, or no formula has its width and base.
+    """
+    names = _wave_names(table, dimensions, base)
+    theme = style.look(dark)
+    positions = np.arange(len(table))
+    colors = theme.heads
+    data = [
+        {
+            "type": "scatter",
+            "x": positions,
+            "y": np.ascontiguousarray(table[:, dimension]),
+            "mode": "lines" if len(table) > 1 else "markers",
+            "line": {
+                "color": colors[place % len(colors)],
+                "width": 2,
+                "dash": _DASHES[place // len(colors) % len(_DASHES)],
+            },
+            "hovertemplate": _WAVE_HOVER,
+            "name": name,
+            "showlegend": True,
+        }
+        for place, (dimension, name) in enumerate(zip(dimensions, names, strict=True))
+    ]
+    shown, marks = _ends(len(table)), []
+    if position is not None:
+        _require_index("position", position, len(table))
+        shown = _ends_around(position, len(table))
+        ends = {"x0": position, "x1": position, "y0": 0, "y1": 1, "yref": "paper"}
+        marks = [{"type": "line", **ends, "line": {"color": theme.text, "width": 1.5}}]
+    limit = 1.05 * _limit(table)
+    entries = _NARROW_LEGEND_ENTRIES if narrow else _LEGEND_ENTRIES
+    layout = {
+        **_curve_layout(
+            theme,
+            "Dimensions over position",
+            legend_rows=-(-len(names) // entries),
+            narrow=narrow,
+            lines=["Across – position, up – value"] if narrow else [],
+        ),
+        "xaxis": _curve_axis(theme, "" if narrow else "Position") | {"range": shown},
+        "yaxis": _curve_axis(theme, "" if narrow else "Value") | {"range": [-limit, limit]},
+        "shapes": marks,
+    }
+    return go.Figure({"data": data, "layout": layout})
+
+
+def waves_alt_text(
+    table: FloatArray, dimensions: Sequence[int], *, base: float | None = BASE
+) -> str:
+    """The waves in words; arguments and errors as in `waves`."""
+    names = "; ".join(_wave_names(table, dimensions, base)) or "none is chosen"
+    return f"Dimensions over {_count(len(table), 'position')}, one line each: {names}."
+
+
+def waves_caption(
+    table: FloatArray, dimensions: Sequence[int], *, base: float | None = BASE
+) -> str:
+    """Which of the chosen dimensions turn fast and which slowly, in plain text.
+
+    Arguments and errors as in `waves`.
+    """
+    _wave_names(table, dimensions, base)
+    if base is None:
+        return "These dimensions were learned: they need not be waves, and none has a wavelength."
+    if not dimensions:
+        return "Choose a dimension to see its wave."
+    turns = wavelengths(table.shape[1], base)
+    fast, slow = min(dimensions), max(dimensions)
+    if base < 1:
+        fast, slow = slow, fast
+    words = _turning(fast, turns, len(table))
+    if fast // 2 == slow // 2:
+        return f"Dimension {fast} {words}."
+    return (
+        f"Dimension {fast} turns fastest of these: it {words}. Dimension {slow} turns slowest: it "
+        f"{_turning(slow, turns, len(table))}."
+    )
+
+
+def circle(
+    table: FloatArray,
+    pair: int,
+    position: int,
+    *,
+    base: float | None = BASE,
+    narrow: bool = False,
+    dark: bool = False,
+) -> go.Figure:
+    """The sine and the cosine of one frequency as a point that moves with the position.
+
+    The cosine, dimension 2 · pair + 1, runs across and the sine up, so that a point starts on the
+    right and turns to the left. The circle is drawn only where the table's own points lie on one.
+
+    Args:
+        table: (position, d_model), d_model even.
+        pair: counted from 0.
+        position: of the point; earlier ones are its trail.
+        base: of the wavelengths, or None for a table that was learned and has none.
+        narrow: for a width below `style.NARROW`.
+        dark: for a dark page.
+
+    Raises:
+        ValueError: if d_model is odd.
+        IndexError: if there is no such pair or position.
+    """
+    sine, cosine = _pair(table, pair)
+    _require_index("position", position, len(table))
+    theme = style.look(dark)
+    data: list[dict[str, Any]] = []
+    if on_circle(table, pair):
+        radius = float(np.hypot(sine, cosine).mean())
+        angles = np.linspace(0, 2 * math.pi, 181)
+        data.append(
+            {
+                "x": radius * np.cos(angles),
+                "y": radius * np.sin(angles),
+                "mode": "lines",
+                "line": {"color": theme.muted, "width": 1, "dash": "dot"},
+                "hoverinfo": "skip",
+                "name": "the circle that all positions lie on",
+            }
+        )
+    trail = slice(max(0, position - TRAIL), position + 1)
+    data += [
+        {
+            "x": cosine[:position],
+            "y": sine[:position],
+            "text": np.arange(position),
+            "mode": "markers",
+            "marker": {"color": theme.beside, "size": 6},
+            "hovertemplate": _CIRCLE_HOVER,
+            "name": "earlier positions",
+        },
+        {
+            "x": cosine[trail],
+            "y": sine[trail],
+            "mode": "lines",
+            "line": {"color": theme.beside, "width": 2},
+            "hoverinfo": "skip",
+            "name": "the last steps",
+        },
+        {
+            "x": [0, cosine[position]],
+            "y": [0, sine[position]],
+            "mode": "lines",
+            "line": {"color": theme.positive, "width": 2},
+            "hoverinfo": "skip",
+            "name": "from the origin",
+        },
+        {
+            "x": [cosine[position]],
+            "y": [sine[position]],
+            "text": [position],
+            "mode": "markers",
+            "marker": {"color": theme.positive, "size": 14},
+            "hovertemplate": _CIRCLE_HOVER,
+            "name": "the position",
+        },
+    ]
+    limit = 1.15 * _limit(np.stack([sine, cosine]))
+    across, up = f"Dimension {2 * pair + 1}", f"Dimension {2 * pair}"
+    lines = [f"Across – {across.lower()}, up – {up.lower()}"] if narrow else []
+    if base is not None:
+        turn = _positions(wavelengths(table.shape[1], base)[pair])
+        lines.append(f"One turn takes {turn}")
+    layout = {
+        **_curve_layout(
+            theme,
+            f"Pair {pair} at position {position}",
+            height=_NARROW_SQUARE_HEIGHT if narrow else _SQUARE_HEIGHT,
+            narrow=narrow,
+            lines=lines,
+        ),
+        "showlegend": False,
+        "xaxis": _curve_axis(theme, "" if narrow else across)
+        | _SQUARE
+        | {"range": [-limit, limit]},
+        "yaxis": _curve_axis(theme, "" if narrow else up) | {"range": [-limit, limit]},
+    }
+    return go.Figure({"data": [{"type": "scatter", **trace} for trace in data], "layout": layout})
+
+
+def circle_alt_text(table: FloatArray, pair: int, position: int) -> str:
+    """The point on its circle in words; arguments and errors as in `circle`."""
+    sine, cosine = _pair(table, pair)
+    _require_index("position", position, len(table))
+    where = "on a circle" if on_circle(table, pair) else "on no circle"
+    return (
+        f"Dimensions {2 * pair} and {2 * pair + 1} of all positions as points {where}; position "
+        f"{position} stands at {style.number(float(cosine[position]))} across and "
+        f"{style.number(float(sine[position]))} up."
+    )
+
+
+def circle_caption(table: FloatArray, pair: int) -> str:
+    """How to read the point, in plain text; arguments and errors as in `circle`."""
+    if not on_circle(table, pair):
+        return (
+            "These two dimensions trace no circle: their distance from the origin changes with the "
+            "position, so a shift is not a rotation here."
+        )
+    step = math.degrees(float(rotation_angles(table, 1)[pair])) if len(table) > 1 else math.nan
+    turned = "" if math.isnan(step) else f" Each step turns it by {style.number(step)}°."
+    return (
+        "The sine runs up and the cosine across, so the pair is a point on a circle, and a later "
+        f"position is the same point turned further.{turned} Measured on the table."
+    )
+
+
+# Likeness.
+
+
+def likeness_heatmap(
+    table: FloatArray, *, cosine: bool, narrow: bool = False, dark: bool = False
+) -> go.Figure:
+    """How alike every two positions are, on one scale to both sides of 0.
+
+    Args:
+        table: (position, d_model).
+        cosine: the cosine, on the scale -1 to 1, and not the dot product.
+        narrow: for a width below `style.NARROW`.
+        dark: for a dark page.
+
+    Raises:
+        ValueError: if the table is empty or not finite.
+    """
+    theme = style.look(dark)
+    alike = likeness(table, cosine=cosine).astype(np.float32)
+    limit = 1.0 if cosine else _limit(alike)
+    length = len(alike)
+    name = _likeness_name(cosine)
+    heatmap = {
+        "type": "heatmap",
+        "z": alike,
+        "zmin": -limit,
+        "zmax": limit,
+        "colorscale": theme.signed_colorscale,
+        "colorbar": value_bar(theme, limit, name, narrow=narrow),
+        "hovertemplate": _PAIR_HOVER,
+        "name": name,
+    }
+    side = "" if narrow else "Position"
+    layout = {
+        **bar_layout(
+            theme,
+            title=f"{name.capitalize()} of every two positions",
+            height=_NARROW_SQUARE_HEIGHT if narrow else _SQUARE_HEIGHT,
+            top=style.FONT_SIZE + 10,
+            lines=["Rows and columns – position"] if narrow else [],
+        ),
+        "xaxis": _numbered(side, length, side="top") | _SQUARE,
+        "yaxis": _numbered(side, length)
+        | {"range": [length - 0.5, -0.5], "constrain": "domain", "constraintoward": "top"},
+    }
+    return go.Figure({"data": [heatmap], "layout": layout})
+
+
+def likeness_alt_text(table: FloatArray, *, cosine: bool) -> str:
+    """The matrix of likeness in words; arguments and errors as in `likeness_heatmap`."""
+    found = by_offset(table, cosine=cosine)
+    name = _likeness_name(cosine)
+    neighbours = (
+        f"; neighbours have {style.number(float(found.mean[1]))} on average"
+        if len(table) > 1
+        else ""
+    )
+    return (
+        f"{name.capitalize()} of every two of {_count(len(table), 'position')}: a position with "
+        f"itself has {style.number(float(found.mean[0]))} on average{neighbours}, and the least of "
+        f"all is {style.number(float(found.low.min()))}."
+    )
+
+
+def likeness_caption(table: FloatArray, *, cosine: bool) -> str:
+    """What the matrix shows, with what was measured on the table, in plain text.
+
+    Arguments and errors as in `likeness_heatmap`.
+    """
+    found = by_offset(table, cosine=cosine)
+    deviation = float((found.high - found.low).max())
+    largest = float(np.maximum(np.abs(found.high), np.abs(found.low)).max())
+    name = _likeness_name(cosine)
+    words = (
+        f"The lines parallel to the diagonal have one colour: the {name} depends on how far "
+        "apart two positions are, and not on where they stand."
+        if deviation <= ROUND * largest
+        else f"The lines parallel to the diagonal change their colour: the {name} depends on "
+        "where two positions stand, too."
+    )
+    return f"{words} At one offset, {name}s differ by at most {style.number(deviation)}."
+
+
+def by_offset_figure(
+    table: FloatArray, *, cosine: bool = False, narrow: bool = False, dark: bool = False
+) -> go.Figure:
+    """Likeness averaged by offset as a curve, with everything between least and greatest shaded.
+
+    Arguments and errors as in `likeness_heatmap`.
+    """
+    found = by_offset(table, cosine=cosine)
+    theme = style.look(dark)
+    name = _likeness_name(cosine)
+    edge = {
+        "type": "scatter",
+        "x": found.offsets,
+        "mode": "lines",
+        "line": {"width": 0},
+        "hoverinfo": "skip",
+    }
+    data = [
+        {**edge, "y": found.low, "showlegend": False, "name": "least"},
+        {
+            **edge,
+            "y": found.high,
+            "fill": "tonexty",
+            "fillcolor": theme.hatch,
+            "name": "from least to greatest",
+        },
+        {
+            "type": "scatter",
+            "x": found.offsets,
+            "y": found.mean,
+            "mode": "lines" if len(table) > 1 else "markers",
+            "line": {"color": theme.accent, "width": 2},
+            "customdata": np.stack([found.low, found.high], axis=-1),
+            "hovertemplate": _OFFSET_HOVER,
+            "name": "mean",
+        },
+    ]
+    layout = {
+        **_curve_layout(
+            theme,
+            f"{name.capitalize()} by offset",
+            legend_rows=1,
+            narrow=narrow,
+            lines=[f"Across – offset, up – {name}"] if narrow else [],
+        ),
+        "xaxis": _curve_axis(theme, "" if narrow else "Offset k") | {"range": _ends(len(table))},
+        "yaxis": _curve_axis(theme, "" if narrow else name.capitalize()) | {"zeroline": True},
+    }
+    return go.Figure({"data": data, "layout": layout})
+
+
+def by_offset_alt_text(table: FloatArray, *, cosine: bool = False) -> str:
+    """The curve in words; arguments and errors as in `likeness_heatmap`."""
+    found = by_offset(table, cosine=cosine)
+    lowest = int(np.argmin(found.mean))
+    return (
+        f"{_likeness_name(cosine).capitalize()} of positions p and p + k, averaged over p: "
+        f"{style.number(float(found.mean[0]))} at offset 0, least at offset {lowest} with "
+        f"{style.number(float(found.mean[lowest]))}; at one offset it varies by at most "
+        f"{style.number(float((found.high - found.low).max()))}."
+    )
+
+
+def by_offset_caption(table: FloatArray, offset: int = 1) -> str:
+    """What the curve shows, and how well a shift is a rotation, in plain text.
+
+    Args:
+        table: (position, d_model).
+        offset: of the shift that is measured.
+
+    Raises:
+        ValueError: if no two positions are so far apart.
+    """
+    read = (
+        "The line is the mean over all pairs of positions so far apart, the shade runs from the "
+        "least to the greatest of them."
+    )
+    if table.shape[1] % 2:
+        return read
+    deviation, largest = rotation_deviation(table, offset), float(np.abs(table).max())
+    shift = (
+        f"is one rotation of each pair of dimensions wherever it starts, up to "
+        f"{style.number(deviation)} in any number"
+        if deviation <= ROUND * largest
+        else "is no rotation of the pairs of dimensions: the one that fits best is off by up to "
+        f"{style.number(deviation)} in a number, and the largest of the table is "
+        f"{style.number(largest)}"
+    )
+    return f"{read} A shift by {offset} {shift}. Both are measured on the table."
+
+
+# What the figures share.
+
+
+def value_bar(
+    theme: style.Look, limit: float, title: str, *, narrow: bool = False
+) -> dict[str, Any]:
+    """The colour bar of numbers from -limit to limit, below the plot.
+
+    Args:
+        theme: the colours.
+        limit: the number at its right end.
+        title: what the numbers are.
+        narrow: for a plot as narrow as on a phone.
+    """
+    bar = style.weight_bar(theme)
+    end = f"{limit:.3g}"
+    return {
+        **bar,
+        "title": {**bar["title"], "text": title},
+        "len": _NARROW_BAR if narrow else bar["len"],
+        "tickvals": [-limit, 0, limit],
+        "ticktext": [f"−{end}", "0", end],
+    }
+
+
+def bar_layout(
+    theme: style.Look, *, title: str, height: int, top: int, lines: Sequence[str]
+) -> dict[str, Any]:
+    """`style.layout` for a figure that has a colour bar and no legend."""
+    shared = style.layout(theme, title=title, height=height, top=top, lines=lines)
+    spare = shared["margin"]["b"] - style.BOTTOM
+    return {
+        **shared,
+        "height": shared["height"] - spare,
+        "margin": {**shared["margin"], "b": style.BOTTOM},
+    }
+
+
+def axis_title(text: str, standoff: int = 10) -> dict[str, Any]:
+    """The title of an axis that is none of tokens, like those that `style.axis` makes."""
+    return {"text": text, "standoff": standoff, "font": {"size": style.SMALL_FONT_SIZE}}
+
+
+def _has_untrained(trained: int | None, length: int) -> TypeGuard[int]:
+    return trained is not None and trained < length
+
+
+def _rows(first: int, end: int) -> str:
+    return f"row {first}" if end - first == 1 else f"rows {first} to {end - 1}"
+
+
+def _untrained_mark(theme: style.Look, trained: int, length: int) -> dict[str, Any]:
+    """A line above the rows that training never reached, and what they are."""
+    # Below the line where there is room for a text, else above it.
+    below = length - trained >= length / 8
+    line = {
+        "type": "line",
+        "xref": "paper",
+        "x0": 0,
+        "x1": 1,
+        "y0": trained - 0.5,
+        "y1": trained - 0.5,
+        "line": {"color": theme.text, "width": 1.5, "dash": "dash"},
+    }
+    text = {
+        "text": f"{'↓ ' if not below else ''}never trained: still random",
+        "xref": "paper",
+        "x": 0.5,
+        "y": trained - 0.5,
+        "yanchor": "top" if below else "bottom",
+        "yshift": -6 if below else 6,
+        "showarrow": False,
+        "bgcolor": theme.hover,
+        "borderpad": 3,
+        "font": {"size": style.SMALL_FONT_SIZE, "color": theme.text},
+    }
+    return {"shapes": [line], "annotations": [text]}
+
+
+def _limit(values: NDArray[np.floating[Any]]) -> float:
+    # Zeros throughout, as positions scaled to nothing are, still need a scale.
+    return float(np.abs(values).max()) or 1.0
+
+
+def _numbered(title: str, length: int, **more: Any) -> dict[str, Any]:
+    """An axis over 0, 1, … that labels round numbers by itself."""
+    return {
+        "title": axis_title(title),
+        "range": [-0.5, length - 0.5],
+        "tickmode": "auto",
+        "nticks": 9,
+        "tickformat": "d",
+        "ticks": "",
+        "ticklabelstandoff": 6,
+        "tickfont": {"size": style.SMALL_FONT_SIZE},
+        "showgrid": False,
+        "zeroline": False,
+        "automargin": True,
+        **more,
+    }
+
+
+def _curve_axis(theme: style.Look, title: str) -> dict[str, Any]:
+    return {
+        "title": axis_title(title),
+        "nticks": 7,
+        "tickfont": {"size": style.SMALL_FONT_SIZE},
+        "gridcolor": theme.grid,
+        "zeroline": False,
+        "zerolinecolor": theme.muted,
+        "automargin": True,
+    }
+
+
+def _curve_layout(
+    theme: style.Look,
+    title: str,
+    *,
+    height: int = _CURVE_HEIGHT,
+    legend_rows: int = 0,
+    narrow: bool = False,
+    lines: Sequence[str] = (),
+) -> dict[str, Any]:
+    """The layout of curves: nothing above the plot but its title, the legend below it in rows."""
+    shared = style.layout(theme, title=title, height=height, lines=lines)
+    axis = _NARROW_AXIS_HEIGHT if narrow else _AXIS_HEIGHT
+    below = axis + style.LEGEND_HEIGHT * legend_rows
+    return {
+        **shared,
+        "height": shared["height"] - shared["margin"]["b"] + below,
+        "margin": {**shared["margin"], "b": below},
+        "plot_bgcolor": style.CLEAR,
+        "legend": {
+            **shared["legend"],
+            "x": 0,
+            "xref": "container",
+            "xanchor": "left",
+            "y": 0,
+            "traceorder": "normal",
+        },
+    }
+
+
+def _ends(length: int) -> list[float]:
+    # One position alone still needs a width.
+    return [0, length - 1] if length > 1 else [-0.5, 0.5]
+
+
+def _ends_around(position: int, length: int) -> list[float]:
+    """Of the positions around one, as many as without it at an edge."""
+    low = max(0, min(position - AROUND, length - 1 - 2 * AROUND))
+    return _ends(length) if length <= 2 * AROUND else [low, low + 2 * AROUND]
+
+
+def _wave_names(table: FloatArray, dimensions: Sequence[int], base: float | None) -> list[str]:
+    _require_table(table)
+    for dimension in dimensions:
+        _require_index("dimension", dimension, table.shape[1])
+    if base is None:
+        return [f"dimension {dimension}" for dimension in dimensions]
+    turns = wavelengths(table.shape[1], base)
+    return [
+        f"dimension {dimension} ({'cos' if dimension % 2 else 'sin'}), wavelength "
+        f"{_length(turns[dimension // 2])}"
+        for dimension in dimensions
+    ]
+
+
+def _turning(dimension: int, turns: Values, length: int) -> str:
+    turn = float(turns[dimension // 2])
+    around = length / turn
+    share = (
+        f"{around:,.1f} times over the {_count(length, 'position')} shown"
+        if around >= 1
+        else f"{_percent(around)} of one turn over the {_count(length, 'position')} shown"
+    )
+    return f"turns once in {_positions(turn)}, {share}"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f} %" if share >= 0.01 else "less than 1 %"
+
+
+def _positions(turn: float) -> str:
+    return f"{_length(turn)} positions"
+
+
+def _length(turn: float) -> str:
+    return f"{turn:,.0f}" if turn >= 100 else style.number(turn)
+
+
+def _likeness_name(cosine: bool) -> str:
+    return "cosine" if cosine else "dot product"
+
+
+def _between(words: str, values: Values) -> str:
+    low, high = style.number(float(values.min())), style.number(float(values.max()))
+    return f"{words} {low} throughout" if low == high else f"{words} between {low} and {high}"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def _pair(table: FloatArray, pair: int) -> tuple[Values, Values]:
+    """The sine and the cosine of one frequency, (position,) each."""
+    sines, cosines = _pairs(table)
+    _require_index("pair of dimensions", pair, sines.shape[1])
+    return sines[:, pair], cosines[:, pair]
+
+
+def _pairs(table: FloatArray) -> tuple[Values, Values]:
+    """Even and odd dimensions, (position, d_model / 2) each."""
+    _require_table(table)
+    if table.shape[1] % 2:
+        raise ValueError(
+            f"Dimensions pair up only where there is an even number of them; the table has "
+            f"{table.shape[1]}."
+        )
+    exact = table.astype(np.float64)
+    return exact[:, 0::2], exact[:, 1::2]
+
+
+def _shifted_pairs(
+    table: FloatArray, offset: int
+) -> tuple[tuple[Values, Values], tuple[Values, Values]]:
+    """The pairs of every position that has one `offset` later, and of that one."""
+    sines, cosines = _pairs(table)
+    length = len(table)
+    if not 0 <= offset < length:
+        raise ValueError(
+            f"Among {_count(length, 'position')} a shift may be from 0 to {length - 1}; it is "
+            f"{offset}."
+        )
+    kept = length - offset
+    return (sines[:kept], cosines[:kept]), (sines[offset:], cosines[offset:])
+
+
+def _require_table(table: FloatArray) -> None:
+    if table.ndim != 2 or not table.size:
+        raise ValueError(
+            f"A table of positions has the shape (position, d_model); this one has {table.shape}."
+        )
+    if not np.isfinite(table).all():
+        raise ValueError("The table of positions holds numbers that are not finite; check it.")
+
+
+def _require_index(noun: str, index: int, count: int) -> None:
+    if not 0 <= index < count:
+        raise IndexError(f"There is no {noun} {index}; choose one from 0 to {count - 1}.")
+
+
+def _require_formula(d_model: int, base: float) -> None:
+    if d_model < 2 or d_model % 2:
+        raise ValueError(
+            f"Sinusoids pair a sine with a cosine, so d_model must be even and at least 2; it is "
+            f"{d_model}."
+        )
+    if not 0 < base < math.inf:
+        raise ValueError(f"The base must be a finite number above 0; it is {base}.")

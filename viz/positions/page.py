@@ -1,0 +1,748 @@
+"""Positions: what the model knows of order, read from its own table, and what it is for."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import streamlit as st
+
+from model.checkpoint import CONFIG, CheckpointError
+from model.intervention import PositionEdit, PositionError
+from model.trace import FloatArray, Tokens
+from model.translator import DeviceError, Translator
+from viz.browser.matrices import matrices
+from viz.browser.word_order import chosen_order, word_order
+from viz.draw import style, word_diff
+from viz.draw.labels import axis_texts, escape_html, escape_markdown, visible
+from viz.positions import encoding as figures
+from viz.positions import page_stage as on_stage
+from viz.positions import pictures as positions_kept
+from viz.positions import terms
+from viz.positions.shuffle import (
+    distances_alt_text,
+    distances_caption,
+    distances_figure,
+    moved_words,
+    reordered,
+)
+from viz.shell import address, bar, session, stage
+from viz.shell.fragments import fragment
+from viz.shell.save_menu import Look, Picture, captioned
+from viz.shell.theme import is_dark
+from viz.shell.width import is_narrow, watch_width
+
+PARTS = {
+    "table": "The table",
+    "likeness": "Likeness",
+    "words": "Meeting the words",
+    "without": "Take it away",
+    "shuffle": "Shuffle the words",
+    "learned": "Learned positions",
+    "formula": "What if",
+}
+SHORT_PARTS = {
+    "table": "Table",
+    "likeness": "Likeness",
+    "words": "Words",
+    "without": "Take away",
+    "shuffle": "Shuffle",
+    "learned": "Learned",
+    "formula": "What if",
+}
+"""For a phone, where the whole names with their icons take four lines."""
+
+PART_ICONS = {
+    "table": ":material/grid_on:",
+    "likeness": ":material/blur_linear:",
+    "words": ":material/add:",
+    "without": ":material/tune:",
+    "shuffle": ":material/shuffle:",
+    "learned": ":material/school:",
+    "formula": ":material/calculate:",
+}
+OF_ANY_MODEL = ("without", "shuffle", "formula")
+"""Parts that need no table of encodings."""
+
+ONE_COLUMN = {"words", "without", "formula", "shuffle"}
+"""Parts that set no figures beside each other."""
+
+LENGTHS = {"sentence": "This sentence", "limit": "The model's limit", "beyond": "Twice the limit"}
+SIDES = {"both": "Both", "encoder": "Encoder", "decoder": "Decoder"}
+FARTHEST = 16
+"""Positions that a shift moves at most, either way."""
+
+LONG_TEXT = 120
+"""Characters of a translation from which on it is set smaller, so that two still fit the screen."""
+
+PARTS_HEIGHT = 21
+"""Of the matrices where positions meet words, in rem."""
+
+MOST_WAVES = 8
+FEW_POSITIONS = 64
+"""Positions under the waves of a short sentence: fewer show no wave, and many only a thicket."""
+
+ORDER = r"([0-9]{1,3}(\.[0-9]{1,3}){0,511})?"
+
+PARAMETERS = (
+    address.choice("topic", "table", PARTS),
+    address.choice("length", "sentence", LENGTHS),
+    address.pattern("waves", r"[0-9]{1,4}(\.[0-9]{1,4}){0,7}", "up to eight dimensions: 0.1.64"),
+    address.integer("pair", 8, low=0, high=4095),
+    address.integer("at", 5, low=0, high=4095),
+    address.flag("cosine", True),
+    address.integer("scale", 100, low=0, high=100),
+    address.integer("shift", 0, low=-FARTHEST, high=FARTHEST),
+    address.flag("reverse"),
+    address.choice("side", "both", SIDES),
+    address.pattern("shuffled", ORDER, "an order of places such as 2.0.1"),
+    address.integer("d_model", 256, low=2, high=1024),
+    address.integer("rows", 128, low=2, high=1024),
+    address.integer("base", 10_000, low=2, high=100_000),
+)
+"""What this page keeps in the address."""
+
+
+def show(
+    picture: Picture,
+    key: str,
+    alt: str,
+    caption: str,
+    *,
+    columns: int = 1,
+    question: bar.Question | None = None,
+) -> None:
+    """A figure with its words, and what saves it.
+
+    Args:
+        picture: with a figure.
+        key: of the chart.
+        alt: the figure in words.
+        caption: how to read it.
+        columns: how many figures stand beside each other.
+        question: of which model it is; None for the sentence bar's.
+    """
+    assert picture.figure is not None
+    st.plotly_chart(
+        picture.figure(Look(narrow=is_narrow(columns), dark=is_dark())),
+        width="stretch",
+        theme=None,
+        key=key,
+        config=style.chart_config(f"headscope-{key}"),
+        alt=alt,
+    )
+    captioned(escape_markdown(caption), [picture], key, question=question)
+
+
+def base_of(model: Translator) -> float | None:
+    """The base of the model's wavelengths; None where it learned its positions."""
+    return model.positions.base
+
+
+def parts_of(model: Translator) -> dict[str, str]:
+    """The parts that there is something to show in; `topic` becomes one of them."""
+    parts = {name: PARTS[name] for name in (PARTS if model.positions.is_added else OF_ANY_MODEL)}
+    if st.session_state["topic"] not in parts:
+        st.session_state["topic"] = next(iter(parts))
+    return parts
+
+
+def table_of(model: Translator, n_tokens: int) -> FloatArray | None:
+    """The model's own table at the chosen length; None where it has none so long."""
+    limit = model.model.config.max_positions
+    length = {"sentence": n_tokens, "limit": limit, "beyond": 2 * limit}[st.session_state["length"]]
+    try:
+        return model.position_table(length)
+    except PositionError as error:
+        st.info(escape_markdown(str(error)), icon=":material/info:")
+        return None
+
+
+def show_table(model: Translator, sentence: str) -> None:
+    """The matrix, chosen dimensions as waves, and one pair on its circle."""
+    tokens = session.translate(session.checkpoints()[model.name], sentence).translation.source
+    st.segmented_control(
+        "Positions",
+        LENGTHS,
+        default=address.held("length"),
+        key="length",
+        required=True,
+        format_func=LENGTHS.__getitem__,
+        label_visibility="collapsed",
+    )
+    table = table_of(model, len(tokens))
+    if table is None:
+        return
+    base, trained = base_of(model), model.trained_positions()
+    is_short = st.session_state["length"] == "sentence"
+    show(
+        positions_kept.table(table, sentence, tokens if is_short else None, trained=trained),
+        "encoding",
+        figures.encoding_alt_text(table, trained=trained),
+        figures.encoding_caption(table, base=base, trained=trained),
+    )
+    few = min(max(FEW_POSITIONS, len(tokens)), model.model.config.max_positions)
+    show_waves(model, model.position_table(few) if is_short else table)
+    show_circle(model)
+
+
+def left_out(model: Translator, length: int) -> str:
+    """What has to be said of a picture of a table, of which the rows never trained are left out."""
+    if not model.positions.is_learned:
+        return ""
+    return figures.untrained_words(length, model.trained_positions(), shown=False)
+
+
+def show_waves(model: Translator, table: FloatArray) -> None:
+    """Chosen dimensions over position, without rows that training never reached."""
+    base, said = base_of(model), left_out(model, len(table))
+    table = table[: model.trained_positions()]
+    d_model = table.shape[1]
+    written = st.session_state["waves"]
+    usual = [0, d_model // 8, d_model // 4, d_model // 2]
+    chosen = dict.fromkeys(map(int, written.split(".")) if written else usual)
+    st.session_state["wave-choice"] = [each for each in chosen if each < d_model]
+    st.multiselect(
+        "Dimensions as waves",
+        range(d_model),
+        address.held("wave-choice"),
+        key="wave-choice",
+        max_selections=MOST_WAVES,
+        on_change=keep_waves,
+        help=f"Up to {MOST_WAVES} of them. Take all away, and the first four come back.",
+    )
+    picked = st.session_state["wave-choice"]
+    if picked:
+        formula = (
+            f" The wavelength of dimensions 2i and 2i + 1 is 2π · {base:,.0f}^(2i / {d_model}) "
+            "positions."
+            if base
+            else ""
+        )
+        show(
+            positions_kept.waves(table, picked, base),
+            "waves",
+            figures.waves_alt_text(table, picked, base=base),
+            figures.waves_caption(table, picked, base=base) + formula + said,
+        )
+
+
+def keep_waves() -> None:
+    """Keep the chosen dimensions for the address."""
+    st.session_state["waves"] = ".".join(map(str, st.session_state["wave-choice"]))
+
+
+@fragment
+def show_circle(model: Translator) -> None:
+    """The sine and cosine of one frequency as a point that the slider moves."""
+    base, table = base_of(model), model.position_table(model.trained_positions())
+    length, d_model = table.shape
+    if d_model % 2:
+        return
+    for name, most in (("pair", d_model // 2 - 1), ("at", length - 1)):
+        st.session_state[name] = min(st.session_state[name], most)
+    one, other = st.columns(2, gap="small" if is_narrow() else "large")
+    one.slider("Pair of dimensions", 0, d_model // 2 - 1, key="pair")
+    other.slider("Position", 0, length - 1, key="at")
+    pair, at = st.session_state["pair"], st.session_state["at"]
+    dimensions = (2 * pair, 2 * pair + 1)
+    one, other = st.columns(2, gap="large")
+    with one:
+        show(
+            positions_kept.circle(table, pair, at, base),
+            "circle",
+            figures.circle_alt_text(table, pair, at),
+            figures.circle_caption(table, pair) + left_out(model, model.max_tokens),
+            columns=2,
+        )
+    with other:
+        show(
+            positions_kept.waves(table, dimensions, base, at),
+            "pair-waves",
+            figures.waves_alt_text(table, dimensions, base=base),
+            "The same two numbers as waves: the upright line stands where the point is.",
+            columns=2,
+        )
+    address.write_address()
+
+
+def show_likeness(model: Translator) -> None:
+    """Every two positions compared, and the same by offset."""
+    st.toggle("Cosine instead of the dot product", address.held("cosine"), key="cosine")
+    cosine = st.session_state["cosine"]
+    table = model.position_table(model.trained_positions())
+    said = left_out(model, model.max_tokens)
+    one, other = st.columns(2, gap="large")
+    with one:
+        show(
+            positions_kept.likeness(table, cosine),
+            "likeness",
+            figures.likeness_alt_text(table, cosine=cosine),
+            figures.likeness_caption(table, cosine=cosine) + said,
+            columns=2,
+        )
+    with other:
+        show(
+            positions_kept.offsets(table, cosine),
+            "by-offset",
+            figures.by_offset_alt_text(table, cosine=cosine),
+            figures.by_offset_caption(table) + said,
+            columns=2,
+        )
+
+
+def show_words(checkpoint: Path, model: Translator, sentence: str) -> None:
+    """Word, scaling, position and their sum, and what the first layer's scores come from."""
+    parts = model.embedding_parts(sentence)
+    matrices(terms.parts_panels(parts), key="parts", height=PARTS_HEIGHT)
+    captioned(
+        escape_markdown(terms.parts_caption(parts)),
+        [positions_kept.parts(parts, sentence)],
+        "parts-of-words",
+    )
+    try:
+        shares = session.term_shares(checkpoint, sentence)
+    except PositionError as error:
+        st.info(escape_markdown(str(error)), icon=":material/info:")
+        return
+    show(
+        positions_kept.shares(shares, sentence),
+        "terms",
+        terms.terms_alt_text(shares),
+        terms.terms_caption(),
+    )
+
+
+@fragment
+def show_without(checkpoint: Path, sentence: str) -> None:
+    """The translation and the heads while positions fade, move on or turn round."""
+    if st.session_state["reverse"]:
+        # While the decoder writes, nobody knows its last position.
+        st.session_state["side"] = "encoder"
+    with st.container(
+        horizontal=True, vertical_alignment="bottom", gap="xsmall" if is_narrow() else "large"
+    ):
+        st.slider(
+            "Strength of the encoding",
+            0,
+            100,
+            address.held("scale"),
+            key="scale",
+            format="%d %%",
+            width=300,
+            help="100 % is the model as it is, 0 % takes positions away.",
+        )
+        st.slider(
+            "Shift by positions",
+            -FARTHEST,
+            FARTHEST,
+            address.held("shift"),
+            key="shift",
+            width=260,
+        )
+        st.toggle(
+            "Reverse",
+            address.held("reverse"),
+            key="reverse",
+            help="The first word gets the last position. Only in the encoder: while the decoder "
+            "writes, nobody knows its last position.",
+        )
+        st.segmented_control(
+            "Where",
+            SIDES,
+            default=address.held("side"),
+            key="side",
+            required=True,
+            format_func=SIDES.__getitem__,
+            disabled=st.session_state["reverse"],
+        )
+    edit = edit_of_session()
+    before = session.moved(checkpoint, sentence, None)
+    try:
+        after = session.moved(checkpoint, sentence, None if edit.at_rest else edit)
+    except PositionError as error:
+        st.warning(escape_markdown(str(error)), icon=":material/warning:")
+        return
+    show_translations("The translation", before.free.text, after.free.text)
+    heads = terms.neighbour_heads(before.forced, after.forced)
+    if heads:
+        show(
+            positions_kept.neighbours(heads, sentence, None if edit.at_rest else edit),
+            "neighbours",
+            terms.neighbours_alt_text(heads),
+            terms.neighbours_caption(heads),
+        )
+    address.write_address()
+
+
+def edit_of_session() -> PositionEdit:
+    """What the controls do to positions."""
+    return PositionEdit(
+        scale=st.session_state["scale"] / 100,
+        shift=st.session_state["shift"],
+        reverse=st.session_state["reverse"],
+        side=st.session_state["side"],
+    )
+
+
+def show_translations(heading: str, before: str, after: str) -> None:
+    """Two translations, what changed between them, and which words moved."""
+    st.subheader(f"{heading} {'stays the same' if before == after else 'changes'}", anchor=False)
+    size = ' style="font-size: 1.1rem"' if max(len(before), len(after)) > LONG_TEXT else ""
+    st.html(
+        f"<style>{style.CHANGE_CSS}</style>"
+        f'<div class="change"{size}><span>Before</span>'
+        f"<div>{escape_html(visible(before)) or '∅'}</div><span>After</span>"
+        f"<div>{word_diff.diff_html(before, after, dark=is_dark()) or '∅'}</div></div>"
+    )
+    words = moved_words(before, after)
+    if words:
+        listed = ", ".join(f"“{word}”" for word in words)
+        st.caption(escape_markdown(f"In both, at another place: {listed}."))
+
+
+@fragment
+def show_shuffle(checkpoint: Path, model: Translator, sentence: str) -> None:
+    """The source's words in another order, with positions and without."""
+    tokens = session.translate(checkpoint, sentence).translation.source
+    texts = axis_texts(tokens)[:-1]
+    usual, order = tuple(range(len(texts))), order_of(len(texts))
+    st.caption(
+        "Drag the source's tokens into another order, or move one with the arrow keys. The end of "
+        "the sentence stays last."
+    )
+    st.session_state["_n_words"] = len(texts)
+    word_order(texts, order or usual, key="word-order", on_order=keep_order)
+    with st.container(horizontal=True):
+        st.button("Shuffle", icon=":material/shuffle:", on_click=shuffle, disabled=len(texts) < 2)
+        st.button("As it was", icon=":material/undo:", on_click=put_back, disabled=order == usual)
+    if order is None:
+        refuse_order(len(texts))
+        order = usual
+    if order == usual:
+        st.markdown(
+            "Nothing has moved yet: drag a token, or press Shuffle. Without positions the encoder "
+            "cannot tell one order from another; with them it can."
+        )
+    else:
+        show_reordered(checkpoint, model, sentence, order)
+    address.write_address()
+
+
+def show_reordered(
+    checkpoint: Path, model: Translator, sentence: str, order: tuple[int, ...]
+) -> None:
+    """What another order changes, with positions and without."""
+    one, other = st.columns(2, gap="small" if is_narrow() else "large")
+    for column, heading, edit in (
+        (one, "With positions, the translation", None),
+        (other, "Without positions, it", PositionEdit(scale=0)),
+    ):
+        with column:
+            before = session.moved(checkpoint, sentence, edit)
+            after = session.moved(checkpoint, sentence, edit, order)
+            show_translations(heading, before.free.text, after.free.text)
+    tokens = session.translate(checkpoint, sentence).translation.source
+    show_distances(model, sentence, tokens, order)
+
+
+def show_distances(
+    model: Translator, sentence: str, tokens: Tokens, order: tuple[int, ...]
+) -> None:
+    """How far each token's row moved in the encoder's output."""
+    now, distances, length = distances_of(model, sentence, tokens, order)
+    show(
+        positions_kept.distances(now, distances, sentence, order),
+        "distances",
+        distances_alt_text(now, distances),
+        distances_caption(distances, length),
+    )
+
+
+def distances_of(
+    model: Translator, sentence: str, tokens: Tokens, order: tuple[int, ...]
+) -> tuple[Tokens, dict[str, FloatArray], float]:
+    """The tokens in their order, how far each one's row moved, and how long a row is usually."""
+    place = [*order, len(order)]
+    distances = {}
+    for name, edit in (("with positions", None), ("without positions", PositionEdit(scale=0))):
+        before = model.encode(sentence, positions=edit)
+        after = model.encode(sentence, positions=edit, source_order=order)
+        distances[name] = np.linalg.norm(after - before[place], axis=-1)
+    length = float(np.linalg.norm(model.encode(sentence), axis=-1).mean())
+    return reordered(tokens, place), distances, length
+
+
+def refuse_order(n_words: int) -> None:
+    """Say that the order is for another sentence, wherever it came from."""
+    st.info(
+        f"The order that was set is none of this sentence's {n_words} tokens, so they stand in "
+        "their own. Drag them, or press Shuffle.",
+        icon=":material/info:",
+    )
+
+
+def order_of(n_words: int) -> tuple[int, ...] | None:
+    """The order in the address, or the sentence's own; None if it is none of so many words."""
+    written = st.session_state["shuffled"]
+    order = tuple(map(int, written.split("."))) if written else tuple(range(n_words))
+    return order if sorted(order) == list(range(n_words)) else None
+
+
+def keep_order() -> None:
+    """Take over what was dragged."""
+    order = chosen_order("word-order", st.session_state["_n_words"])
+    if order is not None:
+        write_order(order)
+
+
+def shuffle() -> None:
+    """Another order by chance."""
+    n_words = st.session_state["_n_words"]
+    write_order(other_order(order_of(n_words) or tuple(range(n_words))))
+
+
+def other_order(before: tuple[int, ...]) -> tuple[int, ...]:
+    """An order by chance, another than before where there is one."""
+    chance = np.random.default_rng()
+    order = before
+    # Of few words, chance often gives the order that they have.
+    while order == before and len(before) > 1:
+        order = tuple(chance.permutation(len(before)).tolist())
+    return order
+
+
+def put_back() -> None:
+    """The sentence's own order."""
+    st.session_state["shuffled"] = ""
+
+
+def write_order(order: tuple[int, ...]) -> None:
+    """Keep an order for the address, which needs none for the sentence's own."""
+    st.session_state["shuffled"] = written_order(order)
+
+
+def written_order(order: tuple[int, ...]) -> str:
+    """An order as the address has it."""
+    is_usual = order == tuple(range(len(order)))
+    return "" if is_usual else ".".join(map(str, order))
+
+
+def checkpoint_with(kind: str) -> Path | None:
+    """The first checkpoint whose positions are of a kind."""
+    for folder in session.checkpoints().values():
+        try:
+            config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
+        except (OSError, ValueError, RecursionError):
+            continue
+        if isinstance(config, dict) and config.get("positions") == kind:
+            return folder
+    return None
+
+
+def other_checkpoint(model: Translator) -> Path | None:
+    """A checkpoint with the other kind of positions; that there is none is said."""
+    wanted = "sinusoidal" if model.positions.is_learned else "learned"
+    other = checkpoint_with(wanted)
+    if other is None:
+        st.info(
+            f"There is no checkpoint with {wanted} positions beside this one: train one with "
+            f"`--set model.positions={wanted}`, and put its folder under checkpoints.",
+            icon=":material/info:",
+        )
+    return other
+
+
+def show_learned(model: Translator) -> None:
+    """This model's positions beside those of one that learned its own, or sinusoids."""
+    other = other_checkpoint(model)
+    if other is None:
+        return
+    asked = bar.asked()
+    assert asked is not None, "the page shows nothing else"
+    beside = bar.Question(other, asked.sentence, "")
+    for column, each, question in zip(
+        st.columns(2, gap="large"),
+        (model, session.translator(other)),
+        (asked, beside),
+        strict=True,
+    ):
+        kind = each.model.config.positions
+        table, trained = each.position_table(), each.trained_positions()
+        reached = table[:trained]
+        said = left_out(each, len(table))
+        with column:
+            st.subheader(escape_markdown(f"{each.name}: {kind}"))
+            show(
+                positions_kept.table(table, trained=trained),
+                f"encoding-{kind}",
+                figures.encoding_alt_text(table, trained=trained),
+                figures.encoding_caption(table, base=base_of(each), trained=trained),
+                columns=2,
+                question=question,
+            )
+            show(
+                positions_kept.likeness(reached, True),
+                f"likeness-{kind}",
+                figures.likeness_alt_text(reached, cosine=True),
+                figures.likeness_caption(reached, cosine=True) + said,
+                columns=2,
+                question=question,
+            )
+            show(
+                positions_kept.offsets(reached, True),
+                f"by-offset-{kind}",
+                figures.by_offset_alt_text(reached, cosine=True),
+                figures.by_offset_caption(reached) + said,
+                columns=2,
+                question=question,
+            )
+
+
+@fragment
+def show_formula() -> None:
+    """The formula alone, for any width, length and base."""
+    st.warning(
+        "This is the formula of section 3.5, and not the model: nothing here was read from a "
+        "checkpoint.",
+        icon=":material/calculate:",
+    )
+    # A sine needs its cosine.
+    st.session_state["d_model"] -= st.session_state["d_model"] % 2
+    one, two, three = st.columns(3, gap="small" if is_narrow() else "large")
+    one.slider("d_model", 2, 1024, step=2, key="d_model")
+    two.slider("Positions", 2, 1024, key="rows")
+    three.slider("Base", 2, 100_000, key="base", help="10,000 in the paper.")
+    d_model = st.session_state["d_model"]
+    base = float(st.session_state["base"])
+    table = figures.formula_table(d_model, st.session_state["rows"], base)
+    title = figures.FORMULA_TITLE
+    show(
+        positions_kept.formula(table, base),
+        "formula",
+        figures.encoding_alt_text(table, title=title),
+        figures.encoding_caption(table, base=base),
+    )
+    dimensions = sorted({0, d_model // 8, d_model // 4, d_model // 2})
+    show(
+        positions_kept.formula_waves(table, dimensions, base),
+        "formula-waves",
+        figures.waves_alt_text(table, dimensions, base=base),
+        figures.waves_caption(table, dimensions, base=base),
+    )
+    address.write_address()
+
+
+def part_name(part: str) -> str:
+    """What a part is called on its button."""
+    return SHORT_PARTS[part] if is_narrow() else f"{PART_ICONS[part]} {PARTS[part]}"
+
+
+def show_page(question: bar.Question) -> None:
+    """The chosen part."""
+    model = session.translator(question.checkpoint)
+    if stage.is_on():
+        show_on_stage(question.checkpoint, model, question.sentence)
+        return
+    parts = parts_of(model)
+    if not model.positions.is_added:
+        st.info(
+            "This model adds nothing to its embeddings: every self-attention turns its queries and "
+            "keys by angles that grow with their positions (rotary positions, Su et al. 2021). "
+            "There is no table of encodings to show. A shift turns all tokens alike and changes "
+            "nothing, for only the distance of two tokens counts.",
+            icon=":material/info:",
+        )
+    st.segmented_control(
+        "Part",
+        parts,
+        default=address.held("topic"),
+        key="topic",
+        required=True,
+        format_func=part_name,
+        label_visibility="collapsed",
+    )
+    match st.session_state["topic"]:
+        case "likeness":
+            show_likeness(model)
+        case "words":
+            show_words(question.checkpoint, model, question.sentence)
+        case "without":
+            show_without(question.checkpoint, question.sentence)
+        case "shuffle":
+            show_shuffle(question.checkpoint, model, question.sentence)
+        case "learned":
+            show_learned(model)
+        case "formula":
+            show_formula()
+        case _:
+            show_table(model, question.sentence)
+
+
+def show_on_stage(checkpoint: Path, model: Translator, sentence: str) -> None:
+    """The main figure of the chosen part alone."""
+    parts = parts_of(model)
+    topic = st.session_state["topic"]
+    stage.offer("Left and right: part", across=stage.Step("topic", list(parts), topic))
+    stage.say(PARTS[topic])
+    match topic:
+        case "likeness":
+            on_stage.show_likeness(model)
+        case "words":
+            on_stage.show_words(model, sentence)
+        case "without":
+            on_stage.show_without(checkpoint, sentence, edit_of_session())
+        case "shuffle":
+            show_shuffle_on_stage(checkpoint, model, sentence)
+        case "learned":
+            other = other_checkpoint(model)
+            if other is not None:
+                on_stage.show_learned(model, session.translator(other))
+        case "formula":
+            on_stage.show_formula()
+        case _:
+            tokens = session.translate(checkpoint, sentence).translation.source
+            on_stage.offer_lengths(LENGTHS)
+            table = table_of(model, len(tokens))
+            if table is not None:
+                is_short = st.session_state["length"] == "sentence"
+                trained = model.trained_positions()
+                on_stage.show_table(table, tokens if is_short else None, trained)
+
+
+def show_shuffle_on_stage(checkpoint: Path, model: Translator, sentence: str) -> None:
+    """The words, and what another order of them changes."""
+    tokens = session.translate(checkpoint, sentence).translation.source
+    n_words = len(tokens) - 1
+    usual = tuple(range(n_words))
+    order = order_of(n_words)
+    if order is None:
+        refuse_order(n_words)
+        order = usual
+    st.session_state["_n_words"] = n_words
+    with stage.picture():
+        word_order(axis_texts(tokens)[:-1], order, key="word-order", on_order=keep_order)
+        on_stage.show_reordered(checkpoint, sentence, order)
+        if order != usual:
+            now, distances, _ = distances_of(model, sentence, tokens, order)
+            stage.show_figure(
+                (
+                    distances_figure(now, distances, narrow=False, dark=is_dark()),
+                    "distances",
+                    distances_alt_text(now, distances),
+                )
+            )
+    written = [""] if order == usual else ["", written_order(order)]
+    stage.offer(
+        "Down: shuffle · Up: as it was",
+        down=stage.Step("shuffled", [*written, written_order(other_order(order))], written[-1]),
+    )
+
+
+address.open_address(PARAMETERS)
+question = bar.asked()
+if question is not None:
+    try:
+        show_page(question)
+    except (CheckpointError, DeviceError) as error:
+        st.error(escape_markdown(str(error)), icon=":material/error:")
+watch_width(1 if st.session_state["topic"] in ONE_COLUMN else 2)

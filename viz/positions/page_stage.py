@@ -1,0 +1,136 @@
+"""The positions page on a stage: the main figure of each part, and what keys change there."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import streamlit as st
+
+from model.intervention import PositionEdit, PositionError
+from model.trace import FloatArray, Tokens
+from model.translator import Translator
+from viz.browser.matrices import matrices
+from viz.draw import style
+from viz.draw.labels import escape_html, escape_markdown, visible
+from viz.masks import panels as mask_panels
+from viz.positions import encoding as figures
+from viz.positions import terms
+from viz.shell import session, stage
+from viz.shell.theme import is_dark
+
+SCALES = range(100, -1, -10)
+"""Strengths of the encoding in percent; up is more."""
+
+BASES = (10, 100, 1_000, 10_000, 100_000)
+
+
+def offer_lengths(lengths: Mapping[str, str]) -> None:
+    """Keys for how many positions the table has; their names by what the address has."""
+    now = st.session_state["length"]
+    stage.say(f"The table: {lengths[now][0].lower()}{lengths[now][1:]}")
+    stage.offer("Up and down: length", down=stage.Step("length", list(lengths), now))
+
+
+def show_table(table: FloatArray, tokens: Tokens | None, trained: int | None) -> None:
+    """The matrix; `trained` is how many of its first rows training reached, where that is known."""
+    figure = figures.encoding_heatmap(table, tokens=tokens, trained=trained, dark=is_dark())
+    alt = figures.encoding_alt_text(table, trained=trained)
+    with stage.picture():
+        stage.show_figure((figure, "encoding", alt))
+
+
+def show_likeness(model: Translator) -> None:
+    """Every two positions compared, and the same by offset."""
+    cosine = st.session_state["cosine"]
+    stage.say(f"Likeness of positions: {'cosine' if cosine else 'dot product'}")
+    stage.offer(
+        "Up and down: cosine or dot product", down=stage.Step("cosine", (True, False), cosine)
+    )
+    table = model.position_table(model.trained_positions())
+    dark = is_dark()
+    with stage.picture():
+        stage.show_figure(
+            (
+                figures.likeness_heatmap(table, cosine=cosine, narrow=True, dark=dark),
+                "likeness",
+                figures.likeness_alt_text(table, cosine=cosine),
+            ),
+            (
+                figures.by_offset_figure(table, cosine=cosine, narrow=True, dark=dark),
+                "by-offset",
+                figures.by_offset_alt_text(table, cosine=cosine),
+            ),
+        )
+
+
+def show_words(model: Translator, sentence: str) -> None:
+    """Word, scaling, position and their sum."""
+    with stage.picture():
+        matrices(terms.parts_panels(model.embedding_parts(sentence)), key="parts", stage=True)
+
+
+def show_without(checkpoint: Path, sentence: str, edit: PositionEdit) -> None:
+    """The translation and the heads while positions fade."""
+    scale = st.session_state["scale"]
+    stage.say(f"{scale} % of the encoding")
+    stage.offer("Up and down: strength", down=stage.Step("scale", SCALES, scale))
+    before = session.moved(checkpoint, sentence, None)
+    try:
+        after = session.moved(checkpoint, sentence, None if edit.at_rest else edit)
+    except PositionError as error:
+        st.warning(escape_markdown(str(error)), icon=":material/warning:")
+        return
+    heads = terms.neighbour_heads(before.forced, after.forced)
+    with stage.picture():
+        st.html(
+            mask_panels.translations_html(
+                before.free.text, after.free.text, ("Before", "After"), dark=is_dark()
+            )
+        )
+        if heads:
+            figure = terms.neighbours_figure(heads, dark=is_dark())
+            stage.show_figure((figure, "neighbours", terms.neighbours_alt_text(heads)))
+
+
+def show_reordered(checkpoint: Path, sentence: str, order: tuple[int, ...]) -> None:
+    """The translations of another order, with positions and without."""
+    written = "".join(
+        f"<span>{name}</span>"
+        f"<div>{text_html(session.moved(checkpoint, sentence, edit, order).free.text)}</div>"
+        for name, edit in (("With positions", None), ("Without", PositionEdit(scale=0)))
+    )
+    st.html(f'<style>{style.CHANGE_CSS}</style><div class="change">{written}</div>')
+
+
+def text_html(text: str) -> str:
+    """A translation, any text, as HTML."""
+    return escape_html(visible(text)) or mask_panels.NOTHING
+
+
+def show_learned(one: Translator, other: Translator) -> None:
+    """This model's positions beside those of another kind."""
+    drawn = []
+    for each in (one, other):
+        kind, table = each.model.config.positions, each.position_table()
+        title = f"{each.name}: {kind}"
+        trained = each.trained_positions()
+        figure = figures.encoding_heatmap(
+            table, title=title, trained=trained, narrow=True, dark=is_dark()
+        )
+        alt = figures.encoding_alt_text(table, title=title, trained=trained)
+        drawn.append((figure, f"encoding-{kind}", alt))
+    stage.say("Learned positions beside sinusoids")
+    with stage.picture():
+        stage.show_figure(*drawn)
+
+
+def show_formula() -> None:
+    """The formula alone, for any base."""
+    base = st.session_state["base"]
+    stage.say(f"What if the base were {base:,}? The formula alone, and not the model")
+    stage.offer("Up and down: base", down=stage.Step("base", BASES[::-1], base))
+    d_model, rows = st.session_state["d_model"], st.session_state["rows"]
+    table = figures.formula_table(d_model - d_model % 2, rows, float(base))
+    title = figures.FORMULA_TITLE
+    figure = figures.encoding_heatmap(table, title=title, dark=is_dark())
+    with stage.picture():
+        stage.show_figure((figure, "formula", figures.encoding_alt_text(table, title=title)))

@@ -1,0 +1,154 @@
+"""A sentence whose words stand in another order: what moved, and what the encoder makes of it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+
+import numpy as np
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+
+from model.trace import Tokens
+from viz.draw import style
+from viz.draw.labels import escape_html, side_texts
+from viz.draw.word_diff import word_diff
+from viz.positions.encoding import axis_title
+
+Distances = Mapping[str, NDArray[np.floating]]
+"""How far each row moved, (token,), by what was done."""
+
+_HOVER = "<b>%{x}</b><br>distance <b>%{y:.3~g}</b><extra>%{fullData.name}</extra>"
+_HEIGHT, _BELOW = 280, style.LEGEND_HEIGHT + 12
+_SAME = 1e-3
+"""A row that moved by less than this share of its length is the same vector, but for rounding."""
+
+
+def reordered(tokens: Tokens, places: list[int]) -> Tokens:
+    """Tokens in another order.
+
+    Args:
+        tokens: as they stand.
+        places: for each place of the new order, where its token stood.
+    """
+    return Tokens(
+        tuple(tokens.tokens[place] for place in places),
+        tuple(tokens.ids[place] for place in places),
+    )
+
+
+def moved_words(before: str, after: str) -> tuple[str, ...]:
+    """The words of both texts that stand at another place in the second, in its order."""
+    left: Counter[str] = Counter()
+    came: list[str] = []
+    for change, text in word_diff(before, after):
+        words = text.split()
+        if change == "removed":
+            left.update(words)
+        elif change == "added":
+            came += words
+    moved = []
+    for word in came:
+        if left[word] > 0 and any(map(str.isalnum, word)):
+            left[word] -= 1
+            moved.append(word)
+    return tuple(moved)
+
+
+def distances_figure(
+    tokens: Tokens, distances: Distances, *, narrow: bool = False, dark: bool = False
+) -> go.Figure:
+    """How far the encoder's row of each token lies from its row in the original order.
+
+    Args:
+        tokens: in the new order.
+        distances: for each thing that was done, one distance a token.
+        narrow: for a width below `style.NARROW`.
+        dark: for a dark page.
+
+    Raises:
+        ValueError: if there is not one distance a token.
+    """
+    if any(len(values) != len(tokens) for values in distances.values()):
+        raise ValueError(f"Each of the {len(tokens)} tokens needs one distance.")
+    theme = style.look(dark)
+    labels = [escape_html(text) for text in side_texts(tokens, narrow)]
+    data = [
+        {
+            "type": "bar",
+            "x": np.arange(len(tokens)),
+            "y": values,
+            "marker": {"color": theme.heads[place], "line": {"width": 0}},
+            "name": name,
+            "hovertemplate": _HOVER,
+        }
+        for place, (name, values) in enumerate(distances.items())
+    ]
+    layout = style.layout(
+        theme,
+        title="How far the encoder's rows moved" if not narrow else "How far each row moved",
+        height=_HEIGHT,
+        top=style.labels_height(
+            side_texts(tokens, narrow), style.NARROW_PLOT_WIDTH if narrow else style.PLOT_WIDTH
+        ),
+        lines=["Distance by token, in the new order"] if narrow else [],
+    )
+    layout |= {
+        "height": layout["height"] - layout["margin"]["b"] + _BELOW,
+        "margin": {**layout["margin"], "b": _BELOW},
+        "legend": {**layout["legend"], "x": 0, "xref": "container", "xanchor": "left", "y": 0},
+        "plot_bgcolor": style.CLEAR,
+        "xaxis": style.axis(
+            "" if narrow else "Token, in the new order",
+            labels,
+            style.label_step(
+                len(tokens), style.NARROW_LABELLED_COLUMNS if narrow else style.LABELLED_COLUMNS
+            ),
+            side="top",
+        ),
+        "yaxis": {
+            "title": axis_title("" if narrow else "Distance"),
+            "tickfont": {"size": style.SMALL_FONT_SIZE},
+            "rangemode": "tozero",
+            "gridcolor": theme.grid,
+            "automargin": True,
+        },
+        "barmode": "group",
+        "showlegend": True,
+    }
+    return go.Figure({"data": data, "layout": layout})
+
+
+def distances_alt_text(tokens: Tokens, distances: Distances) -> str:
+    """The bars in words."""
+    return (
+        f"Distance of each of {len(tokens)} rows from its row in the original order: "
+        + "; ".join(f"{name}, at most {_written(values)}" for name, values in distances.items())
+        + "."
+    )
+
+
+def distances_caption(distances: Distances, length: float) -> str:
+    """What the bars show, with what was measured, in plain text.
+
+    Args:
+        distances: as in the figure.
+        length: of a row, on average.
+    """
+    said = []
+    for name, values in distances.items():
+        share = float(values.max()) / length if len(values) else 0.0
+        verdict = (
+            "the rows are the same vectors in another order"
+            if share < _SAME
+            else f"a row moves by up to {share:.0%} of its length".replace("%", " %")
+        )
+        said.append(f"{name.capitalize()} {verdict} (at most {_written(values)})")
+    return (
+        f"{'. '.join(said)}. A row of the encoder is {style.number(length)} long on average; a bar "
+        "is the Euclidean distance between a token's rows in both orders."
+    )
+
+
+def _written(values: NDArray[np.floating]) -> str:
+    return f"{float(values.max()):.2g}" if len(values) else "0"

@@ -1,0 +1,1 @@
+"""A picture as files: images, numbers, Python for a notebook."""

@@ -1,0 +1,1 @@
+"""What stands around every page: address, session, sentence bar, stage, talks, the window."""

@@ -1,0 +1,349 @@
+"""The sentence bar: what is asked of which model, and what it answers, above every figure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import fmean
+from typing import Any, NoReturn
+
+import streamlit as st
+
+from model.checkpoint import CheckpointError, language_pair, snapshots
+from model.translator import DeviceError, TextError, Translation, Translator
+from viz.draw import style
+from viz.draw.labels import escape_html, escape_markdown, visible
+from viz.shell import address, session, stage
+from viz.shell.examples import Example
+from viz.shell.language import is_foreign
+
+MAX_UNSEEN = 12
+"""How many characters that the model never saw are named."""
+
+LANGUAGES = {"de": "German", "en": "English", "fr": "French"}
+"""What languages are called in the label of the sentence."""
+
+TARGET_WIDTH, CHECKPOINT_WIDTH, STEP_WIDTH = 290, 170, 180
+"""Pixels; the sentence takes what is left of the row."""
+
+_QUESTION, _ANSWERED = "_question", "_answered"
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What a person asks to see.
+
+    Attributes:
+        checkpoint: the model, as `session` takes it: its folder, or one of its snapshots.
+        sentence: the source.
+        target: a translation to look at; empty for the model's own.
+        snapshot: which of the folder's snapshots `checkpoint` is, counted from 0; None for a model
+            that came without any.
+    """
+
+    checkpoint: Path
+    sentence: str
+    target: str
+    snapshot: int | None = None
+
+    @property
+    def folder(self) -> Path:
+        """The model's folder."""
+        return session.folder_of(self.checkpoint)
+
+
+def asked() -> Question | None:
+    """What the bar above this page asks; None where there is nothing that could be answered."""
+    question: Question | None = st.session_state.get(_QUESTION)
+    return question
+
+
+def ask() -> Question | None:
+    """Show the bar and the translation, and give what is asked; None if it cannot be answered.
+
+    What is wrong then stands in the bar in a sentence. Where it is the text, pages go on showing
+    the question before, dimmed, if it was asked of the same model; else they show nothing.
+    """
+    st.session_state[_QUESTION] = None
+    # Close together: what lies below has to fit on the same screen.
+    with st.container(gap="xxsmall", key="asked"):
+        st.session_state[_QUESTION] = _show_bar()
+    return asked()
+
+
+def _show_bar() -> Question | None:
+    try:
+        folders = session.checkpoints()
+    except CheckpointError as error:
+        st.error(escape_markdown(str(error)), icon=":material/error:")
+        return None
+    _open(list(folders))
+    folder = folders[st.session_state["checkpoint"]]
+    # Listed once, so that a file that comes or goes meanwhile changes nothing halfway.
+    steps = snapshots(folder)
+    _open_step(steps)
+    if stage.is_on():
+        _offer_steps(steps)
+    else:
+        with st.container(
+            horizontal=True, vertical_alignment="bottom", gap="small", key="sentence-bar"
+        ):
+            _show_controls(folders, steps)
+    question = _question(folder, steps)
+    try:
+        _answer(question, steps)
+    except (CheckpointError, DeviceError) as error:
+        st.error(escape_markdown(str(error)), icon=":material/error:")
+        return None
+    except TextError as error:
+        st.warning(escape_markdown(str(error)), icon=":material/edit:")
+        return _answered_before(question, steps)
+    st.session_state[_ANSWERED] = question
+    return question
+
+
+def _answered_before(refused: Question, steps: Sequence[int]) -> Question | None:
+    """Show again, dimmed, what the same model answered last; None if it answered nothing yet."""
+    before: Question | None = st.session_state.get(_ANSWERED)
+    if before is None or before.checkpoint != refused.checkpoint:
+        return None
+    said = escape_markdown(" ".join(visible(before.sentence).split()))
+    st.info(
+        f"What is dimmed below belongs to the sentence before: “{said}”", icon=":material/history:"
+    )
+    st.html(style.STALE_STAGE_CSS if stage.is_on() else style.STALE_CSS)
+    with st.container(gap="xxsmall", key="answered-before"):
+        _answer(before, steps)
+    return before
+
+
+def _question(folder: Path, steps: Sequence[int]) -> Question:
+    sentence, target = st.session_state["sentence"], st.session_state["target"].strip()
+    if not steps:
+        return Question(folder, sentence, target)
+    step = st.session_state["step"]
+    return Question(session.snapshot_of(folder, step), sentence, target, steps.index(step))
+
+
+def _open(names: Sequence[str]) -> None:
+    address.open_address(
+        (
+            address.text("sentence", session.DEFAULT_SENTENCE, most=session.MAX_CHARACTERS),
+            address.text("target", most=session.MAX_CHARACTERS),
+            # A name is looked up among the folders there are, and never made into a path.
+            address.choice("checkpoint", names[0], names),
+        )
+    )
+    # A folder may have gone since it was chosen.
+    if st.session_state["checkpoint"] not in names:
+        st.session_state["checkpoint"] = names[0]
+
+
+def _open_step(steps: Sequence[int]) -> None:
+    """Let the step of training that is shown be one of these; the last, unless asked otherwise."""
+    address.open_address([_step_parameter(steps)])
+    # Another model was chosen, or a snapshot has gone.
+    if st.session_state["step"] not in steps:
+        st.session_state["step"] = steps[-1] if steps else None
+
+
+def _step_parameter(steps: Sequence[int]) -> address.Parameter[Any]:
+    if steps:
+        return address.choice("step", steps[-1], steps)
+
+    def refuse(written: str) -> NoReturn:
+        raise ValueError("and this model came without snapshots of its training")
+
+    return address.Parameter("step", None, refuse, lambda value: "")
+
+
+def _show_controls(folders: dict[str, Path], steps: Sequence[int]) -> None:
+    """The row of fields."""
+    checkpoint = folders[st.session_state["checkpoint"]]
+    source_language, _ = language_pair(checkpoint.name)
+    st.text_input(
+        f"{LANGUAGES.get(source_language, '')} sentence".strip().capitalize(),
+        address.held("sentence"),
+        key="sentence",
+        icon=":material/translate:",
+        placeholder="Type a sentence and press Enter",
+    )
+    if examples := session.examples(checkpoint):
+        st.menu_button(
+            "Examples",
+            examples,
+            key="example",
+            icon=":material/format_list_bulleted:",
+            format_func=_example_label,
+            on_click=_take_example,
+        )
+    st.toggle(
+        "Target and model",
+        key="sentence-unfold",
+    )
+    with st.container(horizontal=True, gap="small", key="sentence-more"):
+        st.text_input(
+            "Target sentence",
+            address.held("target"),
+            key="target",
+            placeholder="the model's own translation",
+            help="What would the attention be if the model had said this? Type any translation and "
+            "press Enter; leave it empty for the model's own.",
+            width=TARGET_WIDTH,
+        )
+        names = list(folders)
+        st.selectbox(
+            "Model",
+            names,
+            names.index(address.held("checkpoint")),
+            key="checkpoint",
+            format_func=visible,
+            width=CHECKPOINT_WIDTH,
+        )
+        # A slider needs two ends.
+        if len(steps) > 1:
+            st.select_slider(
+                "Training step",
+                steps,
+                address.held("step"),
+                key="step",
+                format_func=_thousands,
+                help="The weights as they were after so many steps of training; at 0 they are "
+                "random.",
+                width=STEP_WIDTH,
+            )
+
+
+def _offer_steps(steps: Sequence[int]) -> None:
+    """Let keys move through the training on a stage, where the bar is not shown."""
+    if len(steps) > 1:
+        step = stage.Step("step", steps, st.session_state["step"])
+        stage.offer("[ and ]: training step", training=step)
+
+
+def _example_label(example: Example) -> str:
+    return f"**{escape_markdown(example.source)}** {escape_markdown(example.shows)}"
+
+
+def _take_example() -> None:
+    example: Example | None = st.session_state["example"]
+    if example is not None:
+        st.session_state["sentence"] = example.source
+        st.session_state["target"] = ""
+
+
+def _answer(question: Question, steps: Sequence[int]) -> None:
+    """Translate and show it, with what there is to say against it.
+
+    Raises:
+        CheckpointError, DeviceError, TextError: as `session.trace`.
+    """
+    model = session.translator(question.checkpoint)
+    timed = session.translate(question.checkpoint, question.sentence)
+    own = timed.translation
+    source_language, language = language_pair(question.folder.name)
+    stage.name(question.sentence, question.target or own.text, (source_language, language))
+    if question.target:
+        log_probs = session.trace(question.checkpoint, question.sentence, question.target).log_probs
+        assert log_probs is not None, "every trace of a translator holds them"
+        typed = _signed(float(log_probs.mean()))
+        usual = _signed(fmean(own.log_probs))
+        shown = (
+            f"<div>{_large(question.target, language)}<div>You typed this target; its mean "
+            f"log-probability is {typed} a token (0 would be certain). The model's own "
+            f"translation has {usual}: "
+            f"<b {_marks(language)}>{_shown(own.text)}</b></div></div>"
+        )
+    else:
+        shown = _large(own.text, language)
+    if stage.is_on():
+        if question.snapshot is not None:
+            stage.add(_told(question.snapshot, steps))
+        return
+    config = model.model.config
+    training = "" if question.snapshot is None else _training(model, question.snapshot, steps)
+    facts = (
+        f"{model.n_parameters / 1e6:.1f} million parameters in {config.n_encoder_layers} encoder "
+        f"and {config.n_decoder_layers} decoder layers of {config.n_heads} heads<br>"
+        f"{training}{model.device.type.upper()} · translated in {timed.seconds:.2f} s"
+    )
+    st.html(
+        f"<style>{style.ANSWER_CSS}</style>"
+        f'<div class="answer">{shown}<p class="model">{facts}</p></div>'
+    )
+    _show_warnings(own, question.target, model, source_language)
+
+
+def _training(model: Translator, snapshot: int, steps: Sequence[int]) -> str:
+    """How far the training of a snapshot had come, for the line of facts."""
+    step = steps[snapshot]
+    told = _told(snapshot, steps)
+    bleu = _recorded(model.metrics, step, "bleu")
+    return f"{told} · " if bleu is None else f"{told}, BLEU {bleu:.1f} on validation sentences · "
+
+
+def _told(snapshot: int, steps: Sequence[int]) -> str:
+    return f"after {_thousands(steps[snapshot])} of {_thousands(steps[-1])} steps"
+
+
+def _recorded(metrics: dict[str, Any], step: int, name: str) -> float | None:
+    """What metrics.json, which anybody may have written, says of a snapshot; None for nothing."""
+    listed = metrics.get("snapshots")
+    for entry in listed if isinstance(listed, list) else ():
+        if isinstance(entry, dict) and entry.get("step") == step:
+            value = entry.get(name)
+            is_number = isinstance(value, int | float) and not isinstance(value, bool)
+            return value if is_number else None
+    return None
+
+
+def _thousands(step: int) -> str:
+    return f"{step:,}"
+
+
+def _large(text: str, language: str) -> str:
+    """A translation as HTML, large."""
+    css = style.translation_css(visible(text))
+    return f'<p {_marks(language)} style="{css}">{_shown(text)}</p>'
+
+
+def _marks(language: str) -> str:
+    return f'lang="{language}" dir="auto"' if language else 'dir="auto"'
+
+
+def _shown(text: str) -> str:
+    return escape_html(visible(text) or "∅")
+
+
+def _show_warnings(translation: Translation, target: str, model: Translator, language: str) -> None:
+    if not translation.text:
+        st.warning("The model gave no words for this sentence.", icon=":material/warning:")
+    if not translation.finished:
+        st.warning(
+            "The translation was cut: the model did not end it within the length it is allowed.",
+            icon=":material/content_cut:",
+        )
+    unseen = dict.fromkeys([*translation.unseen, *model.tokenizer.unseen_characters(target)])
+    if unseen:
+        # Each kept to itself, or letters that run to the left would change places.
+        listed = ", ".join(
+            f"“\u2068{escape_markdown(character)}\u2069”" for character in [*unseen][:MAX_UNSEEN]
+        )
+        more = f" and {len(unseen) - MAX_UNSEEN} more" if len(unseen) > MAX_UNSEEN else ""
+        st.warning(
+            "The model never saw these characters in training and reads them byte by byte: "
+            f"{listed}{more}.",
+            icon=":material/warning:",
+        )
+    if language in LANGUAGES and is_foreign(translation.source_text, language):
+        st.warning(
+            f"This does not look like {LANGUAGES[language]}, the one language that this model "
+            "learned to read. It writes something all the same, but neither that nor where its "
+            "heads look shows what it has learned.",
+            icon=":material/translate:",
+        )
+
+
+def _signed(number: float) -> str:
+    return f"{number:.2f}".replace("-", "−")

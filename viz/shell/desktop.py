@@ -1,0 +1,451 @@
+"""The app in a window of its own: `python app.py --desktop`, or `make desktop`.
+
+Three processes: this one, the server, and the window, which is a webview where the system has one,
+and else a Chromium without an address bar. The window's end is the server's end. The server holds
+the other end of a pipe, so it ends too, and takes the window along, if this process is killed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import urllib.request
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from http.client import HTTPException
+from pathlib import Path
+from types import FrameType
+from typing import NoReturn, TextIO
+
+import platformdirs
+
+TITLE = "Headscope"
+WIDTH, HEIGHT = 1280, 860
+"""Of the window in pixels, until it is made larger."""
+
+APP = Path(__file__).parents[2] / "app.py"
+ICON = Path(__file__).parents[1] / "draw" / "icon.png"
+"""Pixels: not every system can make an icon of vectors."""
+
+ADDRESS = "127.0.0.1"
+
+TALKS = "HEADSCOPE_TALKS"
+"""The environment variable that tells the app to keep talks as files in a folder, and in which."""
+
+START_SECONDS = 90
+"""A server that takes longer to answer has a reason that waiting will not mend."""
+
+OPEN_SECONDS = 15
+"""A window that ends with an error so soon was never open: the next kind is tried."""
+
+STOP_SECONDS = 5
+"""What a process has to end by itself before it is killed."""
+
+LINUX_BROWSERS = (
+    *("chromium", "chromium-browser", "google-chrome", "google-chrome-stable"),
+    *("microsoft-edge", "microsoft-edge-stable", "brave-browser"),
+)
+MAC_BROWSERS = ("Google Chrome", "Chromium", "Microsoft Edge", "Brave Browser")
+WINDOWS_BROWSERS = (
+    "Microsoft/Edge/Application/msedge.exe",
+    "Google/Chrome/Application/chrome.exe",
+    "Chromium/Application/chrome.exe",
+    "BraveSoftware/Brave-Browser/Application/brave.exe",
+)
+
+QUIET = (
+    "--no-first-run",
+    "--no-default-browser-check",
+    "--disable-sync",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-quic",
+    "--disable-features=Translate,MediaRouter,OptimizationHints",
+    # A profile of an hour needs nobody's keyring.
+    "--password-store=basic",
+    "--use-mock-keychain",
+)
+"""Switches under which Chromium asks nothing of the person and little of the internet."""
+
+
+class ServerError(RuntimeError):
+    """The server did not start, or ended too early; the message says why in a sentence."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """What `python app.py` does.
+
+    Args:
+        arguments: of the command line; None takes those of this process.
+
+    Returns:
+        The exit status: 0 once the window was closed or the app was told to end.
+    """
+    parser = argparse.ArgumentParser(
+        prog="python app.py",
+        description="See every attention head of a Transformer while it translates.",
+        epilog="In the browser: make run, or python -m streamlit run app.py.",
+    )
+    parser.add_argument("--desktop", action="store_true", help="open a window of its own")
+    kind = parser.add_mutually_exclusive_group()
+    kind.add_argument("--webview", action="store_true", help="as --desktop, in a webview alone")
+    kind.add_argument(
+        "--browser", action="store_true", help="as --desktop, in Chromium, Chrome, Edge or Brave"
+    )
+    # What this file starts, in processes of their own.
+    parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--view", metavar="URL", help=argparse.SUPPRESS)
+    chosen = parser.parse_args(arguments)
+    if chosen.serve:
+        serve()
+    if chosen.view:
+        return view(chosen.view)
+    if not (chosen.desktop or chosen.webview or chosen.browser):
+        print(
+            "Start the app in the browser with `make run`, or in a window of its own with "
+            "`python app.py --desktop`.",
+            file=sys.stderr,
+        )
+        return 2
+    with _signals_raise(), contextlib.suppress(KeyboardInterrupt):
+        try:
+            run(webview=not chosen.browser, browser=not chosen.webview)
+        except ServerError as error:
+            print(error, file=sys.stderr)
+            return 1
+    return 0
+
+
+def run(*, webview: bool, browser: bool) -> None:
+    """Serve the app, open a window on it, and end with it.
+
+    Args:
+        webview: whether a webview will do.
+        browser: whether a Chromium will do.
+
+    Raises:
+        ServerError: if the server does not start, or ends while the window is open.
+    """
+    with _Server() as server, _folder() as folder:
+        reason = _no_screen()
+        commands = [] if reason else list(_windows(server.url, folder, webview, browser))
+        for command in commands:
+            if _open(command, folder, server):
+                return
+        if not reason:
+            wanted = {(True, False): "webview", (False, True): "Chromium, Chrome, Edge or Brave"}
+            missing = wanted.get((webview, browser), "webview, Chromium, Chrome, Edge or Brave")
+            reason = f"no {missing} was found that opens here"
+        print(
+            f"{TITLE} runs at {server.url} without a window of its own, since {reason}; open the "
+            "address in a browser, and press Ctrl+C here to end it.",
+            flush=True,
+        )
+        server.wait()
+
+
+# ---- the server ---------------------------------------------------------------------------------
+
+
+class _Server:
+    """The app's server as a child process, on a free port that only this machine reaches."""
+
+    def __enter__(self) -> _Server:
+        # What Streamlit has to say matters only if it fails.
+        self._log = tempfile.TemporaryFile()
+        self._process = subprocess.Popen(
+            [sys.executable, str(APP), "--serve"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._log,
+            env=_environment(),
+        )
+        try:
+            self.url = f"http://{ADDRESS}:{self._port()}"
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        _end(self._process)
+        for stream in (self._process.stdin, self._process.stdout, self._log):
+            # A word to a process that is gone comes back as an error.
+            with contextlib.suppress(OSError):
+                if stream is not None:
+                    stream.close()
+
+    def _port(self) -> int:
+        """The port it took, once it answers there."""
+        assert self._process.stdout is not None
+        too_late = threading.Timer(START_SECONDS, self._process.kill)
+        too_late.start()
+        try:
+            told = self._process.stdout.readline().strip()
+            while told.isdigit() and self._process.poll() is None:
+                if _is_healthy(f"http://{ADDRESS}:{int(told)}"):
+                    return int(told)
+                time.sleep(0.05)
+        finally:
+            is_late = not too_late.is_alive()
+            too_late.cancel()
+        if is_late:
+            raise ServerError(f"The server did not answer within {START_SECONDS} seconds.")
+        raise ServerError(self.last_words())
+
+    def last_words(self) -> str:
+        """Why it ended, as far as it said so."""
+        self._process.wait()
+        self._log.seek(0)
+        lines = self._log.read().decode(errors="replace").split("\n")
+        said = next((line.strip() for line in reversed(lines) if line.strip()), "")
+        said = said.removeprefix("Error: ")
+        return f"The server ended: {said or f'it gave code {self._process.returncode}'}"
+
+    def is_running(self) -> bool:
+        """Whether it still serves."""
+        return self._process.poll() is None
+
+    def wait(self) -> None:
+        """Wait for its end, which comes by a signal; raises ServerError if it comes by itself."""
+        while self.is_running():
+            time.sleep(0.2)
+        raise ServerError(self.last_words())
+
+    def guard(self, window: int, folder: str) -> None:
+        """Have it end that process and remove that folder, should this process be killed."""
+        assert self._process.stdin is not None
+        told = json.dumps({"window": window, "folder": folder})
+        with contextlib.suppress(OSError):
+            self._process.stdin.write(f"{told}\n".encode())
+            self._process.stdin.flush()
+
+
+def _environment() -> dict[str, str]:
+    """With a folder for a person's talks, since what a window keeps goes with it."""
+    talks = platformdirs.user_data_path(TITLE, appauthor=False) / "talks"
+    return {TALKS: str(talks), **os.environ}
+
+
+def serve() -> NoReturn:
+    """Be the server: print the port it took, and end when the other end of stdin is closed."""
+    from streamlit.web import cli
+
+    port_line, sys.stdout = sys.stdout, sys.stderr
+    threading.Thread(target=_tell_port, args=(port_line,), daemon=True).start()
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    command = [
+        *("run", str(APP)),
+        "--server.headless=true",
+        f"--server.address={ADDRESS}",
+        # Any free one; nobody can take it between the choice and the binding.
+        "--server.port=0",
+        "--browser.gatherUsageStats=false",
+    ]
+    sys.exit(cli.main(command))
+
+
+def _tell_port(port_line: TextIO) -> None:
+    from streamlit import config, runtime
+
+    # Until then the settings are not those of the command line.
+    while not (runtime.exists() and config.get_option("server.port")):
+        time.sleep(0.02)
+    print(config.get_option("server.port"), file=port_line, flush=True)
+
+
+def _end_with_parent() -> None:
+    """Wait until nobody holds the other end of stdin, then end the window and this process."""
+    told = b""
+    # Not sys.stdin, whose lock would be held while the interpreter ends.
+    while chunk := os.read(0, 4096):
+        told += chunk
+    if windows := told.decode().splitlines():
+        last = json.loads(windows[-1])
+        with contextlib.suppress(OSError):
+            os.kill(last["window"], signal.SIGTERM)
+        _remove(last["folder"])
+    os.kill(os.getpid(), signal.SIGTERM)
+    time.sleep(STOP_SECONDS)
+    os._exit(1)
+
+
+def _is_healthy(url: str) -> bool:
+    # Straight to the server: a proxy named in the environment knows nothing of it.
+    direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    try:
+        with direct.open(f"{url}/_stcore/health", timeout=2) as response:
+            return bool(response.status == 200)
+    except (OSError, HTTPException):
+        return False
+
+
+# ---- the window ---------------------------------------------------------------------------------
+
+
+def view(url: str) -> int:
+    """Be the window: a webview on an address, until it is closed; 1 if there is no webview."""
+    try:
+        import webview
+    except ImportError:
+        return 1
+    # Downloads are refused otherwise.
+    webview.settings["ALLOW_DOWNLOADS"] = True
+    try:
+        webview.create_window(TITLE, url, width=WIDTH, height=HEIGHT, text_select=True)
+        webview.start(icon=str(ICON))
+    except webview.WebViewException:
+        return 1
+    return 0
+
+
+def browsers(platform: str, environment: Mapping[str, str]) -> Iterator[Path]:
+    """The Chromiums, Chromes, Edges and Braves that are installed where they usually are.
+
+    Args:
+        platform: as `sys.platform` names it.
+        environment: the variables that say where programs are.
+    """
+    named: Iterable[str | None]
+    if platform == "win32":
+        places = ("PROGRAMFILES", "PROGRAMFILES(X86)", "LOCALAPPDATA")
+        named = (
+            f"{environment[place]}/{browser}"
+            for browser in WINDOWS_BROWSERS
+            for place in places
+            if environment.get(place)
+        )
+    elif platform == "darwin":
+        named = (
+            f"{home}/Applications/{browser}.app/Contents/MacOS/{browser}"
+            for browser in MAC_BROWSERS
+            for home in ("", environment.get("HOME", ""))
+        )
+    else:
+        named = (shutil.which(name, path=environment.get("PATH", "")) for name in LINUX_BROWSERS)
+    for path in dict.fromkeys(filter(None, named)):
+        if Path(path).is_file():
+            yield Path(path)
+
+
+def browser_command(browser: Path, url: str, profile: Path) -> list[str]:
+    """How a Chromium shows one address in a window without an address bar.
+
+    Args:
+        browser: its program.
+        url: the address.
+        profile: a folder; with one of its own, the process lives as long as its window.
+    """
+    command = [
+        str(browser),
+        f"--app={url}",
+        f"--user-data-dir={profile}",
+        f"--window-size={WIDTH},{HEIGHT}",
+        f"--class={TITLE}",
+        *QUIET,
+    ]
+    if sys.platform == "linux" and os.geteuid() == 0:
+        # Chromium refuses to start as root with a sandbox, and complains about going without.
+        command += ["--no-sandbox", "--test-type"]
+    return command
+
+
+def _windows(url: str, folder: str, webview: bool, browser: bool) -> Iterator[list[str]]:
+    """The commands that may open a window, in the order in which they are tried."""
+    if webview:
+        yield [sys.executable, str(APP), "--view", url]
+    if browser:
+        for path in browsers(sys.platform, os.environ):
+            yield browser_command(path, url, Path(folder, "profile"))
+
+
+def _open(command: Sequence[str], folder: str, server: _Server) -> bool:
+    """Open a window and wait until it is closed; False if it did not open."""
+    opened = time.monotonic()
+    nothing = subprocess.DEVNULL
+    try:
+        window = subprocess.Popen(
+            command,
+            stdin=nothing,
+            stdout=nothing,
+            stderr=nothing,
+            # What a browser that is ended leaves lying about then goes with the folder.
+            env={**os.environ, "TMPDIR": folder},
+        )
+    except OSError:
+        return False
+    try:
+        server.guard(window.pid, folder)
+        while window.poll() is None:
+            if not server.is_running():
+                raise ServerError(server.last_words())
+            # Not window.wait(), which hears no Ctrl+C on Windows.
+            time.sleep(0.1)
+    finally:
+        _end(window)
+    has_failed = window.returncode != 0 and time.monotonic() - opened < OPEN_SECONDS
+    return not has_failed or -window.returncode in (signal.SIGTERM, signal.SIGINT)
+
+
+def _no_screen() -> str:
+    """Why no window can open at all; empty where one can."""
+    if sys.platform == "linux" and not {"DISPLAY", "WAYLAND_DISPLAY"} & {
+        name for name, value in os.environ.items() if value
+    }:
+        return "there is no screen (neither DISPLAY nor WAYLAND_DISPLAY is set)"
+    return ""
+
+
+# ---- ending -------------------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def _folder() -> Iterator[str]:
+    """A folder for whatever a window keeps; it goes with the window."""
+    folder = tempfile.mkdtemp(prefix="headscope-")
+    try:
+        yield folder
+    finally:
+        _remove(folder)
+
+
+def _remove(folder: str) -> None:
+    """Remove a folder into which processes may still write that are about to end."""
+    deadline = time.monotonic() + STOP_SECONDS
+    absent = 0
+    while absent < 3 and time.monotonic() < deadline:
+        shutil.rmtree(folder, ignore_errors=True)
+        absent = 0 if Path(folder).exists() else absent + 1
+        time.sleep(0.1)
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End a process, by force if it takes too long."""
+    process.terminate()
+    try:
+        process.wait(STOP_SECONDS)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+@contextlib.contextmanager
+def _signals_raise() -> Iterator[None]:
+    """Being told to end, or losing the terminal, is like Ctrl+C: what was started is ended."""
+
+    def interrupt(number: int, frame: FrameType | None) -> NoReturn:
+        raise KeyboardInterrupt
+
+    names = [name for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    before = {name: signal.signal(getattr(signal, name), interrupt) for name in names}
+    yield
+    for name, handler in before.items():
+        signal.signal(getattr(signal, name), handler)

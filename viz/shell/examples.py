@@ -1,0 +1,62 @@
+"""The sentences that come with a checkpoint, and what its heads are called by them."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from model.checkpoint import EXAMPLES
+from model.trace import Site, Trace
+from model.translator import TextError, Translator
+from viz.heads.measures import Label, survey
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A sentence that comes with a checkpoint.
+
+    Attributes:
+        source: what to translate.
+        translation: what the model makes of it.
+        shows: what there is to see, in one sentence.
+    """
+
+    source: str
+    translation: str
+    shows: str
+
+
+def read_examples(folder: Path) -> tuple[Example, ...]:
+    """The sentences that the model does well on; none where their file is missing or malformed."""
+    try:
+        listed = json.loads((folder / EXAMPLES).read_text(encoding="utf-8"))
+        found = tuple(
+            Example(entry["source"], entry["translation"], entry["shows"]) for entry in listed
+        )
+    except (OSError, ValueError, TypeError, KeyError, RecursionError):
+        return ()
+    fields = [field for each in found for field in (each.source, each.translation, each.shows)]
+    return found if all(isinstance(field, str) and field.strip() for field in fields) else ()
+
+
+def head_labels(
+    translator: Translator, examples: Sequence[Example]
+) -> Mapping[Site, tuple[Label | None, ...]]:
+    """What each head does in plain words where it earns them over the examples.
+
+    One label or None a head, by site; empty without examples that this model can take.
+    """
+    traces = example_traces(translator, examples)
+    return survey(traces) if traces else {}
+
+
+def example_traces(translator: Translator, examples: Sequence[Example]) -> list[Trace]:
+    """What every head does on each example that this model can take, with its translation."""
+    traces = []
+    for example in examples:
+        with contextlib.suppress(TextError):
+            traces.append(translator.trace(example.source, example.translation))
+    return traces

@@ -1,0 +1,379 @@
+"""Saving a picture: the button below it, with the files, the numbers and the Python it can become.
+
+Nothing is computed while the button is closed, and what is chosen in it runs nothing but itself, or
+the fragment of the page that it is in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, get_args
+
+import plotly.graph_objects as go
+import streamlit as st
+
+from model.checkpoint import CheckpointError
+from model.trace import TraceError
+from viz.draw.labels import escape_markdown
+from viz.save import cells, export
+from viz.save.export import ExportError, Numbers
+from viz.shell import address, bar, stage
+from viz.shell.fragments import fragment
+
+_ROOT = Path(__file__).resolve().parents[2]
+
+IMAGES, NUMBERS = get_args(export.Image), get_args(export.NumberFormat)
+FORMATS = (*IMAGES, *NUMBERS, "html", "py")
+"""Every kind of file, as its suffix."""
+
+FORMAT_NAMES = {format: format.upper() for format in FORMATS} | {"py": "Python"}
+MIME = {
+    "png": "image/png",
+    "svg": "image/svg+xml",
+    "pdf": "application/pdf",
+    "csv": "text/csv",
+    "json": "application/json",
+    "npz": "application/octet-stream",
+    "html": "text/html",
+}
+WIDTH_NAMES: dict[str, str] = {
+    "column": "One column, 85 mm",
+    "two-columns": "Two columns, 174 mm",
+    "slide": "Slide",
+}
+
+AT_ONCE = 60_000
+"""So many numbers are written without being asked for: before anybody could."""
+
+MOST_WRITTEN = 1_500_000
+"""More numbers than that become no CSV or JSON here: as text they take a server's memory."""
+
+REFUSED = (CheckpointError, ExportError, IndexError, TraceError, ValueError)
+"""What figures and numbers raise, with a sentence for the person."""
+
+MENU_WIDTH = 530
+"""Pixels: every format beside each other, where the screen has that many."""
+
+_CHOSEN, _MADE = "_keep", "_kept"
+_USUAL: dict[str, Any] = {"format": "png", "width": "two-columns", "scale": 2, "dark": False}
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """How a figure is laid out and coloured: for one column, for a slide, on a dark ground."""
+
+    narrow: bool = False
+    slide: bool = False
+    dark: bool = False
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """For figures of one part."""
+        return {"narrow": self.narrow, "dark": self.dark}
+
+    @property
+    def panel_options(self) -> dict[str, Any]:
+        """For figures of several panels."""
+        return self.options | {"slide": self.slide}
+
+    @property
+    def python(self) -> str:
+        """The options as the end of a call."""
+        return cells.look(**self.options)
+
+    @property
+    def panel_python(self) -> str:
+        """The options of panels as the end of a call."""
+        return cells.look(**self.panel_options)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Picture:
+    """What can be saved of one picture; a part that is None is not offered.
+
+    Attributes:
+        title: what it is, in sentence case.
+        name: of its files, of letters, digits and hyphens, without "headscope" and a suffix.
+        figure: draws it.
+        numbers: those it shows.
+        cell: the lines of viz.save.cells that make it.
+        page: an HTML document of its own, dark or as its reader likes it; None makes one of the
+            figure.
+        texts: what was given to the model besides the sentence, to go with the numbers.
+        needs_model: whether the Python loads the model.
+    """
+
+    title: str
+    name: str
+    figure: Callable[[Look], go.Figure] | None = None
+    numbers: Callable[[], Numbers] | None = None
+    cell: Callable[[Look], cells.Lines] | None = None
+    page: Callable[[bool], str] | None = None
+    texts: Mapping[str, str] = field(default_factory=dict)
+    needs_model: bool = True
+
+    @property
+    def formats(self) -> list[str]:
+        """What it can be saved as."""
+        offered = dict.fromkeys(IMAGES, self.figure is not None)
+        offered |= dict.fromkeys(NUMBERS, self.numbers is not None)
+        offered["html"] = (self.page or self.figure) is not None
+        offered["py"] = self.cell is not None
+        return [format for format, is_there in offered.items() if is_there]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Made:
+    """A file, for as long as the picture stays and nothing else is chosen."""
+
+    pictures: tuple[Picture, ...]
+    asked: tuple[Any, ...]
+    content: bytes
+
+
+def keep(pictures: Sequence[Picture], key: str, *, question: bar.Question | None = None) -> None:
+    """The button that saves a picture; put it directly below.
+
+    Args:
+        pictures: what there is to save, the picture itself first; none shows nothing.
+        key: of the widgets, one a page.
+        question: of which model and sentence it is; None takes the sentence bar's.
+    """
+    question = question or bar.asked()
+    if pictures and question is not None and not stage.is_on():
+        _offer(tuple(pictures), key, question)
+
+
+def captioned(
+    caption: str, pictures: Sequence[Picture], key: str, *, question: bar.Question | None = None
+) -> None:
+    """How to read a picture, in Markdown, and beside it the button that saves it; see `keep`."""
+    with st.container(horizontal=True, vertical_alignment="center", key=f"captioned-{key}"):
+        st.caption(caption)
+        keep(pictures, key, question=question)
+
+
+@fragment
+def _offer(pictures: tuple[Picture, ...], key: str, question: bar.Question) -> None:
+    with st.container(key=f"keep-{key}", width="content"):
+        menu = st.popover(
+            "Save",
+            type="tertiary",
+            icon=":material/download:",
+            key=f"save-{key}",
+            on_change="rerun",
+        )
+        if menu.open:
+            with menu, st.container(width=MENU_WIDTH, gap="small"):
+                _show(pictures, key, question)
+
+
+def _show(pictures: tuple[Picture, ...], key: str, question: bar.Question) -> None:
+    """What to save, as what, and the file."""
+    picture = pictures[0]
+    if len(pictures) > 1:
+        place = st.selectbox(
+            "What",
+            range(len(pictures)),
+            key=f"{key}-what",
+            format_func=lambda place: pictures[place].title,
+        )
+        picture = pictures[place]
+    else:
+        st.markdown(f"**{escape_markdown(picture.title)}**")
+    can_draw = export.has_browser()
+    format = _choose_format(picture, key, can_draw)
+    if not can_draw and picture.figure is not None:
+        st.info(NO_BROWSER, icon=":material/info:")
+    if format in IMAGES and not can_draw:
+        return
+    look, width, scale = _choose_look(picture, key, format)
+    try:
+        if format == "py":
+            _show_python(picture, look, question)
+        else:
+            asked = (picture.name, format, width, scale, look)
+            _show_file(pictures, picture, key, question, asked)
+    except REFUSED as error:
+        st.error(escape_markdown(str(error)), icon=":material/error:")
+
+
+NO_BROWSER = escape_markdown(export.NEEDS_BROWSER)
+
+
+def _choose_format(picture: Picture, key: str, can_draw: bool) -> str:
+    formats = picture.formats
+    usual = _chosen()["format"]
+    if usual not in formats or (usual in IMAGES and not can_draw):
+        usual = next((each for each in formats if can_draw or each not in IMAGES), formats[0])
+    widget = f"{key}-format"
+    # Another picture of the same menu may have other formats.
+    if st.session_state.get(widget) not in formats:
+        st.session_state[widget] = usual
+    chosen = st.segmented_control(
+        "Format",
+        formats,
+        default=address.held(widget),
+        key=widget,
+        required=True,
+        format_func=FORMAT_NAMES.__getitem__,
+    )
+    _remember("format", chosen)
+    return str(chosen)
+
+
+def _choose_look(picture: Picture, key: str, format: str) -> tuple[Look, export.Width, int]:
+    """How large and on which ground, as far as the format asks for it."""
+    chosen = _chosen()
+    width, scale, dark = chosen["width"], chosen["scale"], False
+    has_figure = picture.figure is not None and format not in NUMBERS
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+        if has_figure and format != "html":
+            width = _one_of("Width", "width", export.WIDTHS, key, WIDTH_NAMES.__getitem__, 210)
+        if format == "png":
+            scale = _one_of("Scale", "scale", export.SCALES, key, "{}×".format, 90)
+        if has_figure or format == "html":
+            name = f"{key}-dark"
+            st.session_state.setdefault(name, chosen["dark"])
+            dark = st.toggle("Dark ground", address.held(name), key=name)
+            _remember("dark", dark)
+    if format == "html":
+        return Look(dark=dark), "two-columns", scale
+    return Look(width == "column", width == "slide", dark), width, scale
+
+
+def _one_of(
+    label: str,
+    name: str,
+    options: Iterable[Any],
+    key: str,
+    written: Callable[[Any], str],
+    pixels: int,
+) -> Any:
+    """One of some options; what was chosen last is chosen elsewhere too."""
+    widget = f"{key}-{name}"
+    st.session_state.setdefault(widget, _chosen()[name])
+    listed = list(options)
+    chosen = st.selectbox(
+        label,
+        listed,
+        listed.index(address.held(widget)),
+        key=widget,
+        format_func=written,
+        width=pixels,
+    )
+    _remember(name, chosen)
+    return chosen
+
+
+def _chosen() -> dict[str, Any]:
+    return _USUAL | st.session_state.get(_CHOSEN, {})
+
+
+def _remember(name: str, value: Any) -> None:
+    # Streamlit forgets a widget that is not shown, as when the menu closes.
+    st.session_state[_CHOSEN] = st.session_state.get(_CHOSEN, {}) | {name: value}
+
+
+def _show_python(picture: Picture, look: Look, question: bar.Question) -> None:
+    assert picture.cell is not None
+    model = model_of(question) if picture.needs_model else {}
+    st.code(cells.code(picture.cell(look), **model), language="python", height=220)
+
+
+def _show_file(
+    pictures: tuple[Picture, ...],
+    picture: Picture,
+    key: str,
+    question: bar.Question,
+    asked: tuple[Any, ...],
+) -> None:
+    """The file to download, made when it is asked for; small ones are there at once."""
+    _, format, width, scale, look = asked
+    made: _Made | None = st.session_state.get(_MADE)
+    slot = st.empty()
+    if made is None or made.pictures is not pictures or made.asked != asked:
+        content: bytes | None = None
+        if format in NUMBERS:
+            content = _written(picture, format, question, slot, key)
+        elif _is_wanted(slot, key, format):
+            with slot, st.spinner("Drawing…"):
+                content = _drawn(picture, format, width, scale, look)
+        if content is None:
+            return
+        made = _Made(pictures, asked, content)
+        # One at a time: what a person has saved is no longer needed here.
+        st.session_state[_MADE] = made
+    file_name = f"headscope-{picture.name}.{format}"
+    slot.download_button(
+        f"Download {FORMAT_NAMES[format]}",
+        made.content,
+        file_name,
+        MIME[format],
+        key=f"{key}-download",
+        on_click="ignore",
+        type="primary",
+        icon=":material/download:",
+        width="stretch",
+    )
+    st.caption(f"{file_name}, {_size(len(made.content))}")
+
+
+def _is_wanted(slot: Any, key: str, format: str) -> bool:
+    """The button that makes a file which takes its time."""
+    pressed: bool = slot.button(
+        f"Make the {FORMAT_NAMES[format]} file", key=f"{key}-make", type="primary", width="stretch"
+    )
+    return pressed
+
+
+def _written(
+    picture: Picture, format: str, question: bar.Question, slot: Any, key: str
+) -> bytes | None:
+    """The numbers as a file; None until many of them are asked for."""
+    assert picture.numbers is not None
+    numbers = picture.numbers()
+    if numbers.size > MOST_WRITTEN and format != "npz":
+        raise ExportError(
+            f"These are {numbers.size:,} numbers, too many for {FORMAT_NAMES[format]}; choose NPZ, "
+            "which holds them all."
+        )
+    if numbers.size > AT_ONCE and not _is_wanted(slot, key, format):
+        return None
+    texts = {**texts_of(question), **picture.texts, **numbers.texts}
+    with slot, st.spinner("Writing…"):
+        return replace(numbers, texts=texts).encode(format)  # type: ignore[arg-type]
+
+
+def _drawn(picture: Picture, format: str, width: export.Width, scale: int, look: Look) -> bytes:
+    if format == "html" and picture.page is not None:
+        return picture.page(look.dark).encode()
+    assert picture.figure is not None
+    figure = picture.figure(look)
+    if format == "html":
+        return export.page(figure, f"headscope-{picture.name}").encode()
+    return export.image(figure, format, width, scale)  # type: ignore[arg-type]
+
+
+def texts_of(question: bar.Question) -> dict[str, str]:
+    """What a picture is of, to go with its numbers."""
+    texts = {"sentence": question.sentence, "checkpoint": question.folder.name}
+    if question.target:
+        texts["target"] = question.target
+    if question.snapshot is not None:
+        texts["snapshot"] = question.checkpoint.stem
+    return texts
+
+
+def model_of(question: bar.Question) -> dict[str, Any]:
+    """The model as `cells.code` takes it: by its folder's path, seen from Headscope's own."""
+    folder = question.folder.resolve()
+    inside = folder.is_relative_to(_ROOT)
+    named = folder.relative_to(_ROOT).as_posix() if inside else str(folder)
+    return {"checkpoint": named, "snapshot": question.snapshot}
+
+
+def _size(n_bytes: int) -> str:
+    return f"{n_bytes / 1e6:.1f} MB" if n_bytes >= 1e6 else f"{max(1, round(n_bytes / 1e3))} KB"

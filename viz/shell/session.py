@@ -1,0 +1,480 @@
+"""What the app keeps between runs: loaded translators, translations and traces, all bounded."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import gc
+import os
+import threading
+import time
+import weakref
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+import streamlit as st
+import torch
+from numpy.typing import NDArray
+
+from model import alignment
+from model.checkpoint import CONFIG, SNAPSHOTS, CheckpointError, snapshot_file, snapshots
+from model.intervention import PositionEdit, ordered
+from model.trace import AttentionKind, Site, Trace
+from model.translator import TextError, Translation, Translator, load
+from viz.heads import measures as facts
+from viz.masks import edits as mask_edits
+from viz.masks.edits import Edit
+from viz.positions import terms as position_terms
+from viz.shell.examples import Example, example_traces, head_labels, read_examples
+
+DEFAULT_SENTENCE = "The cat sat on the mat."
+DEFAULT_CHECKPOINT = "en-de"
+
+CHECKPOINTS_VARIABLE = "HEADSCOPE_CHECKPOINTS"
+"""Names another folder of checkpoints than the one that comes with the app."""
+
+MAX_CHARACTERS = 5000
+"""More than any model here has positions for; longer texts are refused before they are cut up."""
+
+TRACE_BYTES = 600_000_000
+"""What all kept traces may hold together: two of 512 tokens, or some thousand short ones."""
+
+MAX_TRACES = 64
+"""How many traces are kept at most, however short."""
+
+WARM_UP = "One."
+"""Translated once at load: a model packs its weights at its first sentence, which takes longer."""
+
+
+MAX_SNAPSHOTS = 16
+"""How many models of snapshots are kept: those of a whole run, which are tiny."""
+
+
+@dataclass(frozen=True, slots=True)
+class Timed:
+    """A translation and the seconds it took when it was made."""
+
+    translation: Translation
+    seconds: float
+
+
+def checkpoints() -> dict[str, Path]:
+    """The folders of the checkpoints to choose from, by name: en-de first, then by alphabet.
+
+    Raises:
+        CheckpointError: if there is none.
+    """
+    named = os.environ.get(CHECKPOINTS_VARIABLE)
+    folder = Path(named) if named else Path(__file__).parents[2] / "checkpoints"
+    try:
+        found = {config.parent.name: config.parent for config in folder.glob(f"*/{CONFIG}")}
+    except OSError:
+        found = {}
+    usual = folder / DEFAULT_CHECKPOINT
+    # A folder en-de without a configuration is taken all the same: it is damaged, not absent.
+    if usual.is_dir():
+        found[DEFAULT_CHECKPOINT] = usual
+    if not found:
+        raise CheckpointError(
+            f"There is no trained model in {folder} yet: put a checkpoint folder there, or set "
+            f"{CHECKPOINTS_VARIABLE} to a folder that holds one."
+        )
+    return {name: found[name] for name in sorted(found, key=_usual_first)}
+
+
+def _usual_first(name: str) -> tuple[bool, str]:
+    return name != DEFAULT_CHECKPOINT, name
+
+
+def snapshot_of(folder: Path, step: int) -> Path:
+    """A checkpoint as it was after so many steps, for whatever here takes a checkpoint.
+
+    It is the path of the snapshot's file, so that everything kept under a checkpoint is kept apart
+    for each of its snapshots.
+    """
+    return snapshot_file(folder, step)
+
+
+def folder_of(checkpoint: Path) -> Path:
+    """The folder of a checkpoint, or of what `snapshot_of` gave."""
+    return checkpoint.parents[1] if _is_snapshot(checkpoint) else checkpoint
+
+
+def _is_snapshot(checkpoint: Path) -> bool:
+    return checkpoint.suffix == ".safetensors" and checkpoint.parent.name == SNAPSHOTS
+
+
+def translator(checkpoint: Path) -> Translator:
+    """The checkpoint's translator, loaded once a process, on the GPU where there is one.
+
+    Raises:
+        CheckpointError: if the folder is incomplete or damaged.
+    """
+    # Apart, so that moving through a run's snapshots does not push the large models out.
+    return _snapshot(checkpoint) if _is_snapshot(checkpoint) else _trained(checkpoint)
+
+
+@st.cache_resource(max_entries=2, show_spinner="Loading the model…")
+def _trained(checkpoint: Path) -> Translator:
+    return _ready(checkpoint, None)
+
+
+@st.cache_resource(max_entries=MAX_SNAPSHOTS, show_spinner="Loading the model…")
+def _snapshot(checkpoint: Path) -> Translator:
+    folder = folder_of(checkpoint)
+    steps = [snapshot_of(folder, step) for step in snapshots(folder)]
+    if checkpoint not in steps:
+        raise CheckpointError(
+            f"The checkpoint {folder} no longer has the snapshot {checkpoint.name}; choose another "
+            "training step."
+        )
+    return _ready(folder, steps.index(checkpoint))
+
+
+def _ready(folder: Path, snapshot: int | None) -> Translator:
+    # Several people's requests share the cores; more threads a request would only fight for them.
+    torch.set_num_threads(1)
+    loaded = load(folder, snapshot=snapshot)
+    # A vocabulary may hold none of its letters; such a model warms up at its first sentence.
+    with contextlib.suppress(TextError):
+        loaded.trace(WARM_UP)
+    return loaded
+
+
+@st.cache_resource(max_entries=16 + MAX_SNAPSHOTS, show_spinner=False)
+def examples(checkpoint: Path) -> tuple[Example, ...]:
+    """The sentences that come with a checkpoint; none where their file is missing or malformed."""
+    return read_examples(folder_of(checkpoint))
+
+
+@st.cache_resource(max_entries=4 + MAX_SNAPSHOTS, show_spinner="Comparing the heads…")
+def labels(checkpoint: Path) -> Mapping[Site, tuple[facts.Label | None, ...]]:
+    """What each head does in plain words where it earns them, over the checkpoint's examples.
+
+    One label or None a head, by site; empty for a checkpoint without examples.
+
+    Raises:
+        CheckpointError: if the checkpoint is incomplete or damaged.
+    """
+    return head_labels(translator(checkpoint), examples(checkpoint))
+
+
+@st.cache_resource(max_entries=4 + MAX_SNAPSHOTS, show_spinner="Comparing the rows…")
+def read_later(checkpoint: Path) -> Mapping[int, bool]:
+    """Which layers look at the source of a token in the row that has read it; see model.alignment.
+
+    Measured over the checkpoint's examples; empty without any.
+
+    Raises:
+        CheckpointError: if the checkpoint is incomplete or damaged.
+    """
+    model = translator(checkpoint)
+    return alignment.read_later(model, example_traces(model, examples(checkpoint)))
+
+
+@st.cache_resource(max_entries=4 + MAX_SNAPSHOTS, show_spinner=False)
+def resting(checkpoint: Path) -> Mapping[str, tuple[int, int]]:
+    """How many heads rest on the sentence's start or end or on punctuation; see viz.heads.measures.
+
+    Measured over the checkpoint's examples; empty without any.
+
+    Raises:
+        CheckpointError: if the checkpoint is incomplete or damaged.
+    """
+    traces = example_traces(translator(checkpoint), examples(checkpoint))
+    return facts.resting(traces) if traces else {}
+
+
+# Translating takes a search and its result is small; a trace takes one pass and may be large. So
+# translations are bounded by their number, and traces by their bytes as well.
+@st.cache_resource(max_entries=512, show_spinner="Translating…")
+def translate(checkpoint: Path, sentence: str) -> Timed:
+    """The model's translation of a sentence.
+
+    Raises:
+        CheckpointError: if the checkpoint is incomplete or damaged.
+        TextError: if the sentence is empty, too long, or of characters the model never saw.
+    """
+    model = translator(checkpoint)
+    _check_length("text", sentence, model)
+    started = time.perf_counter()
+    translation = model.translate(sentence)
+    return Timed(translation, time.perf_counter() - started)
+
+
+class Weighed(Protocol):
+    """Something large that knows its size."""
+
+    @property
+    def nbytes(self) -> int:
+        """What its arrays hold."""
+
+
+W = TypeVar("W", bound=Weighed)
+
+
+class TraceStore:
+    """The traces last asked for, bounded by their bytes and their number; safe among threads.
+
+    Streamlit's own caches count entries only, and one trace may be as large as a thousand others.
+
+    Args:
+        most_bytes: what all traces may hold together; a single larger one is kept alone.
+        most: how many there may be.
+    """
+
+    def __init__(self, most_bytes: int, most: int) -> None:
+        self._most_bytes = most_bytes
+        self._most = most
+        self._kept: OrderedDict[Hashable, Any] = OrderedDict()
+        self._guard = threading.Lock()
+        # A lock goes when the last thread that holds or awaits it is done: nothing grows.
+        self._making: weakref.WeakValueDictionary[Hashable, threading.Lock] = (
+            weakref.WeakValueDictionary()
+        )
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+    @property
+    def nbytes(self) -> int:
+        """What all kept traces hold, in bytes."""
+        with self._guard:
+            return sum(trace.nbytes for trace in self._kept.values())
+
+    def take(self, key: Hashable, make: Callable[[], W]) -> W:
+        """The trace kept under a key, or a new one, which is made once however many ask for it.
+
+        What `make` raises reaches its caller alone: another that waited makes the trace itself.
+        """
+        with self._guard:
+            making = self._making.setdefault(key, threading.Lock())
+        with making:
+            with self._guard:
+                if key in self._kept:
+                    self._kept.move_to_end(key)
+                    found: W = self._kept[key]
+                    return found
+            made = make()
+            with self._guard:
+                self._kept[key] = made
+                held = sum(trace.nbytes for trace in self._kept.values())
+                while len(self._kept) > 1 and (held > self._most_bytes or len(self) > self._most):
+                    held -= self._kept.popitem(last=False)[1].nbytes
+            return made
+
+
+@st.cache_resource(show_spinner=False)
+def trace_store() -> TraceStore:
+    """The traces that all sessions share."""
+    return TraceStore(TRACE_BYTES, MAX_TRACES)
+
+
+def trace(checkpoint: Path, sentence: str, target: str | None = None) -> Trace:
+    """What every head did on a sentence; shared by all sessions, which is safe as it is frozen.
+
+    Args:
+        checkpoint: its folder.
+        sentence: the source.
+        target: a translation to record; None records the model's own.
+
+    Raises:
+        CheckpointError: if the checkpoint is incomplete or damaged.
+        TextError: as `translate`, and for a target that is empty or too long.
+    """
+    model = translator(checkpoint)
+    _check_length("text", sentence, model)
+    _check_length("target", target or "", model)
+    if target is None:
+        translation = translate(checkpoint, sentence).translation
+        return trace_store().take((checkpoint, sentence, None), lambda: model.trace_of(translation))
+    return trace_store().take((checkpoint, sentence, target), lambda: model.trace(sentence, target))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Batch:
+    """Several sentences in one padded pass, each with the model's own translation.
+
+    Attributes:
+        padded: a trace a sentence, with the rows and columns of its padding.
+        n_source: tokens of each source, without padding.
+        n_target: tokens of each decoder input, without padding.
+    """
+
+    padded: tuple[Trace, ...]
+    n_source: tuple[int, ...]
+    n_target: tuple[int, ...]
+
+    @property
+    def nbytes(self) -> int:
+        """What all traces hold, in bytes."""
+        return sum(trace.nbytes for trace in self.padded)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Outcome:
+    """What the model does with one sentence of a batch under changed masks.
+
+    Attributes:
+        forced: the pass over its own unchanged translation, with the rows and columns of padding.
+        free: the translation it writes under these masks, token by token, without padding.
+    """
+
+    forced: Trace
+    free: Trace
+
+    @property
+    def nbytes(self) -> int:
+        """What both traces hold, in bytes."""
+        return self.forced.nbytes + self.free.nbytes
+
+
+def batch(checkpoint: Path, sentences: tuple[str, ...], target: str = "") -> Batch:
+    """Sentences padded to one length, as in training, and recorded in one pass.
+
+    Args:
+        checkpoint: its folder.
+        sentences: the sources.
+        target: a translation of the first one to record; empty for the model's own.
+
+    Raises:
+        CheckpointError: if the checkpoint is incomplete or damaged.
+        TextError: as `translate`, for any of the sentences, and as `trace`, for the target.
+    """
+    model = translator(checkpoint)
+    targets = _targets(checkpoint, sentences, target)
+
+    def make() -> Batch:
+        made = model.trace_batch(sentences, targets)
+        return Batch(made.padded, made.source_lengths, made.target_lengths)
+
+    return trace_store().take(("batch", checkpoint, sentences, target), make)
+
+
+def outcome(
+    checkpoint: Path,
+    sentences: tuple[str, ...],
+    number: int,
+    edits: tuple[Edit, ...],
+    target: str = "",
+) -> Outcome:
+    """One sentence of a batch under edited masks, beside its unedited translation.
+
+    Args:
+        checkpoint: its folder.
+        sentences: the batch.
+        number: which sentence of it, from 0.
+        edits: masks of the padded lengths; none gives the model's own.
+        target: as in `batch`.
+
+    Raises:
+        CheckpointError, TextError: as `batch`.
+        MaskError: if a mask does not fit.
+    """
+    model = translator(checkpoint)
+    own = batch(checkpoint, sentences, target)
+    if not edits:
+        return Outcome(own.padded[number], trace(checkpoint, sentences[number]))
+    targets = _targets(checkpoint, sentences, target)
+    masks = mask_edits.by_site(edits)
+    n_source = own.n_source[number]
+
+    def make() -> Outcome:
+        each = [masks if other == number else None for other in range(len(sentences))]
+        forced = model.trace_batch(sentences, targets, each).padded[number]
+        if any(_reads_padding(edit, n_source) for edit in edits):
+            # Decoded beside the longest sentence, for as much padding as in the batch.
+            longest = sentences[own.n_source.index(max(own.n_source))]
+            free = model.trace_batch([sentences[number], longest], None, [masks, None]).traces[0]
+        else:
+            free = model.trace(sentences[number], masks=mask_edits.by_site(edits, n_source))
+        return Outcome(forced, free)
+
+    return trace_store().take(
+        ("outcome", checkpoint, sentences, target, number, mask_edits.write(edits)), make
+    )
+
+
+def _targets(checkpoint: Path, sentences: tuple[str, ...], target: str) -> list[str | Translation]:
+    """What the decoder is given: the target for the first sentence, else the translations."""
+    _check_length("target", target, translator(checkpoint))
+    own = [translate(checkpoint, sentence).translation for sentence in sentences]
+    return [target or own[0], *own[1:]]
+
+
+def moved(
+    checkpoint: Path,
+    sentence: str,
+    positions: PositionEdit | None,
+    order: tuple[int, ...] | None = None,
+) -> Outcome:
+    """One sentence with other positions, or with its source tokens in another order.
+
+    The forced pass reads the translation that the model writes with its own positions and order.
+
+    Args:
+        checkpoint: its folder.
+        sentence: the source.
+        positions: in the place of the model's own; None leaves them.
+        order: for each place, which of the source's tokens before </s> stands there; None leaves
+            them.
+
+    Raises:
+        CheckpointError, TextError: as `translate`.
+        PositionError: if the model has no such positions, the decoder's are to be reversed, whose
+            length is not known while it writes, or the order misses a token.
+    """
+    model = translator(checkpoint)
+    own = translate(checkpoint, sentence).translation
+
+    def make() -> Outcome:
+        # Not by its text: a translation of no words, or one that was cut, has none to be typed.
+        ids = tuple(ordered(own.source.ids, order))
+        source = model.tokens(ids)
+        forced = model.trace_of(replace(own, source=source), positions=positions)
+        return Outcome(forced, model.trace(sentence, positions=positions, source_order=order))
+
+    return trace_store().take(("moved", checkpoint, sentence, positions, order), make)
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def term_shares(checkpoint: Path, sentence: str) -> Mapping[str, NDArray[np.float64]]:
+    """Which share of each head's scores comes from each term, in the encoder's first layer.
+
+    The terms of a long sentence hold a hundred times what is kept, and take as long to make.
+
+    Raises:
+        CheckpointError, TextError: as `translate`.
+        PositionError: for additive attention, whose scores are no such sum.
+    """
+    return position_terms.term_shares(translator(checkpoint).score_terms(sentence).terms)
+
+
+def _reads_padding(edit: Edit, n_source: int) -> bool:
+    """Whether an edit lets anything look at the padding of a source."""
+    return edit.kind is not AttentionKind.DECODER and bool(edit.allowed[:, n_source:].any())
+
+
+def _check_length(what: str, text: str, model: Translator) -> None:
+    if len(text) > MAX_CHARACTERS:
+        # The model's own limit, if that is less: nobody shall meet two in turn.
+        model.require_room(text[:MAX_CHARACTERS], what)
+        raise TextError(
+            f"The {what} has {len(text):,} characters and the app takes {MAX_CHARACTERS:,}; "
+            "shorten it."
+        )
+
+
+@functools.cache
+def settle() -> None:
+    """Set everything loaded so far aside from the garbage collector, once a process.
+
+    Streamlit collects garbage after every run. With torch and Plotly loaded that looks at half a
+    million objects which never go away, and holds every session up for a tenth of a second.
+    """
+    gc.collect()
+    gc.freeze()

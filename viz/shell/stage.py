@@ -1,0 +1,323 @@
+"""The stage: a page as it is shown in a talk, without anything but its picture.
+
+A run of the app goes: `begin` in the router, before anything is shown; the sentence bar and the
+page then say what stands in the foot (`name`, `say`), and what keys change (`offer`); and
+`show_foot` ends the run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import plotly.graph_objects as go
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from viz.browser.stage import presses, stage_foot
+from viz.draw import style
+from viz.draw.labels import visible
+from viz.shell import address
+from viz.shell.theme import is_dark
+from viz.shell.width import is_phone
+
+PRESENT = address.flag("present")
+"""Whether the page is on stage; the address holds it, so that a link can open on stage."""
+
+LAST_HELP = "F: full screen · Esc: back"
+
+_CUE, _STEPS, _HEARD = "_cue", "_steps", "_presses_heard"
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What two keys change: a value of the session, to the one before it or the one after it.
+
+    Attributes:
+        name: in the session state.
+        options: every value, in their order.
+        now: the present one; it may be a number between options, which then rise or fall.
+        cycles: whether the first follows the last.
+    """
+
+    name: str
+    options: Sequence[Any]
+    now: Any
+    cycles: bool = False
+
+    def to(self, direction: int) -> Any:
+        """The next value that way, 1 or -1; the present one at an end, the first for no option."""
+        options = list(self.options)
+        if self.now not in options:
+            if not isinstance(self.now, int | float):
+                return options[0]
+            rises = options[0] < options[-1]
+            ahead = [each for each in options if (each > self.now) == rises]
+            behind = options[: len(options) - len(ahead)]
+            beyond = ahead[:1] if direction > 0 else behind[-1:]
+            return beyond[0] if beyond else self.now
+        place = options.index(self.now) + direction
+        if self.cycles:
+            return options[place % len(options)]
+        return options[max(0, min(place, len(options) - 1))]
+
+
+@dataclass(slots=True)
+class _Cue:
+    """What a run of the page says to the stage."""
+
+    source: str = ""
+    translation: str = ""
+    aside: str = ""
+    languages: tuple[str, str] = ("", "")
+    shown: str | None = None
+    help: list[str] = field(default_factory=list)
+    steps: dict[str, tuple[Step, int]] = field(default_factory=dict)
+    scrolls: bool = False
+    scene: Mapping[str, Any] | None = None
+
+
+def is_on() -> bool:
+    """Whether this run shows a stage."""
+    on: bool = st.session_state.get(PRESENT.name, False)
+    return on
+
+
+def begin() -> None:
+    """Find out whether this run shows a stage, and dress the page; before anything is shown."""
+    address.open_address([PRESENT])
+    st.session_state[_CUE] = _Cue()
+    # In one piece, since a second one would move what follows, and draw it anew.
+    dark = is_dark()
+    worn = style.stage_css(style.stage_look(dark)) if is_on() else ""
+    st.html(style.PAGE_CSS + (style.DARK_PAGE_CSS if dark else "") + style.TOOLS_CSS + worn)
+
+
+def show_button() -> None:
+    """The button and the key to the stage and back."""
+    st.button(
+        "Present",
+        key="present-button",
+        icon=":material/slideshow:",
+        shortcut="P",
+        on_click=turn,
+        args=(not is_on(),),
+    )
+
+
+def turn(on: bool) -> None:
+    """Bring the page to the stage, or back."""
+    st.session_state[PRESENT.name] = on
+
+
+def picture() -> DeltaGenerator:
+    """The container of what a stage shows alone; an ordinary one elsewhere."""
+    # Of one name, since what is in a container of another name is drawn anew and forgets its state.
+    return st.container(key="picture")
+
+
+def show_figure(*drawn: tuple[go.Figure, str, str]) -> None:
+    """Figures beside each other in what is left of the picture, enlarged to it.
+
+    Args:
+        drawn: for each its figure, in the colours and sizes of a page, its key, and what it shows
+            in words.
+    """
+    dark, enlarged = is_dark(), 1.0 if is_phone() else style.STAGE_ENLARGED
+    with st.container(key="stage-figures", horizontal=True, gap=None):
+        for figure, key, alt in drawn:
+            st.plotly_chart(
+                for_stage(figure, dark=dark, times=enlarged),
+                width="stretch",
+                height="stretch",
+                theme=None,
+                key=f"stage-{key}",
+                config={"displayModeBar": False, "scrollZoom": False},
+                alt=alt,
+            )
+
+
+def name(source: str, translation: str, languages: tuple[str, str] | None = None) -> None:
+    """Let the foot name the sentence and its translation, any text.
+
+    Args:
+        source: the sentence.
+        translation: of it.
+        languages: the codes of both, "" where one is not known; None for those named before.
+    """
+    cue = _cue()
+    cue.source, cue.translation = visible(source), visible(translation)
+    cue.languages = cue.languages if languages is None else languages
+
+
+def add(aside: str) -> None:
+    """Let the foot say something after the translation, such as how far the training had come."""
+    _cue().aside = aside
+
+
+def say(shown: str) -> None:
+    """Let the foot say what is shown; what nobody says is the explorer's to say."""
+    _cue().shown = shown
+
+
+def name_scene(number: int, count: int, title: str, views: Sequence[Mapping[str, str]]) -> None:
+    """Let the stage name a scene of a talk, and lead to the ones beside it.
+
+    Args:
+        number: of the scene, counted from 1.
+        count: of all scenes.
+        title: plain text.
+        views: the queries that show the scene; with any other, the stage says that it was left.
+    """
+    _cue().scene = {
+        "number": number,
+        "count": count,
+        "title": title,
+        "views": [dict(view) for view in views],
+    }
+
+
+def scene_views() -> Sequence[Mapping[str, str]]:
+    """The queries that show the scene that was named; none where none was."""
+    scene = _cue().scene
+    return scene["views"] if scene else ()
+
+
+def offer(
+    help: str,
+    *,
+    across: Step | None = None,
+    down: Step | None = None,
+    training: Step | None = None,
+    more: Mapping[str, Step] | None = None,
+    scrolls: bool = False,
+) -> None:
+    """Say what keys do on this page; several offers of one run are added up.
+
+    Args:
+        help: the keys in a few words, such as "Left and right: head"; "" for none.
+        across: for the arrows to the left and the right.
+        down: for the arrows up and down.
+        training: for [ and ].
+        more: by key, a small letter.
+        scrolls: whether up and down scroll the page.
+    """
+    cue = _cue()
+    if help:
+        cue.help.append(help)
+    cue.scrolls = cue.scrolls or scrolls
+    pairs = (
+        (across, "ArrowLeft", "ArrowRight"),
+        (down, "ArrowUp", "ArrowDown"),
+        (training, "[", "]"),
+    )
+    for step, before, after in pairs:
+        if step is not None:
+            cue.steps |= {before: (step, -1), after: (step, 1)}
+    cue.steps |= {key: (step, 1) for key, step in (more or {}).items()}
+
+
+def show_foot() -> None:
+    """What is shown and of which sentence, and the way back; at the end of a run on stage."""
+    if not is_on():
+        return
+    cue = _cue()
+    # Only now: a run that a quick press interrupts leaves the steps of the one before it.
+    st.session_state[_STEPS] = cue.steps
+    stage_foot(
+        source=cue.source,
+        translation=cue.translation,
+        aside=cue.aside,
+        languages=cue.languages,
+        shown=cue.shown,
+        help=" · ".join([*cue.help, LAST_HELP]),
+        keys=list(cue.steps),
+        turn=st.session_state.get(_HEARD, 0),
+        scrolls=cue.scrolls,
+        scene=cue.scene,
+        on_press=_hear,
+    )
+    st.button(
+        "Back",
+        key="leave-stage",
+        icon=":material/close:",
+        type="tertiary",
+        shortcut="Escape",
+        on_click=turn,
+        args=(False,),
+    )
+
+
+def press(key: str) -> None:
+    """Do what a key does on the page that was shown last; nothing for a key that does nothing."""
+    steps: dict[str, tuple[Step, int]] = st.session_state.get(_STEPS, {})
+    if key not in steps:
+        return
+    step, direction = steps[key]
+    value = step.to(direction)
+    st.session_state[step.name] = value
+    # A press that came together with this one goes on from here.
+    for other, (each, way) in steps.items():
+        if each is step:
+            steps[other] = (Step(step.name, step.options, value, step.cycles), way)
+
+
+_PIXELS = frozenset(
+    {"size", "standoff", "ticklabelstandoff", "ticklen", "thickness", "xpad", "ypad"}
+    | {"xshift", "yshift", "itemwidth", "tracegroupgap"}
+)
+_PIXELS_WITHIN = {
+    "margin": frozenset({"l", "r", "t", "b"}),
+    "pad": frozenset({"l", "r", "t", "b"}),
+    "line": frozenset({"width"}),
+}
+"""What Plotly takes in pixels, wherever it stands, and within what."""
+
+
+def for_stage(figure: go.Figure, *, dark: bool, times: float = style.STAGE_ENLARGED) -> go.Figure:
+    """A copy of a figure for the back row: larger, in stronger colours, as high as its place.
+
+    Args:
+        figure: in the colours of style.look and the sizes of a page.
+        dark: for a dark page.
+        times: how much larger texts, lines and margins become.
+    """
+    usual, strong = style.look(dark), style.stage_look(dark)
+    colors = {getattr(usual, each): getattr(strong, each) for each in ("text", "muted", "accent")}
+
+    def enlarged(part: Any, within: str = "") -> Any:
+        if isinstance(part, dict):
+            pixels = _PIXELS | _PIXELS_WITHIN.get(within, frozenset())
+            if part.get("lenmode") == "pixels":
+                pixels |= {"len"}
+            return {
+                # Rounded, since Plotly takes some of them as whole numbers alone.
+                key: round(value * times)
+                if key in pixels and isinstance(value, int | float)
+                else enlarged(value, key)
+                for key, value in part.items()
+            }
+        if isinstance(part, list | tuple):
+            return [enlarged(each, within) for each in part]
+        return colors.get(part, part) if isinstance(part, str) else part
+
+    # Part by part, since the dictionary of a whole figure holds its numbers as text.
+    made = go.Figure(
+        [enlarged(trace.to_plotly_json()) for trace in figure.data],
+        enlarged(figure.layout.to_plotly_json()),
+    )
+    made.update_layout(height=None, autosize=True)
+    return made
+
+
+def _cue() -> _Cue:
+    cue: _Cue = st.session_state.setdefault(_CUE, _Cue())
+    return cue
+
+
+def _hear() -> None:
+    told = (st.session_state.get("stage") or {}).get("pressed")
+    for number, key in presses(told, st.session_state.get(_HEARD, 0)):
+        st.session_state[_HEARD] = number
+        press(key)

@@ -1,0 +1,25 @@
+"""Whether the page is light or dark, and a new run when that changes."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from viz.browser.files import FOLDER
+from viz.shell import address
+
+_watcher = st.components.v2.component(
+    "headscope_theme",
+    html='<span aria-hidden="true" aria-busy="true"></span>',
+    css=(FOLDER / "theme.css").read_text(encoding="utf-8"),
+    js=(FOLDER / "theme.js").read_text(encoding="utf-8"),
+)
+
+
+def watch_theme() -> None:
+    """Run the page again whenever its reader changes the theme; mount it once a page."""
+    _watcher(key="theme", height=1, on_changed_change=address.remain)
+
+
+def is_dark() -> bool:
+    """Whether the page is dark as its reader sees it."""
+    return st.context.theme.type == "dark"
