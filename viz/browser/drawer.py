@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import streamlit as st
+
+from viz.browser.files import joined
 
 _closer = st.components.v2.component(
     "headscope_drawer",
     html='<span hidden aria-busy="true"></span>',
-    js=Path(__file__).with_suffix(".js").read_text(encoding="utf-8"),
+    js=joined("drawer.js"),
 )
 
 

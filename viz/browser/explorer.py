@@ -6,20 +6,14 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from viz.browser.files import FOLDER, joined
-
-SCRIPTS = (
-    *("canvas/envelope.js", "canvas/paint.js", "canvas/controls.js", "canvas/matrix.js"),
-    "canvas/mount.js",
-    *("explorer/payload.js", "explorer/overview.js", "explorer/lines.js", "explorer/explorer.js"),
-)
+from viz.browser.files import joined
 
 HTML = '<div class="headscope explorer" aria-busy="true"></div>'
-CSS = joined(FOLDER, ("canvas/canvas.css", "explorer/explorer.css"))
-SCRIPT = joined(FOLDER, SCRIPTS)
-"""All that the browser runs, as one module."""
+CSS = joined("explorer/explorer.css")
 
-_explorer = st.components.v2.component("headscope_explorer", html=HTML, css=CSS, js=SCRIPT)
+_explorer = st.components.v2.component(
+    "headscope_explorer", html=HTML, css=CSS, js=joined("explorer/component.js")
+)
 
 
 def explorer(payload: bytes, *, on_selection: Callable[[], None], key: str = "explorer") -> None:

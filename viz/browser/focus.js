@@ -1,5 +1,7 @@
 // Brings the focus to what a click has just made appear, where a keyboard would otherwise be far away from it.
 
+import { mounted } from "./canvas/mount.js";
+
 const PATIENCE = 5000;
 
 class Focus {

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import streamlit as st
 
 from viz.browser.files import joined
 
-_HERE = Path(__file__)
 _KEY, _WANTED = "focus", "_focus_wanted"
 
 _bringer = st.components.v2.component(
     "headscope_focus",
     html='<span aria-hidden="true" aria-busy="true"></span>',
-    js=joined(_HERE.parent, ("canvas/mount.js", "focus.js")),
+    js=joined("focus.js"),
 )
 
 

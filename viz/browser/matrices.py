@@ -9,7 +9,6 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,18 +21,11 @@ from viz.draw import style
 from viz.draw.labels import axis_texts
 from viz.draw.panels import PAINTING_HELP, Panel
 
-_FOLDER = Path(__file__).parent
-SCRIPTS = (
-    *("canvas/envelope.js", "canvas/paint.js", "canvas/controls.js", "canvas/matrix.js"),
-    "canvas/mount.js",
-    *("matrices/panel.js", "matrices/matrices.js"),
-)
-
 _matrices = st.components.v2.component(
     "headscope_matrices",
     html='<div class="headscope matrices" aria-busy="true"></div>',
-    css=joined(_FOLDER, ("canvas/canvas.css", "matrices/matrices.css")),
-    js=joined(_FOLDER, SCRIPTS),
+    css=joined("matrices/matrices.css"),
+    js=joined("matrices/matrices.js"),
 )
 
 

@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any
 
 import streamlit as st
 
 from viz.browser.files import joined
 
-_FOLDER = Path(__file__).parent
-
 _reader = st.components.v2.component(
     "headscope_reader",
     html='<section class="headscope reader" aria-label="Reading" aria-busy="true"></section>',
-    css=joined(_FOLDER, ("canvas/canvas.css", "reader/reader.css")),
-    js=joined(
-        _FOLDER,
-        ("canvas/paint.js", "canvas/mount.js", "speaker/left.js", "reader/reader.js"),
-    ),
+    css=joined("reader/reader.css"),
+    js=joined("reader/reader.js"),
 )
 
 

@@ -17,19 +17,19 @@ import streamlit as st
 from viz.browser.files import joined
 from viz.draw import style
 
-_FOLDER = Path(__file__).with_suffix("")
-
 _NOTES = (
-    (_FOLDER / "notes.html")
+    Path(__file__)
+    .with_suffix("")
+    .joinpath("notes.html")
     .read_text(encoding="utf-8")
     .replace("/* colours */", "".join(f"--{n}: {c}; " for n, c in style.NOTES_COLORS.items()))
+    .replace("/* script */", joined("speaker/notes.js"))
 )
 
 _talk = st.components.v2.component(
     "headscope_talk",
     html='<span class="talk" aria-hidden="true" aria-busy="true"></span>',
-    js=f"const NOTES = {json.dumps(_NOTES)};\n"
-    + joined(_FOLDER.parent, ("canvas/mount.js", "speaker/steps.js", "speaker/talk.js")),
+    js=f"const NOTES = {json.dumps(_NOTES)};\n{joined('speaker/talk.js')}",
 )
 
 _notes_button = st.components.v2.component(
@@ -37,15 +37,15 @@ _notes_button = st.components.v2.component(
     html=(
         '<button type="button" aria-busy="true">Speaker notes</button><p role="status" hidden></p>'
     ),
-    css=joined(_FOLDER, ("button.css",)),
-    js=joined(_FOLDER, ("button.js",)),
+    css=joined("speaker/button.css"),
+    js=joined("speaker/button.js"),
 )
 
 _handles = st.components.v2.component(
     "headscope_scene_handles",
     html='<div class="handles" aria-busy="true"></div>',
-    css=joined(_FOLDER, ("handles.css",)),
-    js=joined(_FOLDER.parent, ("canvas/mount.js", "speaker/handles.js")),
+    css=joined("speaker/handles.css"),
+    js=joined("speaker/handles.js"),
 )
 
 

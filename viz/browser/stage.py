@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import streamlit as st
@@ -11,19 +10,11 @@ import streamlit as st
 from viz.browser.files import joined
 from viz.draw import style
 
-_FOLDER = Path(__file__).parent
-
 _foot = st.components.v2.component(
     "headscope_stage",
     html='<div class="headscope stage-around" aria-busy="true"></div>',
-    css=joined(_FOLDER, ("canvas/canvas.css", "stage/stage.css")),
-    js=joined(
-        _FOLDER,
-        (
-            *("canvas/paint.js", "canvas/controls.js", "canvas/mount.js"),
-            *("speaker/left.js", "stage/stage.js"),
-        ),
-    ),
+    css=joined("stage/stage.css"),
+    js=joined("stage/stage.js"),
 )
 
 

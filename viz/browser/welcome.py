@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 
 import streamlit as st
 
 from viz.browser.files import joined
-
-_FOLDER = Path(__file__).parent
 
 LINES = ("reading", "glossary")
 """The names of the lines."""
@@ -18,8 +15,8 @@ LINES = ("reading", "glossary")
 _welcome = st.components.v2.component(
     "headscope_welcome",
     html='<div class="headscope welcome" aria-busy="true" hidden></div>',
-    css=joined(_FOLDER, ("canvas/canvas.css", "welcome/welcome.css")),
-    js=joined(_FOLDER, ("canvas/paint.js", "canvas/mount.js", "welcome/welcome.js")),
+    css=joined("welcome/welcome.css"),
+    js=joined("welcome/welcome.js"),
 )
 
 

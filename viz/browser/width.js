@@ -1,5 +1,8 @@
 // Tells Python how many figures of a comfortable width have room beside each other, when that changes.
 // Only steps are told: each is a new run, and a window passes through hundreds of widths while it is drawn.
+
+import { mounted } from "./canvas/mount.js";
+
 const QUIET = 150;
 
 class Teller {

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import streamlit as st
 
 from viz.browser.files import joined
 
-_FOLDER = Path(__file__).parent
-
 _word_order = st.components.v2.component(
     "headscope_word_order",
     html='<div class="headscope word-order" aria-busy="true"></div>',
-    css=joined(_FOLDER, ("canvas/canvas.css", "word_order/word_order.css")),
-    js=joined(_FOLDER, ("canvas/mount.js", "word_order/word_order.js")),
+    css=joined("word_order/word_order.css"),
+    js=joined("word_order/word_order.js"),
 )
 
 

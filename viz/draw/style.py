@@ -8,6 +8,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from viz.draw.constants import CONSTANTS
+
 LOGO = str(Path(__file__).with_name("logo.svg"))
 ICON = str(Path(__file__).with_name("icon.svg"))
 """A file of our own: Streamlit fetches an icon named :material/…: from the internet for a tab."""
@@ -67,7 +69,7 @@ class Look:
         """Black or white: the one in which a number stands out on the cell of that weight."""
         color = self.weights[round(weight * (len(self.weights) - 1))]
         # Where black and white have the same contrast by WCAG 2, 4.6 to 1.
-        return BLACK if luminance(color) > 0.179 else WHITE
+        return BLACK if luminance(color) > CONSTANTS["INK_THRESHOLD"] else WHITE
 
     @property
     def colorscale(self) -> list[list[Any]]:
@@ -390,7 +392,8 @@ where the two do not stand side by side, for the legend."""
 TITLE_HEIGHT, LINE_HEIGHT = 44, 20
 """Pixels of a title, and of each line below it that takes the place of axis titles."""
 
-NARROW, SIDE_BY_SIDE = 600, 900
+NARROW: int = CONSTANTS["NARROW"]
+SIDE_BY_SIDE: int = CONSTANTS["SIDE_BY_SIDE"]
 """A figure with fewer pixels across than the first, as on a phone, is laid out narrow; one with as
 many as the second has room for two parts side by side."""
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from model.trace import AttentionKind, AttentionMap, Tokens
 from viz.draw import style
+from viz.draw.constants import CONSTANTS
 from viz.draw.labels import axis_labels, axis_texts, escape_html, side_texts
 from viz.heads.reading import Seen
 
@@ -317,7 +318,7 @@ def _numbers(
 ) -> go.Scatter:
     """Each weight as two digits in its cell, except where it would round to 0."""
     # Not the heatmap's own texts: Plotly writes those in a grey that fades on the middle colours.
-    rows, columns = np.nonzero((weights >= 0.005) & ~forbidden)
+    rows, columns = np.nonzero((weights >= CONSTANTS["LEAST_NUMBER"]) & ~forbidden)
     shown = weights[rows, columns].tolist()
     return go.Scatter(
         x=columns,

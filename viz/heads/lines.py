@@ -9,10 +9,11 @@ import plotly.graph_objects as go
 
 from model.trace import AttentionMap
 from viz.draw import style
+from viz.draw.constants import CONSTANTS
 from viz.draw.labels import escape_html, side_texts
 from viz.heads.heatmap import KIND_NAMES, head_weights, key_title, row_noun
 
-FAINTEST = 0.01
+FAINTEST: float = CONSTANTS["FAINTEST"]
 """Weights below are left out, as in the browser: they would be a grey veil."""
 
 STEPS = 20

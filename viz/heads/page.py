@@ -12,6 +12,7 @@ from model.trace import AttentionKind, Site, Trace
 from viz.browser.envelope import content_id
 from viz.browser.explorer import explorer
 from viz.draw import style
+from viz.draw.constants import CONSTANTS
 from viz.draw.labels import escape_html, escape_markdown
 from viz.heads import pictures as heads_kept
 from viz.heads.heatmap import (
@@ -54,9 +55,6 @@ SECTION_ICONS = {
     "query-key": ":material/join_inner:",
     "figure": ":material/image:",
 }
-FAINT_STEPS = 5
-"""How many steps there are of bringing out faint weights, as in explorer.js."""
-
 READINGS = ("words", "specials", "renormalise", "predicted")
 SELECTED = (
     *("attention", "layer", "head", "view", "cell", "compare", "order", "faint", "only"),
@@ -76,6 +74,7 @@ def place(name: str) -> Parameter[int]:
 
 _NUMBER = r"[0-9]{1,3}"
 _PAIR = rf"{_NUMBER}\.{_NUMBER}"
+_PAIRS = rf"{_PAIR}(-{_PAIR}){{0,{CONSTANTS['MOST_COMPARED'] - 1}}}"
 
 PARAMETERS = (
     address.choice("attention", str(AttentionKind.CROSS), map(str, ATTENTIONS)),
@@ -83,9 +82,9 @@ PARAMETERS = (
     place("head"),
     address.choice("view", "heatmap", ("heatmap", "lines")),
     address.pattern("cell", _PAIR, "a query and a key such as 3.5"),
-    address.pattern("compare", rf"{_PAIR}(-{_PAIR}){{0,7}}", "up to eight heads such as 3.0-3.5"),
+    address.pattern("compare", _PAIRS, "up to eight heads such as 3.0-3.5"),
     address.choice("order", "", ["", *(measure.key for measure in MEASURES)]),
-    address.integer("faint", 0, low=0, high=FAINT_STEPS - 1),
+    address.integer("faint", 0, low=0, high=len(CONSTANTS["GAMMAS"]) - 1),
     address.pattern("only", rf"(layer|head)\.{_NUMBER}", "a layer or a head such as layer.3"),
     address.flag("words"),
     address.flag("specials", True),

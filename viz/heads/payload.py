@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from model.trace import AttentionKind, AttentionMap, Site, Tokens
 from viz.browser.envelope import Body, seal
 from viz.draw import style
+from viz.draw.constants import CONSTANTS
 from viz.draw.labels import axis_texts
 from viz.heads.heatmap import KEY_NOUNS, KIND_NAMES, QUERY_NOUNS, SHORT_NAMES, caption, row_titles
 from viz.heads.measures import Label, head_numbers, measures, opening_heads
@@ -27,7 +28,7 @@ from viz.heads.words import head_words
 EXACT_CELLS = 500_000
 """Up to so many weights in all, each is sent exactly; beyond, as one byte (to 1/255)."""
 
-JOINT = "joint"
+JOINT: str = CONSTANTS["JOINT"]
 """The name of the picture of all three kinds of attention in one."""
 
 

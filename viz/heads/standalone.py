@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from model.trace import AttentionKind, Site
-from viz.browser.explorer import CSS, HTML, SCRIPT
+from viz.browser.explorer import CSS, HTML
+from viz.browser.files import joined
 from viz.draw import style
 from viz.draw.labels import escape_html, visible
 from viz.heads.measures import Label, opening_heads
@@ -83,7 +84,7 @@ def heads_page(
     usual = _USUAL | _opening(seen, labels)
     payload = pack(seen, facts, labels, selection=usual | dict(selection or {}))
     page_css = _variables(dark) + _file(".css")
-    script = f"{SCRIPT}\n{_file('.js')}"
+    script = joined(_HERE.with_suffix(".js"))
     policy = (
         f"default-src 'none'; script-src {_hash(script)}; "
         f"style-src {_hash(page_css)} {_hash(CSS)}; "

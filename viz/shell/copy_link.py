@@ -6,14 +6,14 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from viz.browser.files import FOLDER, joined
+from viz.browser.files import joined
 from viz.shell.share import Code
 
 _copy_link = st.components.v2.component(
     "headscope_copy_link",
     html='<div class="headscope copy-link" aria-busy="true"></div>',
-    css=joined(FOLDER, ("canvas/canvas.css", "copy_link/copy_link.css")),
-    js=joined(FOLDER, ("canvas/mount.js", "copy_link/copy_link.js")),
+    css=joined("copy_link/copy_link.css"),
+    js=joined("copy_link/copy_link.js"),
 )
 
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import streamlit as st
 
-from viz.browser.files import FOLDER
+from viz.browser.files import joined
 from viz.shell import address
 
 _watcher = st.components.v2.component(
     "headscope_theme",
     html='<span aria-hidden="true" aria-busy="true"></span>',
-    css=(FOLDER / "theme.css").read_text(encoding="utf-8"),
-    js=(FOLDER / "theme.js").read_text(encoding="utf-8"),
+    css=joined("theme.css"),
+    js=joined("theme.js"),
 )
 
 

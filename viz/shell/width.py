@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from viz.browser.files import FOLDER, joined
+from viz.browser.files import joined
 from viz.draw import style
 from viz.shell import address
 
@@ -16,8 +16,8 @@ _KEY, _KEPT = "width", "_abreast"
 _teller = st.components.v2.component(
     "headscope_width",
     html='<div aria-hidden="true" aria-busy="true"></div>',
-    css=(FOLDER / "width.css").read_text(encoding="utf-8"),
-    js=joined(FOLDER, ("canvas/mount.js", "width.js")),
+    css=joined("width.css"),
+    js=joined("width.js"),
 )
 
 

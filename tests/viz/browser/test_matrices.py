@@ -1,6 +1,5 @@
 import base64
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,12 +10,11 @@ from numpy.typing import NDArray
 
 from model.trace import Tokens
 from tests.kit.explorer_payload import Decoded
-from viz.browser.matrices import SCRIPTS, pack, read_edit
+from viz.browser.matrices import pack, read_edit
 from viz.draw import style
 from viz.draw.labels import axis_texts
 from viz.draw.panels import Panel
 
-COMPONENTS = Path(__file__).parents[3] / "viz" / "browser"
 HOSTILE = ("▁<s>", "▁<b>x</b>", "*a*", "▁$x$", "</script>", "\"quotes'", "\u202e", "\ud800")
 RANDOM = np.random.default_rng(3)
 
@@ -111,11 +109,6 @@ def test_the_id_changes_with_what_is_shown_and_with_nothing_else() -> None:
         pack([panel], height=3),
     ]
     assert len({before, *(Decoded(other).id for other in others)}) == 1 + len(others)
-
-
-def test_the_component_is_made_of_files_that_are_there() -> None:
-    for name in SCRIPTS:
-        assert (COMPONENTS / name).is_file(), name
 
 
 # ---- what the browser tells ---------------------------------------------------------------------

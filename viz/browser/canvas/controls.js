@@ -1,7 +1,9 @@
 // What our components are worked with: choices, toggles, zoom, and what is said under the pointer.
 
+import { element } from "./dom.js";
+
 /** A row of buttons of which one is chosen, moved among with arrow keys as radio buttons are. */
-class Choices {
+export class Choices {
   constructor(label, onChoose) {
     this.onChoose = onChoose;
     this.root = element("div", "choices", { role: "radiogroup", "aria-label": label });
@@ -43,7 +45,7 @@ class Choices {
 }
 
 /** A button that is on or off. */
-function toggle(text, title, onClick) {
+export function toggle(text, title, onClick) {
   const button = element("button", "toggle", { type: "button", "aria-pressed": "false", title });
   button.textContent = text;
   button.addEventListener("click", onClick);
@@ -51,7 +53,7 @@ function toggle(text, title, onClick) {
 }
 
 /** The buttons − and +; `zoom` is called with -1 or 1. */
-function zoomButtons(what, zoom) {
+export function zoomButtons(what, zoom) {
   const button = (text, label, step) => {
     const made = element("button", "zoom", { type: "button", "aria-label": label, title: label });
     made.textContent = text;
@@ -68,14 +70,14 @@ function zoomButtons(what, zoom) {
 }
 
 /** One line of a tooltip. */
-function said(className, text) {
+export function said(className, text) {
   const line = element("div", className);
   line.textContent = text;
   return line;
 }
 
 /** What is said beside the pointer. */
-class Tooltip {
+export class Tooltip {
   /** @param {HTMLElement} root - the component's root, inside which it stays. */
   constructor(root) {
     this.root = root;
@@ -94,50 +96,4 @@ class Tooltip {
     const top = place.clientY - box.top + (below ? 18 : -12 - offsetHeight);
     this.element.style.transform = `translate(${left}px, ${top}px)`;
   }
-}
-
-/** The height from an element's upper edge down to the end of the picture's place on a stage. */
-function roomWithin(picture, started) {
-  const space = parseFloat(getComputedStyle(picture).paddingBottom);
-  return Math.max(120, picture.getBoundingClientRect().bottom - space - started.getBoundingClientRect().top);
-}
-
-/** The page's background as "#rrggbb". */
-function pageGround(root) {
-  const probe = document.createElement("canvas").getContext("2d");
-  probe.fillStyle = getComputedStyle(root).getPropertyValue("--st-background-color").trim() || "#ffffff";
-  return probe.fillStyle;
-}
-
-/** The theme of `{light, dark}` that goes with the page, which the root then knows as well. */
-function pageTheme(root, themes) {
-  const ground = pageGround(root);
-  const name = luminance(channels(ground)) < 0.2 ? "dark" : "light";
-  const theme = { ...themes[name], name, ground };
-  root.style.colorScheme = name;
-  root.style.setProperty("--hatch-line", theme.hatch);
-  root.style.setProperty("--hatch-ground", theme.forbidden);
-  return theme;
-}
-
-// Between the explorer and the foot of the stage: what is shown now, and the question for it.
-const SHOWN_EVENT = "headscope-shown";
-const ASK_EVENT = "headscope-ask";
-
-/** Whether a key belongs to what has the focus: a field, a word that is moved, or a dialog. */
-function typing(event) {
-  const path = event.composedPath();
-  const [target] = path;
-  const takesKeys = target.isContentEditable || ["INPUT", "TEXTAREA", "SELECT", "LI"].includes(target.tagName);
-  return takesKeys || path.some((node) => node.getAttribute?.("role") === "dialog");
-}
-
-/** The key of an event, letters small; "[" and "]" for Shift with the arrows; null with Ctrl, Alt or Meta. */
-function plainKey(event) {
-  // On many keyboards "[" is written with AltGr, which counts as Ctrl and Alt.
-  const written = event.getModifierState("AltGraph") || (!event.ctrlKey && !event.altKey);
-  if (!written || event.metaKey) return null;
-  if (event.shiftKey && event.key === "ArrowLeft") return "[";
-  if (event.shiftKey && event.key === "ArrowRight") return "]";
-  return event.key.length === 1 ? event.key.toLowerCase() : event.key;
 }

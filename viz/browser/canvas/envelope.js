@@ -5,12 +5,12 @@ const ID_LENGTH = 16;
 const HEADER_START = ID_START + ID_LENGTH + 4;
 
 /** The id of a payload, read without decoding the rest. */
-function payloadId(bytes) {
+export function payloadId(bytes) {
   return String.fromCharCode(...bytes.subarray(ID_START, ID_START + ID_LENGTH));
 }
 
 /** An envelope of viz/components/envelope.py: its id, its header and its body. */
-function opened(bytes) {
+export function opened(bytes) {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const length = view.getUint32(HEADER_START - 4, true);
   const header = JSON.parse(new TextDecoder().decode(bytes.subarray(HEADER_START, HEADER_START + length)));
@@ -18,6 +18,6 @@ function opened(bytes) {
 }
 
 /** 32-bit floats of a body; copied, since a view of 4-byte numbers may not begin at just any byte. */
-function floats(body, start, count) {
+export function floats(body, start, count) {
   return new Float32Array(body.slice(start, start + 4 * count).buffer);
 }

@@ -1,5 +1,10 @@
 // One head, large: tokens on both axes, the exact weight under the pointer, and what each row predicts beside it.
 
+import constants from "../../draw/constants.json" with { type: "json" };
+import { element, fitted } from "./dom.js";
+import { cellAt } from "./geometry.js";
+import { HATCH_PERIOD, STRONG, paintCells, weightAt } from "./paint.js";
+
 const CELL_MOST = { width: 96, height: 60 };
 const CELL_LEAST = 0.05;
 // In rem: a number is written so large as a reader has set.
@@ -7,10 +12,10 @@ const NUMBERED = { width: 2.25, height: 1.125 };
 // In rem: the rim of a number, and the arrow before a prediction.
 const RIM = 0.22;
 const ARROW = 1.125;
-const MATRIX_ZOOMS = [1, 1.5, 2, 3, 4, 6, 8, 12, 16];
+export const MATRIX_ZOOMS = [1, 1.5, 2, 3, 4, 6, 8, 12, 16];
 const LINES_BETWEEN_FROM = 9;
 
-class Matrix {
+export class Matrix {
   /** @param {object} on - what the reader does: `point(cell, place)`, `pick(query, key)`. */
   constructor(on) {
     this.on = on;
@@ -205,35 +210,8 @@ class Matrix {
     const image = context.createImageData(wide, high);
     const pixels = new Uint32Array(image.data.buffer);
     const [offX, offY] = [Math.round(dx * density), Math.round(dy * density)];
-    this._fill(pixels, wide, high, width, height, offX, offY);
+    paintCells(pixels, wide, high, this.heads[0].cells, width, height, offX, offY, this.palette);
     context.putImageData(image, left, top);
-  }
-
-  /** The cells of one head, (query, key), as pixels; where cells are smaller than pixels the largest weight shows. */
-  _fill(pixels, wide, high, width, height, offX, offY) {
-    const cells = this.heads[0].cells;
-    const { nKeys, nQueries, allowed } = cells;
-    const palette = this.palette;
-    if (width < nKeys || height < nQueries) {
-      paintSteps(pixels, wide, high, pooled(cells, width, height, palette), -offX, -offY, width, height, palette);
-      return;
-    }
-    const steps = Uint8Array.from(cells.weights, (_, place) => palette.step(cells, place));
-    const columns = new Int32Array(wide);
-    for (let x = 0; x < wide; x++) columns[x] = Math.min(nKeys - 1, Math.floor(((x + offX) * nKeys) / width));
-    for (let y = 0; y < high; y++) {
-      const query = Math.min(nQueries - 1, Math.floor(((y + offY) * nQueries) / height));
-      const start = query * nKeys;
-      for (let x = 0; x < wide; x++) {
-        const place = start + columns[x];
-        pixels[y * wide + x] =
-          allowed === null || allowed[place]
-            ? palette.lookup[steps[place]]
-            : (x + offX + y + offY) % (2 * HATCH_PERIOD) < 2
-              ? palette.hatch
-              : palette.forbidden;
-      }
-    }
   }
 
   /** Several heads: each cell holds one stripe a head, its opacity the weight. */
@@ -252,7 +230,7 @@ class Matrix {
         for (let key = 0; key < cells.nKeys; key++) {
           const place = query * cells.nKeys + key;
           if (cells.allowed !== null && !cells.allowed[place]) continue;
-          const weight = (cells.weights[place] * cells.scale) / 255;
+          const weight = weightAt(cells, place);
           if (weight < 0.004) continue;
           context.globalAlpha = weight ** this.palette.gamma;
           context.fillRect(this._x(key) - dx + index * stripe, this._y(query) - dy, stripe, this.cellHeight);
@@ -356,8 +334,8 @@ class Matrix {
 
   /** What stands in a cell that has room for it; nothing where it would round to 0. */
   _number(cells, place) {
-    const weight = (cells.weights[place] * cells.scale) / 255;
-    return weight < 0.005 ? "" : weight.toFixed(2);
+    const weight = weightAt(cells, place);
+    return weight < constants.LEAST_NUMBER ? "" : weight.toFixed(2);
   }
 
   _labels(context, dx, dy, shown) {
@@ -440,10 +418,7 @@ class Matrix {
     const x = event.clientX - box.left;
     const y = event.clientY - box.top;
     if (x < this.left || y < this.top || x > this.view.width - this.right) return null;
-    const key = Math.floor((x + this.root.scrollLeft - this.left) / this.cellWidth);
-    const query = Math.floor((y + this.root.scrollTop - this.top) / this.cellHeight);
-    const inside = key >= 0 && query >= 0 && key < this.keys.length && query < this.queries.length;
-    return inside ? [query, key] : null;
+    return cellAt(this, x + this.root.scrollLeft, y + this.root.scrollTop);
   }
 
   _pointed(event) {

@@ -11,7 +11,7 @@
  * @param {string} state - the name under which Python is told what `report` is given; `trigger` is given the name of an
  *   event and its value.
  */
-function mounted(selector, make, state) {
+export function mounted(selector, make, state) {
   const drawings = new WeakMap();
   return ({ parentElement, data, setStateValue, setTriggerValue }) => {
     const root = parentElement.querySelector(selector);

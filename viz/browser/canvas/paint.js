@@ -1,21 +1,23 @@
 // Cells into pixels: one colour scale for every head, hatching where attending is not allowed.
 
-const HATCH_PERIOD = 5;
+import constants from "../../draw/constants.json" with { type: "json" };
+
+export const HATCH_PERIOD = 5;
 
 // The contrast that a text has on a stage at least, by WCAG 2.
-const STRONG = 7;
+export const STRONG = 7;
 
-function channels(color) {
+export function channels(color) {
   return [1, 3, 5].map((place) => parseInt(color.slice(place, place + 2), 16));
 }
 
-function packed([red, green, blue]) {
+export function packed([red, green, blue]) {
   // Little-endian, as every machine that runs a browser is: alpha is the highest byte.
   return (0xff000000 | (blue << 16) | (green << 8) | red) >>> 0;
 }
 
 /** The relative luminance of [red, green, blue], 0 to 1, as WCAG 2 defines it. */
-function luminance(color) {
+export function luminance(color) {
   const [red, green, blue] = color.map((channel) => {
     const share = channel / 255;
     return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
@@ -24,7 +26,7 @@ function luminance(color) {
 }
 
 /** The colours of one theme: the weights' colours as 256 steps, and the gamma that leads a weight to its step. */
-class Palette {
+export class Palette {
   constructor(theme, gamma) {
     this.theme = theme;
     this.gamma = gamma;
@@ -53,7 +55,7 @@ class Palette {
 
   /** Black or white: the one in which a number stands out on the cell of that step. */
   ink(step) {
-    return luminance(this.steps[step]) > 0.179 ? "#000000" : "#ffffff";
+    return luminance(this.steps[step]) > constants.INK_THRESHOLD ? "#000000" : "#ffffff";
   }
 
   /** The contrast of that ink on the step's colour, by WCAG 2. */
@@ -61,6 +63,11 @@ class Palette {
     const ground = luminance(this.steps[step]) + 0.05;
     return this.ink(step) === "#000000" ? ground / 0.05 : 1.05 / ground;
   }
+}
+
+/** A weight of cells, 0 to 1. */
+export function weightAt(cells, place) {
+  return (cells.weights[place] * cells.scale) / 255;
 }
 
 /** Where each of `size` pixels falls among `count` cells. */
@@ -75,7 +82,7 @@ function edges(size, count) {
  * a thin diagonal stays seen, or where numbers have a sign that which is farthest from the middle. 256 says that nothing
  * under the pixel is allowed.
  */
-function pooled(cells, width, height, palette) {
+export function pooled(cells, width, height, palette) {
   const { weights, allowed, nKeys, nQueries, scale, middle = 0 } = cells;
   const out = new Uint16Array(width * height);
   const columns = edges(width, nKeys);
@@ -105,7 +112,7 @@ function pooled(cells, width, height, palette) {
 }
 
 /** Paints steps as `pooled` gives them into 32-bit pixels that are `stride` wide, cut off at the edges. */
-function paintSteps(pixels, stride, rowsInAll, steps, left, top, width, height, palette) {
+export function paintSteps(pixels, stride, rowsInAll, steps, left, top, width, height, palette) {
   const from = Math.max(0, -left);
   const to = Math.min(width, stride - left);
   for (let y = Math.max(0, -top); y < Math.min(height, rowsInAll - top); y++) {
@@ -118,29 +125,30 @@ function paintSteps(pixels, stride, rowsInAll, steps, left, top, width, height, 
   }
 }
 
-/** Fits a canvas to its size in CSS pixels on this screen; gives its 2D context and device pixels a CSS pixel. */
-function fitted(canvas, width, height) {
-  const density = window.devicePixelRatio || 1;
-  const [wide, high] = [Math.max(1, Math.round(width * density)), Math.max(1, Math.round(height * density))];
-  // Setting a size clears the canvas, which is seen as a flicker.
-  if (canvas.width !== wide) canvas.width = wide;
-  if (canvas.height !== high) canvas.height = high;
-  canvas.style.width = `${width}px`;
-  canvas.style.height = `${height}px`;
-  return { context: canvas.getContext("2d"), density };
-}
-
-function element(tag, className, attributes = {}, ...children) {
-  const made = document.createElement(tag);
-  if (className) made.className = className;
-  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
-  made.append(...children);
-  return made;
-}
-
-/** A weight as a reader wants it: exact to four digits, or as near as one byte tells. */
-function written(weight, exact) {
-  if (!exact) return `about ${(weight / 255).toFixed(2)}`;
-  if (weight === 0 || weight === 1) return String(weight);
-  return weight < 0.0001 ? weight.toExponential(2) : weight.toPrecision(4);
+/**
+ * Paints the cells of one head, (query, key), as width × height into 32-bit pixels, of which `wide` × `high` are seen
+ * from (offX, offY) on. Where cells are smaller than pixels the largest weight shows.
+ */
+export function paintCells(pixels, wide, high, cells, width, height, offX, offY, palette) {
+  const { nKeys, nQueries, allowed } = cells;
+  if (width < nKeys || height < nQueries) {
+    paintSteps(pixels, wide, high, pooled(cells, width, height, palette), -offX, -offY, width, height, palette);
+    return;
+  }
+  const steps = Uint8Array.from(cells.weights, (_, place) => palette.step(cells, place));
+  const columns = new Int32Array(wide);
+  for (let x = 0; x < wide; x++) columns[x] = Math.min(nKeys - 1, Math.floor(((x + offX) * nKeys) / width));
+  for (let y = 0; y < high; y++) {
+    const query = Math.min(nQueries - 1, Math.floor(((y + offY) * nQueries) / height));
+    const start = query * nKeys;
+    for (let x = 0; x < wide; x++) {
+      const place = start + columns[x];
+      pixels[y * wide + x] =
+        allowed === null || allowed[place]
+          ? palette.lookup[steps[place]]
+          : (x + offX + y + offY) % (2 * HATCH_PERIOD) < 2
+            ? palette.hatch
+            : palette.forbidden;
+    }
+  }
 }

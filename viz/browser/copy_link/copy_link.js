@@ -1,7 +1,10 @@
 // A link, a button that copies it, and its QR code, which also fills the screen.
+
+import { drawn } from "../canvas/dom.js";
+import { mounted } from "../canvas/mount.js";
+
 const LOOK_AGAIN = 300;
 const SAID = 2500;
-const SVG = "http://www.w3.org/2000/svg";
 
 class CopyLink {
   constructor(root) {
@@ -109,13 +112,8 @@ function made(name, properties) {
 }
 
 function qr() {
-  const picture = document.createElementNS(SVG, "svg");
-  picture.setAttribute("class", "code");
-  picture.setAttribute("role", "img");
-  picture.setAttribute("aria-label", "QR code of the link");
-  picture.setAttribute("shape-rendering", "crispEdges");
-  picture.append(document.createElementNS(SVG, "path"));
-  return picture;
+  const told = { class: "code", role: "img", "aria-label": "QR code of the link", "shape-rendering": "crispEdges" };
+  return drawn("svg", told, drawn("path", {}));
 }
 
 function draw(picture, code) {

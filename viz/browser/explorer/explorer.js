@@ -1,83 +1,35 @@
 // The heads of one trace: overview, one head large, lines. It holds all of them, so that moving among heads never waits
 // for the server; Python is told the selection afterwards, for the rest of the page.
 
-const MOST_COMPARED = 8;
+import constants from "../../draw/constants.json" with { type: "json" };
+import { Choices, Tooltip, said, toggle, zoomButtons } from "../canvas/controls.js";
+import { element, fitted } from "../canvas/dom.js";
+import { payloadId } from "../canvas/envelope.js";
+import { plainKey, typing } from "../canvas/keys.js";
+import { Matrix } from "../canvas/matrix.js";
+import { ASK_EVENT, SHOWN_EVENT, pageGround, pageTheme, roomWithin } from "../canvas/page.js";
+import { Palette } from "../canvas/paint.js";
+import { Lines } from "./lines.js";
+import { Overview } from "./overview.js";
+import { Payload } from "./payload.js";
+import { READINGS, legal, spelled, unspelled, withAttention, withCompared } from "./selection.js";
+import { altOf, captionOf, cellName, cellValue, headName, ignoredOf, pairOf, summaryOf, titleOf, tokenOf } from "./words.js";
+import { written } from "./written.js";
+
 const COMPARE_HINT = "Click further heads to compare them, up to eight in all.";
 const REPORT_PAUSE = 120;
-const GAMMAS = [1, 0.7, 0.5, 0.35, 0.25];
 const HEIGHT_LEAST = 260;
 const ROOM_AROUND_CAPTION = 24;
-const MOST_IGNORED = 5;
-const WIDTHS = { narrow: 600, wide: 900 };
-
-function writtenMeasure(measure, value) {
-  if (value === null) return "–";
-  if (measure.unit === "share") return `${Math.round(100 * value)} %`;
-  return measure.unit === "bits" ? `${value.toFixed(2)} bits` : value.toFixed(2);
-}
 
 const OPENING =
   "Another kind opens with its first head that earned a label, or else with the one whose rows tell most about the " +
   "token they look at (mutual information)";
 
-// How the trace is read, which Python does: name, text, what it is for.
-const READINGS = [
-  [
-    "words",
-    "Whole words",
-    "Pieces of a word become one: the weights on a word's pieces are added up, the rows of its pieces averaged",
-  ],
-  ["specials", "Special tokens", "Show <s> and </s>, which stand for no part of the text"],
-  [
-    "renormalise",
-    "Rows add up to 1",
-    "With special tokens hidden, divide each row by what is left of it; rows that looked mostly there are enlarged",
-  ],
-  [
-    "predicted",
-    "Name rows by prediction",
-    "A row of cross-attention is named by the token just read; this names it by the token it predicts. Layers differ in " +
-      "which of the two rows looks at the source of a token (Chen et al. 2020)",
-  ],
-];
-
-/** The state as the address writes it; Python knows it in this spelling alone. */
-function spelled({ attention, layer, head, view, cell, compare, order, gamma, only, reading }) {
-  return {
-    ...Object.fromEntries(READINGS.map(([name]) => [name, reading[name] ? "1" : "0"])),
-    attention,
-    layer: String(layer),
-    head: String(head),
-    view,
-    cell: cell ? cell.join(".") : "",
-    compare: compare.map((pair) => pair.join(".")).join("-"),
-    order,
-    faint: String(GAMMAS.indexOf(gamma)),
-    only: only === null ? "" : "layer" in only ? `layer.${only.layer}` : `head.${only.head}`,
-  };
-}
-
-/** The state that a spelling means; Python has checked that it is well formed. */
-function unspelled({ attention, layer, head, view, cell, compare, order, faint, only, ...flags }) {
-  const pair = (text) => text.split(".").map(Number);
-  const [what, which] = only ? only.split(".") : [];
-  return {
-    attention,
-    layer: Number(layer),
-    head: Number(head),
-    view,
-    cell: cell ? pair(cell) : null,
-    compare: compare ? compare.split("-").map(pair) : [],
-    order,
-    gamma: GAMMAS[Number(faint)],
-    only: only ? { [what]: Number(which) } : null,
-    reading: Object.fromEntries(READINGS.map(([name]) => [name, flags[name] === "1"])),
-  };
-}
-
-class Explorer {
-  constructor(root) {
+export class Explorer {
+  /** @param {boolean} canAskPython - whether the trace can be read in another way, and a cell be looked into. */
+  constructor(root, { canAskPython = true } = {}) {
     this.root = root;
+    this.canAskPython = canAskPython;
     this.state = {
       attention: "cross",
       layer: 0,
@@ -153,12 +105,12 @@ class Explorer {
     this.gamma = element("input", "", {
       type: "range",
       min: "0",
-      max: String(GAMMAS.length - 1),
+      max: String(constants.GAMMAS.length - 1),
       step: "1",
       "aria-label": "Bring out faint weights",
       title: "Bring out faint weights",
     });
-    this.gamma.addEventListener("input", () => this._change({ gamma: GAMMAS[Number(this.gamma.value)] }));
+    this.gamma.addEventListener("input", () => this._change({ gamma: constants.GAMMAS[Number(this.gamma.value)] }));
     const orderLabel = element("label", "setting", {}, "Order ", this.order);
     const gammaLabel = element("label", "setting", {}, "Faint weights ", this.gamma);
     const overviewZoom = zoomButtons("overview", (step) => this.overview.zoomBy(step));
@@ -201,7 +153,8 @@ class Explorer {
       this.inside,
       this.caption,
     );
-    const toggles = element("div", "toggles", {}, ...this.readings.values(), this.compare);
+    const readings = this.canAskPython ? this.readings.values() : [];
+    const toggles = element("div", "toggles", {}, ...readings, this.compare);
     this.unfold = toggle("Options", "How the heads are read and drawn", () => {
       const unfolded = this.root.classList.toggle("unfolded");
       this.unfold.setAttribute("aria-expanded", String(unfolded));
@@ -226,7 +179,7 @@ class Explorer {
       const cell = payload.stage === this.payload?.stage ? null : this.state.cell;
       this.payload = payload;
       this.root.classList.toggle("on-stage", payload.stage);
-      this.state = this._legal(asked ? unspelled(payload.selection) : { ...this.state, cell });
+      this.state = legal(asked ? unspelled(payload.selection) : { ...this.state, cell }, payload);
       if (asked) this.reported = JSON.stringify({ ...spelled(unspelled(payload.selection)), width: "wide" });
       this.draw();
       this.root.dataset.payload = id;
@@ -235,29 +188,9 @@ class Explorer {
     } else this._retheme();
   }
 
-  _legal(state) {
-    const { payload } = this;
-    const attention = payload.attentions.includes(state.attention) ? state.attention : payload.attentions.at(-1);
-    const kind = payload.kind(attention);
-    const within = (value, count) => Math.max(0, Math.min(count - 1, value));
-    const [layer, head] = [within(state.layer, kind.layers.length), within(state.head, kind.heads)];
-    const there = ([one, other]) => one < kind.layers.length && other < kind.heads;
-    const compare = state.compare.filter(there);
-    const selected = compare.some(([one, other]) => one === layer && other === head);
-    const [nQueries, nKeys] = [payload.axis(kind.queries).length, payload.axis(kind.keys).length];
-    const cell = state.cell && state.cell[0] < nQueries && state.cell[1] < nKeys ? state.cell : null;
-    const only =
-      state.only === null || there([state.only.layer ?? 0, state.only.head ?? 0]) ? state.only : null;
-    const order = payload.measures.some(({ key }) => key === state.order) ? state.order : "";
-    const gamma = GAMMAS.includes(state.gamma) ? state.gamma : 1;
-    const view = state.view === "lines" ? "lines" : "heatmap";
-    const kept = selected ? compare : [];
-    return { ...state, attention, layer, head, view, cell, compare: kept, order, gamma, only };
-  }
-
   _change(changes) {
     const before = this.state;
-    this.state = this._legal({ ...before, ...changes });
+    this.state = legal({ ...before, ...changes }, this.payload);
     const overview = ["attention", "order", "gamma", "only"].some(
       (name) => JSON.stringify(before[name]) !== JSON.stringify(this.state[name]),
     );
@@ -265,12 +198,8 @@ class Explorer {
     this._tell();
   }
 
-  /** A head of one kind says nothing of the same place in another, except in the picture that joins them. */
   _changeAttention(attention) {
-    const joins = [attention, this.state.attention].includes("joint");
-    const [layer, head] = joins ? [this.state.layer, this.state.head] : this.payload.kind(attention).opening;
-    const changes = attention === this.state.attention ? {} : { layer, head, compare: [] };
-    this._change({ attention, cell: null, ...changes });
+    this._change(withAttention(this.state, attention, this.payload));
   }
 
   /** Whether a click on a head adds it to the picture. */
@@ -279,24 +208,16 @@ class Explorer {
   }
 
   _select(layer, head, adds) {
-    const { compare, layer: nowLayer, head: nowHead } = this.state;
-    if (!adds) {
-      this._change({ layer, head, compare: [] });
-    } else {
-      const shown = compare.length ? compare : [[nowLayer, nowHead]];
-      const rest = shown.filter(([one, other]) => one !== layer || other !== head);
-      if (rest.length < shown.length && rest.length) {
-        const [[firstLayer, firstHead]] = rest;
-        this._change({ layer: firstLayer, head: firstHead, compare: rest });
-      } else if (shown.length >= MOST_COMPARED) {
-        const refusal = `Up to ${MOST_COMPARED} heads can be compared.`;
-        const { left, bottom } = this.legend.getBoundingClientRect();
-        this.tooltip.show({ clientX: left, clientY: bottom }, said("strong", refusal));
-        this._say(refusal);
-        return;
-      } else this._change({ layer, head, compare: [...rest, [layer, head]] });
+    const changes = adds ? withCompared(this.state, layer, head) : { layer, head, compare: [] };
+    if (!changes) {
+      const refusal = `Up to ${constants.MOST_COMPARED} heads can be compared.`;
+      const { left, bottom } = this.legend.getBoundingClientRect();
+      this.tooltip.show({ clientX: left, clientY: bottom }, said("strong", refusal));
+      this._say(refusal);
+      return;
     }
-    this._say(this._summary(this.state.layer, this.state.head));
+    this._change(changes);
+    this._say(summaryOf(this.payload, this.state.attention, this.state.layer, this.state.head));
   }
 
   /** On a stage the arrow keys choose a head wherever the focus is, so that nobody has to click first. */
@@ -328,16 +249,9 @@ class Explorer {
     const kind = this.payload.kind(attention);
     const label = compare.length > 1 ? null : this.payload.facts(attention, layer, head)?.label;
     const at = compare.length > 1 ? compare : [[layer, head]];
-    const text = [this._title(kind), label].filter(Boolean).join(" – ");
+    const text = [titleOf(kind, this.state), label].filter(Boolean).join(" – ");
     const detail = { text, map: { layers: kind.layers.length, heads: kind.heads, at } };
     document.dispatchEvent(new CustomEvent(SHOWN_EVENT, { detail }));
-  }
-
-  _title(kind) {
-    const { layer, head, compare } = this.state;
-    return compare.length > 1
-      ? `${kind.name}, ${compare.length} heads`
-      : `${kind.name}, layer ${kind.layers[layer]}, head ${head}`;
   }
 
   _setAdding(adding) {
@@ -348,7 +262,7 @@ class Explorer {
 
   _selection() {
     const room = this.root.clientWidth;
-    const width = room < WIDTHS.narrow ? "narrow" : room < WIDTHS.wide ? "middle" : "wide";
+    const width = room < constants.NARROW ? "narrow" : room < constants.SIDE_BY_SIDE ? "middle" : "wide";
     return { ...spelled(this.state), width };
   }
 
@@ -440,7 +354,7 @@ class Explorer {
       }),
     );
     this.order.value = state.order;
-    this.gamma.value = String(GAMMAS.indexOf(state.gamma));
+    this.gamma.value = String(constants.GAMMAS.indexOf(state.gamma));
     this.all.hidden = state.only === null;
     this.overview.canvas.setAttribute(
       "aria-label",
@@ -518,7 +432,7 @@ class Explorer {
     const lines = state.view === "lines";
     const several = drawn.length > 1;
     const facts = payload.facts(state.attention, state.layer, state.head);
-    this.heading.textContent = this._title(kind);
+    this.heading.textContent = titleOf(kind, this.state);
     const earned = !several && facts?.label;
     this.label.hidden = several || !facts || state.attention === "joint";
     this.label.replaceChildren();
@@ -546,27 +460,20 @@ class Explorer {
     else this.matrix.show(payload, kind, drawn, this.palette, state.cell, Math.max(height, most));
     // Whether every token is named is known only now.
     this._writeCaption(kind, drawn, !lines && !this.matrix.isComplete());
-    const alt = this._alt(kind, drawn);
-    this.matrix.canvas.setAttribute("aria-label", `${alt} Arrow keys move among cells, Enter looks into one.`);
+    const alt = altOf(payload, kind, drawn);
+    const enter = this.canAskPython ? "Enter looks into one" : "Enter marks one";
+    this.matrix.canvas.setAttribute("aria-label", `${alt} Arrow keys move among cells, ${enter}.`);
     this.lines.canvas.setAttribute("aria-label", `${alt} Arrow keys move among tokens, Escape shows all lines again.`);
   }
 
   _writeCaption(kind, drawn, isCut = false) {
-    const [lines, several] = [this.state.view === "lines", drawn.length > 1];
-    const reading = lines
-      ? `A line joins a query on the left with a key on the right; its thickness and opacity are the weight. ` +
-        `Weights below ${FAINTEST_LINE} are left out. Point at a token to see only its lines.`
-      : several
-        ? "Each cell holds one stripe a head, in the colour of the legend; the stronger the colour, the larger the weight."
-        : kind.caption;
-    const hidden = isCut ? "Not every token is named: zoom in, or point at a cell." : "";
-    const click = lines || several ? "" : "Click a cell to look into it.";
-    this.caption.textContent = [reading, ...this.payload.notes, hidden, click].filter(Boolean).join(" ");
+    const read = { lines: this.state.view === "lines", several: drawn.length > 1, isCut, canAskPython: this.canAskPython };
+    this.caption.textContent = captionOf(this.payload, kind, read);
   }
 
   /** What to do next while heads are compared. */
   _drawHint(drawn) {
-    this.hint.hidden = !this.adding() || drawn.length === MOST_COMPARED;
+    this.hint.hidden = !this.adding() || drawn.length === constants.MOST_COMPARED;
   }
 
   /** The selected head on this sentence in words, with the numbers behind them; several heads in one line each. */
@@ -584,7 +491,7 @@ class Explorer {
       for (const { layer, head } of drawn) {
         const each = payload.facts(state.attention, layer, head);
         for (const [name, part] of each.parts ?? [["", each]]) {
-          short(`Layer ${kind.layers[layer]}, head ${head}${name && `, ${name.toLowerCase()}`}`, part);
+          short(`${headName(kind, layer, head)}${name && `, ${name.toLowerCase()}`}`, part);
         }
       }
     } else if (facts?.parts) for (const [name, part] of facts.parts) short(name, part);
@@ -592,10 +499,10 @@ class Explorer {
       const label = facts.label ? element("strong", "", {}, facts.label) : "earns no label";
       if (payload.surveyed) add("On the examples", label);
       add("On this sentence", facts.sentence);
-      const pairs = facts.pairs.map((pair) => this._pair(kind, pair));
+      const pairs = facts.pairs.map((pair) => pairOf(payload, kind, pair));
       add("Strongest", pairs.join("; ") || "no pair stands out");
-      add("Ignores", this._ignored(kind, facts.ignored));
-      const weights = facts.pairs.map((pair) => `${this._pair(kind, pair)} ${this._weight(...pair)}`);
+      add("Ignores", ignoredOf(payload, kind, facts.ignored));
+      const weights = facts.pairs.map((pair) => `${pairOf(payload, kind, pair)} ${this._weight(...pair)}`);
       numbers.push(`${facts.numbers}.`, facts.reason, ...(weights.length ? [`Weights: ${weights.join("; ")}.`] : []));
       numbers.push("Ignored is what gets less than a fifth of an even share of the weight.");
     }
@@ -605,26 +512,10 @@ class Explorer {
     this.about.hidden = !rows.length;
   }
 
-  /** Query and key in words; a row of cross-attention also says what it is about to write. */
-  _pair(kind, [query, key]) {
-    const { payload } = this;
-    const next = kind.kind === "cross" && kind.besideMark === "→" ? payload.axis(kind.beside)?.[query] : null;
-    const row = payload.named(kind.queries, query) + (next ? ` (before ${next})` : "");
-    return `${row} → ${payload.named(kind.keys, key)}`;
-  }
-
   _weight(query, key) {
     const { attention, layer, head } = this.state;
     const cells = this.payload.cells(attention, layer, head);
     return written(cells.weights[query * cells.nKeys + key], cells.exact);
-  }
-
-  _ignored(kind, keys) {
-    if (!keys.length) return `no ${kind.keyNoun}`;
-    if (keys.length === this.payload.axis(kind.keys).length) return `every ${kind.keyNoun} that is shown`;
-    const more = keys.length - MOST_IGNORED;
-    const shown = keys.slice(0, MOST_IGNORED).map((key) => this.payload.named(kind.keys, key));
-    return shown.join(", ") + (more > 0 ? ` and ${more} more` : "");
   }
 
   /** The way from a cell that was clicked to what stands below the picture about it. */
@@ -657,32 +548,12 @@ class Explorer {
     return Math.max(HEIGHT_LEAST, room - below - ROOM_AROUND_CAPTION);
   }
 
-  _alt(kind, drawn) {
-    const [nQueries, nKeys] = [this.payload.axis(kind.queries).length, this.payload.axis(kind.keys).length];
-    const count = (number, noun) => `${number} ${noun}${number === 1 ? "" : "s"}`;
-    const sizes = `${count(nQueries, kind.queryNoun)} by ${count(nKeys, kind.keyNoun)}`;
-    const heads = drawn.map(({ layer, head, cells }) => {
-      let at = -1;
-      for (let place = 0; place < cells.weights.length; place++) {
-        const open = cells.allowed === null || cells.allowed[place];
-        if (open && (at < 0 || cells.weights[place] > cells.weights[at])) at = place;
-      }
-      const name = `Layer ${kind.layers[layer]}, head ${head}, ${kind.name.toLowerCase()}: ${sizes}`;
-      if (at < 0) return `${name}; no query may attend to any key.`;
-      const query = this.payload.axis(kind.queries)[Math.floor(at / nKeys)];
-      const key = this.payload.axis(kind.keys)[at % nKeys];
-      const weight = ((cells.weights[at] * cells.scale) / 255).toFixed(2);
-      return `${name}; the largest weight is ${weight}, from ${query} to ${key}.`;
-    });
-    return heads.join(" ");
-  }
-
   _drawLegend(kind, drawn) {
     this.legend.hidden = drawn.length < 2;
     this.legend.replaceChildren();
     if (drawn.length < 2) return;
     for (const { layer, head, color } of drawn) {
-      const name = `Layer ${kind.layers[layer]}, head ${head}`;
+      const name = headName(kind, layer, head);
       const swatch = element("span", "swatch", { "aria-hidden": "true" });
       swatch.style.background = color;
       const button = element("button", "", { type: "button", "aria-label": `Take ${name} out of the picture` });
@@ -693,14 +564,6 @@ class Explorer {
   }
 
   // ---- what is said under the pointer -----------------------------------------------------------------------------
-
-  _summary(layer, head) {
-    const kind = this.payload.kind(this.state.attention);
-    const facts = this.payload.facts(this.state.attention, layer, head);
-    const name = `Layer ${kind.layers[layer]}, head ${head}`;
-    const parts = (facts?.parts ?? []).map(([kindName, part]) => `${kindName}: ${part.label ?? part.sentence}`);
-    return [name, facts?.label, facts?.sentence, ...parts].filter(Boolean).join(": ");
-  }
 
   _say(text) {
     this.spoken.textContent = text;
@@ -713,7 +576,7 @@ class Explorer {
     }
     const kind = this.payload.kind(this.state.attention);
     const facts = this.payload.facts(this.state.attention, tile.layer, tile.head);
-    const lines = [said("strong", `Layer ${kind.layers[tile.layer]}, head ${tile.head}`)];
+    const lines = [said("strong", headName(kind, tile.layer, tile.head))];
     if (facts?.label) lines.push(said("strong", facts.label));
     if (facts?.sentence) lines.push(said("", facts.sentence), said("beside", facts.numbers));
     for (const [name, part] of facts?.parts ?? []) lines.push(said("", `${name}: ${part.label ?? part.sentence}`));
@@ -726,16 +589,11 @@ class Explorer {
       return;
     }
     const kind = this.payload.kind(this.state.attention);
-    const [query, key] = cell;
-    const names = [this.payload.axis(kind.queries)[query], this.payload.axis(kind.keys)[key]];
-    const head = `${names[0]} (${query}) to ${names[1]} (${key})`;
-    const lines = [said("strong", head)];
+    const lines = [said("strong", cellName(this.payload, kind, cell))];
     const drawn = this._drawn();
     for (const { layer, head: number, cells, color } of drawn) {
-      const at = query * cells.nKeys + key;
-      const open = cells.allowed === null || cells.allowed[at];
-      const value = open ? `weight ${written(cells.weights[at], cells.exact)}` : "not allowed";
-      const line = said("", drawn.length > 1 ? `Layer ${kind.layers[layer]}, head ${number}: ${value}` : value);
+      const value = cellValue(cells, cell);
+      const line = said("", drawn.length > 1 ? `${headName(kind, layer, number)}: ${value}` : value);
       if (color) {
         const swatch = element("span", "swatch");
         swatch.style.background = color;
@@ -743,7 +601,7 @@ class Explorer {
       }
       lines.push(line);
     }
-    const beside = this.payload.axis(kind.beside)?.[query];
+    const beside = this.payload.axis(kind.beside)?.[cell[0]];
     if (beside) lines.push(said("beside", `${kind.besideTitle.toLowerCase()}: ${beside}`));
     this.tooltip.show(place, ...lines);
     if (spoken) this._say(lines.map((line) => line.textContent).join(", "));
@@ -752,15 +610,6 @@ class Explorer {
   _tokenTip(token) {
     if (!token) return;
     const kind = this.payload.kind(this.state.attention);
-    const [own, other] = token.side === "query" ? [kind.queries, kind.keys] : [kind.keys, kind.queries];
-    const weights = this.payload
-      .axis(other)
-      .map((text, index) => [text, this.lines._weights(token, index)[0]])
-      .sort((one, two) => two[1] - one[1])
-      .slice(0, 3)
-      .map(([text, weight]) => `${text} ${weight.toFixed(2)}`);
-    this._say(`${this.payload.axis(own)[token.index]}: ${weights.join(", ")}`);
+    this._say(tokenOf(this.payload, kind, this._drawn()[0].cells, token));
   }
 }
-
-export default mounted(".explorer", (root) => new Explorer(root), "selection");

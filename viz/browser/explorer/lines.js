@@ -1,10 +1,13 @@
 // The same head as lines between two columns of tokens. Thickness and opacity mean weight and nothing else.
 
-const FAINTEST_LINE = 0.01;
+import constants from "../../draw/constants.json" with { type: "json" };
+import { element, fitted } from "../canvas/dom.js";
+import { weightAt } from "../canvas/paint.js";
+
 // In rem.
 const LINE_MOST = 0.875;
 
-class Lines {
+export class Lines {
   /** @param {object} on - what the reader does: `point(token)`. */
   constructor(on) {
     this.on = on;
@@ -82,8 +85,8 @@ class Lines {
       if (focus?.side === "query" && focus.index !== query) continue;
       for (let key = 0; key < cells.nKeys; key++) {
         if (focus?.side === "key" && focus.index !== key) continue;
-        const weight = (cells.weights[query * cells.nKeys + key] * cells.scale) / 255;
-        if (weight < FAINTEST_LINE) continue;
+        const weight = weightAt(cells, query * cells.nKeys + key);
+        if (weight < constants.FAINTEST) continue;
         context.globalAlpha = weight;
         context.lineWidth = weight * this.thickest;
         context.beginPath();
@@ -100,8 +103,8 @@ class Lines {
     const column = (texts, side, x, align) => {
       for (const [index, text] of texts.entries()) {
         const focused = focus?.side === side && focus.index === index;
-        const weights = focus && focus.side !== side ? this._weights(focus, index) : [];
-        const met = weights.some((weight) => weight >= FAINTEST_LINE);
+        const weights = focus && focus.side !== side ? this.heads.map(({ cells }) => weightBetween(cells, focus, index)) : [];
+        const met = weights.some((weight) => weight >= constants.FAINTEST);
         context.font = `${focused ? "700 " : ""}${this.size}px ${family}`;
         context.fillStyle = focus && !focused && !met ? theme.muted : theme.text;
         context.textAlign = align;
@@ -123,14 +126,6 @@ class Lines {
     context.fillText(this.kind.queryTitle, 0, 1);
     context.textAlign = "right";
     context.fillText(this.kind.keyTitle, this.width, 1);
-  }
-
-  /** The weights between the focused token and one on the other side, one a head. */
-  _weights(focus, index) {
-    return this.heads.map(({ cells }) => {
-      const [query, key] = focus.side === "query" ? [focus.index, index] : [index, focus.index];
-      return (cells.weights[query * cells.nKeys + key] * cells.scale) / 255;
-    });
   }
 
   _tokenAt(event) {
@@ -183,4 +178,10 @@ class Lines {
     this.paint();
     this.on.point(this.focus);
   }
+}
+
+/** The weight between a token, `{side, index}`, and one on the other side. */
+export function weightBetween(cells, token, index) {
+  const [query, key] = token.side === "query" ? [token.index, index] : [index, token.index];
+  return weightAt(cells, query * cells.nKeys + key);
 }

@@ -1,5 +1,10 @@
 // Every head at once: layers down, heads across, on one colour scale. Only what is scrolled into view is painted.
 
+import { element, fitted } from "../canvas/dom.js";
+import { paintSteps, pooled } from "../canvas/paint.js";
+import { headsShown } from "./selection.js";
+import { writtenMeasure } from "./written.js";
+
 const TILE_GAP = 4;
 const LARGEST_TILE = 88;
 const SMALLEST_TILE = 30;
@@ -8,7 +13,7 @@ const MARK = 2.2;
 const ZOOM_STEPS = [1, 1.5, 2, 3, 4, 6, 8, 12];
 const FINEST_CELL = 6;
 
-class Overview {
+export class Overview {
   /**
    * @param {object} on - what the reader does: `select(layer, head, adds)`, `point(tile, x, y)`, `only(filter)`,
    *   `activate()`.
@@ -99,32 +104,12 @@ class Overview {
     ring.style.height = `${tile.height + 6}px`;
   }
 
-  /** The heads to show, in reading order. */
-  _heads() {
-    const { attention, order, only } = this.state;
-    const kind = this.payload.kind(attention);
-    const heads = [];
-    for (let layer = 0; layer < kind.layers.length; layer++) {
-      for (let head = 0; head < kind.heads; head++) {
-        if (only?.layer !== undefined && only.layer !== layer) continue;
-        if (only?.head !== undefined && only.head !== head) continue;
-        heads.push({ layer, head });
-      }
-    }
-    const measure = this.payload.measures.findIndex(({ key }) => key === order);
-    if (measure < 0) return heads;
-    const value = ({ layer, head }) => this.payload.facts(attention, layer, head).measures[measure];
-    return heads
-      .map((each) => ({ ...each, value: value(each) }))
-      .sort((one, other) => (other.value ?? -Infinity) - (one.value ?? -Infinity));
-  }
-
   _arrange() {
     const { attention, order, only } = this.state;
     const kind = this.payload.kind(attention);
     const measure = this.payload.measures.find(({ key }) => key === order);
     const rem = parseFloat(getComputedStyle(document.documentElement).fontSize);
-    const heads = this._heads();
+    const heads = headsShown(this.payload, this.state);
     const flows = Boolean(measure || only);
     this.root.classList.toggle("flows", flows);
     const room = Math.max(this.root.parentElement.clientWidth, 200);

@@ -1,19 +1,22 @@
 // One trace as the page shows it: the weights of every head, with axes, masks and facts.
 
+import constants from "../../draw/constants.json" with { type: "json" };
+import { floats, opened } from "../canvas/envelope.js";
+
 /**
  * One trace as the page shows it.
  *
  * `cells(attention, layer, head)` gives `{weights, scale, allowed, nQueries, nKeys}`: `weights` is (query, key) row by
  * row, `scale` turns a weight into 0 to 255, `allowed` is (query, key) or null where everything is allowed.
  */
-class Payload {
+export class Payload {
   constructor(bytes) {
     const { id, header, body } = opened(bytes);
     Object.assign(this, header, { id, body });
     this.byName = new Map(this.kinds.map((kind) => [kind.kind, kind]));
     this.joined = new Map();
     this.read = new Map();
-    if (this.joint) this._addJoint();
+    if (this[constants.JOINT]) this._addJoint();
   }
 
   /** The names of the kinds of attention that can be shown. */
@@ -41,7 +44,7 @@ class Payload {
   }
 
   cells(attention, layer, head) {
-    return attention === "joint" ? this._joint(layer, head) : this._cells(this.kind(attention), layer, head);
+    return attention === constants.JOINT ? this._joint(layer, head) : this._cells(this.kind(attention), layer, head);
   }
 
   _cells(kind, layer, head) {
@@ -91,8 +94,8 @@ class Payload {
         return { parts: named, sentence: "", numbers: "", label: null, reason: "", measures: [] };
       }),
     );
-    this.byName.set("joint", {
-      kind: "joint",
+    this.byName.set(constants.JOINT, {
+      kind: constants.JOINT,
       name: "Encoder, cross- and decoder attention",
       short: "All three",
       layers: deeper.layers,
@@ -118,7 +121,7 @@ class Payload {
     const key = `${layer}/${head}`;
     if (this.joined.has(key)) return this.joined.get(key);
     const nSource = this.axes[this.byName.get("encoder").keys].length;
-    const size = this.axes[this.byName.get("joint").queries].length;
+    const size = this.axes[this.byName.get(constants.JOINT).queries].length;
     const exact = this.kinds.every((kind) => kind.exact);
     const weights = exact ? new Float32Array(size * size) : new Uint8Array(size * size);
     const allowed = new Uint8Array(size * size);

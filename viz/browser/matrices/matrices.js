@@ -1,165 +1,14 @@
 // Several matrices in a row, looked at together: one pointer, one zoom. One of them may be painted on.
 
-const UNDO_MOST = 200;
-const PANEL_LEAST = 220;
-
-/** A panel whose cells a person paints: allowed or forbidden, by cell, row, column and rectangle, with undo and redo. */
-class EditablePanel extends Panel {
-  constructor(on, given) {
-    super(on, given);
-    this.canvas.classList.add("editable");
-    this.allows = false;
-    this.undone = [];
-    this.done = [];
-    this.canvas.addEventListener("pointerdown", (event) => this._begin(event));
-    this.canvas.addEventListener("pointerup", () => this._end());
-    this.canvas.addEventListener("pointercancel", () => this._end());
-  }
-
-  /** Starts from a mask (query, key); `base` holds the model's own reasons. */
-  start(allowed) {
-    this.allowed = Uint8Array.from(allowed);
-    this.done = [];
-    this.undone = [];
-  }
-
-  /** The cells as categories: the model's own reasons where the edit forbids, too. */
-  recolor() {
-    const { base, cells, byEdit } = this.given;
-    for (let place = 0; place < base.length; place++) {
-      cells.weights[place] = this.allowed[place] ? 0 : base[place] || byEdit;
-    }
-  }
-
-  undo() {
-    this._swap(this.done, this.undone);
-  }
-
-  redo() {
-    this._swap(this.undone, this.done);
-  }
-
-  reset() {
-    this._keep();
-    this.allowed = this.given.base.map((reason) => Number(reason === 0));
-    this._changed();
-  }
-
-  _swap(from, to) {
-    if (!from.length) return;
-    to.push(this.allowed);
-    this.allowed = from.pop();
-    this._changed();
-  }
-
-  _keep() {
-    this.done.push(this.allowed.slice());
-    if (this.done.length > UNDO_MOST) this.done.shift();
-    this.undone = [];
-  }
-
-  _changed() {
-    this.recolor();
-    this.paint();
-    this.on.edited();
-  }
-
-  /** The cells between two corners; a label stands for its whole row or column. */
-  _rectangle([oneQuery, oneKey], [otherQuery, otherKey]) {
-    const span = (one, other, count) =>
-      one === null || other === null ? [0, count - 1] : [Math.min(one, other), Math.max(one, other)];
-    return [span(oneQuery, otherQuery, this.queries.length), span(oneKey, otherKey, this.keys.length)];
-  }
-
-  _paintRectangle(from, to) {
-    const [[top, bottom], [left, right]] = this._rectangle(from, to);
-    for (let query = top; query <= bottom; query++) {
-      for (let key = left; key <= right; key++) {
-        this.allowed[query * this.keys.length + key] = Number(this.allows);
-      }
-    }
-  }
-
-  /** The nearest `[query, key]` to the pointer, and which labels it is on. */
-  _spotAt(event) {
-    const box = this.canvas.getBoundingClientRect();
-    const x = event.clientX - box.left;
-    const y = event.clientY - box.top;
-    const near = (place, count) => Math.max(0, Math.min(count - 1, Math.floor(place)));
-    return {
-      query: near((y + this.root.scrollTop - this.top) / this.cellHeight, this.queries.length),
-      key: near((x + this.root.scrollLeft - this.left) / this.cellWidth, this.keys.length),
-      onQueries: x < this.left,
-      onKeys: y < this.top,
-    };
-  }
-
-  _begin(event) {
-    const { query, key, onQueries, onKeys } = this._spotAt(event);
-    if (event.button !== 0 || (onQueries && onKeys)) return;
-    this.canvas.setPointerCapture(event.pointerId);
-    this._keep();
-    this.before = this.allowed.slice();
-    this.from = [onKeys ? null : query, onQueries ? null : key];
-    // A stroke does to every cell what it does to the first: it turns it round.
-    this.allows = !this.allowed[(this.from[0] ?? 0) * this.keys.length + (this.from[1] ?? 0)];
-    this._stroke([query, key]);
-    super._pointed(event);
-  }
-
-  _stroke(to) {
-    // From the stroke's beginning, since a rectangle shrinks as well.
-    this.allowed.set(this.before);
-    this._paintRectangle(this.from, to);
-    this.recolor();
-    this.paint();
-    this.on.stroked();
-  }
-
-  _end() {
-    if (!this.from) return;
-    this.from = null;
-    this.on.edited();
-  }
-
-  _pointed(event) {
-    if (!this.from) {
-      super._pointed(event);
-      return;
-    }
-    const { query, key } = this._spotAt(event);
-    this._stroke([query, key]);
-    super._pointed(event);
-  }
-
-  _clicked() {}
-
-  _key(event) {
-    const control = event.ctrlKey || event.metaKey;
-    const turn = (from, to) => {
-      this._keep();
-      this.allows = !this.allowed[(from[0] ?? 0) * this.keys.length + (from[1] ?? 0)];
-      this._paintRectangle(from, to);
-      this._changed();
-      this._mark(this.cursor);
-    };
-    if (control && event.key.toLowerCase() === "z") event.shiftKey ? this.redo() : this.undo();
-    else if (control && event.key.toLowerCase() === "y") this.redo();
-    else if ((event.key === " " || event.key === "Enter") && this.cursor) turn(this.anchor ?? this.cursor, this.cursor);
-    else if (event.key === "r" && this.cursor) turn([this.cursor[0], null], [this.cursor[0], null]);
-    else if (event.key === "c" && this.cursor) turn([null, this.cursor[1]], [null, this.cursor[1]]);
-    else {
-      // With Shift, arrows span a rectangle from where they began.
-      if (event.key.startsWith("Arrow")) this.anchor = event.shiftKey ? (this.anchor ?? this.cursor) : null;
-      super._key(event);
-      return;
-    }
-    event.preventDefault();
-  }
-}
-
-// CSS pixels.
-const NARROW = 600;
+import constants from "../../draw/constants.json" with { type: "json" };
+import { Tooltip, said, zoomButtons } from "../canvas/controls.js";
+import { element } from "../canvas/dom.js";
+import { opened, payloadId } from "../canvas/envelope.js";
+import { MATRIX_ZOOMS } from "../canvas/matrix.js";
+import { mounted } from "../canvas/mount.js";
+import { pageGround, pageTheme, roomWithin } from "../canvas/page.js";
+import { EditablePanel } from "./editable.js";
+import { Panel, StepPalette, readPanel, signedNumber } from "./panel.js";
 
 class Matrices {
   constructor(root) {
@@ -197,27 +46,10 @@ class Matrices {
     const again = this.header?.epoch === header.epoch && this.header.name === header.name;
     this.id = id;
     this.header = header;
-    this.given = header.panels.map((panel) => this._read(panel, body));
+    this.given = header.panels.map((panel) => readPanel(panel, body));
     this._build(again);
     this.draw();
     this.root.dataset.payload = id;
-  }
-
-  _read(panel, body) {
-    const [nQueries, nKeys] = [panel.queries.length, panel.keys.length];
-    const size = nQueries * nKeys;
-    const bytes = (start) => (start === null ? null : body.slice(start, start + size));
-    const cells = { scale: 1, exact: true, nQueries, nKeys, allowed: bytes(panel.shown) };
-    if (panel.scale === "category") cells.weights = bytes(panel.values);
-    else {
-      cells.values = floats(body, panel.values, size);
-      const reach = panel.high - panel.low || 1;
-      if (panel.scale === "signed") cells.middle = 127.5;
-      cells.weights = Uint8Array.from(cells.values, (value) =>
-        Math.round((255 * Math.max(0, Math.min(reach, value - panel.low))) / reach),
-      );
-    }
-    return { ...panel, cells, base: bytes(panel.base), start: bytes(panel.start) };
   }
 
   /** Panels for what is given; one that is being painted on keeps its strokes while Python sends the same epoch. */
@@ -244,8 +76,8 @@ class Matrices {
     this.tools.hidden = !this.editable;
     if (this.editable) {
       const given = this.given[this.panels.indexOf(this.editable)];
-      if (!again || old !== this.editable || old.allowed.length !== given.base.length) {
-        this.editable.start(given.start);
+      if (!again || old !== this.editable || old.mask.allowed.length !== given.base.length) {
+        this.editable.start(given);
       }
       if (!this.tools.childElementCount) this._buildTools();
     }
@@ -338,7 +170,7 @@ class Matrices {
     const { stage, height } = this.header;
     this.root.classList.toggle("on-stage", stage);
     // One below the other on a phone held upright.
-    const stacked = this.root.clientWidth < NARROW ? this.panels.length : 1;
+    const stacked = this.root.clientWidth < constants.NARROW ? this.panels.length : 1;
     this.row.style.setProperty("--columns", this.panels.length / stacked);
     for (const panel of this.panels) panel.fills = stage;
     const picture = stage && this.root.getRootNode().host?.closest(".st-key-picture");
@@ -349,8 +181,8 @@ class Matrices {
   }
 
   _drawTools() {
-    this.undo.disabled = !this.editable.done.length;
-    this.redo.disabled = !this.editable.undone.length;
+    this.undo.disabled = !this.editable.mask.done.length;
+    this.redo.disabled = !this.editable.mask.undone.length;
   }
 
   _drawLegend(theme, name) {
@@ -413,7 +245,7 @@ class Matrices {
   }
 
   _marked() {
-    this.root.dataset.painted = JSON.stringify({ id: this.id, edits: this.editable?.done.length ?? 0 });
+    this.root.dataset.painted = JSON.stringify({ id: this.id, edits: this.editable?.mask.done.length ?? 0 });
   }
 
   _edited() {
@@ -422,15 +254,8 @@ class Matrices {
     clearTimeout(this.waiting);
     // After the paint, and once for quick strokes.
     this.waiting = setTimeout(() => {
-      const { allowed, queries, keys } = this.editable;
-      const bits = new Uint8Array(Math.ceil(allowed.length / 8));
-      for (let place = 0; place < allowed.length; place++) bits[place >> 3] |= allowed[place] << (7 - (place & 7));
-      this.report({
-        name: this.header.name,
-        rows: queries.length,
-        columns: keys.length,
-        bits: btoa(Array.from(bits, (byte) => String.fromCharCode(byte)).join("")),
-      });
+      const { mask, queries, keys } = this.editable;
+      this.report({ name: this.header.name, rows: queries.length, columns: keys.length, bits: mask.bits() });
     }, 60);
   }
 }

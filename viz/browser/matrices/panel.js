@@ -1,7 +1,12 @@
 // One matrix among several: categories or numbers, on the axes that its neighbours may share.
 
+import constants from "../../draw/constants.json" with { type: "json" };
+import { floats } from "../canvas/envelope.js";
+import { Matrix } from "../canvas/matrix.js";
+import { Palette, channels, packed } from "../canvas/paint.js";
+
 /** The colours of a panel's cells, one a step. */
-class StepPalette extends Palette {
+export class StepPalette extends Palette {
   constructor(theme, colors, isCategory) {
     super({ ...theme, weights: colors.length > 1 ? colors : [...colors, ...colors] }, 1);
     if (!isCategory) return;
@@ -14,7 +19,7 @@ class StepPalette extends Palette {
   }
 }
 
-class Panel extends Matrix {
+export class Panel extends Matrix {
   /**
    * @param {object} on - as for Matrix, and `scrolled(left, top)` and `zoomed(step)`.
    * @param {object} given - a panel as matrices.py describes it.
@@ -95,11 +100,29 @@ class Panel extends Matrix {
 
   _number(cells, place) {
     if (this.isCategory) return "";
-    return Math.abs(cells.values[place]) < 0.005 ? "" : signedNumber(cells.values[place], this.given.digits);
+    return Math.abs(cells.values[place]) < constants.LEAST_NUMBER ? "" : signedNumber(cells.values[place], this.given.digits);
   }
 }
 
-function signedNumber(value, digits) {
+export function signedNumber(value, digits) {
   if (Number.isNaN(value)) return "not a number";
   return value.toFixed(digits).replace("-", "−");
+}
+
+/** A panel as matrices.py describes it, with its cells. */
+export function readPanel(panel, body) {
+  const [nQueries, nKeys] = [panel.queries.length, panel.keys.length];
+  const size = nQueries * nKeys;
+  const bytes = (start) => (start === null ? null : body.slice(start, start + size));
+  const cells = { scale: 1, exact: true, nQueries, nKeys, allowed: bytes(panel.shown) };
+  if (panel.scale === "category") cells.weights = bytes(panel.values);
+  else {
+    cells.values = floats(body, panel.values, size);
+    const reach = panel.high - panel.low || 1;
+    if (panel.scale === "signed") cells.middle = 127.5;
+    cells.weights = Uint8Array.from(cells.values, (value) =>
+      Math.round((255 * Math.max(0, Math.min(reach, value - panel.low))) / reach),
+    );
+  }
+  return { ...panel, cells, base: bytes(panel.base), start: bytes(panel.start) };
 }

@@ -1,5 +1,10 @@
 // A talk for one reader: a scene's title and note at the foot of the page that shows it, and the way to the next.
 
+import { element } from "../canvas/dom.js";
+import { mounted } from "../canvas/mount.js";
+import { askForScene } from "../speaker/keys.js";
+import { hasLeft } from "../speaker/left.js";
+
 const ROOM = "--reader-room";
 const PAGE = '[data-testid="stMain"]';
 const PICTURE = ".st-key-picture";
@@ -7,11 +12,6 @@ const PICTURE = ".st-key-picture";
 const SENTENCE = ".answer";
 const HEADER = 64;
 const TAKEN_OVER = ["wheel", "touchmove", "pointerdown", "keydown"];
-
-/** Asks the talk of this window for another scene, or with 0 for the present one again. */
-function step(way) {
-  window.dispatchEvent(new CustomEvent("headscope-step", { detail: way }));
-}
 
 class Reader {
   constructor(root) {
@@ -42,12 +42,12 @@ class Reader {
     this.note = element("p", "note", { dir: "auto", tabindex: "0" });
     const again = button("Show the scene", "", () => {
       this.returns = true;
-      step(0);
+      askForScene(0);
     });
     again.className = "link";
     this.left = element("p", "left", { hidden: "" }, "The picture now shows another view, which this text is not about. ", again);
-    this.back = button("Back", "B", () => step(-1));
-    this.next = button("Next", "N", () => step(1));
+    this.back = button("Back", "B", () => askForScene(-1));
+    this.next = button("Next", "N", () => askForScene(1));
     this.next.className = "next";
     this.leave = button("Leave", "", () => this.tell("leave", true));
     const words = element("div", "words", { "aria-live": "polite" }, this.place, this.title);

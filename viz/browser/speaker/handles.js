@@ -1,18 +1,13 @@
 // Handles beside the rows of scenes, which Streamlit draws: a row is dragged by its handle, or moved with the arrow keys.
 
-const SVG = "http://www.w3.org/2000/svg";
+import { drawn } from "../canvas/dom.js";
+import { mounted } from "../canvas/mount.js";
+import { moved, rowUnder } from "../canvas/sorting.js";
 
 /** Six dots, as a picture that says nothing to a screen reader. */
 function dots() {
-  const picture = document.createElementNS(SVG, "svg");
-  picture.setAttribute("viewBox", "0 0 6 10");
-  picture.setAttribute("aria-hidden", "true");
-  for (const [x, y] of [1, 5, 9].flatMap((y) => [[1, y], [5, y]])) {
-    const dot = document.createElementNS(SVG, "circle");
-    for (const [name, value] of Object.entries({ cx: x, cy: y, r: 1 })) dot.setAttribute(name, value);
-    picture.append(dot);
-  }
-  return picture;
+  const circles = [1, 5, 9].flatMap((cy) => [1, 5].map((cx) => drawn("circle", { cx, cy, r: 1 })));
+  return drawn("svg", { viewBox: "0 0 6 10", "aria-hidden": "true" }, ...circles);
 }
 
 class Handles {
@@ -92,8 +87,7 @@ class Handles {
     if (this.from === undefined) return;
     const rows = this._rows();
     const boxes = rows.map((row) => row.getBoundingClientRect());
-    const below = boxes.filter((box, index) => index !== this.from && event.clientY > box.top + box.height / 2);
-    this.to = below.length;
+    this.to = rowUnder(boxes, this.from, event.clientY);
     const moves = this.to !== this.from;
     this.line.hidden = !moves;
     if (!moves) return;
@@ -129,9 +123,8 @@ class Handles {
     if (this.moves.length === 1) this.tell("moved", this.moves[0]);
     // The handle that goes with the scene; a next key then moves the same scene on.
     this.buttons.children[to].focus();
-    const moved = this.order.splice(from, 1);
-    this.order.splice(to, 0, ...moved);
-    this.spoken.textContent = `${moved[0]}: now scene ${to + 1} of ${this.titles.length}`;
+    this.order = moved(this.order, from, to);
+    this.spoken.textContent = `${this.order[to]}: now scene ${to + 1} of ${this.titles.length}`;
   }
 }
 

@@ -9,7 +9,7 @@ const ACTS = ["pointerdown", "click", "keydown", "input", "change", "headscope-a
  * From now on, an address that is written without anything done since the last one takes its place; and whoever listens
  * to "headscope-address" hears of each.
  */
-function joinSteps() {
+export function joinSteps() {
   if (window.headscopeSteps) return;
   window.headscopeSteps = true;
   let acted = false;

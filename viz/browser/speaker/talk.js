@@ -1,5 +1,11 @@
 // The talk of this window: keys on stage, the talks that the browser keeps, and the window with the notes.
 
+import { mounted } from "../canvas/mount.js";
+import { asked } from "./keys.js";
+import { joinSteps } from "./steps.js";
+
+/* global NOTES: the document of the notes, which speaker.py writes before this script. */
+
 const PREFIX = "headscope-talk-";
 const WINDOW = "headscope-window";
 // So long a scene that was asked for counts as the present one, for the next key.
@@ -28,16 +34,6 @@ function windowName() {
     // The name then lasts until the page is loaded again.
   }
   return made;
-}
-
-/** What a key asks for: the number of a scene, a step from the present one, or nothing. */
-function asked(event) {
-  if (event.ctrlKey || event.altKey || event.metaKey) return null;
-  // Some keyboards give digits only with shift; the place of the key is the same.
-  const digit = /^[0-9]$/.test(event.key) ? event.key : /^Digit([0-9])$/.exec(event.code)?.[1];
-  if (digit) return { number: Number(digit) || 10 };
-  const step = { PageDown: 1, " ": 1, n: 1, PageUp: -1, b: -1 }[event.key];
-  return step ? { step } : null;
 }
 
 class Talk {

@@ -1,23 +1,21 @@
 // What stands around the picture on stage. At its head the title of a scene; in its foot what is shown and of which
 // sentence, where that head stands, and the way to the scenes beside this one.
 
+import { drawn, element } from "../canvas/dom.js";
+import { plainKey, typing } from "../canvas/keys.js";
+import { mounted } from "../canvas/mount.js";
+import { ASK_EVENT, SHOWN_EVENT, pageTheme } from "../canvas/page.js";
+import { askForScene, swiped } from "../speaker/keys.js";
+import { hasLeft } from "../speaker/left.js";
+
 const HELP_SHOWN = 12_000;
 const PRESSES_KEPT = 16;
 const SCROLLED = 0.25;
-// CSS pixels and milliseconds: what is shorter is a tap, and what takes longer a drag. The edges are the browser's own.
-const SWIPE = { least: 60, edge: 20, most: 800 };
+// CSS pixels: the edges are the browser's own.
+const EDGE = 20;
 const TOUCH = matchMedia("(hover: none) and (pointer: coarse)");
-const SVG = "http://www.w3.org/2000/svg";
 const [LEFT, RIGHT] = ["M10 3 5 8l5 5", "m6 3 5 5-5 5"];
 const CORNERS = "M2 6V2h4M10 2h4v4M14 10v4h-4M6 14H2v-4";
-
-/** What is drawn as lines and squares; `element` makes what is HTML. */
-function drawn(tag, attributes, ...children) {
-  const made = document.createElementNS(SVG, tag);
-  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
-  made.append(...children);
-  return made;
-}
 
 /** A button that is a drawing; its key is named where there are keys. */
 function iconButton(className, name, key, path, onClick) {
@@ -27,11 +25,6 @@ function iconButton(className, name, key, path, onClick) {
   made.append(drawn("svg", icon, drawn("path", { d: path })));
   made.addEventListener("click", onClick);
   return made;
-}
-
-/** Asks the talk of this window for the scene before this one or the one after it, -1 or 1. */
-function step(way) {
-  window.dispatchEvent(new CustomEvent("headscope-step", { detail: way }));
 }
 
 class Around {
@@ -68,8 +61,8 @@ class Around {
     this.map = drawn("svg", { class: "map", "aria-hidden": "true" });
     this.help = element("p", "help gone");
     this.full = iconButton("full", "Full screen", "F", CORNERS, () => this._toggleFull());
-    this.before = iconButton("step", "Previous scene", "Page Up", LEFT, () => step(-1));
-    this.after = iconButton("step", "Next scene", "Page Down", RIGHT, () => step(1));
+    this.before = iconButton("step", "Previous scene", "Page Up", LEFT, () => askForScene(-1));
+    this.after = iconButton("step", "Next scene", "Page Down", RIGHT, () => askForScene(1));
     this.place = element("span", "place");
     this.steps = element("div", "steps", { hidden: "" }, this.before, this.place, this.after);
     this.title = element("p", "scene-title", { dir: "auto", hidden: "" });
@@ -152,7 +145,7 @@ class Around {
       return touchAction === "none" || scrolls || each.matches("input, [role=slider]");
     });
     const [touch] = event.touches;
-    const atEdge = touch.clientX < SWIPE.edge || touch.clientX > window.innerWidth - SWIPE.edge;
+    const atEdge = touch.clientX < EDGE || touch.clientX > window.innerWidth - EDGE;
     const starts = this.data.scene && event.touches.length === 1 && !drags && !atEdge;
     this.touched = starts ? { x: touch.clientX, y: touch.clientY, at: event.timeStamp } : null;
   }
@@ -160,12 +153,10 @@ class Around {
   /** A finger that went sideways, and soon: to the left is the next scene. */
   _lift(event) {
     if (!this.touched || event.touches.length) return;
-    const { x, y, at } = this.touched;
-    this.touched = null;
     const [touch] = event.changedTouches;
-    const [across, down] = [touch.clientX - x, touch.clientY - y];
-    const swiped = Math.abs(across) >= SWIPE.least && Math.abs(across) > 2 * Math.abs(down);
-    if (swiped && event.timeStamp - at <= SWIPE.most) step(across < 0 ? 1 : -1);
+    const way = swiped(this.touched, { x: touch.clientX, y: touch.clientY, at: event.timeStamp });
+    this.touched = null;
+    if (way) askForScene(way);
   }
 
   // ---- help -----------------------------------------------------------------------------------------------------

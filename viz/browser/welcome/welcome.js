@@ -1,5 +1,8 @@
 // Two lines for those who come new: a talk to read, and what the words mean. Each goes for good when it is dismissed.
 
+import { element } from "../canvas/dom.js";
+import { mounted } from "../canvas/mount.js";
+
 const DISMISSED = "headscope-dismissed-";
 
 /** Storage may be forbidden, and even to ask for it then fails. */

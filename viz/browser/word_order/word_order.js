@@ -1,5 +1,8 @@
 // Words in a row: dragged with the pointer, or moved with the arrow keys.
 
+import { mounted } from "../canvas/mount.js";
+import { wordAfter } from "../canvas/sorting.js";
+
 class WordOrder {
   constructor(root) {
     this.root = root;
@@ -87,13 +90,9 @@ class WordOrder {
 
   _drag(event) {
     if (!this.taken) return;
-    const after = [...this.list.children].find((item) => {
-      if (item === this.taken) return false;
-      const box = item.getBoundingClientRect();
-      const below = event.clientY < box.top;
-      const beside = event.clientY <= box.bottom && event.clientX < box.left + box.width / 2;
-      return below || beside;
-    });
+    const words = [...this.list.children];
+    const boxes = words.map((word) => word.getBoundingClientRect());
+    const after = words[wordAfter(boxes, words.indexOf(this.taken), event.clientX, event.clientY)];
     if (after !== this.taken.nextElementSibling) this.list.insertBefore(this.taken, after ?? null);
   }
 

@@ -1,0 +1,174 @@
+"""The scripts' own tests, which Node runs, with what Python says of the same numbers."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import subprocess
+from collections.abc import Iterator, Mapping
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import playwright
+import pytest
+
+from model.trace import AttentionKind
+from tests.kit.heads_page import HALF_A_STEP, scale
+from tests.viz.browser.test_explorer import a_trace, packed
+from tests.viz.browser.test_matrices import a_mask, a_panel, told
+from viz.browser import matrices
+from viz.browser.files import joined
+from viz.draw import style
+from viz.draw.constants import CONSTANTS
+from viz.draw.labels import axis_texts
+from viz.heads import payload
+from viz.heads.heatmap import allowed_cells, alt_text, head_weights
+from viz.heads.measures import Measure, written
+from viz.heads.panels import joint_panel
+from viz.heads.reading import Seen, read
+
+VIZ = Path(__file__).parents[3] / "viz"
+NODE = Path(playwright.__file__).parent / "driver" / "node"
+LOOKS = {"light": style.LIGHT, "dark": style.DARK}
+WEIGHTS = (0.0, 1e-4, 0.001, 0.01, 0.0499, 0.2, 0.333, 0.5, 0.77, 0.999, 1.0)
+
+
+def encoded(content: bytes) -> str:
+    return base64.b64encode(content).decode("ascii")
+
+
+def heads(seen: Seen) -> Iterator[dict[str, Any]]:
+    """Every head: its cells and what is said of it, with all three kinds joined among them."""
+    for site, found in seen.maps.items():
+        for head in range(found.n_heads):
+            yield {
+                "attention": str(site.kind),
+                "layer": site.layer,
+                "head": head,
+                "weights": head_weights(found, head).ravel().tolist(),
+                "allowed": allowed_cells(found, head).ravel().tolist(),
+                "alt": alt_text(found, head),
+                "queries": axis_texts(found.queries),
+                "keys": axis_texts(found.keys),
+            }
+            if site.kind is AttentionKind.ENCODER:
+                joint = joint_panel(seen, site.layer, head)
+                assert joint.shown is not None
+                yield {
+                    "attention": payload.JOINT,
+                    "layer": site.layer,
+                    "head": head,
+                    "weights": joint.values.ravel().tolist(),
+                    "allowed": joint.shown.ravel().tolist(),
+                    "queries": axis_texts(joint.queries),
+                    "keys": axis_texts(joint.keys),
+                }
+
+
+def colors() -> Iterator[dict[str, Any]]:
+    """Weights, and between which colours theirs lies: the scale has 256 steps."""
+    for (name, look), gamma, weight in product(LOOKS.items(), CONSTANTS["GAMMAS"], WEIGHTS):
+        around = np.array([weight - HALF_A_STEP, weight + HALF_A_STEP], dtype=np.float32)
+        low, high = np.sort(scale(around, look, gamma), axis=0)
+        # Gamma is applied before a weight gets its step, and half a step around 0 is then much.
+        exact = scale(np.array([weight]), look, gamma)[0]
+        yield {
+            "look": name,
+            "gamma": gamma,
+            "weight": weight,
+            "low": (low if gamma == 1 else exact - 3).tolist(),
+            "high": (high if gamma == 1 else exact + 3).tolist(),
+        }
+
+
+def measured() -> Iterator[tuple[str, float | None, str]]:
+    """A measure's unit, a value of it, and how it is written."""
+    for unit, value in product(("bits", "share", "correlation"), (*WEIGHTS, -0.25, np.nan)):
+        measure = Measure("", "", unit, "", frozenset())
+        yield unit, None if np.isnan(value) else value, written(measure, value)
+
+
+def panels() -> dict[str, Any]:
+    random = np.random.default_rng(5)
+    category = random.integers(0, 3, (3, 4)).astype(np.uint8)
+    signed = random.uniform(-2, 2, (2, 3)).astype(np.float32)
+    given = (
+        a_panel(),
+        a_panel(2, 3, values=signed, scale="signed", low=-2.0, high=2.0, shown=signed > -1),
+        a_mask(category, base=category, start=category == 0, by_edit=2),
+    )
+    return {
+        "envelope": encoded(matrices.pack(given)),
+        "values": [panel.values.ravel().tolist() for panel in given],
+        "shown": [None if each.shown is None else each.shown.ravel().tolist() for each in given],
+        "start": (category == 0).ravel().tolist(),
+    }
+
+
+def painted() -> Iterator[dict[str, Any]]:
+    """Masks, and what `matrices.read_edit` reads as each."""
+    random = np.random.default_rng(7)
+    for shape in ((1, 1), (2, 4), (3, 5), (9, 7)):
+        allowed = random.random(shape) < 0.5
+        edit = told(allowed, name="")
+        read_back = matrices.read_edit(edit, "", shape)
+        assert read_back is not None
+        assert np.array_equal(read_back, allowed)
+        yield {"allowed": allowed.ravel().tolist(), "columns": shape[1], "bits": edit["bits"]}
+
+
+def components() -> list[Path]:
+    """The scripts that Streamlit runs, each with all that it imports."""
+    scripts = sorted((VIZ / "browser").rglob("*.js"))
+    return [path for path in scripts if "\nexport default " in path.read_text(encoding="utf-8")]
+
+
+@pytest.fixture(scope="session")
+def environment(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
+    """Where Node finds what Python wrote."""
+    seen = read(a_trace(("▁The", "▁cat", "▁the", "</s>")))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(payload, "EXACT_CELLS", 0)
+        coarse = packed(seen)
+    found = {
+        "exact": encoded(packed(seen)),
+        "coarse": encoded(coarse),
+        "heads": list(heads(seen)),
+        "looks": style.THEMES,
+        "colors": list(colors()),
+        "inks": [
+            [name, place / (len(look.weights) - 1), look.ink(place / (len(look.weights) - 1))]
+            for name, look in LOOKS.items()
+            for place in range(len(look.weights))
+        ],
+        "luminances": [
+            [color, style.luminance(color)] for look in LOOKS.values() for color in look.heads
+        ],
+        "measured": list(measured()),
+        "panels": panels(),
+        "painted": list(painted()),
+        "bundles": {str(path.relative_to(VIZ)): joined(path) for path in components()},
+    }
+    file = tmp_path_factory.mktemp("javascript") / "fixtures.json"
+    file.write_text(json.dumps(found), encoding="utf-8")
+    return {**os.environ, "HEADSCOPE_FIXTURES": str(file)}
+
+
+@pytest.mark.parametrize(
+    "path", sorted(VIZ.rglob("*.test.js")), ids=lambda path: str(path.relative_to(VIZ))
+)
+def test_a_script_passes_its_own_tests(path: Path, environment: Mapping[str, str]) -> None:
+    if not NODE.is_file():
+        pytest.skip(f"Playwright came without its Node, which would be {NODE}")
+    done = subprocess.run(
+        [NODE, "--test", "--test-reporter=spec", path],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr

@@ -1,0 +1,47 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { bytes, fixtures } from "../../../tests/kit/fixtures.js";
+import { Payload } from "./payload.js";
+
+const exact = new Payload(bytes(fixtures.exact));
+const coarse = new Payload(bytes(fixtures.coarse));
+
+function open({ allowed }) {
+  return allowed === null ? null : [...allowed].map(Boolean);
+}
+
+for (const { attention, layer, head, weights, allowed, queries, keys } of fixtures.heads) {
+  test(`every weight of ${attention} ${layer}.${head} is that of the trace`, () => {
+    const cells = exact.cells(attention, layer, head);
+    assert.deepEqual([cells.nQueries, cells.nKeys], [queries.length, keys.length]);
+    assert.deepEqual([cells.exact, cells.scale], [true, 255]);
+    assert.deepEqual([...cells.weights], weights);
+    assert.deepEqual(open(cells) ?? weights.map(() => true), allowed);
+    const kind = exact.kind(attention);
+    assert.deepEqual([exact.axis(kind.queries), exact.axis(kind.keys)], [queries, keys]);
+  });
+
+  test(`as one byte each, those of ${attention} ${layer}.${head} are right to half a step`, () => {
+    const cells = coarse.cells(attention, layer, head);
+    assert.deepEqual([cells.exact, cells.scale], [false, 1]);
+    for (const [place, weight] of weights.entries()) {
+      assert.ok(Math.abs(cells.weights[place] / 255 - weight) <= 0.501 / 255);
+    }
+    assert.deepEqual(open(cells) ?? weights.map(() => true), allowed);
+  });
+}
+
+test("a token that an axis has twice is named with its place", () => {
+  const axis = exact.axes.push(["a", "b", "a"]) - 1;
+  assert.deepEqual([0, 1, 2].map((place) => exact.named(axis, place)), ["a (0)", "b", "a (2)"]);
+});
+
+test("a head of all three kinds has the facts of each", () => {
+  const { parts } = exact.facts("joint", 1, 2);
+  assert.deepEqual(parts.map(([name]) => name), ["Encoder", "Cross", "Decoder"]);
+  for (const [at, kind] of ["encoder", "cross", "decoder"].entries()) {
+    assert.equal(parts[at][1], exact.facts(kind, 1, 2));
+  }
+  assert.equal(exact.facts("encoder", 9, 0), null);
+});

@@ -1,0 +1,107 @@
+// What is selected in the explorer: how the address spells it, and what of it a trace has.
+
+import constants from "../../draw/constants.json" with { type: "json" };
+
+// How the trace is read, which Python does: name, text, what it is for.
+export const READINGS = [
+  [
+    "words",
+    "Whole words",
+    "Pieces of a word become one: the weights on a word's pieces are added up, the rows of its pieces averaged",
+  ],
+  ["specials", "Special tokens", "Show <s> and </s>, which stand for no part of the text"],
+  [
+    "renormalise",
+    "Rows add up to 1",
+    "With special tokens hidden, divide each row by what is left of it; rows that looked mostly there are enlarged",
+  ],
+  [
+    "predicted",
+    "Name rows by prediction",
+    "A row of cross-attention is named by the token just read; this names it by the token it predicts. Layers differ in " +
+      "which of the two rows looks at the source of a token (Chen et al. 2020)",
+  ],
+];
+
+/** The state as the address writes it; Python knows it in this spelling alone. */
+export function spelled({ attention, layer, head, view, cell, compare, order, gamma, only, reading }) {
+  return {
+    ...Object.fromEntries(READINGS.map(([name]) => [name, reading[name] ? "1" : "0"])),
+    attention,
+    layer: String(layer),
+    head: String(head),
+    view,
+    cell: cell ? cell.join(".") : "",
+    compare: compare.map((pair) => pair.join(".")).join("-"),
+    order,
+    faint: String(constants.GAMMAS.indexOf(gamma)),
+    only: only === null ? "" : "layer" in only ? `layer.${only.layer}` : `head.${only.head}`,
+  };
+}
+
+/** The state that a spelling means; Python has checked that it is well formed. */
+export function unspelled({ attention, layer, head, view, cell, compare, order, faint, only, ...flags }) {
+  const pair = (text) => text.split(".").map(Number);
+  const [what, which] = only ? only.split(".") : [];
+  return {
+    attention,
+    layer: Number(layer),
+    head: Number(head),
+    view,
+    cell: cell ? pair(cell) : null,
+    compare: compare ? compare.split("-").map(pair) : [],
+    order,
+    gamma: constants.GAMMAS[Number(faint)],
+    only: only ? { [what]: Number(which) } : null,
+    reading: Object.fromEntries(READINGS.map(([name]) => [name, flags[name] === "1"])),
+  };
+}
+
+/** The state with what a trace does not have replaced by the nearest that it has. */
+export function legal(state, payload) {
+  const attention = payload.attentions.includes(state.attention) ? state.attention : payload.attentions.at(-1);
+  const kind = payload.kind(attention);
+  const within = (value, count) => Math.max(0, Math.min(count - 1, value));
+  const [layer, head] = [within(state.layer, kind.layers.length), within(state.head, kind.heads)];
+  const there = ([one, other]) => one < kind.layers.length && other < kind.heads;
+  const compare = state.compare.filter(there);
+  const selected = compare.some(([one, other]) => one === layer && other === head);
+  const [nQueries, nKeys] = [payload.axis(kind.queries).length, payload.axis(kind.keys).length];
+  const cell = state.cell && state.cell[0] < nQueries && state.cell[1] < nKeys ? state.cell : null;
+  const only = state.only === null || there([state.only.layer ?? 0, state.only.head ?? 0]) ? state.only : null;
+  const order = payload.measures.some(({ key }) => key === state.order) ? state.order : "";
+  const gamma = constants.GAMMAS.includes(state.gamma) ? state.gamma : 1;
+  const view = state.view === "lines" ? "lines" : "heatmap";
+  return { ...state, attention, layer, head, view, cell, compare: selected ? compare : [], order, gamma, only };
+}
+
+/** What changes with another attention: a head says nothing of the same place there, except in the picture that joins them. */
+export function withAttention(state, attention, payload) {
+  const joins = [attention, state.attention].includes(constants.JOINT);
+  const [layer, head] = joins ? [state.layer, state.head] : payload.kind(attention).opening;
+  const changes = attention === state.attention ? {} : { layer, head, compare: [] };
+  return { attention, cell: null, ...changes };
+}
+
+/** What changes when a head is added to a comparison, or one of it taken out; null where it is full. */
+export function withCompared(state, layer, head) {
+  const shown = state.compare.length ? state.compare : [[state.layer, state.head]];
+  const rest = shown.filter(([one, other]) => one !== layer || other !== head);
+  if (rest.length < shown.length && rest.length) {
+    const [[firstLayer, firstHead]] = rest;
+    return { layer: firstLayer, head: firstHead, compare: rest };
+  }
+  return shown.length >= constants.MOST_COMPARED ? null : { layer, head, compare: [...rest, [layer, head]] };
+}
+
+/** The heads that the overview shows, in its order: by layer and head, or the largest of a measure first. */
+export function headsShown(payload, { attention, order, only }) {
+  const kind = payload.kind(attention);
+  const places = kind.layers.flatMap((_, layer) => Array.from({ length: kind.heads }, (_, head) => ({ layer, head })));
+  const heads = places.filter((each) => Object.entries(only ?? {}).every(([name, number]) => each[name] === number));
+  const measure = payload.measures.findIndex(({ key }) => key === order);
+  if (measure < 0) return heads;
+  return heads
+    .map(({ layer, head }) => ({ layer, head, value: payload.facts(attention, layer, head).measures[measure] }))
+    .sort((one, other) => (other.value ?? -Infinity) - (one.value ?? -Infinity));
+}

@@ -1,0 +1,104 @@
+// What is said of heads in words: titles, captions, what stands under the pointer, and what describes a picture.
+
+import constants from "../../draw/constants.json" with { type: "json" };
+import { weightAt } from "../canvas/paint.js";
+import { weightBetween } from "./lines.js";
+import { written } from "./written.js";
+
+const MOST_IGNORED = 5;
+
+/** The picture's title. */
+export function titleOf(kind, { layer, head, compare }) {
+  return compare.length > 1
+    ? `${kind.name}, ${compare.length} heads`
+    : `${kind.name}, ${headName(kind, layer, head).toLowerCase()}`;
+}
+
+export function headName(kind, layer, head) {
+  return `Layer ${kind.layers[layer]}, head ${head}`;
+}
+
+/**
+ * How the picture is read.
+ *
+ * @param {boolean} isCut - whether it leaves out the names of some tokens.
+ * @param {boolean} canAskPython - whether a cell can be looked into.
+ */
+export function captionOf(payload, kind, { lines, several, isCut, canAskPython }) {
+  const reading = lines
+    ? `A line joins a query on the left with a key on the right; its thickness and opacity are the weight. ` +
+      `Weights below ${constants.FAINTEST} are left out. Point at a token to see only its lines.`
+    : several
+      ? "Each cell holds one stripe a head, in the colour of the legend; the stronger the colour, the larger the weight."
+      : kind.caption;
+  const hidden = isCut ? "Not every token is named: zoom in, or point at a cell." : "";
+  const click = lines || several || !canAskPython ? "" : "Click a cell to look into it.";
+  return [reading, ...payload.notes, hidden, click].filter(Boolean).join(" ");
+}
+
+/** The picture for those who do not see it; as `alt_text` of Python says it of one head. */
+export function altOf(payload, kind, drawn) {
+  const [queries, keys] = [payload.axis(kind.queries), payload.axis(kind.keys)];
+  const count = (number, noun) => `${number} ${noun}${number === 1 ? "" : "s"}`;
+  const sizes = `${count(queries.length, kind.queryNoun)} by ${count(keys.length, kind.keyNoun)}`;
+  const heads = drawn.map(({ layer, head, cells }) => {
+    let at = -1;
+    for (let place = 0; place < cells.weights.length; place++) {
+      const open = cells.allowed === null || cells.allowed[place];
+      if (open && (at < 0 || cells.weights[place] > cells.weights[at])) at = place;
+    }
+    const name = `${headName(kind, layer, head)}, ${kind.name.toLowerCase()}: ${sizes}`;
+    if (at < 0) return `${name}; no query may attend to any key.`;
+    const [query, key] = [queries[Math.floor(at / keys.length)], keys[at % keys.length]];
+    return `${name}; the largest weight is ${weightAt(cells, at).toFixed(2)}, from ${query} to ${key}.`;
+  });
+  return heads.join(" ");
+}
+
+/** A head with its label and what it does on this sentence. */
+export function summaryOf(payload, attention, layer, head) {
+  const facts = payload.facts(attention, layer, head);
+  const parts = (facts?.parts ?? []).map(([name, part]) => `${name}: ${part.label ?? part.sentence}`);
+  const name = headName(payload.kind(attention), layer, head);
+  return [name, facts?.label, facts?.sentence, ...parts].filter(Boolean).join(": ");
+}
+
+/** Query and key in words; a row of cross-attention also says what it is about to write. */
+export function pairOf(payload, kind, [query, key]) {
+  const next = kind.kind === "cross" && kind.besideMark === "→" ? payload.axis(kind.beside)?.[query] : null;
+  const row = payload.named(kind.queries, query) + (next ? ` (before ${next})` : "");
+  return `${row} → ${payload.named(kind.keys, key)}`;
+}
+
+/** The keys that a head ignores. */
+export function ignoredOf(payload, kind, keys) {
+  if (!keys.length) return `no ${kind.keyNoun}`;
+  if (keys.length === payload.axis(kind.keys).length) return `every ${kind.keyNoun} that is shown`;
+  const more = keys.length - MOST_IGNORED;
+  const shown = keys.slice(0, MOST_IGNORED).map((key) => payload.named(kind.keys, key));
+  return shown.join(", ") + (more > 0 ? ` and ${more} more` : "");
+}
+
+/** The tokens of a cell and where they stand. */
+export function cellName(payload, kind, [query, key]) {
+  return `${payload.axis(kind.queries)[query]} (${query}) to ${payload.axis(kind.keys)[key]} (${key})`;
+}
+
+/** What a cell holds. */
+export function cellValue(cells, [query, key]) {
+  const place = query * cells.nKeys + key;
+  if (cells.allowed !== null && !cells.allowed[place]) return "not allowed";
+  return `weight ${written(cells.weights[place], cells.exact)}`;
+}
+
+/** A token, `{side, index}`, and the three on the other side that have most weight with it. */
+export function tokenOf(payload, kind, cells, token) {
+  const [own, other] = token.side === "query" ? [kind.queries, kind.keys] : [kind.keys, kind.queries];
+  const weights = payload
+    .axis(other)
+    .map((text, index) => [text, weightBetween(cells, token, index)])
+    .sort((one, two) => two[1] - one[1])
+    .slice(0, 3)
+    .map(([text, weight]) => `${text} ${weight.toFixed(2)}`);
+  return `${payload.axis(own)[token.index]}: ${weights.join(", ")}`;
+}

@@ -1,0 +1,108 @@
+// A matrix that is painted on.
+
+import { nearestCell } from "../canvas/geometry.js";
+import { PaintedMask } from "./mask.js";
+import { Panel } from "./panel.js";
+
+/** A panel whose cells a person paints: allowed or forbidden, by cell, row, column and rectangle, with undo and redo. */
+export class EditablePanel extends Panel {
+  constructor(on, given) {
+    super(on, given);
+    this.canvas.classList.add("editable");
+    this.canvas.addEventListener("pointerdown", (event) => this._begin(event));
+    this.canvas.addEventListener("pointerup", () => this._end());
+    this.canvas.addEventListener("pointercancel", () => this._end());
+  }
+
+  /** Starts from the mask of a panel. */
+  start({ start, keys }) {
+    this.mask = new PaintedMask(start, keys.length);
+  }
+
+  /** The cells as categories. */
+  recolor() {
+    const { base, cells, byEdit } = this.given;
+    this.mask.reasons(cells.weights, base, byEdit);
+  }
+
+  undo() {
+    if (this.mask.undo()) this._changed();
+  }
+
+  redo() {
+    if (this.mask.redo()) this._changed();
+  }
+
+  reset() {
+    this.mask.reset(this.given.base);
+    this._changed();
+  }
+
+  _changed() {
+    this.recolor();
+    this.paint();
+    this.on.edited();
+  }
+
+  /** The nearest cell to the pointer, and which labels it is on. */
+  _spotAt(event) {
+    const box = this.canvas.getBoundingClientRect();
+    const x = event.clientX - box.left;
+    const y = event.clientY - box.top;
+    const cell = nearestCell(this, x + this.root.scrollLeft, y + this.root.scrollTop);
+    return { cell, onQueries: x < this.left, onKeys: y < this.top };
+  }
+
+  _begin(event) {
+    const { cell, onQueries, onKeys } = this._spotAt(event);
+    if (event.button !== 0 || (onQueries && onKeys)) return;
+    this.canvas.setPointerCapture(event.pointerId);
+    this.paints = true;
+    // A label stands for its whole row or column.
+    this.mask.begin([onKeys ? null : cell[0], onQueries ? null : cell[1]]);
+    this._stroke(cell);
+    super._pointed(event);
+  }
+
+  _stroke(to) {
+    this.mask.stroke(to);
+    this.recolor();
+    this.paint();
+    this.on.stroked();
+  }
+
+  _end() {
+    if (!this.paints) return;
+    this.paints = false;
+    this.on.edited();
+  }
+
+  _pointed(event) {
+    if (this.paints) this._stroke(this._spotAt(event).cell);
+    super._pointed(event);
+  }
+
+  _clicked() {}
+
+  _key(event) {
+    const control = event.ctrlKey || event.metaKey;
+    const turn = (from, to) => {
+      this.mask.begin(from);
+      this.mask.stroke(to);
+      this._changed();
+      this._mark(this.cursor);
+    };
+    if (control && event.key.toLowerCase() === "z") event.shiftKey ? this.redo() : this.undo();
+    else if (control && event.key.toLowerCase() === "y") this.redo();
+    else if ((event.key === " " || event.key === "Enter") && this.cursor) turn(this.anchor ?? this.cursor, this.cursor);
+    else if (event.key === "r" && this.cursor) turn([this.cursor[0], null], [this.cursor[0], null]);
+    else if (event.key === "c" && this.cursor) turn([null, this.cursor[1]], [null, this.cursor[1]]);
+    else {
+      // With Shift, arrows span a rectangle from where they began.
+      if (event.key.startsWith("Arrow")) this.anchor = event.shiftKey ? (this.anchor ?? this.cursor) : null;
+      super._key(event);
+      return;
+    }
+    event.preventDefault();
+  }
+}

@@ -1,0 +1,76 @@
+// A mask that is painted, (query, key), 1 = may attend: strokes, and the way back from them.
+
+const UNDO_MOST = 200;
+
+export class PaintedMask {
+  constructor(allowed, nKeys) {
+    this.allowed = Uint8Array.from(allowed);
+    this.nKeys = nKeys;
+    this.done = [];
+    this.undone = [];
+  }
+
+  /** Begins a stroke at `[query, key]`; null stands for the whole column or row. */
+  begin(from) {
+    this._keep();
+    this.before = this.allowed.slice();
+    this.from = from;
+    // A stroke does to every cell what it does to the first: it turns it round.
+    this.allows = !this.allowed[(from[0] ?? 0) * this.nKeys + (from[1] ?? 0)];
+  }
+
+  /** Leads the stroke on: it now fills the rectangle from where it began to here. */
+  stroke(to) {
+    // From the stroke's beginning, since a rectangle shrinks as well.
+    this.allowed.set(this.before);
+    const span = (side, count) => {
+      const [one, other] = [this.from[side], to[side]];
+      return one === null || other === null ? [0, count - 1] : [Math.min(one, other), Math.max(one, other)];
+    };
+    const [top, bottom] = span(0, this.allowed.length / this.nKeys);
+    const [left, right] = span(1, this.nKeys);
+    for (let query = top; query <= bottom; query++) {
+      this.allowed.fill(Number(this.allows), query * this.nKeys + left, query * this.nKeys + right + 1);
+    }
+  }
+
+  /** Takes the last stroke back; whether there was one. */
+  undo() {
+    return this._swap(this.done, this.undone);
+  }
+
+  redo() {
+    return this._swap(this.undone, this.done);
+  }
+
+  /** Back to the model's own mask; `base` holds its reasons to forbid, 0 where there is none. */
+  reset(base) {
+    this._keep();
+    this.allowed = base.map((reason) => Number(reason === 0));
+  }
+
+  /** Writes the reason for each cell into `cells`: the model's own where the edit forbids, too. */
+  reasons(cells, base, byEdit) {
+    for (let place = 0; place < base.length; place++) cells[place] = this.allowed[place] ? 0 : base[place] || byEdit;
+  }
+
+  /** The mask as bits in base64, the first cell in the highest bit, as `read_edit` of matrices.py takes it. */
+  bits() {
+    const bits = new Uint8Array(Math.ceil(this.allowed.length / 8));
+    for (const [place, allowed] of this.allowed.entries()) bits[place >> 3] |= allowed << (7 - (place & 7));
+    return btoa(Array.from(bits, (byte) => String.fromCharCode(byte)).join(""));
+  }
+
+  _swap(from, to) {
+    if (!from.length) return false;
+    to.push(this.allowed);
+    this.allowed = from.pop();
+    return true;
+  }
+
+  _keep() {
+    this.done.push(this.allowed.slice());
+    if (this.done.length > UNDO_MOST) this.done.shift();
+    this.undone = [];
+  }
+}

@@ -1,0 +1,31 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { asked, swiped } from "./keys.js";
+
+test("keys of a remote and of a keyboard step, and digits jump", () => {
+  for (const key of ["PageDown", " ", "n"]) assert.deepEqual(asked({ key }), { step: 1 });
+  for (const key of ["PageUp", "b"]) assert.deepEqual(asked({ key }), { step: -1 });
+  for (let digit = 1; digit <= 9; digit++) assert.deepEqual(asked({ key: String(digit) }), { number: digit });
+  assert.deepEqual(asked({ key: "0" }), { number: 10 });
+  // A French keyboard gives digits with Shift alone.
+  assert.deepEqual(asked({ key: "é", code: "Digit2" }), { number: 2 });
+});
+
+test("keys with Ctrl, Alt or Meta stay the browser's, and others mean nothing", () => {
+  for (const modifier of ["ctrlKey", "altKey", "metaKey"]) {
+    for (const key of ["3", "PageDown", "b"]) assert.equal(asked({ key, [modifier]: true }), null);
+  }
+  for (const key of ["x", "ArrowRight", "Enter", "F5"]) assert.equal(asked({ key }), null);
+});
+
+test("a quick way sideways is a swipe; a tap, a scroll and a slow drag are none", () => {
+  const begin = { x: 200, y: 300, at: 1000 };
+  const way = (across, down, took) => swiped(begin, { x: 200 + across, y: 300 + down, at: 1000 + took });
+  assert.equal(way(-120, 0, 450), 1);
+  assert.equal(way(120, 20, 450), -1);
+  assert.equal(way(-60, 29, 800), 1);
+  for (const none of [way(5, 0, 50), way(-59, 0, 200), way(-70, 200, 450), way(-120, 60, 450), way(-120, 0, 801)]) {
+    assert.equal(none, 0);
+  }
+});

@@ -1,0 +1,20 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { hasLeft } from "./left.js";
+
+const SCENE = { number: 3, views: [{ layer: "1", head: "2" }, { head: "2", layer: "1", sentence: "A & b" }] };
+
+test("a scene stands while the address shows one of its views, in any order and beside the talk's own names", () => {
+  assert.equal(hasLeft(SCENE, "?layer=1&head=2"), false);
+  assert.equal(hasLeft(SCENE, "?present=1&scene=3&talk=x&head=2&layer=1"), false);
+  assert.equal(hasLeft(SCENE, "?read=1&sentence=A+%26+b&layer=1&head=2"), false);
+});
+
+test("another value, one more and one less are another view", () => {
+  for (const search of ["?layer=1&head=3", "?layer=1&head=2&cell=1.1", "?layer=1", ""]) assert.equal(hasLeft(SCENE, search), true);
+});
+
+test("while a next scene was asked for nothing is said", () => {
+  assert.equal(hasLeft(SCENE, "?scene=4&layer=1&head=2"), null);
+});

@@ -1,0 +1,60 @@
+// The window with the notes: what it shows of the talk, and what its keys and buttons ask of it.
+
+import { asked } from "./keys.js";
+
+const show = (id, text) => { document.getElementById(id).textContent = text };
+const channel = new BroadcastChannel(window.name);
+let begun = Date.now();
+const tick = () => {
+  const seconds = Math.floor((Date.now() - begun) / 1000);
+  const minutes = Math.floor(seconds / 60) % 60;
+  const hours = Math.floor(seconds / 3600);
+  const two = (number) => String(number).padStart(2, "0");
+  show("time", hours ? `${hours}:${two(minutes)}:${two(seconds % 60)}` : `${minutes}:${two(seconds % 60)}`);
+};
+setInterval(tick, 500);
+// The picture of the next scene is the app itself, small; it stays, and is told what to show.
+const picture = document.getElementById("next-picture");
+const look = (next, root) => {
+  picture.hidden = !next;
+  if (!next) return;
+  const { page, view } = next;
+  const wish = JSON.stringify({ page, view });
+  if (wish === picture.dataset.wish) return;
+  picture.dataset.wish = wish;
+  let frame = picture.firstChild;
+  if (!frame) {
+    frame = document.createElement("iframe");
+    frame.id = "headscope-ahead";
+    frame.src = `${new URL(page, root)}?${new URLSearchParams({ ...view, present: "1" })}`;
+    picture.append(frame);
+    return;
+  }
+  frame.contentWindow.headscopeLook = { page, view };
+  frame.contentWindow.dispatchEvent(new Event("headscope-look"));
+};
+channel.onmessage = ({ data }) => {
+  if (data.ask || data.go || data.step) return;
+  if (data.left) return show("place", "The talk’s window was closed or is loading…");
+  const { number, count, title, note, next, root, away } = data;
+  show("place", number ? `Scene ${number} of ${count}` : `No scene yet; the talk has ${count}`);
+  show("away", away ? "The stage shows another view than the scene’s." : "");
+  show("title", title);
+  show("note", note || (number ? "No note for this scene." : ""));
+  show("next", next ? `Next: ${next.title}` : "End of talk");
+  show("next-note", next?.note ?? "");
+  look(next, root);
+  document.getElementById("back").disabled = number <= 1;
+  document.getElementById("forth").disabled = number >= count;
+};
+document.getElementById("again").onclick = () => { begun = Date.now(); tick() };
+document.getElementById("back").onclick = () => channel.postMessage({ step: -1 });
+document.getElementById("forth").onclick = () => channel.postMessage({ step: 1 });
+document.addEventListener("keydown", (event) => {
+  if (event.key === " " && event.target.closest("button")) return;
+  const wish = asked(event);
+  if (!wish) return;
+  event.preventDefault();
+  channel.postMessage(wish.number ? { go: true, ...wish } : wish);
+});
+channel.postMessage({ ask: true });

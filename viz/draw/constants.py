@@ -1,0 +1,11 @@
+"""Numbers and names on which Python and the browser agree; scripts import the same file."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+CONSTANTS: dict[str, Any] = json.loads(
+    Path(__file__).with_suffix(".json").read_text(encoding="utf-8")
+)
