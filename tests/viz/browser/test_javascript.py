@@ -26,7 +26,7 @@ from viz.draw.constants import CONSTANTS
 from viz.draw.labels import axis_texts
 from viz.heads import payload
 from viz.heads.heatmap import allowed_cells, alt_text, head_weights
-from viz.heads.measures import Measure, written
+from viz.heads.measures import MEASURES, Measure, head_facts, written
 from viz.heads.panels import joint_panel
 from viz.heads.reading import Seen, read
 
@@ -148,6 +148,18 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
             [color, style.luminance(color)] for look in LOOKS.values() for color in look.heads
         ],
         "measured": list(measured()),
+        "measures": {
+            kind: [
+                measure.key
+                for measure in MEASURES
+                if any(
+                    not np.isnan(head_facts(found)[measure.key]).all()
+                    for site, found in seen.maps.items()
+                    if site.kind is kind
+                )
+            ]
+            for kind in (AttentionKind.ENCODER, AttentionKind.DECODER, AttentionKind.CROSS)
+        },
         "panels": panels(),
         "painted": list(painted()),
         "bundles": {str(path.relative_to(VIZ)): joined(path) for path in components()},

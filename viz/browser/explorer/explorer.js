@@ -12,7 +12,7 @@ import { Palette } from "../canvas/paint.js";
 import { Lines } from "./lines.js";
 import { Overview } from "./overview.js";
 import { Payload } from "./payload.js";
-import { READINGS, legal, spelled, unspelled, withAttention, withCompared } from "./selection.js";
+import { READINGS, legal, measuresOf, spelled, unspelled, withAttention, withCompared } from "./selection.js";
 import { altOf, captionOf, cellName, cellValue, headName, ignoredOf, pairOf, summaryOf, titleOf, tokenOf } from "./words.js";
 import { written } from "./written.js";
 
@@ -339,12 +339,9 @@ export class Explorer {
       options.push(["joint", "All three", "Only where the rows of cross-attention are named by the token just read"]);
     }
     this.attentions.show(options, state.attention);
-    const measures = payload.measures.filter(
-      (_, index) => kind.facts.some((layer) => layer.some((facts) => (facts.measures[index] ?? null) !== null)),
-    );
     const orders = [
       ["", "by layer and head"],
-      ...measures.map(({ key, name }) => [key, `${name.toLowerCase()}, largest first`]),
+      ...measuresOf(payload, kind).map(({ key, name }) => [key, `${name.toLowerCase()}, largest first`]),
     ];
     this.order.replaceChildren(
       ...orders.map(([value, text]) => {

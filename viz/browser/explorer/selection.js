@@ -94,6 +94,12 @@ export function withCompared(state, layer, head) {
   return shown.length >= constants.MOST_COMPARED ? null : { layer, head, compare: [...rest, [layer, head]] };
 }
 
+/** The measures by which heads of a kind can be ordered: those that apply to one of them at least. */
+export function measuresOf(payload, kind) {
+  const heads = kind.facts.flat();
+  return payload.measures.filter((_, index) => heads.some(({ measures }) => (measures[index] ?? null) !== null));
+}
+
 /** The heads that the overview shows, in its order: by layer and head, or the largest of a measure first. */
 export function headsShown(payload, { attention, order, only }) {
   const kind = payload.kind(attention);

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import constants from "../../draw/constants.json" with { type: "json" };
 import { bytes, fixtures } from "../../../tests/kit/fixtures.js";
 import { Payload } from "./payload.js";
-import { headsShown, legal, spelled, unspelled, withAttention, withCompared } from "./selection.js";
+import { headsShown, legal, measuresOf, spelled, unspelled, withAttention, withCompared } from "./selection.js";
 
 const payload = new Payload(bytes(fixtures.exact));
 const USUAL = {
@@ -88,4 +88,11 @@ test("the overview shows every head, one layer, one head of each, or the largest
   const values = ordered.map(({ value }) => value);
   assert.ok(new Set(values).size > 1);
   assert.deepEqual(values, values.toSorted((one, other) => other - one));
+});
+
+test("heads are ordered by what is measured of their kind", () => {
+  const keys = (attention) => measuresOf(payload, payload.kind(attention)).map(({ key }) => key);
+  assert.deepEqual(keys("joint"), []);
+  for (const attention of ["encoder", "decoder", "cross"]) assert.deepEqual(keys(attention), fixtures.measures[attention]);
+  assert.notDeepEqual(keys("encoder"), keys("cross"));
 });

@@ -13,6 +13,13 @@ export function asked(event) {
   return step ? { step } : null;
 }
 
+/** The number of the scene that is asked for, as `asked` says it, from another on; null where there is none. */
+export function sceneAsked({ number, step }, from, count) {
+  const to = number ?? Math.min(Math.max(from + step, 1), count);
+  const isThere = Number.isInteger(to) && to >= 1 && to <= count;
+  return isThere && !(step && to === from) ? to : null;
+}
+
 /** Which scene a finger asks for that was put down and lifted, `{x, y, at}`: to the left the next, 1; or -1; or 0 for none. */
 export function swiped(from, to) {
   const [across, down] = [to.x - from.x, to.y - from.y];

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { asked, swiped } from "./keys.js";
+import { asked, sceneAsked, swiped } from "./keys.js";
 
 test("keys of a remote and of a keyboard step, and digits jump", () => {
   for (const key of ["PageDown", " ", "n"]) assert.deepEqual(asked({ key }), { step: 1 });
@@ -17,6 +17,16 @@ test("keys with Ctrl, Alt or Meta stay the browser's, and others mean nothing", 
     for (const key of ["3", "PageDown", "b"]) assert.equal(asked({ key, [modifier]: true }), null);
   }
   for (const key of ["x", "ArrowRight", "Enter", "F5"]) assert.equal(asked({ key }), null);
+});
+
+test("steps end at the first and the last scene, and numbers beyond them ask for nothing", () => {
+  assert.deepEqual([1, 2, 10].map((from) => sceneAsked({ step: 1 }, from, 10)), [2, 3, null]);
+  assert.deepEqual([1, 2, 10].map((from) => sceneAsked({ step: -1 }, from, 10)), [null, 1, 9]);
+  // Before a talk has begun, its first scene is the next one.
+  assert.equal(sceneAsked({ step: 1 }, 0, 10), 1);
+  assert.deepEqual([1, 4, 10, 11, 0, 1.5].map((number) => sceneAsked({ number }, 4, 10)), [1, 4, 10, null, null, null]);
+  assert.equal(sceneAsked({ step: 0 }, 4, 10), 4);
+  assert.equal(sceneAsked({ step: 1 }, 0, 0), null);
 });
 
 test("a quick way sideways is a swipe; a tap, a scroll and a slow drag are none", () => {

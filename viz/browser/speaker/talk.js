@@ -1,7 +1,7 @@
 // The talk of this window: keys on stage, the talks that the browser keeps, and the window with the notes.
 
 import { mounted } from "../canvas/mount.js";
-import { asked } from "./keys.js";
+import { asked, sceneAsked } from "./keys.js";
 import { joinSteps } from "./steps.js";
 
 /* global NOTES: the document of the notes, which speaker.py writes before this script. */
@@ -125,9 +125,8 @@ class Talk {
     const { count } = this.data;
     // A key may come before the scene of the key before it is there.
     const from = this.wanted ?? this.data.number;
-    const to = number ?? Math.min(Math.max(from + step, 1), count);
-    if (!(Number.isInteger(to) && to >= 1 && to <= count)) return;
-    if (step && to === from) return;
+    const to = sceneAsked({ number, step }, from, count);
+    if (to === null) return;
     this.wanted = to;
     clearTimeout(this.waiting);
     this.waiting = setTimeout(() => (this.wanted = null), PATIENCE);
