@@ -29,6 +29,7 @@ from benchmarks.browser import (
     settled,
     visitor,
 )
+from model import Intervention
 from model.tokenizer import Tokenizer
 from model.translator import Translator, load
 from viz.masks.edits import parse
@@ -102,8 +103,9 @@ def model_milliseconds(model: Translator, text: str, edit: str) -> float:
     masks = {each.kind: each.allowed for each in parse(edit)}
     target = model.translate(text).text
     began = time.perf_counter()
-    model.trace_batch([text], [target], [masks])
-    model.trace(text, masks=masks)
+    under = Intervention(masks=masks)
+    model.trace_batch([text], [target], under=under)
+    model.trace(text, under=under)
     return 1000 * (time.perf_counter() - began)
 
 

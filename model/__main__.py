@@ -13,14 +13,8 @@ import torch
 
 from model.checkpoint import CheckpointError
 from model.decoding import DecodingError
-from model.translator import (
-    DeviceError,
-    Sampling,
-    TextError,
-    Translation,
-    Translator,
-    load,
-)
+from model.search import Sampling, Search
+from model.translator import DeviceError, TextError, Translation, Translator, load
 
 DEFAULT_CHECKPOINT = Path(__file__).parent.parent / "checkpoints" / "en-de"
 
@@ -92,9 +86,8 @@ def _translate(arguments: argparse.Namespace) -> None:
             top_p=arguments.top_p,
             seed=arguments.seed,
         )
-    translation = translator.translate(
-        text, beam=arguments.beam, alpha=arguments.alpha, sampling=sampling
-    )
+    search = Search(beam=arguments.beam, length_penalty=arguments.alpha, sampling=sampling)
+    translation = translator.translate(text, search=search)
     if translation.unseen:
         unseen = " ".join(translation.unseen)
         print(f"The model never saw these characters in training: {unseen}", file=sys.stderr)

@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from model.intervention import Masks
+from model.intervention import Intervention
 from model.trace import AttentionKind, AttentionMap, Trace
 from model.translator import Translator
 
@@ -66,7 +66,7 @@ def token_sources(translator: Translator, trace: Trace) -> dict[int, int]:
     Left out are tokens that no source token makes more likely by TELLING.
     """
     n_source, n_target = len(trace.source), len(trace.target)
-    hidden: list[Masks] = []
+    hidden: list[Intervention] = []
     # Not </s>, which stands for no word.
     for position in range(n_source - 1):
         encoder = np.ones((n_source, n_source), dtype=np.bool_)
@@ -75,11 +75,13 @@ def token_sources(translator: Translator, trace: Trace) -> dict[int, int]:
         encoder[position, position] = True
         cross = np.ones((n_target, n_source), dtype=np.bool_)
         cross[:, position] = False
-        hidden.append({"encoder": encoder, "cross": cross})
+        hidden.append(Intervention(masks={"encoder": encoder, "cross": cross}))
     if not hidden or trace.log_probs is None:
         return {}
     count = len(hidden)
-    without = translator.trace_batch([trace.source_text] * count, [trace.text] * count, hidden)
+    without = translator.trace_batch(
+        [trace.source_text] * count, [trace.text] * count, under=hidden
+    )
     log_probs = [each.log_probs for each in without.traces if each.log_probs is not None]
     lost = trace.log_probs[:, None] - np.stack(log_probs, axis=-1)
     return {

@@ -6,13 +6,16 @@
     with editing_positions(PositionEdit(scale=0)):
         model(source, target)       with other positions than the model's own
 
+    with intervening([Intervention(...)]):
+        model(source, target)       under everything that an intervention asks for
+
 The model itself is not changed: other threads that run it keep its own masks and positions.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Sequence
+from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
@@ -20,9 +23,15 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from model.intervention import MaskEdits, Masks, PositionEdit, PositionError, allowed_array
-from model.mask_presets import Rule
-from model.masks import MaskError
+from model.intervention import (
+    Intervention,
+    MaskEdits,
+    Masks,
+    PositionEdit,
+    PositionError,
+    allowed_array,
+)
+from model.mask_rules import MaskError, Rule
 from model.positions import PositionalEncoding
 from model.recording import CaptureError
 from model.trace import AttentionKind, BoolArray, Site
@@ -145,7 +154,7 @@ class Editing:
         """
         met = self._seen | {site.kind for site in self._seen}
         for edits in self._sentences:
-            for place in () if edits is None else edits.places:
+            for place in edits or ():
                 if place not in met:
                     raise CaptureError(
                         f"No attention ran at {place}, so its mask changed nothing; call "
@@ -271,7 +280,7 @@ def editing(
     *,
     lengths: Sequence[SentenceLengths] | None = None,
     exact: bool = True,
-    sites: Iterable[Site] | None = None,
+    sites: Sequence[Site] | None = None,
 ) -> Generator[None, None, None]:
     """Replace masks of every tapped model that runs in this thread until the block ends.
 
@@ -301,11 +310,10 @@ def editing(
         CaptureError: if attention is to be masked that cannot be (nn.MultiheadAttention), or, when
             the block ends, none ran at a place that has a mask.
     """
-    known = None if sites is None else tuple(sites)
     if isinstance(masks, Sequence):
-        each = tuple(None if one is None else MaskEdits(one, known) for one in masks)
+        each = tuple(None if one is None else _checked(one, sites) for one in masks)
     else:
-        each = (MaskEdits(masks, known),) * (1 if lengths is None else len(lengths))
+        each = (_checked(masks, sites),) * (1 if lengths is None else len(lengths))
     if lengths is not None and len(lengths) != len(each):
         raise MaskError(
             f"Each sentence needs its masks and its lengths: there are {len(each)} and "
@@ -318,6 +326,13 @@ def editing(
     finally:
         active_edits.reset(token)
     edits.require_met()
+
+
+def _checked(masks: Masks, sites: Sequence[Site] | None) -> MaskEdits:
+    edits = masks if isinstance(masks, MaskEdits) else MaskEdits(masks)
+    if sites is not None:
+        edits.require_sites(sites)
+    return edits
 
 
 class PositionEditing:
@@ -357,6 +372,46 @@ def editing_positions(edit: PositionEdit) -> Generator[None, None, None]:
             "No position encoding ran that this edit concerns, so it changed nothing; call "
             "install_taps(model) once, and run the side that it names."
         )
+
+
+@contextmanager
+def intervening(
+    under: Sequence[Intervention],
+    *,
+    lengths: Sequence[SentenceLengths] | None = None,
+    exact: bool = True,
+    sites: Sequence[Site] | None = None,
+) -> Generator[None, None, None]:
+    """Run every tapped model in this thread under interventions until the block ends.
+
+    What an intervention leaves alone stays as it is around the block. The order of the source is
+    for whoever gives the model its tokens; see `model.intervention.ordered`.
+
+    Args:
+        under: one for every sentence that runs, or one for each of a batch.
+        lengths: as in `editing`.
+        exact: as in `editing`.
+        sites: as in `editing`.
+
+    Raises:
+        MaskError, CaptureError: as `editing`.
+        PositionError: as `editing_positions`, and if sentences of one batch are to have different
+            positions.
+    """
+    masks = [each.masks or None for each in under]
+    positions = {each.positions for each in under}
+    if len(positions) > 1:
+        raise PositionError(
+            "All sentences of a batch stand at the same positions; give each the same edit of "
+            "them, or run them one at a time."
+        )
+    with ExitStack() as stack:
+        if any(masks):
+            stack.enter_context(editing(masks, lengths=lengths, exact=exact, sites=sites))
+        for edit in positions:
+            if not edit.at_rest:
+                stack.enter_context(editing_positions(edit))
+        yield
 
 
 def edited_rows(

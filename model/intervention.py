@@ -1,6 +1,9 @@
 """What a run can be asked to do differently: other masks, other positions, another word order.
 
-Values that have been checked, without a model; model/editing.py makes a model follow them.
+    Intervention(masks={"decoder": allowed}, positions=PositionEdit(scale=0))
+
+Frozen values that have been checked and can be compared and hashed, without a model and without
+torch; model/editing.py makes a model follow them.
 """
 
 from __future__ import annotations
@@ -8,16 +11,15 @@ from __future__ import annotations
 import inspect
 import math
 import operator
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
-from torch import Tensor
 
-from model.mask_presets import Preset
-from model.masks import MaskError
+from model.mask_rules import MaskError, Preset
 from model.trace import AttentionKind, BoolArray, Site
 
 Side = Literal["encoder", "decoder"]
@@ -32,24 +34,28 @@ Masks = Mapping[Any, Allowed]
 """Masks that replace a model's own, by Place. One for a layer comes before one for its kind."""
 
 
-class MaskEdits:
-    """Masks whose places and values have been checked; the arrays are copies.
+MaskOrRule = BoolArray | Callable[[int, int], Any]
+
+
+class MaskEdits(Mapping[AttentionKind | Site, MaskOrRule]):
+    """Masks whose places and values have been checked; the arrays are copies that stay as they are.
+
+    Equal if places, arrays and rules are.
 
     Raises:
-        MaskError: if a place is none, is named twice or is not among sites, a mask is not boolean
-            or has neither two axes nor three, or a rule takes other arguments than two lengths.
+        MaskError: if a place is none or is named twice, a mask is not boolean or has neither two
+            axes nor three, or a rule takes other arguments than two lengths.
     """
 
-    def __init__(self, masks: Masks, sites: Iterable[Site] | None = None) -> None:
-        known = None if sites is None else tuple(sites)
+    def __init__(self, masks: Masks) -> None:
         if not isinstance(masks, Mapping):
             raise MaskError(
                 'Masks go by what they are for, as in {"decoder": allowed}; '
                 f"a {type(masks).__name__} does not say."
             )
-        self._by_place: dict[AttentionKind | Site, BoolArray | Callable[[int, int], Any]] = {}
+        self._by_place: dict[AttentionKind | Site, MaskOrRule] = {}
         for named, allowed in masks.items():
-            place = _place(named, known)
+            place = _place(named)
             if place in self._by_place:
                 raise MaskError(f"There are two masks for {place}; give one.")
             if isinstance(allowed, Preset):
@@ -58,16 +64,47 @@ class MaskEdits:
                 _require_rule(place, allowed)
                 self._by_place[place] = allowed
             else:
-                self._by_place[place] = allowed_array(place, allowed).copy()
+                own = allowed_array(place, allowed).copy()
+                own.setflags(write=False)
+                self._by_place[place] = own
 
-    @property
-    def places(self) -> tuple[AttentionKind | Site, ...]:
-        """Every place that has a mask."""
-        return tuple(self._by_place)
+    def __getitem__(self, place: AttentionKind | Site) -> MaskOrRule:
+        return self._by_place[place]
 
-    def at(self, site: Site) -> BoolArray | Callable[[int, int], Any] | None:
+    def __iter__(self) -> Iterator[AttentionKind | Site]:
+        return iter(self._by_place)
+
+    def __len__(self) -> int:
+        return len(self._by_place)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, MaskEdits):
+            return NotImplemented
+        return self._key == other._key
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+    def at(self, site: Site) -> MaskOrRule | None:
         """The mask or the rule for a site, or None where the model's own stays."""
         return self._by_place.get(site, self._by_place.get(site.kind))
+
+    def require_sites(self, sites: Iterable[Site]) -> None:
+        """Raises MaskError if a place is not among the sites of a model."""
+        known = tuple(sites)
+        for place in self:
+            if place not in known and place not in {site.kind for site in known}:
+                raise MaskError(
+                    f"There is no {place} to mask in this model; it has "
+                    f"{', '.join(map(str, known))}."
+                )
+
+    @cached_property
+    def _key(self) -> frozenset[tuple[AttentionKind | Site, Hashable]]:
+        return frozenset(
+            (place, (mask.shape, mask.tobytes()) if isinstance(mask, np.ndarray) else mask)
+            for place, mask in self.items()
+        )
 
 
 def allowed_array(place: AttentionKind | Site, allowed: Any) -> BoolArray:
@@ -87,7 +124,8 @@ def allowed_array(place: AttentionKind | Site, allowed: Any) -> BoolArray:
         MaskError: if it is not boolean, or has neither two axes nor three.
     """
     try:
-        array = np.asarray(allowed.cpu() if isinstance(allowed, Tensor) else allowed)
+        # A tensor comes from its device by itself; this file need not know torch for that.
+        array = np.asarray(allowed.cpu() if hasattr(allowed, "cpu") else allowed)
     except (TypeError, ValueError):
         raise MaskError(
             f"The mask for {place} is no array; give it rows of equal length that hold True or "
@@ -118,25 +156,19 @@ def _require_rule(place: AttentionKind | Site, rule: Callable[[int, int], Any]) 
         ) from None
 
 
-def _place(named: Any, known: tuple[Site, ...] | None) -> AttentionKind | Site:
+def _place(named: Any) -> AttentionKind | Site:
     try:
         if isinstance(named, str):
-            place: AttentionKind | Site = AttentionKind(named)
-        elif isinstance(named, Site):
-            place = named
-        else:
-            kind, layer = named
-            place = Site(kind, operator.index(layer))
+            return AttentionKind(named)
+        if isinstance(named, Site):
+            return named
+        kind, layer = named
+        return Site(kind, operator.index(layer))
     except (TypeError, ValueError):
         raise MaskError(
             f"A mask is for a kind of attention ({', '.join(AttentionKind)}), a Site or a "
             f"(kind, layer); {named!r} is none of these."
         ) from None
-    if known is not None and place not in known and place not in {site.kind for site in known}:
-        raise MaskError(
-            f"There is no {place} to mask in this model; it has {', '.join(map(str, known))}."
-        )
-    return place
 
 
 class PositionError(ValueError):
@@ -199,7 +231,7 @@ class PositionEdit:
         return not self.at_rest and self.side in ("both", side)
 
 
-def ordered(token_ids: Sequence[int], order: Iterable[int] | None) -> list[int]:
+def ordered(token_ids: Sequence[int], order: Sequence[int] | None) -> list[int]:
     """Token ids in another order; the last of them, the end token, stays where it is.
 
     Args:
@@ -226,3 +258,55 @@ def ordered(token_ids: Sequence[int], order: Iterable[int] | None) -> list[int]:
 
 def _is_number(value: object) -> bool:
     return isinstance(value, int | float | np.floating | np.integer) and not isinstance(value, bool)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Intervention:
+    """Everything that a run is asked to do differently; by default nothing.
+
+    Equal interventions make equal runs, so one is a key to what was computed under it. A new kind
+    of intervention is a field here, and in model/editing.py what its tap asks.
+
+    Attributes:
+        masks: to use instead of the model's own, as {"decoder": allowed} or
+            {("cross", 2): allowed}; see `model.editing.editing`. A mask of decoder or
+            cross-attention may be of any length, but nothing can look ahead to tokens that are not
+            there yet.
+        positions: to use instead of the model's own. A shift of the decoder's leaves it fewer
+            positions, where a translation is cut; while one is written, they must not be reversed.
+        source_order: for each place, which of the source's tokens before </s> the encoder reads
+            there, counted from 0; None leaves them as they stand in the text.
+
+    Raises:
+        MaskError: as `MaskEdits`.
+    """
+
+    masks: Masks = field(default_factory=dict)
+    positions: PositionEdit = PositionEdit()
+    source_order: Sequence[int] | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.masks, MaskEdits):
+            object.__setattr__(self, "masks", MaskEdits(self.masks))
+        if self.positions.at_rest:
+            # On whichever side nothing is changed, it is the same nothing.
+            object.__setattr__(self, "positions", PositionEdit())
+        if self.source_order is not None:
+            object.__setattr__(self, "source_order", tuple(self.source_order))
+
+    @property
+    def of_encoder(self) -> Intervention:
+        """What of it concerns the encoder: where only that runs, the rest has nothing to change."""
+        return replace(
+            self,
+            masks={
+                place: mask
+                for place, mask in self.masks.items()
+                if (place.kind if isinstance(place, Site) else place) is AttentionKind.ENCODER
+            },
+            positions=self.positions if self.positions.concerns("encoder") else PositionEdit(),
+        )
+
+
+UNCHANGED = Intervention()
+"""The intervention that changes nothing: not one bit of a run."""

@@ -6,17 +6,13 @@ PRESETS["window"].rule(width=2)         for every length
 
 from __future__ import annotations
 
-import functools
-import inspect
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from model.masks import MaskError
+from model.mask_rules import MaskError, Preset
 from model.trace import AttentionKind
 
 
@@ -205,90 +201,6 @@ def _blocks(positions: Tensor, lengths: Sequence[int]) -> Tensor:
 def _require_count(name: str, value: object) -> None:
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 0:
         raise MaskError(f"The {name} must be a whole number of at least 0; it is {value!r}.")
-
-
-@dataclass(frozen=True, slots=True)
-class Rule:
-    """A mask for every length: called with the numbers of queries and keys, it gives `allowed`.
-
-    Free decoding needs rules, because its length is not known beforehand. Two rules joined by &
-    allow what both allow.
-
-    Attributes:
-        build: (n_queries, n_keys) -> boolean, (query, key).
-        over_padding: whether in a padded batch it is asked for the padded lengths and replaces the
-            padding mask too; otherwise it is asked for the sentence's own, and padding stays
-            forbidden.
-    """
-
-    build: Callable[[int, int], Tensor]
-    over_padding: bool = False
-
-    def __call__(self, n_queries: int, n_keys: int) -> Tensor:
-        """The matrix for these lengths, (query, key), boolean."""
-        return self.build(n_queries, n_keys)
-
-    def __and__(self, other: Rule) -> Rule:
-        return Rule(
-            functools.partial(_both, self.build, other.build),
-            self.over_padding or other.over_padding,
-        )
-
-
-def _both(
-    one: Callable[[int, int], Tensor],
-    other: Callable[[int, int], Tensor],
-    n_queries: int,
-    n_keys: int,
-) -> Tensor:
-    return one(n_queries, n_keys) & other(n_queries, n_keys)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Preset:
-    """A mask to choose from.
-
-    Attributes:
-        title: its name for people.
-        description: what it allows, in one line.
-        kinds: the kinds of attention it makes sense for.
-        build: (n_queries, n_keys, **settings) -> boolean, (query, key).
-        reason: what a key is that it forbids, such as "outside the window"; empty if it forbids
-            none.
-        causal: whether it is the causal mask or a narrower one. In the decoder, a later position is
-            then forbidden as the future, and `reason` is that of the rest.
-        settings: names of the settings that build takes.
-        over_padding: as in Rule.
-    """
-
-    title: str
-    description: str
-    kinds: tuple[AttentionKind, ...]
-    build: Callable[..., Tensor]
-    reason: str = ""
-    causal: bool = False
-    settings: tuple[str, ...] = ()
-    over_padding: bool = False
-
-    def __call__(self, n_queries: int, n_keys: int, **settings: Any) -> Tensor:
-        """The matrix for these lengths, (query, key), boolean.
-
-        Raises:
-            MaskError: if a setting is missing, unknown or out of range.
-        """
-        try:
-            inspect.signature(self.build).bind(n_queries, n_keys, **settings)
-        except TypeError:
-            raise MaskError(
-                f"The preset {self.title!r} takes {' and '.join(self.settings) or 'no setting'}; "
-                f"it was given {' and '.join(settings) or 'none'}."
-            ) from None
-        return self.build(n_queries, n_keys, **settings)
-
-    def rule(self, **settings: Any) -> Rule:
-        """The same for every length; settings and errors as when it is called."""
-        self(1, 1, **settings)
-        return Rule(functools.partial(self.build, **settings), self.over_padding)
 
 
 _SELF = (AttentionKind.ENCODER, AttentionKind.DECODER)

@@ -55,7 +55,3 @@ def rows_without_keys(allowed: Tensor) -> Tensor:
         (..., query, 1), boolean, True where a row of `allowed` is False throughout.
     """
     return ~allowed.any(dim=-1, keepdim=True)
-
-
-class MaskError(ValueError):
-    """A mask that cannot be built or does not fit; the message says why and what to do."""

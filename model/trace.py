@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 FloatArray = NDArray[np.float32]
 BoolArray = NDArray[np.bool_]
 
-Side = Literal["source", "target"]
+TextSide = Literal["source", "target"]
 """Which sentence an axis of attention runs along, as `Trace` names them."""
 
 T = TypeVar("T")
@@ -62,12 +62,12 @@ class AttentionKind(StrEnum):
         return self.capitalize()
 
     @property
-    def query_side(self) -> Side | None:
+    def query_side(self) -> TextSide | None:
         """The sentence that its queries (rows) are tokens of; None where that is not known."""
         return _SIDES[self][0]
 
     @property
-    def key_side(self) -> Side | None:
+    def key_side(self) -> TextSide | None:
         """The sentence that its keys (columns) are tokens of; None where that is not known."""
         return _SIDES[self][1]
 
@@ -99,7 +99,7 @@ _FULL_NAMES = {
     AttentionKind.CROSS: "Cross-attention",
     AttentionKind.MODULE: "Attention module",
 }
-_SIDES: dict[AttentionKind, tuple[Side | None, Side | None]] = {
+_SIDES: dict[AttentionKind, tuple[TextSide | None, TextSide | None]] = {
     AttentionKind.ENCODER: ("source", "source"),
     AttentionKind.DECODER: ("target", "target"),
     AttentionKind.CROSS: ("target", "source"),
@@ -107,7 +107,7 @@ _SIDES: dict[AttentionKind, tuple[Side | None, Side | None]] = {
 }
 
 
-def _noun(side: Side | None) -> str:
+def _noun(side: TextSide | None) -> str:
     return "position" if side is None else f"{side} token"
 
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
@@ -17,12 +16,12 @@ from numpy.typing import NDArray
 from model.analysis import score_terms
 from model.checkpoint import load_checkpoint, longest_trained
 from model.decoding import EXTRA_LENGTH, Hypothesis, beam_search, greedy, sample
-from model.editing import SentenceLengths, editing, editing_positions
-from model.intervention import Masks, PositionEdit, PositionError, Side, ordered
+from model.editing import SentenceLengths, intervening
+from model.intervention import UNCHANGED, Intervention, PositionEdit, PositionError, Side, ordered
 from model.linear import pack_linears
-from model.masks import MaskError
 from model.positions import LengthError, PositionalEncoding
 from model.recording import recording
+from model.search import AS_IN_THE_PAPER, Search
 from model.taps import install_taps
 from model.terms import EmbeddingParts, ScoreTerms
 from model.tokenizer import Tokenizer
@@ -36,16 +35,6 @@ class TextError(ValueError):
 
 class DeviceError(ValueError):
     """A device that this machine does not have; the message says what to choose."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sampling:
-    """Draw each token instead of searching for the best sentence; fields as in decoding.sample."""
-
-    temperature: float = 1.0
-    top_k: int | None = None
-    top_p: float | None = None
-    seed: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -137,30 +126,17 @@ class Translator:
         self,
         text: str,
         *,
-        beam: int = 4,
-        alpha: float = 0.6,
-        sampling: Sampling | None = None,
+        search: Search = AS_IN_THE_PAPER,
+        under: Intervention = UNCHANGED,
         keep_distributions: bool = False,
-        masks: Masks | None = None,
-        positions: PositionEdit | None = None,
-        source_order: Iterable[int] | None = None,
     ) -> Translation:
         """The best translation.
 
         Args:
             text: a sentence.
-            beam: width of the beam search; 1 decodes greedily.
-            alpha: of the length penalty (section 6.1).
-            sampling: draw instead of searching; beam then does nothing.
+            search: how it is looked for.
+            under: what the model is asked to do differently.
             keep_distributions: keep every step's log-probabilities of the whole vocabulary.
-            masks: to use instead of the model's own, as {"decoder": allowed} or
-                {("cross", 2): allowed}; see model.editing. A mask of decoder or
-                cross-attention may be of any length, but nothing can look ahead to tokens that
-                are not there yet.
-            positions: to use instead of the model's own. A shift of the decoder's leaves it fewer
-                positions, where the translation is cut; reversed, they must not be.
-            source_order: for each place, which of the source's tokens before </s> the encoder
-                reads there, counted from 0; None leaves them as they stand in the text.
 
         Raises:
             TextError: if the text is empty, too long, or all of characters the model never saw.
@@ -168,45 +144,46 @@ class Translator:
             MaskError: if a mask does not fit the sentence, or the model has no such attention.
             PositionError: if positions cannot be edited so, or the order misses a token.
         """
-        source_ids = ordered(self._source_ids(text), source_order)
-        room = self._room(len(source_ids), positions)
-        with self._editing(masks), self._moving(positions):
-            found = self._decode(source_ids, beam, 1, alpha, sampling, keep_distributions, room)
-        return self._translation(text, source_ids, found[0])
+        return self._decoded(text, search, under, 1, keep_distributions)[0]
 
     def candidates(
         self,
         text: str,
         *,
-        beam: int = 4,
-        alpha: float = 0.6,
-        sampling: Sampling | None = None,
+        search: Search = AS_IN_THE_PAPER,
+        under: Intervention = UNCHANGED,
         keep_distributions: bool = False,
-        masks: Masks | None = None,
-        positions: PositionEdit | None = None,
-        source_order: Iterable[int] | None = None,
     ) -> list[Translation]:
         """What the search found, best first: `beam` translations, or one where nothing is searched.
 
         Arguments and errors are those of `translate`.
         """
-        source_ids = ordered(self._source_ids(text), source_order)
-        room = self._room(len(source_ids), positions)
-        with self._editing(masks), self._moving(positions):
-            found = self._decode(source_ids, beam, beam, alpha, sampling, keep_distributions, room)
-        return [self._translation(text, source_ids, hypothesis) for hypothesis in found]
+        return self._decoded(text, search, under, search.beam, keep_distributions)
+
+    def _decoded(
+        self,
+        text: str,
+        search: Search,
+        under: Intervention,
+        n_best: int,
+        keep_distributions: bool,
+    ) -> list[Translation]:
+        ids = self._source_ids(text, under)
+        room = self._room(len(ids), under.positions)
+        with intervening([under], sites=self.sites):
+            found = self._decode(ids, search, n_best, keep_distributions, room)
+        return [self._translation(text, ids, hypothesis) for hypothesis in found]
 
     def _decode(
         self,
         ids: list[int],
-        beam: int,
+        search: Search,
         n_best: int,
-        alpha: float,
-        sampling: Sampling | None,
         keep_distributions: bool,
-        max_length: int | None = None,
+        max_length: int | None,
     ) -> list[Hypothesis]:
         source = torch.tensor([ids], device=self.device)
+        sampling = search.sampling
         if sampling is not None:
             return sample(
                 self.model,
@@ -215,23 +192,23 @@ class Translator:
                 top_k=sampling.top_k,
                 top_p=sampling.top_p,
                 seed=sampling.seed,
-                alpha=alpha,
+                alpha=search.length_penalty,
                 max_length=max_length,
                 keep_distributions=keep_distributions,
             )
-        if beam == 1:
+        if search.beam == 1:
             return greedy(
                 self.model,
                 source,
-                alpha=alpha,
+                alpha=search.length_penalty,
                 max_length=max_length,
                 keep_distributions=keep_distributions,
             )
         return beam_search(
             self.model,
             source,
-            beam=beam,
-            alpha=alpha,
+            beam=search.beam,
+            alpha=search.length_penalty,
             n_best=n_best,
             max_length=max_length,
             keep_distributions=keep_distributions,
@@ -242,12 +219,8 @@ class Translator:
         text: str,
         target: str | None = None,
         *,
-        beam: int = 4,
-        alpha: float = 0.6,
-        sampling: Sampling | None = None,
-        masks: Masks | None = None,
-        positions: PositionEdit | None = None,
-        source_order: Iterable[int] | None = None,
+        search: Search = AS_IN_THE_PAPER,
+        under: Intervention = UNCHANGED,
     ) -> Trace:
         """Everything every attention head did on a sentence.
 
@@ -259,12 +232,10 @@ class Translator:
         Args:
             text: a sentence.
             target: its translation; None lets the model translate.
-            beam: as in translate.
-            alpha: as in translate.
-            sampling: as in translate.
-            masks: as in translate. With a target, a matrix must have the trace's own shape.
-            positions: as in translate. With a target, the decoder's may be reversed too.
-            source_order: as in translate; the trace's source stands in that order.
+            search: as in translate; a target needs none.
+            under: as in translate. With a target, a matrix must have the trace's own shape, and the
+                decoder's positions may be reversed too. The trace's source stands in the
+                intervention's order.
 
         Raises:
             TextError: as translate, and for a target that is empty or too long.
@@ -272,37 +243,21 @@ class Translator:
             PositionError: as translate.
         """
         if target is None:
-            translation = self.translate(
-                text,
-                beam=beam,
-                alpha=alpha,
-                sampling=sampling,
-                masks=masks,
-                positions=positions,
-                source_order=source_order,
-            )
-            return self.trace_of(translation, masks=masks, positions=positions)
-        source_ids = ordered(self._source_ids(text), source_order)
+            return self.trace_of(self.translate(text, search=search, under=under), under=under)
+        source_ids = self._source_ids(text, under)
         predicted = self._target_ids(target)
-        with self._editing(masks), self._moving(positions):
+        with intervening([under], sites=self.sites):
             return self._record([text], [source_ids], [target], [predicted])[0]
 
-    def trace_of(
-        self,
-        translation: Translation,
-        *,
-        masks: Masks | None = None,
-        positions: PositionEdit | None = None,
-    ) -> Trace:
+    def trace_of(self, translation: Translation, *, under: Intervention = UNCHANGED) -> Trace:
         """The trace of a translation that `translate` gave, without translating again.
 
         Args:
-            translation: what was translated.
-            masks: those that `translate` was given; matrices of decoder and cross-attention are
-                cut and filled up as it does it.
-            positions: those that `translate` was given.
+            translation: what was translated, its source in the order in which it was.
+            under: what `translate` was given; matrices of decoder and cross-attention are cut and
+                filled up as it does it.
         """
-        with self._editing(masks, exact=False), self._moving(positions):
+        with intervening([under], exact=False, sites=self.sites):
             return self._record(
                 [translation.source_text],
                 [list(translation.source.ids)],
@@ -314,11 +269,9 @@ class Translator:
         self,
         texts: Sequence[str],
         targets: Sequence[str | Translation] | None = None,
-        masks: Sequence[Masks | None] | None = None,
         *,
-        beam: int = 4,
-        alpha: float = 0.6,
-        sampling: Sampling | None = None,
+        search: Search = AS_IN_THE_PAPER,
+        under: Intervention | Sequence[Intervention] = UNCHANGED,
     ) -> BatchTrace:
         """Several sentences, padded to one length and recorded in one pass, as in training.
 
@@ -330,17 +283,17 @@ class Translator:
             targets: their translations; None lets the model translate. A text is cut into tokens
                 and ended with </s>; a Translation has the tokens that the model wrote, which may be
                 others for the same text, and no </s> where the length limit cut it.
-            masks: for each sentence, as in trace, or None. A matrix without the padding leaves the
-                model's own mask there; one with it replaces everything. A rule is asked for the
-                lengths without padding, unless it is made to go over padding, as that of the preset
-                "ignore_padding".
-            beam: as in translate.
-            alpha: as in translate.
-            sampling: as in translate.
+            search: as in translate.
+            under: as in trace, for all sentences or one for each. A matrix without the padding
+                leaves the model's own mask there; one with it replaces everything. A rule is asked
+                for the lengths without padding, unless it is made to go over padding, as that of
+                the preset "ignore_padding". All sentences have the same positions.
 
         Raises:
             TextError: as trace, and if there is no list of texts, or not one target for each.
-            MaskError: as trace, and if there is not one entry for each text.
+            MaskError: as trace.
+            PositionError: as trace, and if positions differ between sentences.
+            ValueError: if there is not one intervention for each text.
         """
         if not texts or isinstance(texts, str):
             raise TextError("A batch is a list of texts; give at least one.")
@@ -348,19 +301,21 @@ class Translator:
             raise TextError(
                 f"Each text needs one target: there are {len(texts)} and {len(targets)}."
             )
-        if masks is not None and (isinstance(masks, Mapping) or len(masks) != len(texts)):
-            raise MaskError(
-                f"Masks of a batch are a list with an entry, or None, for each text; there are "
-                f"{len(texts)} texts."
+        each = [under] * len(texts) if isinstance(under, Intervention) else list(under)
+        if len(each) != len(texts):
+            raise ValueError(
+                f"A batch runs under one intervention, or one for each text; there are "
+                f"{len(texts)} texts and {len(each)} interventions."
             )
-        each_masks: list[Masks | None] = [None] * len(texts) if masks is None else list(masks)
-        sources = [self._source_ids(text) for text in texts]
+        sources = [self._source_ids(text, own) for text, own in zip(texts, each, strict=True)]
         if targets is None:
             predicted = []
             padded = _padded(sources, self.model.config.pad_id)
-            for ids, row, own in zip(sources, padded, each_masks, strict=True):
-                with self._editing([own], lengths=[SentenceLengths(len(ids))]):
-                    found = self._decode(row, beam, 1, alpha, sampling, False)[0]
+            for ids, row, own in zip(sources, padded, each, strict=True):
+                room = self._room(len(ids), own.positions)
+                lengths = [SentenceLengths(len(ids))]
+                with intervening([own], lengths=lengths, sites=self.sites):
+                    found = self._decode(row, search, 1, False, room)[0]
                 predicted.append(list(found.token_ids))
         else:
             predicted = [
@@ -371,7 +326,7 @@ class Translator:
             SentenceLengths(len(source), len(target))
             for source, target in zip(sources, predicted, strict=True)
         ]
-        with self._editing(each_masks, lengths=lengths, exact=targets is not None):
+        with intervening(each, lengths=lengths, exact=targets is not None, sites=self.sites):
             traces = self._record(texts, sources, targets, predicted)
         return BatchTrace(
             source_lengths=tuple(map(len, sources)),
@@ -438,40 +393,28 @@ class Translator:
         return min(longest_of_side, self.model.config.max_positions)
 
     @torch.inference_mode()
-    def encode(
-        self,
-        text: str,
-        *,
-        positions: PositionEdit | None = None,
-        source_order: Iterable[int] | None = None,
-    ) -> FloatArray:
+    def encode(self, text: str, *, under: Intervention = UNCHANGED) -> FloatArray:
         """What the encoder makes of a sentence: one row a source token, (source, d_model).
 
         Arguments and errors are those of `translate`. Row i belongs to the token that
         `source_order` puts in place i; the last row is that of </s>.
         """
-        source = self._source(text, source_order)
-        with self._moving(_of_encoder(positions)):
+        source = self._source(text, under)
+        with intervening([under.of_encoder], sites=self.sites):
             return self.model.encode(source)[0].float().cpu().numpy()
 
     @torch.inference_mode()
-    def embedding_parts(
-        self,
-        text: str,
-        *,
-        positions: PositionEdit | None = None,
-        source_order: Iterable[int] | None = None,
-    ) -> EmbeddingParts:
+    def embedding_parts(self, text: str, *, under: Intervention = UNCHANGED) -> EmbeddingParts:
         """Word and position of a sentence's tokens, and the sum that the encoder reads.
 
-        Arguments and errors are those of `translate`, and PositionError for a model that adds no
-        positions to its embeddings.
+        Masks have no part in it. Arguments and errors are those of `translate`, and PositionError
+        for a model that adds no positions to its embeddings.
         """
         self._require_added()
-        source = self._source(text, source_order)
+        source = self._source(text, under)
         word = self.model.source_embedding(source)
         scaled = self.model.embed(self.model.source_embedding, source)
-        with self._moving(_of_encoder(positions)):
+        with intervening([replace(under.of_encoder, masks={})]):
             position = self.model.encoder.positions(source.shape[1])
         parts = {
             "word": word[0],
@@ -485,21 +428,15 @@ class Translator:
         )
 
     @torch.inference_mode()
-    def score_terms(
-        self,
-        text: str,
-        *,
-        positions: PositionEdit | None = None,
-        source_order: Iterable[int] | None = None,
-    ) -> ScoreTerms:
+    def score_terms(self, text: str, *, under: Intervention = UNCHANGED) -> ScoreTerms:
         """What the scores of the encoder's first layer come from: words, positions, or both.
 
         Arguments and errors are those of `translate`, and PositionError for additive attention and
         for a model that adds no positions to its embeddings.
         """
         self._require_added()
-        source = self._source(text, source_order)
-        with recording() as seen, self._moving(_of_encoder(positions)):
+        source = self._source(text, under)
+        with recording() as seen, intervening([under.of_encoder], sites=self.sites):
             self.model.encode(source)
             position = self.model.encoder.positions(source.shape[1])
         layer = cast("EncoderLayer", self.model.encoder.layers[0])
@@ -528,31 +465,16 @@ class Translator:
         """Token ids with their spelling."""
         return Tokens(tokens=self.tokenizer.pieces(token_ids), ids=tuple(token_ids))
 
-    def _editing(
-        self,
-        masks: Masks | Sequence[Masks | None] | None,
-        *,
-        lengths: Sequence[SentenceLengths] | None = None,
-        exact: bool = True,
-    ) -> AbstractContextManager[None]:
-        # Without masks of this call's own, those of a caller's `with editing` hold.
-        if masks is None or (isinstance(masks, list) and masks == [None] * len(masks)):
-            return nullcontext()
-        return editing(masks, lengths=lengths, exact=exact, sites=self.sites)
-
-    def _moving(self, positions: PositionEdit | None) -> AbstractContextManager[None]:
-        return nullcontext() if positions is None else editing_positions(positions)
-
-    def _room(self, n_source: int, positions: PositionEdit | None) -> int | None:
+    def _room(self, n_source: int, positions: PositionEdit) -> int | None:
         """The length limit of a translation whose positions are moved on; else None."""
-        if positions is None or positions.shift <= 0 or not positions.concerns("decoder"):
+        if positions.shift <= 0 or not positions.concerns("decoder"):
             return None
         room = self.model.config.max_positions - positions.shift
         return max(1, min(n_source + EXTRA_LENGTH, room))
 
-    def _source(self, text: str, source_order: Iterable[int] | None) -> torch.Tensor:
+    def _source(self, text: str, under: Intervention) -> torch.Tensor:
         # (1, source)
-        return torch.tensor([ordered(self._source_ids(text), source_order)], device=self.device)
+        return torch.tensor([self._source_ids(text, under)], device=self.device)
 
     @torch.inference_mode()
     def _record(
@@ -610,7 +532,7 @@ class Translator:
         self._require_room(ids, target, "target")
         return [*ids, self.model.config.eos_id]
 
-    def _source_ids(self, text: str) -> list[int]:
+    def _source_ids(self, text: str, under: Intervention) -> list[int]:
         ids = self.tokenizer.encode(text)
         if not ids:
             raise TextError("The text is empty; type a sentence to translate.")
@@ -621,7 +543,7 @@ class Translator:
                 "The model never saw any of these characters in training; "
                 "type a sentence in the language it reads."
             )
-        return [*ids, self.model.config.eos_id]
+        return ordered([*ids, self.model.config.eos_id], under.source_order)
 
     def _translation(self, text: str, ids: list[int], hypothesis: Hypothesis) -> Translation:
         kept = hypothesis.distributions
@@ -641,13 +563,6 @@ class Translator:
 
 def _text(target: str | Translation) -> str:
     return target if isinstance(target, str) else target.text
-
-
-def _of_encoder(positions: PositionEdit | None) -> PositionEdit | None:
-    # Where only the encoder runs, an edit of the decoder's positions has nothing to change.
-    if positions is None or positions.concerns("encoder"):
-        return positions
-    return PositionEdit()
 
 
 def _padded(sentences: list[list[int]], pad_id: int) -> list[list[int]]:

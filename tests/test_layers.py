@@ -6,7 +6,10 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 
-VALUES = ("model.trace", "model.trace_file", "model.terms")
+VALUES = tuple(
+    f"model.{name}"
+    for name in ("trace", "trace_file", "terms", "mask_rules", "intervention", "search")
+)
 """Of the model, what knows no torch."""
 WINGS = ("viz.heads", "viz.masks", "viz.positions", "viz.about")
 
@@ -38,7 +41,7 @@ def layer(path: Path) -> str:
     match path.relative_to(ROOT).parts:
         case ("app.py",):
             return "app"
-        case ("model", "trace.py" | "trace_file.py" | "terms.py"):
+        case ("model", name) if f"model.{name.removesuffix('.py')}" in VALUES:
             return "values"
         case ("model", *_):
             return "model"

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from model.intervention import PositionEdit
+from model.intervention import Intervention, PositionEdit
 from model.mask_presets import PRESETS
 from model.trace import AttentionKind, Site, Trace
 from viz.heads import pictures as heads_kept
@@ -359,15 +359,17 @@ def test_every_picture_of_positions_comes_back(question: Question, trace: Trace)
     np.testing.assert_array_equal(values(pictures[0], "value"), short)
 
 
-@pytest.mark.parametrize("edit", [None, PositionEdit(scale=0.5, shift=-2, side="encoder")])
-def test_heads_of_neighbours_come_back(question: Question, edit: PositionEdit | None) -> None:
-    before = session.moved(question.checkpoint, SENTENCE, None)
+@pytest.mark.parametrize(
+    "edit", [PositionEdit(), PositionEdit(scale=0.5, shift=-2, side="encoder")]
+)
+def test_heads_of_neighbours_come_back(question: Question, edit: PositionEdit) -> None:
+    before = session.moved(question.checkpoint, SENTENCE, PositionEdit())
     after = session.moved(question.checkpoint, SENTENCE, edit)
     heads = neighbour_heads(before.forced, after.forced)
     picture = positions_kept.neighbours(heads, SENTENCE, edit)
     require_same(picture, question, LOOKS[:2])
     assert values(picture, "share_after").tolist() == [each.after for each in heads]
-    assert picture.texts["edit"] == ("none" if edit is None else repr(edit))
+    assert picture.texts["edit"] == ("none" if edit.at_rest else repr(edit))
 
 
 def test_shuffled_words_come_back(question: Question, trace: Trace) -> None:
@@ -376,9 +378,10 @@ def test_shuffled_words_come_back(question: Question, trace: Trace) -> None:
     order = (*range(1, n_words), 0)
     place = [*order, n_words]
     distances = {}
-    for name, edit in (("with positions", None), ("without positions", PositionEdit(scale=0))):
-        before = model.encode(SENTENCE, positions=edit)
-        after = model.encode(SENTENCE, positions=edit, source_order=order)
+    for name, scale in (("with positions", 1), ("without positions", 0)):
+        edit = PositionEdit(scale=scale)
+        before = model.encode(SENTENCE, under=Intervention(positions=edit))
+        after = model.encode(SENTENCE, under=Intervention(positions=edit, source_order=order))
         distances[name] = np.linalg.norm(after - before[place], axis=-1)
     tokens = type(trace.source)(
         tuple(trace.source.tokens[each] for each in place),

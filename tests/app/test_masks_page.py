@@ -10,6 +10,7 @@ import pytest
 from streamlit.proto.WidgetStates_pb2 import WidgetState, WidgetStates
 from streamlit.testing.v1 import AppTest
 
+from model.intervention import UNCHANGED, Intervention
 from model.mask_presets import PRESETS
 from model.trace import AttentionKind, BoolArray
 from model.translator import Translator, load
@@ -200,9 +201,9 @@ def test_comparing_begins_with_what_changes_and_shows_which_of_all_heads_moved(
     assert headings(app)[0].startswith("Written word by word, the translation")
     moved = values(app, "moved-heads", 0, np.float32)
     targets = [model.translate(sentence) for sentence in SENTENCES]
-    rule = {"cross": PRESETS["first_token"].rule()}
+    rule = Intervention(masks={"cross": PRESETS["first_token"].rule()})
     own = model.trace_batch(SENTENCES, targets)
-    narrowed = model.trace_batch(SENTENCES, targets, [rule, None, None])
+    narrowed = model.trace_batch(SENTENCES, targets, under=[rule, UNCHANGED, UNCHANGED])
     pairs = zip(own.traces[0].maps.values(), narrowed.traces[0].maps.values(), strict=True)
     expected = [np.abs(one.weights - other.weights).sum(-1).mean(-1) / 2 for one, other in pairs]
     np.testing.assert_allclose(moved, expected, atol=1e-5)
@@ -374,12 +375,13 @@ def test_a_stroke_runs_the_model_and_shows_what_changed(
     assert np.array_equal(edit.allowed, allowed)
     assert query(app, "edit") == link(edit)
     targets = [model.translate(sentence).text for sentence in SENTENCES]
-    expected = model.trace_batch(SENTENCES, targets, [{"cross": allowed}, None, None]).padded[0]
+    under = [Intervention(masks={"cross": allowed}), UNCHANGED, UNCHANGED]
+    expected = model.trace_batch(SENTENCES, targets, under=under).padded[0]
     after = values(app, "editor", 2, np.float32)
     assert np.allclose(after, expected.attention(CROSS, 0).weights[0], atol=1e-6)
     assert not after[:, 1].any()
     n_source = int(own[CROSS][0].sum())
-    free = model.trace(SENTENCES[0], masks={"cross": allowed[:, :n_source]})
+    free = model.trace(SENTENCES[0], under=Intervention(masks={"cross": allowed[:, :n_source]}))
     assert translations(app) == (targets[0], free.text)
     verb = "stays the same" if free.text == targets[0] else "changes"
     assert f"Written word by word, the translation {verb}" in headings(app)

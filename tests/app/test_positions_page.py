@@ -17,7 +17,7 @@ from torch import nn
 
 from model.checkpoint import CONFIG, METRICS, load_checkpoint, save_checkpoint
 from model.config import TransformerConfig
-from model.intervention import PositionEdit
+from model.intervention import Intervention, PositionEdit
 from model.tokenizer import EOS, Tokenizer
 from model.transformer import Transformer
 from model.translator import Translator, load
@@ -469,11 +469,12 @@ def test_an_edit_shows_the_translation_and_the_heads_that_the_model_then_has(
         app.toggle(key="reverse").set_value(True).run()
         changes = changes | {"side": "encoder"}
     edit = PositionEdit(**{**changes, "scale": changes.get("scale", 100) / 100})
-    own, moved = model.translate(SENTENCE), model.translate(SENTENCE, positions=edit)
+    under = Intervention(positions=edit)
+    own, moved = model.translate(SENTENCE), model.translate(SENTENCE, under=under)
     assert translations(app) == [(own.text, moved.text)]
     verb = "stays the same" if own.text == moved.text else "changes"
     assert headings(app) == [f"The translation {verb}"]
-    heads = neighbour_heads(model.trace_of(own), model.trace_of(own, positions=edit))
+    heads = neighbour_heads(model.trace_of(own), model.trace_of(own, under=under))
     _, bars = spec(app, "neighbours")["data"]
     assert array(bars["x"]) == pytest.approx([100 * head.after for head in heads], rel=1e-4)
     assert {name: query(app, name) for name in changes} == {
@@ -559,18 +560,18 @@ def test_a_dragged_order_is_what_the_model_reads_with_positions_and_without(
     assert query(app, "shuffled") == ".".join(map(str, order))
     assert words(app)["order"] == order
     expected = []
-    for edit, bar in zip(
-        (None, PositionEdit(scale=0)), spec(app, "distances")["data"], strict=True
-    ):
-        before = model.translate(SENTENCE, positions=edit).text
-        after = model.translate(SENTENCE, positions=edit, source_order=order).text
+    for scale, bar in zip((1, 0), spec(app, "distances")["data"], strict=True):
+        edit = PositionEdit(scale=scale)
+        one, other = (Intervention(positions=edit, source_order=each) for each in (None, order))
+        before = model.translate(SENTENCE, under=one).text
+        after = model.translate(SENTENCE, under=other).text
         expected.append((before, after))
-        usual = model.encode(SENTENCE, positions=edit)
-        moved = model.encode(SENTENCE, positions=edit, source_order=order)
+        usual = model.encode(SENTENCE, under=one)
+        moved = model.encode(SENTENCE, under=other)
         distances = np.linalg.norm(moved - usual[[*order, count]], axis=-1)
         assert array(bar["y"]) == pytest.approx(distances, abs=1e-5)
         # What the page is for: without positions, rows change places and nothing else.
-        assert (distances.max() < 1e-4) == (edit is not None)
+        assert (distances.max() < 1e-4) == (scale == 0)
     assert translations(app) == expected
     assert expected[1][0] == expected[1][1]
     assert headings(app)[1] == "Without positions, it stays the same"
@@ -831,5 +832,5 @@ def test_the_next_sentence_keeps_the_topic_and_its_settings(
     app = open_positions(topic="without", scale="0")
     app.text_input(key="sentence").set_value(PAIRS[2][0]).run()
     assert (query(app, "topic"), query(app, "scale")) == ("without", "0")
-    edited = model.translate(PAIRS[2][0], positions=PositionEdit(scale=0)).text
+    edited = model.translate(PAIRS[2][0], under=Intervention(positions=PositionEdit(scale=0))).text
     assert translations(app) == [(model.translate(PAIRS[2][0]).text, edited)]

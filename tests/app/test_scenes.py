@@ -15,7 +15,7 @@ from streamlit.components.v2.bidi_component.main import _make_trigger_id
 from streamlit.proto.WidgetStates_pb2 import WidgetState, WidgetStates
 from streamlit.testing.v1 import AppTest
 
-from model.intervention import PositionEdit
+from model.intervention import Intervention, PositionEdit
 from model.trace import AttentionKind, Trace
 from model.translator import Translator, load
 from tests.kit.shown import captions, html, plain, query, said
@@ -670,7 +670,7 @@ def test_what_stands_in_quotes_was_said_by_the_paper_or_by_the_model(scene: Scen
     edited = {7: "Tom liebt Maria die Liebe.", 10: "Er hat einen Computer gekauft."}
     texts = (
         *(view["sentence"], trace_of(view["sentence"]).text),
-        *(model.trace(view["sentence"], source_order=order).text,),
+        *(model.trace(view["sentence"], under=Intervention(source_order=order)).text,),
         # Of these two the tests below hold that the model writes them.
         edited.get(READY.scenes.index(scene) + 1, ""),
     )
@@ -789,9 +789,12 @@ def test_scene_nine_turns_the_translation_round_with_positions_alone() -> None:
     order = tuple(map(int, scene.view["shuffled"].split(".")))
     model, sentence = shipped_model(), scene.view["sentence"]
     bare = PositionEdit(scale=0)
-    assert model.trace(sentence, source_order=order).text == "Maria liebt Tom."
-    assert model.trace(sentence, source_order=order, positions=bare).text == "Tom liebt Maria."
-    assert model.trace(sentence, positions=bare).text == "Tom liebt Maria."
+    assert model.trace(sentence, under=Intervention(source_order=order)).text == "Maria liebt Tom."
+    assert (
+        model.trace(sentence, under=Intervention(source_order=order, positions=bare)).text
+        == "Tom liebt Maria."
+    )
+    assert model.trace(sentence, under=Intervention(positions=bare)).text == "Tom liebt Maria."
 
 
 @needs_shipped

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from model.checkpoint import CheckpointError
-from model.masks import MaskError
+from model.intervention import UNCHANGED, Intervention, Place
+from model.mask_rules import MaskError
 from model.trace import AttentionKind, AttentionMap, BoolArray, Site, Tokens, Trace
 from model.translator import TextError, Translator
 from tests.kit.tiny_checkpoint import PAIRS, write_tiny_checkpoint
@@ -245,6 +246,11 @@ def test_a_text_that_cannot_be_traced_is_refused_in_a_sentence(
 BATCH = ("The cat eats.", "The dog sat on the mat.")
 
 
+def masked(place: Place, allowed: BoolArray) -> list[Intervention]:
+    """A mask for the first sentence of BATCH, and nothing for the second."""
+    return [Intervention(masks={place: allowed}), UNCHANGED]
+
+
 def own_mask(folder: Path, kind: AttentionKind, number: int = 0) -> BoolArray:
     """The model's own mask of a sentence of BATCH."""
     return session.batch(folder, BATCH).padded[number].attention(kind, 0).allowed
@@ -299,10 +305,10 @@ def test_batches_and_outcomes_are_made_once_however_many_ask(
     runs: list[str] = []
     record = Translator.trace_batch
 
-    def slow(model: Translator, *arguments: Any) -> Any:
+    def slow(model: Translator, *arguments: Any, **settings: Any) -> Any:
         runs.append(threading.current_thread().name)
         time.sleep(0.2)
-        return record(model, *arguments)
+        return record(model, *arguments, **settings)
 
     session.translator(folder)
     monkeypatch.setattr(Translator, "trace_batch", slow)
@@ -345,13 +351,13 @@ def test_an_outcome_is_what_the_translator_gives_under_the_same_mask(
     allowed[:, 1] = False
     found = session.outcome(folder, BATCH, 0, (Edit(kind, (1,), allowed),))
     targets = [model.translate(sentence).text for sentence in BATCH]
-    forced = model.trace_batch(BATCH, targets, [{(kind, 1): allowed}, None]).padded[0]
+    forced = model.trace_batch(BATCH, targets, under=masked((kind, 1), allowed)).padded[0]
     for site, seen in forced.maps.items():
         assert np.array_equal(found.forced.maps[site].weights, seen.weights)
     n_source = session.batch(folder, BATCH).n_source[0]
     rows = n_source if kind is AttentionKind.ENCODER else None
     columns = None if kind is AttentionKind.DECODER else n_source
-    free = model.trace(BATCH[0], masks={(kind, 1): allowed[:rows, :columns]})
+    free = model.trace(BATCH[0], under=masked((kind, 1), allowed[:rows, :columns])[0])
     assert found.free.text == free.text
     assert len(found.free.source) == n_source
 
@@ -363,7 +369,7 @@ def test_an_outcome_that_reads_padding_is_decoded_beside_the_padding(folder: Pat
     seen = found.forced.attention("cross", 0).weights
     assert seen[..., n_source:].any()
     model = session.translator(folder)
-    free = model.trace_batch(BATCH, None, [{"cross": everything}, None]).traces[0]
+    free = model.trace_batch(BATCH, under=masked("cross", everything)).traces[0]
     assert found.free.text == free.text
 
 

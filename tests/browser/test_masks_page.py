@@ -12,6 +12,7 @@ import pytest
 from numpy.typing import NDArray
 from playwright.sync_api import Locator, expect
 
+from model.intervention import Intervention
 from model.trace import AttentionKind, BoolArray, Trace
 from model.translator import Translator
 from tests.kit.heads_page import LOADING, Frame, HeadsPage, channels, pixels, wait_until_calm
@@ -247,7 +248,8 @@ def expected(model: Translator, kind: AttentionKind, allowed: BoolArray, n_sourc
     """What the model writes on its own under a mask that opens no padding."""
     rows = n_source if kind is ENCODER else None
     columns = None if kind is DECODER else n_source
-    return model.trace(SENTENCES[0], masks={kind: allowed[:rows, :columns]}).text
+    under = Intervention(masks={kind: allowed[:rows, :columns]})
+    return model.trace(SENTENCES[0], under=under).text
 
 
 def test_a_rectangle_dragged_over_words_changes_the_translation_until_it_is_undone(

@@ -9,7 +9,7 @@ from urllib.parse import quote, urlencode
 import pytest
 from playwright.sync_api import Locator, expect
 
-from model.intervention import PositionEdit
+from model.intervention import Intervention, PositionEdit
 from model.translator import Translator
 from tests.kit.heads_page import LOADING, SHORTLY, HeadsPage, wait_until_calm
 from viz.draw.labels import axis_texts
@@ -135,8 +135,8 @@ def test_the_strength_from_all_to_nothing_changes_the_translation_and_the_heads(
     positions: PositionsPage, model: Translator
 ) -> None:
     own = model.translate(SENTENCE)
-    gone = PositionEdit(scale=0)
-    without = model.translate(SENTENCE, positions=gone).text
+    gone = Intervention(positions=PositionEdit(scale=0))
+    without = model.translate(SENTENCE, under=gone).text
     assert without != own.text, "choose another sentence"
     positions.open(topic="without")
     positions.wait_for_translation(own.text)
@@ -147,7 +147,7 @@ def test_the_strength_from_all_to_nothing_changes_the_translation_and_the_heads(
     positions.settle()
     positions.wait_for_translation(without)
     assert positions.before.inner_text() == own.text
-    heads = neighbour_heads(model.trace_of(own), model.trace_of(own, positions=gone))
+    heads = neighbour_heads(model.trace_of(own), model.trace_of(own, under=gone))
     after = positions.values("neighbours", 1, "x")
     assert after == pytest.approx([100 * head.after for head in heads], abs=0.01)
     assert before == pytest.approx([100 * head.before for head in heads], abs=0.01)
@@ -170,7 +170,7 @@ def test_shift_reverse_and_side_stand_in_the_address_and_after_a_reload(
     positions.reader.wait_for_query(reverse="1")
     positions.settle()
     edit = PositionEdit(shift=1, reverse=True, side="encoder")
-    wanted = model.translate(SENTENCE, positions=edit).text
+    wanted = model.translate(SENTENCE, under=Intervention(positions=edit)).text
     positions.wait_for_translation(wanted)
     positions.reload()
     positions.wait_for_translation(wanted)
@@ -179,7 +179,9 @@ def test_shift_reverse_and_side_stand_in_the_address_and_after_a_reload(
     positions.reader.wait_for_query(reverse=None, side="encoder")
     positions.settle()
     edit = PositionEdit(shift=1, side="encoder")
-    positions.wait_for_translation(model.translate(SENTENCE, positions=edit).text)
+    positions.wait_for_translation(
+        model.translate(SENTENCE, under=Intervention(positions=edit)).text
+    )
 
 
 # ---- another order -----------------------------------------------------------------------------
@@ -200,7 +202,9 @@ def test_a_word_that_is_dragged_changes_the_order_the_address_and_the_bars(
     moved, alike = (positions.values("distances", number, "y") for number in (0, 1))
     assert max(moved) > 0.1
     assert max(alike) < 1e-3
-    positions.wait_for_translation(model.translate(SENTENCE, source_order=order).text)
+    positions.wait_for_translation(
+        model.translate(SENTENCE, under=Intervention(source_order=order)).text
+    )
     drawn = moved
     # Downwards and over a word that stands lower: places are counted after it has left its own.
     positions.drag(0, 2)

@@ -17,11 +17,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
-from model import Sampling, Translator, load
+from model import Intervention, MaskError, Sampling, Search, Translator, load
 from model.decoding import beam_search, greedy
 from model.editing import SentenceLengths, editing
+from model.intervention import UNCHANGED, Masks, PositionEdit, PositionError
 from model.mask_presets import PRESETS, block_words, causal, everything, first_token
-from model.masks import MaskError
 from model.recording import CaptureError, recording
 from model.taps import install_taps
 from model.trace import AttentionKind, AttentionMap, FloatArray, Site, Trace
@@ -35,10 +35,10 @@ ENCODER, DECODER, CROSS = AttentionKind.ENCODER, AttentionKind.DECODER, Attentio
 KINDS = (ENCODER, DECODER, CROSS)
 TEXT, TARGET = "The cat sat on the mat.", "Die Katze saß auf der Matte."
 SIX = [english for english, _ in PAIRS[:6]]
-WAYS: dict[str, dict[str, Any]] = {
-    "greedy": {"beam": 1},
-    "beam": {"beam": 4},
-    "sampled": {"sampling": Sampling(seed=3, temperature=1.4)},
+WAYS = {
+    "greedy": Search(beam=1),
+    "beam": Search(beam=4),
+    "sampled": Search(sampling=Sampling(seed=3, temperature=1.4)),
 }
 VARIANTS: dict[str, dict[str, Any]] = {
     "fused kernel": {},
@@ -82,6 +82,10 @@ def assert_same_bits(found: Trace, expected: Trace) -> None:
             np.testing.assert_array_equal(getattr(found.maps[site], name), getattr(seen, name))
 
 
+def masked(masks: Masks) -> Intervention:
+    return Intervention(masks=masks)
+
+
 def close(found: Any, expected: Any, *, atol: float, rtol: float = 1e-7) -> None:
     np.testing.assert_allclose(found, expected, atol=atol, rtol=rtol)
 
@@ -107,7 +111,7 @@ def test_a_forbidden_cell_loses_its_weight_and_its_row_shares_it_out(
     query, key = 3, 2
     allowed = seen.allowed.copy()
     allowed[query, key] = False
-    changed = translator.trace(TEXT, TARGET, masks={(kind, 0): allowed}).attention(kind, 0)
+    changed = translator.trace(TEXT, TARGET, under=masked({(kind, 0): allowed})).attention(kind, 0)
     np.testing.assert_array_equal(changed.allowed, allowed)
     assert seen.weights[:, query, key].all()
     assert not changed.weights[:, query, key].any()
@@ -126,7 +130,7 @@ def test_layers_before_the_edited_one_keep_every_bit_and_later_ones_change(
     before = translator.trace(TEXT, TARGET)
     layer = before.layers(kind)[-1]
     allowed = first_token(*before.attention(kind, layer).weights.shape[1:])
-    after = translator.trace(TEXT, TARGET, masks={(kind, layer): allowed})
+    after = translator.trace(TEXT, TARGET, under=masked({(kind, layer): allowed}))
     for site in before.maps:
         if site.kind is kind and site.layer < layer:
             np.testing.assert_array_equal(after.maps[site].weights, before.maps[site].weights)
@@ -173,7 +177,7 @@ def test_an_edit_that_is_the_models_own_mask_changes_no_bit_of_a_trace(
     own = before.attention(kind, 0).allowed
     by_head = np.broadcast_to(own, (4, *own.shape))
     for mask in (own, by_head, rules()[kind]):
-        assert_same_bits(translator.trace(TEXT, TARGET, masks={kind: mask}), before)
+        assert_same_bits(translator.trace(TEXT, TARGET, under=masked({kind: mask})), before)
 
 
 @each_variant
@@ -198,28 +202,30 @@ def test_the_models_own_mask_changes_no_logit_in_any_variant(
 
 @each_way
 def test_the_models_own_masks_change_no_bit_of_what_is_decoded(
-    translator: Translator, way: dict[str, Any]
+    translator: Translator, way: Search
 ) -> None:
     for english in SIX[:3]:
-        before = translator.translate(english, keep_distributions=True, **way)
+        before = translator.translate(english, keep_distributions=True, search=way)
         trace = translator.trace_of(before)
         for masks in (rules(), own_masks(trace), {DECODER: causal(64, 64)}):
-            after = translator.translate(english, keep_distributions=True, masks=masks, **way)
+            after = translator.translate(
+                english, keep_distributions=True, under=masked(masks), search=way
+            )
             assert after.token_ids == before.token_ids
             assert after.log_probs == before.log_probs
             np.testing.assert_array_equal(after.distributions, before.distributions)
-            assert_same_bits(translator.trace(english, masks=masks, **way), trace)
+            assert_same_bits(translator.trace(english, under=masked(masks), search=way), trace)
 
 
 @each_way
 def test_the_shipped_model_under_its_own_masks_decodes_and_records_the_same_bits(
-    shipped: Translator, way: dict[str, Any]
+    shipped: Translator, way: Search
 ) -> None:
     text = "A man is riding a bicycle down the street."
-    before = shipped.translate(text, **way)
-    after = shipped.translate(text, masks=rules(), **way)
+    before = shipped.translate(text, search=way)
+    after = shipped.translate(text, under=masked(rules()), search=way)
     assert (after.token_ids, after.log_probs) == (before.token_ids, before.log_probs)
-    assert_same_bits(shipped.trace_of(before, masks=rules()), shipped.trace_of(before))
+    assert_same_bits(shipped.trace_of(before, under=masked(rules())), shipped.trace_of(before))
 
 
 def test_keys_let_in_one_by_one_keep_the_source_out_if_the_encoder_is_causal_too(
@@ -229,7 +235,7 @@ def test_keys_let_in_one_by_one_keep_the_source_out_if_the_encoder_is_causal_too
     pace: dict[Any, Any] = {CROSS: PRESETS["look_ahead"].rule(k=1)}
 
     def first(source: str, masks: dict[Any, Any]) -> float:
-        log_probs = translator.trace(source, TARGET, masks=masks).log_probs
+        log_probs = translator.trace(source, TARGET, under=masked(masks)).log_probs
         assert log_probs is not None
         return float(log_probs[0])
 
@@ -254,27 +260,30 @@ def test_keys_let_in_one_by_one_keep_the_source_out_if_the_encoder_is_causal_too
     ids=["window", "strict and cross", "wait", "layers", "blocked"],
 )
 def test_free_decoding_under_a_mask_equals_the_pass_that_is_recorded_under_it(
-    translator: Translator, way: dict[str, Any], masks: Any
+    translator: Translator, way: Search, masks: Any
 ) -> None:
     for english in SIX:
-        translation = translator.translate(english, masks=masks, **way)
-        trace = translator.trace(english, masks=masks, **way)
+        translation = translator.translate(english, under=masked(masks), search=way)
+        trace = translator.trace(english, under=masked(masks), search=way)
         assert trace.predictions.ids == translation.token_ids
         close(trace.log_probs, translation.log_probs, atol=1e-4)
 
 
-@pytest.mark.parametrize("way", [{"beam": 1}, {"beam": 4}], ids=["greedy", "beam"])
+@pytest.mark.parametrize("way", [Search(beam=1), Search(beam=4)], ids=["greedy", "beam"])
 def test_the_shipped_model_decodes_under_a_window_as_it_is_recorded(
-    shipped: Translator, way: dict[str, Any]
+    shipped: Translator, way: Search
 ) -> None:
     masks = {
         DECODER: PRESETS["causal_window"].rule(width=2),
         CROSS: PRESETS["window"].rule(width=5),
     }
     text = "Two young girls are playing in the garden with a small dog."
-    plain, edited = shipped.translate(text, **way), shipped.translate(text, masks=masks, **way)
+    plain, edited = (
+        shipped.translate(text, search=way),
+        shipped.translate(text, under=masked(masks), search=way),
+    )
     assert edited.log_probs != plain.log_probs
-    trace = shipped.trace_of(edited, masks=masks)
+    trace = shipped.trace_of(edited, under=masked(masks))
     close(trace.log_probs, edited.log_probs, atol=1e-4)
 
 
@@ -314,8 +323,8 @@ def test_beyond_a_matrix_that_is_too_small_the_models_own_mask_holds(
     translator: Translator,
 ) -> None:
     small = np.zeros((2, 2), dtype=bool)
-    trace = translator.trace(TEXT, masks={DECODER: small})
-    translation = translator.translate(TEXT, masks={DECODER: small})
+    trace = translator.trace(TEXT, under=masked({DECODER: small}))
+    translation = translator.translate(TEXT, under=masked({DECODER: small}))
     close(trace.log_probs, translation.log_probs, atol=1e-4)
     expected = causal(*[len(trace.target)] * 2).numpy()
     expected[:2, :2] = False
@@ -329,8 +338,8 @@ def test_cross_attention_takes_the_row_of_the_step_and_a_narrower_matrix_leaves_
     translator: Translator,
 ) -> None:
     narrow = np.array([[True, False], [False, False], [False, True]])
-    trace = translator.trace(TEXT, masks={CROSS: narrow})
-    translation = translator.translate(TEXT, masks={CROSS: narrow})
+    trace = translator.trace(TEXT, under=masked({CROSS: narrow}))
+    translation = translator.translate(TEXT, under=masked({CROSS: narrow}))
     close(trace.log_probs, translation.log_probs, atol=1e-4)
     expected = np.ones((len(trace.target), len(trace.source)), dtype=bool)
     expected[:3, :2] = narrow
@@ -342,21 +351,24 @@ def test_nothing_looks_ahead_while_decoding_whatever_the_mask_allows(
 ) -> None:
     plain, lifted = (
         translator.translate(TEXT),
-        translator.translate(TEXT, masks={DECODER: everything}),
+        translator.translate(TEXT, under=masked({DECODER: everything})),
     )
     assert lifted.token_ids == plain.token_ids
     assert lifted.log_probs == plain.log_probs
-    ahead = translator.trace(TEXT, masks={DECODER: everything}).attention(DECODER, 0)
+    ahead = translator.trace(TEXT, under=masked({DECODER: everything})).attention(DECODER, 0)
     assert ahead.allowed.all()
     assert np.triu(ahead.weights, k=1).any()
 
 
 def test_candidates_are_searched_under_the_masks(translator: Translator) -> None:
     masks = {CROSS: PRESETS["first_token"].rule()}
-    candidates = translator.candidates(TEXT, beam=3, masks=masks)
-    assert candidates[0].token_ids == translator.translate(TEXT, beam=3, masks=masks).token_ids
+    candidates = translator.candidates(TEXT, search=Search(beam=3), under=masked(masks))
+    assert (
+        candidates[0].token_ids
+        == translator.translate(TEXT, search=Search(beam=3), under=masked(masks)).token_ids
+    )
     for each in candidates:
-        trace = translator.trace_of(each, masks=masks)
+        trace = translator.trace_of(each, under=masked(masks))
         close(trace.log_probs, each.log_probs, atol=1e-4)
 
 
@@ -367,7 +379,7 @@ def test_a_rule_is_asked_once_a_step_however_many_layers_there_are(translator: T
         asked.append((n_queries, n_keys))
         return causal(n_queries, n_keys)
 
-    translation = translator.translate(TEXT, beam=1, masks={DECODER: rule})
+    translation = translator.translate(TEXT, search=Search(beam=1), under=masked({DECODER: rule}))
     assert asked == [(step, step) for step in range(1, len(translation.tokens) + 1)]
 
 
@@ -381,7 +393,7 @@ def test_a_query_without_keys_gets_zeros_and_is_named(
     before = translator.trace(TEXT, TARGET).attention(kind, 0)
     allowed = before.allowed.copy()
     allowed[2] = False
-    after = translator.trace(TEXT, TARGET, masks={kind: allowed})
+    after = translator.trace(TEXT, TARGET, under=masked({kind: allowed}))
     for layer in after.layers(kind):
         seen = after.attention(kind, layer)
         assert np.flatnonzero(seen.empty_queries).tolist() == [2]
@@ -390,13 +402,11 @@ def test_a_query_without_keys_gets_zeros_and_is_named(
 
 
 @each_way
-def test_decoding_goes_on_where_no_query_has_a_key(
-    translator: Translator, way: dict[str, Any]
-) -> None:
+def test_decoding_goes_on_where_no_query_has_a_key(translator: Translator, way: Search) -> None:
     nothing = {kind: PRESETS["block_words"].rule(keys=range(64)) for kind in KINDS}
-    translation = translator.translate(TEXT, masks=nothing, **way)
+    translation = translator.translate(TEXT, under=masked(nothing), search=way)
     assert np.isfinite(translation.log_probs).all()
-    trace = translator.trace_of(translation, masks=nothing)
+    trace = translator.trace_of(translation, under=masked(nothing))
     close(trace.log_probs, translation.log_probs, atol=1e-4)
     for seen in trace.maps.values():
         assert seen.empty_queries.all()
@@ -516,11 +526,11 @@ def test_in_a_batch_each_sentence_has_its_own_masks_with_or_without_padding(
     assert short < columns
     window = PRESETS["window"].rule(width=1)
     masks: list[Any] = [
-        None,
+        {},
         {ENCODER: PRESETS["ignore_padding"](columns, columns), (CROSS, 1): window},
         {ENCODER: window(short, short), CROSS: everything(rows, columns), DECODER: causal},
     ]
-    edited = translator.trace_batch(texts, targets, masks)
+    edited = translator.trace_batch(texts, targets, under=[masked(own) for own in masks])
     for site, seen in plain.traces[0].maps.items():
         np.testing.assert_array_equal(edited.traces[0].maps[site].weights, seen.weights)
     second, third = edited.padded[1], edited.padded[2]
@@ -544,7 +554,7 @@ def test_in_a_batch_each_sentence_has_its_own_masks_with_or_without_padding(
 def test_padding_that_is_not_masked_takes_weight_from_words(translator: Translator) -> None:
     texts = [SIX[0], "The cat eats."]
     ignored = {kind: PRESETS["ignore_padding"].rule() for kind in (ENCODER, CROSS)}
-    batch = translator.trace_batch(texts, masks=[None, ignored])
+    batch = translator.trace_batch(texts, under=[UNCHANGED, masked(ignored)])
     alone = translator.trace(texts[1])
     real = batch.source_lengths[1]
     for kind in (ENCODER, CROSS):
@@ -558,10 +568,14 @@ def test_padding_that_is_not_masked_takes_weight_from_words(translator: Translat
 
 def test_masks_of_a_batch_hold_while_it_decodes(translator: Translator) -> None:
     rule = PRESETS["causal_window"].rule(width=1)
-    masks = [{DECODER: rule}, None, {CROSS: PRESETS["first_token"].rule()}]
-    batch = translator.trace_batch(SIX[:3], masks=masks)
-    for text, own, trace in zip(SIX, masks, batch.traces, strict=False):
-        alone = translator.trace(text, masks=own)
+    each = [
+        masked({DECODER: rule}),
+        UNCHANGED,
+        masked({CROSS: PRESETS["first_token"].rule()}),
+    ]
+    batch = translator.trace_batch(SIX[:3], under=each)
+    for text, own, trace in zip(SIX, each, batch.traces, strict=False):
+        alone = translator.trace(text, under=own)
         assert trace.predictions == alone.predictions
         close(trace.log_probs, alone.log_probs, atol=1e-5)
 
@@ -571,7 +585,7 @@ def test_in_a_batch_that_is_decoded_a_matrix_for_any_length_stops_at_the_padding
 ) -> None:
     plain = translator.trace_batch(SIX[:3])
     for length in (64, max(plain.target_lengths) - 1):
-        batch = translator.trace_batch(SIX[:3], masks=[{DECODER: causal(length, length)}] * 3)
+        batch = translator.trace_batch(SIX[:3], under=masked({DECODER: causal(length, length)}))
         for trace, before in zip(batch.padded, plain.padded, strict=True):
             assert_same_bits(trace, before)
 
@@ -583,9 +597,10 @@ def test_in_a_batch_that_is_decoded_a_matrix_over_the_padded_source_replaces_its
     columns = len(translator.trace_batch(texts).padded[0].source)
     matrices = {ENCODER: everything(columns, columns), CROSS: everything(64, columns)}
     rules_over_padding = {kind: PRESETS["ignore_padding"].rule() for kind in (ENCODER, CROSS)}
-    found = translator.trace_batch(texts, masks=[None, matrices]).traces[1]
+    found = translator.trace_batch(texts, under=[UNCHANGED, masked(matrices)]).traces[1]
     assert_same_bits(
-        found, translator.trace_batch(texts, masks=[None, rules_over_padding]).traces[1]
+        found,
+        translator.trace_batch(texts, under=[UNCHANGED, masked(rules_over_padding)]).traces[1],
     )
     assert (found.attention(CROSS, 0).weights.sum(-1) < 1).all()
 
@@ -597,10 +612,11 @@ def test_a_batch_that_is_none_is_refused(translator: Translator) -> None:
         translator.trace_batch("The cat eats.")
     with pytest.raises(TextError, match="there are 2 and 1"):
         translator.trace_batch(SIX[:2], ["Die Katze."])
-    wrong: list[Any] = [[None], {DECODER: causal}]
-    for masks in wrong:
-        with pytest.raises(MaskError, match="for each text; there are 2 texts"):
-            translator.trace_batch(SIX[:2], masks=masks)
+    with pytest.raises(ValueError, match="there are 2 texts and 1 interventions"):
+        translator.trace_batch(SIX[:2], under=[UNCHANGED])
+    different = [Intervention(positions=PositionEdit(shift=shift)) for shift in (1, 2)]
+    with pytest.raises(PositionError, match="stand at the same positions"):
+        translator.trace_batch(SIX[:2], under=different)
 
 
 # Who edits
@@ -655,9 +671,11 @@ def test_a_hundred_edits_leave_the_shared_model_as_it_was(translator: Translator
     for i in range(100):
         rule = PRESETS["causal_window"].rule(width=i % 3)
         if i % 4:
-            translator.trace(TEXT, TARGET, masks={(DECODER, i % 3): rule, CROSS: first_token})
+            translator.trace(
+                TEXT, TARGET, under=masked({(DECODER, i % 3): rule, CROSS: first_token})
+            )
         else:
-            translator.translate(TEXT, beam=2, masks={DECODER: rule})
+            translator.translate(TEXT, search=Search(beam=2), under=masked({DECODER: rule}))
     assert hooks() == count
     assert model.state_dict().keys() == state.keys()
     for name, value in model.state_dict().items():
@@ -670,9 +688,9 @@ def test_a_hundred_edits_leave_the_shared_model_as_it_was(translator: Translator
 def test_after_an_error_the_models_own_masks_hold_again(translator: Translator) -> None:
     before = translator.trace(TEXT, TARGET)
     with pytest.raises(MaskError):
-        translator.trace(TEXT, TARGET, masks={DECODER: causal(2, 2)})
+        translator.trace(TEXT, TARGET, under=masked({DECODER: causal(2, 2)}))
     with pytest.raises(MaskError):
-        translator.translate(TEXT, masks={CROSS: causal(90, 90)})
+        translator.translate(TEXT, under=masked({CROSS: causal(90, 90)}))
     assert_same_bits(translator.trace(TEXT, TARGET), before)
 
 
@@ -680,8 +698,8 @@ def test_masks_around_a_call_hold_in_it_and_its_own_come_first(translator: Trans
     blocked = {CROSS: PRESETS["first_token"].rule()}
     with editing(blocked):
         around = translator.trace(TEXT, TARGET)
-        own = translator.trace(TEXT, TARGET, masks={CROSS: everything})
-    assert_same_bits(around, translator.trace(TEXT, TARGET, masks=blocked))
+        own = translator.trace(TEXT, TARGET, under=masked({CROSS: everything}))
+    assert_same_bits(around, translator.trace(TEXT, TARGET, under=masked(blocked)))
     assert_same_bits(own, translator.trace(TEXT, TARGET))
 
 
@@ -725,7 +743,7 @@ def test_a_mask_that_does_not_fit_is_refused_in_one_sentence(
     translator: Translator, masks: Any, message: str
 ) -> None:
     with pytest.raises(MaskError, match=message) as refusal:
-        translator.trace(TEXT, TARGET, masks=masks)
+        translator.trace(TEXT, TARGET, under=masked(masks))
     sentence = str(refusal.value)
     assert sentence.endswith(".")
     assert "\n" not in sentence
@@ -733,20 +751,24 @@ def test_a_mask_that_does_not_fit_is_refused_in_one_sentence(
 
 def test_while_decoding_a_mask_that_can_never_fit_is_refused(translator: Translator) -> None:
     with pytest.raises(MaskError, match=r"cross\.0 has 60 keys, but the source has \d+ tokens;"):
-        translator.translate(TEXT, masks={CROSS: everything(3, 60)})
+        translator.translate(TEXT, under=masked({CROSS: everything(3, 60)}))
     with pytest.raises(MaskError, match=r"decoder\.0 is for 3 heads, but there are 4;"):
-        translator.translate(TEXT, masks={DECODER: np.ones((3, 5, 5), dtype=bool)})
+        translator.translate(TEXT, under=masked({DECODER: np.ones((3, 5, 5), dtype=bool)}))
     with pytest.raises(MaskError, match=r"mask for encoder\.0 has the shape \(2, 2\)"):
-        translator.translate(TEXT, masks={ENCODER: everything(2, 2)})
+        translator.translate(TEXT, under=masked({ENCODER: everything(2, 2)}))
 
 
 def test_masks_of_a_batch_fit_its_sentences(translator: Translator) -> None:
     texts, targets = SIX[:3], [german for _, german in PAIRS[:3]]
     message = r"encoder\.0 has the shape \(2, 2\).* \(\d+ and \d+ with padding\)"
+
+    def misfit(kind: AttentionKind) -> list[Intervention]:
+        return [UNCHANGED, UNCHANGED, masked({kind: everything(2, 2)})]
+
     with pytest.raises(MaskError, match=message):
-        translator.trace_batch(texts, targets, [None, None, {ENCODER: everything(2, 2)}])
+        translator.trace_batch(texts, targets, under=misfit(ENCODER))
     with pytest.raises(MaskError, match=r"decoder\.0 has the shape \(2, 2\)"):
-        translator.trace_batch(texts, targets, [None, None, {DECODER: everything(2, 2)}])
+        translator.trace_batch(texts, targets, under=misfit(DECODER))
 
 
 def test_masks_for_single_sentences_fit_the_batch_that_runs(tiny_model: Transformer) -> None:

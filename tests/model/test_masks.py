@@ -13,8 +13,8 @@ from torch import Tensor
 
 from model.intervention import MaskEdits
 from model.mask_presets import PRESETS, block_words, causal, first_token, sentence_lengths, window
+from model.mask_rules import MaskError
 from model.masks import (
-    MaskError,
     causal_allowed,
     decoder_allowed,
     padding_allowed,
@@ -230,7 +230,7 @@ def test_a_mask_for_one_layer_comes_before_one_for_its_kind() -> None:
         found = edits.at(Site(AttentionKind.CROSS, layer))
         assert np.asarray(found).tolist() == allowed.tolist()
     assert edits.at(Site(AttentionKind.ENCODER, 0)) is None
-    assert list(map(str, edits.places)) == ["cross", "cross.1"]
+    assert list(map(str, edits)) == ["cross", "cross.1"]
 
 
 def test_a_mask_that_its_maker_changes_later_stays_as_it_was() -> None:
@@ -281,7 +281,7 @@ def test_whatever_holds_true_and_false_is_a_mask(allowed: Any) -> None:
 def test_what_is_no_edit_is_refused_in_one_sentence(masks: Any, message: str) -> None:
     kinds = (AttentionKind.ENCODER, AttentionKind.CROSS)
     with pytest.raises(MaskError, match=message) as refusal:
-        MaskEdits(masks, [Site(kind, layer) for kind in kinds for layer in (0, 2)])
+        MaskEdits(masks).require_sites([Site(kind, layer) for kind in kinds for layer in (0, 2)])
     sentence = str(refusal.value)
     assert sentence.endswith(".")
     assert "\n" not in sentence

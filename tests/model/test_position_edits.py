@@ -15,14 +15,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from model.editing import edited_rows, editing_positions
-from model.intervention import PositionEdit, PositionError, ordered
+from model.intervention import UNCHANGED, Intervention, PositionEdit, PositionError, ordered
 from model.positions import ENCODINGS, LengthError, sinusoidal_table
 from model.recording import CaptureError
+from model.search import Sampling, Search
 from model.taps import install_taps
 from model.terms import TERMS
 from model.trace import FloatArray
 from model.transformer import Transformer
-from model.translator import Sampling, TextError, Translator, load
+from model.translator import TextError, Translator, load
 from viz.positions.encoding import encoding_heatmap, offset_deviation, row_norms
 
 SENTENCE = "The cat sat on the mat."
@@ -57,6 +58,10 @@ def variant(build: Callable[..., Transformer], translator: Translator) -> Callab
         return Translator(model, translator.tokenizer)
 
     return build_translator
+
+
+def moved(positions: PositionEdit) -> Intervention:
+    return Intervention(positions=positions)
 
 
 def known(array: FloatArray | None) -> FloatArray:
@@ -177,30 +182,34 @@ def test_an_unknown_side_and_an_empty_table_are_refused(translator: Translator) 
 @pytest.mark.parametrize("positions", ENCODINGS)
 def test_an_edit_at_rest_changes_no_bit(variant: Callable[..., Translator], positions: str) -> None:
     translator = variant(positions=positions)
-    for settings in ({"beam": 1}, {"beam": 3}, {"sampling": Sampling(seed=7)}):
-        plain = translator.translate(SENTENCE, **settings)
-        edited = translator.translate(SENTENCE, positions=AT_REST, **settings)
+    for search in (Search(beam=1), Search(beam=3), Search(sampling=Sampling(seed=7))):
+        plain = translator.translate(SENTENCE, search=search)
+        with editing_positions(AT_REST):
+            edited = translator.translate(SENTENCE, search=search)
         assert plain.token_ids == edited.token_ids
         assert plain.log_probs == edited.log_probs
-    assert_same_trace(
-        translator.trace(SENTENCE, TARGET), translator.trace(SENTENCE, TARGET, positions=AT_REST)
-    )
-    assert np.array_equal(
-        translator.encode(SENTENCE), translator.encode(SENTENCE, positions=AT_REST)
-    )
+    plain_trace, plain_rows = translator.trace(SENTENCE, TARGET), translator.encode(SENTENCE)
+    with editing_positions(AT_REST):
+        assert_same_trace(plain_trace, translator.trace(SENTENCE, TARGET))
+        assert np.array_equal(plain_rows, translator.encode(SENTENCE))
 
 
 def test_an_edit_at_rest_changes_no_bit_of_a_shipped_translation(shipped: Translator) -> None:
-    plain, edited = (shipped.translate(LONGER, positions=edit) for edit in (None, AT_REST))
+    plain = shipped.translate(LONGER)
+    trace = shipped.trace_of(plain)
+    with editing_positions(AT_REST):
+        edited = shipped.translate(LONGER)
+        assert_same_trace(trace, shipped.trace_of(plain))
     assert plain.token_ids == edited.token_ids
     assert plain.log_probs == edited.log_probs
-    assert_same_trace(shipped.trace_of(plain), shipped.trace_of(plain, positions=AT_REST))
 
 
 def test_the_order_of_the_text_changes_no_bit(translator: Translator) -> None:
     n_words = len(translator.encode(SENTENCE)) - 1
     plain = translator.trace(SENTENCE)
-    assert_same_trace(plain, translator.trace(SENTENCE, source_order=range(n_words)))
+    assert_same_trace(
+        plain, translator.trace(SENTENCE, under=Intervention(source_order=range(n_words)))
+    )
 
 
 # What an edit does.
@@ -245,11 +254,13 @@ def test_step_by_step_decoding_computes_what_the_recorded_pass_does(
     translator: Translator, edit: PositionEdit
 ) -> None:
     for beam in (1, 4):
-        translation = translator.translate(SENTENCE, beam=beam, positions=edit)
-        trace = translator.trace_of(translation, positions=edit)
+        translation = translator.translate(SENTENCE, search=Search(beam=beam), under=moved(edit))
+        trace = translator.trace_of(translation, under=moved(edit))
         decoded = np.array(translation.log_probs)
         np.testing.assert_allclose(known(trace.log_probs), decoded, atol=1e-4)
-        assert_same_trace(trace, translator.trace(SENTENCE, beam=beam, positions=edit))
+        assert_same_trace(
+            trace, translator.trace(SENTENCE, search=Search(beam=beam), under=moved(edit))
+        )
 
 
 @pytest.mark.parametrize(("side", "other"), [("encoder", "decoder"), ("decoder", "encoder")])
@@ -257,7 +268,7 @@ def test_an_edit_of_one_side_leaves_the_other_sides_first_layer_alone(
     translator: Translator, side: Any, other: str
 ) -> None:
     plain = translator.trace(SENTENCE, TARGET)
-    edited = translator.trace(SENTENCE, TARGET, positions=PositionEdit(scale=0.5, side=side))
+    edited = translator.trace(SENTENCE, TARGET, under=moved(PositionEdit(scale=0.5, side=side)))
     for kind, stays in ((other, True), (side, False)):
         before, after = (known(seen.attention(kind, 0).q) for seen in (plain, edited))
         assert np.array_equal(before, after) is stays
@@ -265,18 +276,18 @@ def test_an_edit_of_one_side_leaves_the_other_sides_first_layer_alone(
 
 def test_a_given_target_can_be_read_with_reversed_positions(translator: Translator) -> None:
     edit = PositionEdit(reverse=True, side="decoder")
-    edited = translator.trace(SENTENCE, TARGET, positions=edit)
+    edited = translator.trace(SENTENCE, TARGET, under=moved(edit))
     plain = translator.trace(SENTENCE, TARGET)
     assert not np.array_equal(known(edited.log_probs), known(plain.log_probs))
 
 
-@pytest.mark.parametrize("settings", [{"beam": 1}, {"beam": 4}, {"sampling": Sampling(seed=1)}])
-def test_what_is_being_decoded_cannot_be_reversed(
-    translator: Translator, settings: dict[str, Any]
-) -> None:
+@pytest.mark.parametrize(
+    "search", [Search(beam=1), Search(beam=4), Search(sampling=Sampling(seed=1))]
+)
+def test_what_is_being_decoded_cannot_be_reversed(translator: Translator, search: Search) -> None:
     for edit in (PositionEdit(reverse=True), PositionEdit(reverse=True, side="decoder")):
         with pytest.raises(PositionError, match=r"no known length, .* reverse the encoder's alone"):
-            translator.candidates(SENTENCE, positions=edit, **settings)
+            translator.candidates(SENTENCE, under=moved(edit), search=search)
 
 
 def test_a_shift_beyond_the_positions_of_the_model_is_refused_in_a_sentence(
@@ -284,21 +295,23 @@ def test_a_shift_beyond_the_positions_of_the_model_is_refused_in_a_sentence(
 ) -> None:
     for positions in (PositionEdit(shift=60), PositionEdit(shift=500, side="decoder")):
         with pytest.raises(PositionError, match=r"has the positions 0 to 63; shift by less\.$"):
-            translator.trace(SENTENCE, TARGET, positions=positions)
+            translator.trace(SENTENCE, TARGET, under=moved(positions))
     with pytest.raises(PositionError, match=r"A shift by 64 takes position 0 to 64,"):
-        translator.translate(SENTENCE, positions=PositionEdit(shift=64, side="decoder"))
+        translator.translate(SENTENCE, under=moved(PositionEdit(shift=64, side="decoder")))
 
 
-@pytest.mark.parametrize("settings", [{"beam": 1}, {"beam": 3}, {"sampling": Sampling(seed=1)}])
+@pytest.mark.parametrize(
+    "search", [Search(beam=1), Search(beam=3), Search(sampling=Sampling(seed=1))]
+)
 @pytest.mark.parametrize("positions", ENCODINGS)
 def test_a_translation_ends_where_a_shift_leaves_the_decoder_no_position(
-    variant: Callable[..., Translator], positions: str, settings: dict[str, Any]
+    variant: Callable[..., Translator], positions: str, search: Search
 ) -> None:
     translator = variant(positions=positions)
     edit = PositionEdit(shift=60, side="decoder")
-    translation = translator.translate(SENTENCE, positions=edit, **settings)
+    translation = translator.translate(SENTENCE, under=moved(edit), search=search)
     assert len(translation.tokens) <= 4
-    translator.trace_of(translation, positions=edit)
+    translator.trace_of(translation, under=moved(edit))
 
 
 def test_scaled_sinusoids_still_reach_past_the_positions_of_training(
@@ -359,20 +372,22 @@ def test_moving_every_token_alike_changes_nothing_where_only_distances_count(
 ) -> None:
     translator = variant(positions="rotary")
     plain = translator.trace(SENTENCE, TARGET)
-    moved = translator.trace(SENTENCE, TARGET, positions=PositionEdit(shift=7))
+    shifted = translator.trace(SENTENCE, TARGET, under=moved(PositionEdit(shift=7)))
     for site, seen in plain.maps.items():
-        np.testing.assert_allclose(moved.maps[site].weights, seen.weights, atol=1e-5)
-    q, turned = (known(each.attention("encoder", 0).q) for each in (plain, moved))
+        np.testing.assert_allclose(shifted.maps[site].weights, seen.weights, atol=1e-5)
+    q, turned = (known(each.attention("encoder", 0).q) for each in (plain, shifted))
     assert np.abs(q - turned).max() > 0.1
 
 
 def test_rotary_positions_faded_out_are_no_positions(variant: Callable[..., Translator]) -> None:
     translator = variant(positions="rotary")
-    rows = translator.encode(SENTENCE, positions=WITHOUT)
+    rows = translator.encode(SENTENCE, under=moved(WITHOUT))
     order = [*range(len(rows) - 2, -1, -1)]
-    shuffled = translator.encode(SENTENCE, positions=WITHOUT, source_order=order)
+    shuffled = translator.encode(
+        SENTENCE, under=Intervention(positions=WITHOUT, source_order=order)
+    )
     np.testing.assert_allclose(shuffled, rows[[*order, len(rows) - 1]], atol=1e-5)
-    known_order = translator.encode(SENTENCE, source_order=order)
+    known_order = translator.encode(SENTENCE, under=Intervention(source_order=order))
     assert np.abs(known_order - translator.encode(SENTENCE)[[*order, len(rows) - 1]]).max() > 1e-3
 
 
@@ -381,9 +396,13 @@ def test_decoding_with_rotary_positions_computes_what_the_recorded_pass_does(
     variant: Callable[..., Translator], beam: int
 ) -> None:
     translator = variant(positions="rotary")
-    for edit in (None, PositionEdit(scale=0.3), PositionEdit(reverse=True, side="encoder")):
-        translation = translator.translate(SENTENCE, beam=beam, positions=edit)
-        trace = translator.trace_of(translation, positions=edit)
+    for edit in (
+        PositionEdit(),
+        PositionEdit(scale=0.3),
+        PositionEdit(reverse=True, side="encoder"),
+    ):
+        translation = translator.translate(SENTENCE, search=Search(beam=beam), under=moved(edit))
+        trace = translator.trace_of(translation, under=moved(edit))
         decoded = np.array(translation.log_probs)
         np.testing.assert_allclose(known(trace.log_probs), decoded, atol=1e-4)
 
@@ -395,20 +414,22 @@ def test_decoding_with_rotary_positions_computes_what_the_recorded_pass_does(
 def test_without_positions_shuffled_words_give_the_same_rows_in_another_order(
     translator: Translator, seed: int
 ) -> None:
-    rows = translator.encode(SENTENCE, positions=WITHOUT)
+    rows = translator.encode(SENTENCE, under=moved(WITHOUT))
     order = np.random.default_rng(seed).permutation(len(rows) - 1)
-    shuffled = translator.encode(SENTENCE, positions=WITHOUT, source_order=order)
+    shuffled = translator.encode(
+        SENTENCE, under=Intervention(positions=WITHOUT, source_order=order)
+    )
     np.testing.assert_allclose(shuffled, rows[[*order, len(rows) - 1]], atol=1e-5)
 
 
 def test_without_positions_a_shipped_encoder_does_not_know_the_order_of_words(
     shipped: Translator,
 ) -> None:
-    rows = shipped.encode(LONGER, positions=WITHOUT)
+    rows = shipped.encode(LONGER, under=moved(WITHOUT))
     order = np.random.default_rng(1).permutation(len(rows) - 1)
-    shuffled = shipped.encode(LONGER, positions=WITHOUT, source_order=order)
+    shuffled = shipped.encode(LONGER, under=Intervention(positions=WITHOUT, source_order=order))
     np.testing.assert_allclose(shuffled, rows[[*order, len(rows) - 1]], atol=1e-5)
-    known = shipped.encode(LONGER, source_order=order)
+    known = shipped.encode(LONGER, under=Intervention(source_order=order))
     assert np.abs(known - shipped.encode(LONGER)[[*order, len(rows) - 1]]).max() > 0.1
 
 
@@ -416,16 +437,16 @@ def test_a_shuffled_sentence_is_translated_and_traced_in_its_order(translator: T
     plain = translator.trace(SENTENCE)
     n_words = len(plain.source) - 1
     order = list(range(n_words - 1, -1, -1))
-    trace = translator.trace(SENTENCE, source_order=order)
+    trace = translator.trace(SENTENCE, under=Intervention(source_order=order))
     assert trace.source.tokens == (*plain.source.tokens[:-1][::-1], "</s>")
     assert trace.source_text == SENTENCE
     for translation in (
-        translator.translate(SENTENCE, source_order=order),
-        translator.candidates(SENTENCE, source_order=order)[0],
+        translator.translate(SENTENCE, under=Intervention(source_order=order)),
+        translator.candidates(SENTENCE, under=Intervention(source_order=order))[0],
     ):
         assert translation.source == trace.source
         assert translation.text == trace.text
-    given_target = translator.trace(SENTENCE, TARGET, source_order=order)
+    given_target = translator.trace(SENTENCE, TARGET, under=Intervention(source_order=order))
     assert given_target.source == trace.source
 
 
@@ -479,17 +500,17 @@ def test_parts_follow_an_edit_of_the_encoder_and_not_one_of_the_decoder(
     translator: Translator,
 ) -> None:
     plain = translator.embedding_parts(SENTENCE)
-    halved = translator.embedding_parts(SENTENCE, positions=PositionEdit(scale=0.5))
+    halved = translator.embedding_parts(SENTENCE, under=moved(PositionEdit(scale=0.5)))
     assert np.array_equal(halved.position, plain.position / 2)
     decoder = PositionEdit(scale=0.5, side="decoder")
-    assert np.array_equal(translator.embedding_parts(SENTENCE, positions=decoder).sum, plain.sum)
+    assert np.array_equal(translator.embedding_parts(SENTENCE, under=moved(decoder)).sum, plain.sum)
     assert np.array_equal(
-        translator.encode(SENTENCE, positions=decoder), translator.encode(SENTENCE)
+        translator.encode(SENTENCE, under=moved(decoder)), translator.encode(SENTENCE)
     )
 
 
-def assert_terms_add_up(translator: Translator, text: str, **edits: Any) -> None:
-    found = translator.score_terms(text, **edits)
+def assert_terms_add_up(translator: Translator, text: str, under: Intervention = UNCHANGED) -> None:
+    found = translator.score_terms(text, under=under)
     assert tuple(found.terms) == TERMS
     total = np.sum(list(found.terms.values()), axis=0)
     np.testing.assert_allclose(total, found.scores, atol=1e-4, rtol=0)
@@ -513,7 +534,7 @@ def test_the_terms_add_up_to_the_recorded_scores(
 ) -> None:
     translator = variant(positions=positions, norm=norm, **layout)
     assert_terms_add_up(translator, SENTENCE)
-    assert_terms_add_up(translator, SENTENCE, positions=PositionEdit(scale=0.4, shift=2))
+    assert_terms_add_up(translator, SENTENCE, moved(PositionEdit(scale=0.4, shift=2)))
     recorded = translator.trace(SENTENCE, TARGET).attention("encoder", 0).scores
     assert np.array_equal(translator.score_terms(SENTENCE).scores, known(recorded))
 
@@ -528,7 +549,7 @@ def test_the_terms_of_a_shipped_model_add_up_to_its_recorded_scores(shipped: Tra
 def test_without_positions_no_term_of_a_position_is_left(
     variant: Callable[..., Translator], norm: str
 ) -> None:
-    found = variant(norm=norm).score_terms(SENTENCE, positions=WITHOUT)
+    found = variant(norm=norm).score_terms(SENTENCE, under=moved(WITHOUT))
     for name in TERMS:
         assert bool(found.terms[name].any()) is ("position" not in name), name
 
@@ -557,9 +578,11 @@ def test_additive_scores_are_refused_because_they_do_not_split(
 
 
 def test_two_threads_with_different_edits_never_mix(translator: Translator) -> None:
-    edits = [PositionEdit(scale=0.2), PositionEdit(shift=7), None, AT_REST]
-    expected = [translator.trace(SENTENCE, TARGET, positions=edit) for edit in edits]
-    decoded = [translator.translate(OTHER, beam=2, positions=edit) for edit in edits]
+    edits = [PositionEdit(scale=0.2), PositionEdit(shift=7), PositionEdit(scale=2.0), AT_REST]
+    expected = [translator.trace(SENTENCE, TARGET, under=moved(edit)) for edit in edits]
+    decoded = [
+        translator.translate(OTHER, search=Search(beam=2), under=moved(edit)) for edit in edits
+    ]
     start = threading.Barrier(len(edits))
     failures: list[BaseException] = []
 
@@ -567,9 +590,11 @@ def test_two_threads_with_different_edits_never_mix(translator: Translator) -> N
         try:
             start.wait()
             for _ in range(12):
-                trace = translator.trace(SENTENCE, TARGET, positions=edits[place])
+                trace = translator.trace(SENTENCE, TARGET, under=moved(edits[place]))
                 assert_same_trace(trace, expected[place])
-                again = translator.translate(OTHER, beam=2, positions=edits[place])
+                again = translator.translate(
+                    OTHER, search=Search(beam=2), under=moved(edits[place])
+                )
                 assert again.log_probs == decoded[place].log_probs
         except BaseException as failure:
             failures.append(failure)
@@ -590,7 +615,7 @@ def test_a_hundred_edits_leave_the_model_as_it_was(variant: Callable[..., Transl
     for number in range(100):
         edit = PositionEdit(scale=number / 50, shift=number % 60 - 20)
         try:
-            translator.trace(SENTENCE, TARGET, positions=edit)
+            translator.trace(SENTENCE, TARGET, under=moved(edit))
         except PositionError:
             assert edit.shift > 0
     after = state_of(translator.model)
@@ -614,11 +639,13 @@ def test_an_edit_ends_with_its_block_also_after_an_error(translator: Translator)
 
 
 def test_inside_another_block_the_inner_edit_holds_alone(translator: Translator) -> None:
-    shifted = translator.encode(SENTENCE, positions=PositionEdit(shift=4))
+    shifted = translator.encode(SENTENCE, under=moved(PositionEdit(shift=4)))
     with editing_positions(PositionEdit(scale=0.5)):
-        assert np.array_equal(translator.encode(SENTENCE, positions=PositionEdit(shift=4)), shifted)
+        assert np.array_equal(
+            translator.encode(SENTENCE, under=moved(PositionEdit(shift=4))), shifted
+        )
         halved = translator.encode(SENTENCE)
-    assert np.array_equal(halved, translator.encode(SENTENCE, positions=PositionEdit(scale=0.5)))
+    assert np.array_equal(halved, translator.encode(SENTENCE, under=moved(PositionEdit(scale=0.5))))
 
 
 def test_an_edit_that_meets_no_encoding_says_so(tiny_model: Transformer) -> None:
@@ -633,9 +660,11 @@ def test_positions_and_masks_can_be_edited_together(translator: Translator) -> N
     n_target = len(translator.trace(SENTENCE, TARGET).target)
     diagonal = np.eye(n_target, dtype=bool)
     edit = PositionEdit(scale=0.5)
-    trace = translator.trace(SENTENCE, TARGET, masks={"decoder": diagonal}, positions=edit)
+    trace = translator.trace(
+        SENTENCE, TARGET, under=Intervention(masks={"decoder": diagonal}, positions=edit)
+    )
     assert np.array_equal(trace.attention("decoder", 1).allowed, diagonal)
-    only_moved = translator.trace(SENTENCE, TARGET, positions=edit)
+    only_moved = translator.trace(SENTENCE, TARGET, under=moved(edit))
     assert np.array_equal(
         known(trace.attention("decoder", 0).q), known(only_moved.attention("decoder", 0).q)
     )

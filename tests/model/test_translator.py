@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
 
-from model import Sampling, load
+from model import Sampling, Search, load
 from model.decoding import DecodingError, length_penalty
 from model.tokenizer import BOS, EOS
 from model.translator import DeviceError, TextError
@@ -36,7 +37,7 @@ def test_a_translation_keeps_tokens_ids_and_log_probabilities_in_step(translator
 
 
 def test_candidates_are_as_many_as_the_beam_and_ordered(translator):
-    candidates = translator.candidates("The cat eats.", beam=3)
+    candidates = translator.candidates("The cat eats.", search=Search(beam=3))
     assert len(candidates) == 3
     assert [each.score for each in candidates] == sorted(
         (each.score for each in candidates), reverse=True
@@ -44,17 +45,21 @@ def test_candidates_are_as_many_as_the_beam_and_ordered(translator):
     assert len({each.token_ids for each in candidates}) == 3
 
 
-@pytest.mark.parametrize("settings", [{"beam": 1}, {"beam": 3}, {"sampling": Sampling(seed=3)}])
-def test_a_score_is_the_log_probability_over_the_length_penalty(translator, settings):
+@pytest.mark.parametrize(
+    "search", [Search(beam=1), Search(beam=3), Search(sampling=Sampling(seed=3))]
+)
+def test_a_score_is_the_log_probability_over_the_length_penalty(translator, search):
     for alpha in (0.0, 0.6):
-        found = translator.translate("The cat eats.", alpha=alpha, **settings)
+        found = translator.translate("The cat eats.", search=replace(search, length_penalty=alpha))
         penalty = length_penalty(len(found.tokens), alpha)
         assert found.score == pytest.approx(sum(found.log_probs) / penalty, abs=1e-6)
 
 
 def test_sampling_with_a_seed_repeats_itself(translator):
     drawn = [
-        translator.translate("The dog eats.", sampling=Sampling(temperature=1.5, seed=seed))
+        translator.translate(
+            "The dog eats.", search=Search(sampling=Sampling(temperature=1.5, seed=seed))
+        )
         for seed in (3, 3)
     ]
     assert drawn[0].token_ids == drawn[1].token_ids
@@ -79,8 +84,9 @@ def test_a_trace_labels_rows_by_what_went_in_and_knows_what_came_out(translator)
 
 def test_the_recorded_pass_equals_step_by_step_decoding(translator):
     for english, _ in PAIRS:
-        for settings in ({}, {"beam": 1}, {"sampling": Sampling(seed=1, temperature=1.3)}):
-            translation = translator.translate(english, keep_distributions=True, **settings)
+        ways = (Search(), Search(beam=1), Search(sampling=Sampling(seed=1, temperature=1.3)))
+        for search in ways:
+            translation = translator.translate(english, keep_distributions=True, search=search)
             trace = translator.trace_of(translation)
             np.testing.assert_allclose(trace.log_probs, translation.log_probs, atol=1e-4)
             assert trace.predictions.ids == translation.token_ids
@@ -151,7 +157,7 @@ def test_text_that_looks_like_markup_or_control_is_translated_as_text(translator
 
 def test_a_beam_out_of_range_is_refused(translator):
     with pytest.raises(DecodingError):
-        translator.translate("The cat eats.", beam=0)
+        translator.translate("The cat eats.", search=Search(beam=0))
 
 
 def test_a_device_that_is_not_there_is_refused_with_a_sentence(checkpoint_folder):

@@ -8,7 +8,7 @@ import streamlit as st
 
 from model.checkpoint import CheckpointError
 from model.mask_presets import PRESETS
-from model.masks import MaskError
+from model.mask_rules import MaskError
 from model.trace import AttentionKind, FloatArray, Site
 from model.translator import DeviceError, TextError
 from viz.browser.matrices import matrices

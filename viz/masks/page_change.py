@@ -6,7 +6,8 @@ from collections.abc import Sequence
 import numpy as np
 import streamlit as st
 
-from model.mask_presets import PRESETS, Preset
+from model.mask_presets import PRESETS
+from model.mask_rules import Preset
 from model.trace import AttentionKind, BoolArray
 from viz.browser.matrices import edited, matrices
 from viz.draw.labels import axis_texts, escape_markdown

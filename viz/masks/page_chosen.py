@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from model.mask_presets import Preset, sentence_lengths
+from model.mask_presets import sentence_lengths
+from model.mask_rules import Preset
 from model.trace import AttentionKind, AttentionMap, BoolArray, Trace
 from viz.draw import style
 from viz.draw.labels import escape_markdown

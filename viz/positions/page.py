@@ -7,7 +7,7 @@ import numpy as np
 import streamlit as st
 
 from model.checkpoint import CONFIG, CheckpointError
-from model.intervention import PositionEdit, PositionError
+from model.intervention import Intervention, PositionEdit, PositionError
 from model.trace import FloatArray, Tokens
 from model.translator import DeviceError, Translator
 from viz.browser.matrices import matrices
@@ -356,9 +356,9 @@ def show_without(checkpoint: Path, sentence: str) -> None:
             disabled=st.session_state["reverse"],
         )
     edit = edit_of_session()
-    before = session.moved(checkpoint, sentence, None)
+    before = session.moved(checkpoint, sentence, PositionEdit())
     try:
-        after = session.moved(checkpoint, sentence, None if edit.at_rest else edit)
+        after = session.moved(checkpoint, sentence, edit)
     except PositionError as error:
         st.warning(escape_markdown(str(error)), icon=":material/warning:")
         return
@@ -366,7 +366,7 @@ def show_without(checkpoint: Path, sentence: str) -> None:
     heads = terms.neighbour_heads(before.forced, after.forced)
     if heads:
         show(
-            positions_kept.neighbours(heads, sentence, None if edit.at_rest else edit),
+            positions_kept.neighbours(heads, sentence, edit),
             "neighbours",
             terms.neighbours_alt_text(heads),
             terms.neighbours_caption(heads),
@@ -434,7 +434,7 @@ def show_reordered(
     """What another order changes, with positions and without."""
     one, other = st.columns(2, gap="small" if is_narrow() else "large")
     for column, heading, edit in (
-        (one, "With positions, the translation", None),
+        (one, "With positions, the translation", PositionEdit()),
         (other, "Without positions, it", PositionEdit(scale=0)),
     ):
         with column:
@@ -464,9 +464,14 @@ def distances_of(
     """The tokens in their order, how far each one's row moved, and how long a row is usually."""
     place = [*order, len(order)]
     distances = {}
-    for name, edit in (("with positions", None), ("without positions", PositionEdit(scale=0))):
-        before = model.encode(sentence, positions=edit)
-        after = model.encode(sentence, positions=edit, source_order=order)
+    for name, edit in {
+        "with positions": PositionEdit(),
+        "without positions": PositionEdit(scale=0),
+    }.items():
+        before, after = (
+            model.encode(sentence, under=Intervention(positions=edit, source_order=each))
+            for each in (None, order)
+        )
         distances[name] = np.linalg.norm(after - before[place], axis=-1)
     length = float(np.linalg.norm(model.encode(sentence), axis=-1).mean())
     return reordered(tokens, place), distances, length

@@ -73,9 +73,9 @@ def show_without(checkpoint: Path, sentence: str, edit: PositionEdit) -> None:
     scale = st.session_state["scale"]
     stage.say(f"{scale} % of the encoding")
     stage.offer("Up and down: strength", down=stage.Step("scale", SCALES, scale))
-    before = session.moved(checkpoint, sentence, None)
+    before = session.moved(checkpoint, sentence, PositionEdit())
     try:
-        after = session.moved(checkpoint, sentence, None if edit.at_rest else edit)
+        after = session.moved(checkpoint, sentence, edit)
     except PositionError as error:
         st.warning(escape_markdown(str(error)), icon=":material/warning:")
         return
@@ -96,7 +96,7 @@ def show_reordered(checkpoint: Path, sentence: str, order: tuple[int, ...]) -> N
     written = "".join(
         f"<span>{name}</span>"
         f"<div>{text_html(session.moved(checkpoint, sentence, edit, order).free.text)}</div>"
-        for name, edit in (("With positions", None), ("Without", PositionEdit(scale=0)))
+        for name, edit in (("With positions", PositionEdit()), ("Without", PositionEdit(scale=0)))
     )
     st.html(f'<style>{style.CHANGE_CSS}</style><div class="change">{written}</div>')
 

@@ -111,15 +111,15 @@ def shares(found: Mapping[str, NDArray[Any]], sentence: str) -> Picture:
     )
 
 
-def neighbours(heads: Sequence[NeighbourHead], sentence: str, edit: PositionEdit | None) -> Picture:
-    """Heads that look at neighbours, before and after an edit; None for no edit."""
+def neighbours(heads: Sequence[NeighbourHead], sentence: str, edit: PositionEdit) -> Picture:
+    """Heads that look at neighbours, before and after an edit."""
     return Picture(
         "Heads that look at neighbours",
         "neighbour-heads",
         figure=lambda look: terms.neighbours_figure(heads, **look.options),
         numbers=lambda: picture_numbers.neighbours_numbers(heads),
         cell=lambda look: cells.neighbours(sentence, repr(edit), look.python),
-        texts={"edit": "none" if edit is None else repr(edit)},
+        texts={"edit": "none" if edit.at_rest else repr(edit)},
     )
 
 

@@ -248,11 +248,12 @@ def _two_passes(asked: OfBatch) -> Lines:
 def _passes(asked: OfBatch, masks: str) -> Lines:
     """One pass over the batch for each set of masks, of the sentence that is looked at."""
     return [
+        "from model import Intervention",
         "passes = []",
         f"for masks in ({masks}):",
-        "    each = [None] * len(sentences)",
-        f"    each[{asked.number}] = masks",
-        "    passes.append(translator.trace_batch(sentences, targets, each)"
+        "    under = [Intervention()] * len(sentences)",
+        f"    under[{asked.number}] = Intervention(masks=masks)",
+        "    passes.append(translator.trace_batch(sentences, targets, under=under)"
         f".padded[{asked.number}])",
     ]
 
@@ -304,7 +305,7 @@ def edited_weights(asked: OfBatch, allowed: str, edits: str, title: str, looks: 
         *asked.lines,
         f"own = batch_masks(padded, {asked.number})[{str(asked.kind)!r}]",
         f"painted = editor_panel(own, decode({allowed!r}), 'The mask')",
-        *_passes(asked, f"None, by_site(parse({edits!r}))"),
+        *_passes(asked, f"{{}}, by_site(parse({edits!r}))"),
         *changed_weights(
             asked,
             ("Weights before", "Weights after"),
@@ -321,7 +322,7 @@ def edited_log_probs(asked: OfBatch, edits: str, n_target: int, looks: str) -> L
     return [
         "from viz.masks.edits import by_site, parse",
         *asked.lines,
-        *_passes(asked, f"None, by_site(parse({edits!r}))"),
+        *_passes(asked, f"{{}}, by_site(parse({edits!r}))"),
         *_log_probs(n_target, ("Before", "After"), looks),
     ]
 
@@ -417,15 +418,15 @@ def neighbours(sentence: str, edit: str, looks: str) -> Lines:
 
     Args:
         sentence: the source.
-        edit: a PositionEdit as Python, or "None".
+        edit: a PositionEdit as Python.
         looks: of `look`.
     """
     return [
-        *(["from model.intervention import PositionEdit"] if edit != "None" else []),
+        "from model.intervention import Intervention, PositionEdit",
         "from viz.positions.terms import neighbour_heads, neighbours_figure",
         f"translation = translator.translate({sentence!r})",
         "before = translator.trace_of(translation)",
-        f"after = translator.trace_of(translation, positions={edit})",
+        f"after = translator.trace_of(translation, under=Intervention(positions={edit}))",
         f"neighbours_figure(neighbour_heads(before, after){looks})",
     ]
 
@@ -434,15 +435,16 @@ def distances(sentence: str, order: Sequence[int], looks: str) -> Lines:
     """How far the encoder's rows moved when the source's tokens were put in another order."""
     return [
         "from numpy.linalg import norm",
-        "from model.intervention import PositionEdit",
+        "from model.intervention import Intervention, PositionEdit",
         "from viz.positions.shuffle import distances_figure, reordered",
         f"sentence, order = {sentence!r}, {list(order)}",
         "place = [*order, len(order)]",
         "distances = {}",
-        "for name, edit in {'with positions': None, 'without positions': PositionEdit(scale=0)}"
-        ".items():",
-        "    before = translator.encode(sentence, positions=edit)",
-        "    after = translator.encode(sentence, positions=edit, source_order=order)",
+        "for name, scale in {'with positions': 1, 'without positions': 0}.items():",
+        "    edit = PositionEdit(scale=scale)",
+        "    before = translator.encode(sentence, under=Intervention(positions=edit))",
+        "    moved = Intervention(positions=edit, source_order=order)",
+        "    after = translator.encode(sentence, under=moved)",
         "    distances[name] = norm(after - before[place], axis=-1)",
         "tokens = reordered(translator.translate(sentence).source, place)",
         f"distances_figure(tokens, distances{looks})",

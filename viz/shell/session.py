@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from model import alignment
 from model.checkpoint import CONFIG, SNAPSHOTS, CheckpointError, snapshot_file, snapshots
-from model.intervention import PositionEdit, ordered
+from model.intervention import UNCHANGED, Intervention, PositionEdit, ordered
 from model.trace import AttentionKind, Site, Trace
 from model.translator import TextError, Translation, Translator, load
 from viz.heads import measures as facts
@@ -380,18 +380,20 @@ def outcome(
     if not edits:
         return Outcome(own.padded[number], trace(checkpoint, sentences[number]))
     targets = _targets(checkpoint, sentences, target)
-    masks = mask_edits.by_site(edits)
+    under = Intervention(masks=mask_edits.by_site(edits))
     n_source = own.n_source[number]
 
     def make() -> Outcome:
-        each = [masks if other == number else None for other in range(len(sentences))]
-        forced = model.trace_batch(sentences, targets, each).padded[number]
+        each = [under if other == number else UNCHANGED for other in range(len(sentences))]
+        forced = model.trace_batch(sentences, targets, under=each).padded[number]
         if any(_reads_padding(edit, n_source) for edit in edits):
             # Decoded beside the longest sentence, for as much padding as in the batch.
             longest = sentences[own.n_source.index(max(own.n_source))]
-            free = model.trace_batch([sentences[number], longest], None, [masks, None]).traces[0]
+            pair = [sentences[number], longest]
+            free = model.trace_batch(pair, under=[under, UNCHANGED]).traces[0]
         else:
-            free = model.trace(sentences[number], masks=mask_edits.by_site(edits, n_source))
+            alone = Intervention(masks=mask_edits.by_site(edits, n_source))
+            free = model.trace(sentences[number], under=alone)
         return Outcome(forced, free)
 
     return trace_store().take(
@@ -409,7 +411,7 @@ def _targets(checkpoint: Path, sentences: tuple[str, ...], target: str) -> list[
 def moved(
     checkpoint: Path,
     sentence: str,
-    positions: PositionEdit | None,
+    positions: PositionEdit,
     order: tuple[int, ...] | None = None,
 ) -> Outcome:
     """One sentence with other positions, or with its source tokens in another order.
@@ -419,7 +421,7 @@ def moved(
     Args:
         checkpoint: its folder.
         sentence: the source.
-        positions: in the place of the model's own; None leaves them.
+        positions: in the place of the model's own.
         order: for each place, which of the source's tokens before </s> stands there; None leaves
             them.
 
@@ -430,15 +432,16 @@ def moved(
     """
     model = translator(checkpoint)
     own = translate(checkpoint, sentence).translation
+    under = Intervention(positions=positions, source_order=order)
 
     def make() -> Outcome:
         # Not by its text: a translation of no words, or one that was cut, has none to be typed.
         ids = tuple(ordered(own.source.ids, order))
         source = model.tokens(ids)
-        forced = model.trace_of(replace(own, source=source), positions=positions)
-        return Outcome(forced, model.trace(sentence, positions=positions, source_order=order))
+        forced = model.trace_of(replace(own, source=source), under=under)
+        return Outcome(forced, model.trace(sentence, under=under))
 
-    return trace_store().take(("moved", checkpoint, sentence, positions, order), make)
+    return trace_store().take(("moved", checkpoint, sentence, under), make)
 
 
 @st.cache_resource(max_entries=64, show_spinner=False)
