@@ -316,6 +316,14 @@ def test_a_layer_or_head_beyond_the_models_is_named_and_the_last_one_shown(
     assert told(app)[name] == str(most)
 
 
+@pytest.mark.parametrize("below", ["facts", "query-key", "numbers", "figure"])
+def test_what_the_trace_does_not_have_is_left_to_the_browser(open_app: OpenApp, below: str) -> None:
+    asked = {"cell": "99.99", "compare": "0.0-77.1", "only": "layer.77"}
+    app = open_app(below=below, **asked)
+    assert not app.exception
+    assert asked.items() <= told(app).items()
+
+
 def test_a_wrong_sentence_does_not_take_the_selection_with_it(open_app: OpenApp) -> None:
     app = open_app(attention="encoder", layer="0", head="2", below="numbers")
     retype(app, "")

@@ -22,11 +22,9 @@ from tests.kit.heads_page import (
     wrong_cells,
     wrong_tiles,
 )
-from viz.draw.labels import axis_texts
 from viz.draw.style import DARK, LIGHT
-from viz.heads.measures import MEASURES, head_facts, written
 from viz.heads.query_key import alt_text
-from viz.heads.reading import HIDDEN_NOTE, PREDICTED_NOTE, WORDS_NOTE, read
+from viz.heads.reading import read
 from viz.shell.examples import Example
 from viz.shell.session import examples
 
@@ -128,24 +126,6 @@ def test_two_people_never_see_each_others_sentence(visitor: Visitor, model: Tran
 # ---- below the picture --------------------------------------------------------------------------
 
 
-def test_the_facts_of_the_selected_head_are_those_of_its_weights(
-    heads: HeadsPage, trace: Trace
-) -> None:
-    heads.open(sentence=SENTENCE, attention="encoder", layer="1", head="3")
-    facts = head_facts(trace.attention("encoder", 1))
-    shown = dict(
-        heads.facts.locator("summary").evaluate_all(
-            """rows => rows.map(row =>
-                [row.firstElementChild.textContent, row.lastElementChild.textContent])"""
-        )
-    )
-    assert shown == {
-        measure.name: written(measure, float(facts[measure.key][3]))
-        for measure in MEASURES
-        if trace.attention("encoder", 1).site.kind in measure.kinds
-    }
-
-
 def test_each_section_below_shows_what_its_name_says(heads: HeadsPage, trace: Trace) -> None:
     heads.open(sentence=SENTENCE, attention="cross", layer="0", head="1", cell="1.2")
     for section, name in SECTIONS.items():
@@ -162,25 +142,6 @@ def test_each_section_below_shows_what_its_name_says(heads: HeadsPage, trace: Tr
         else:
             expect(heads.chart).to_have_count(1)
             expect(heads.chart.locator(".gtitle")).to_contain_text(title("cross", 0, 1))
-
-
-def test_without_a_cell_the_query_and_key_section_says_how_to_choose_one(
-    heads: HeadsPage,
-) -> None:
-    heads.open(sentence=SENTENCE, attention="cross", below="query-key")
-    expect(heads.alerts).to_have_count(1)
-    expect(heads.alerts).to_contain_text("Click a cell of the large heatmap")
-
-
-def test_whole_words_have_no_query_of_their_own_and_the_page_says_so(heads: HeadsPage) -> None:
-    heads.open(sentence=SENTENCE, words="1", cell="1.1", below="query-key")
-    expect(heads.alerts).to_have_count(1)
-    expect(heads.alerts).to_contain_text("Whole words have no query and no key of their own")
-
-
-def test_the_page_says_that_a_weight_is_no_explanation(heads: HeadsPage) -> None:
-    heads.open(sentence=SENTENCE)
-    expect(heads.page.get_by_text("not why the model wrote a word")).to_be_visible()
 
 
 # ---- the address --------------------------------------------------------------------------------
@@ -222,17 +183,18 @@ ADDRESSES = [
         "layer": "1",
         "head": "2",
         "cell": "1.2",
+        "order": "entropy",
         "faint": "3",
         "only": "layer.1",
         "below": "query-key",
         "checkpoint": "en-de",
     },
-    {"attention": "decoder", "layer": "0", "head": "3", "view": "lines", "order": "entropy"},
     {
         "target": "Der Hund.",
         "attention": "cross",
         "layer": "1",
         "head": "1",
+        "view": "lines",
         "compare": "0.3-1.1-1.2",
         "words": "1",
         "specials": "0",
@@ -240,7 +202,6 @@ ADDRESSES = [
         "predicted": "1",
         "below": "numbers",
     },
-    {"attention": "joint", "layer": "1", "head": "1", "only": "head.1", "below": "figure"},
 ]
 
 
@@ -378,27 +339,6 @@ def test_values_that_no_one_may_ask_for_are_named_and_the_usual_ones_shown(
     heads.click_tile(1, 2)
     heads.settle()
     heads.wait_for_query(layer="1", head="2", view=None, faint=None, checkpoint=None)
-
-
-def test_a_layer_that_the_model_does_not_have_is_named_and_its_last_one_shown(
-    heads: HeadsPage, trace: Trace
-) -> None:
-    last = trace.layers("encoder")[-1]
-    heads.open(sentence=SENTENCE, attention="encoder", layer="99", head="1")
-    assert heads.selected == ("encoder", last, 1)
-    expect(heads.alerts).to_have_count(1)
-    said = heads.alerts.inner_text().replace(WORD_JOINER, "")
-    assert f"no layer 99; shown instead: layer {last}." in said
-
-
-def test_what_this_trace_does_not_have_is_left_out_without_a_traceback(
-    heads: HeadsPage,
-) -> None:
-    heads.open(sentence=SENTENCE, cell="99.99", compare="0.0-77.1", only="layer.77")
-    expect(heads.page.locator(".explorer .cell.picked")).to_be_hidden()
-    assert heads.tiles
-    expect(heads.legend).to_have_count(0)
-    heads.wait_for_query(cell=None, compare=None, only=None)
 
 
 def test_a_head_of_a_longer_trace_stays_selected_when_the_sentence_is_shorter(
@@ -600,16 +540,3 @@ def test_with_text_of_twice_the_size_nothing_is_cut_or_covered(
     assert overlaps(heads) == []
     assert cut(heads) == []
     assert wrong_cells(heads, read(trace)) == []
-
-
-def test_notes_say_how_the_trace_is_read(heads: HeadsPage) -> None:
-    heads.open(sentence=SENTENCE, words="1", specials="0", predicted="1")
-    for note in (WORDS_NOTE, HIDDEN_NOTE, PREDICTED_NOTE):
-        expect(heads.caption).to_contain_text(note)
-    heads.open(sentence=SENTENCE)
-    expect(heads.caption).not_to_contain_text("hidden")
-
-
-def test_the_page_names_its_tokens_as_the_trace_has_them(heads: HeadsPage, trace: Trace) -> None:
-    heads.open(sentence=SENTENCE, attention="cross", layer="0", head="0")
-    assert heads.named_axes() == (axis_texts(trace.target), axis_texts(trace.source))

@@ -20,7 +20,6 @@ from tests.kit.tiny_checkpoint import PAIRS, write_tiny_snapshots
 SENTENCE = "The cat sat on the mat."
 ANYTHING = re.compile(".")
 HOSTILE = '<img src=x onerror=alert(1)> *a* $x$ <b>x</b> & "q"'
-SIZES = ((1280, 800), (1920, 1080))
 
 FILLED = 0.7
 """The share of the window that the picture takes at least, each way."""
@@ -153,6 +152,12 @@ WEAK = """strong => {
     if (rim !== null && rim < 3) found.push(`${canvas} "${text}" has a rim of ${rim}`);
   }
   return { found, count: seen.length };
+}"""
+
+# Streamlit follows the reader's choice while the page is open.
+IS_SCHEME = """scheme => {
+  const app = document.querySelector('[data-testid="stApp"]');
+  return getComputedStyle(app).colorScheme === scheme;
 }"""
 
 # Whatever of Streamlit's or of ours that is not the picture, as far as it can be seen.
@@ -380,32 +385,33 @@ def test_f_fills_the_screen_and_escape_leaves_that_first(stage: StagePage) -> No
 # ---- what is seen -----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("window", SIZES)
 @pytest.mark.parametrize("view", [name for name in VIEWS if name != "about"])
 def test_the_picture_fills_the_window_and_nothing_else_is_there(
-    visitor: Callable[..., HeadsPage], view: str, window: tuple[int, int]
+    stage: StagePage, view: str
 ) -> None:
-    width, height = window
-    stage = StagePage(visitor(viewport={"width": width, "height": height})).show(view)
+    stage.show(view)
     # Translations of some lines stand above these two.
     down = 0.5 if view in ("change", "without", "shuffle") else FILLED
-    stage.wait_until_filled(FILLED, down)
-    assert stage.page.evaluate(CHROME) == []
+    for width, height in ((1280, 800), (1920, 1080)):
+        stage.page.set_viewport_size({"width": width, "height": height})
+        stage.wait_until_filled(FILLED, down)
+        assert stage.page.evaluate(CHROME) == []
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("view", VIEWS)
-def test_every_text_on_stage_has_seven_to_one(
-    visitor: Callable[..., HeadsPage], view: str, scheme: str
-) -> None:
-    stage = StagePage(visitor(color_scheme=scheme)).show(view)
-    with contextlib.suppress(PlaywrightTimeoutError):
-        stage.page.wait_for_function(
-            f"strong => ({WEAK})(strong).found.length === 0", arg=STRONG, polling=200
-        )
-    weak = stage.page.evaluate(WEAK, STRONG)
-    assert weak["count"] > 5
-    assert weak["found"] == []
+def test_every_text_on_stage_has_seven_to_one(stage: StagePage, view: str) -> None:
+    stage.show(view)
+    for scheme in ("light", "dark"):
+        stage.page.emulate_media(color_scheme=scheme)
+        stage.page.wait_for_function(IS_SCHEME, arg=scheme)
+        stage.settle()
+        with contextlib.suppress(PlaywrightTimeoutError):
+            stage.page.wait_for_function(
+                f"strong => ({WEAK})(strong).found.length === 0", arg=STRONG, polling=200
+            )
+        weak = stage.page.evaluate(WEAK, STRONG)
+        assert weak["count"] > 5
+        assert weak["found"] == []
 
 
 @pytest.mark.parametrize("view", ["heatmap", "lines", "joint"])

@@ -72,18 +72,15 @@ def opened(browser: Browser, tmp_path: Path) -> Iterator[Opened]:
     assert trouble == []
 
 
-@pytest.mark.parametrize(("dark", "look"), [(False, LIGHT), (True, DARK)])
-def test_every_cell_has_the_colour_that_the_app_gives_it(
-    opened: Opened, trace: Trace, dark: bool, look: Any
-) -> None:
-    heads = opened(document(read(trace), selection={"layer": "1", "head": "2"}, dark=dark))
+def test_every_cell_has_the_colour_that_the_app_gives_it(opened: Opened, trace: Trace) -> None:
+    heads = opened(document(read(trace), selection={"layer": "1", "head": "2"}, dark=True))
     assert heads.selected == ("cross", 1, 2)
-    assert wrong_cells(heads, read(trace), look=look) == []
-    assert wrong_tiles(heads, read(trace), look=look) == []
+    assert wrong_cells(heads, read(trace), look=DARK) == []
+    assert wrong_tiles(heads, read(trace), look=DARK) == []
     for text, attention in (("Decoder", "decoder"), ("All three", "joint")):
         heads.control(text).click()
         heads.wait_for_painted(attention=attention)
-        assert wrong_cells(heads, read(trace), look=look) == []
+        assert wrong_cells(heads, read(trace), look=DARK) == []
 
 
 def test_it_follows_the_readers_choice_of_light_and_dark(opened: Opened, trace: Trace) -> None:

@@ -84,6 +84,13 @@ window.calm = (still, also) => {
   window.calmSince = calm ? (window.calmSince ?? performance.now()) : null;
   return calm && performance.now() - window.calmSince >= still;
 };
+// Keys pressed on a canvas, all at once; gives the lines of the tooltip after them.
+window.pressed = (canvas, ...keys) => {
+  for (const key of keys) {
+    canvas.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, composed: true }));
+  }
+  return window.explorer().querySelector(".tooltip").innerText.split("\\n");
+};
 window.painted = () => JSON.parse(window.explorer()?.dataset.painted ?? "{}");
 window.focused = () => {
   let active = document.activeElement;
@@ -264,23 +271,22 @@ class HeadsPage:
     def frame(self) -> Frame:
         """The place of the cells, as the mark around the first one shows it."""
         self.matrix.focus()
-        self.page.keyboard.press("Escape")
-        self.page.keyboard.press("ArrowRight")
         # Begins where a cell is picked, else at the first.
-        query, key = self.pointed()
-        mark = self.page.locator(".explorer .cell:not(.picked)")
-        style = mark.evaluate(
-            "node => [...node.style.transform.matchAll(/[-\\d.]+/g), node.style.width, "
-            "node.style.height].map(text => parseFloat(text))"
+        line, x, y, width, height = self.matrix.evaluate(
+            """canvas => {
+                const [line] = window.pressed(canvas, "Escape", "ArrowRight");
+                const { style } = window.explorer().querySelector(".cell:not(.picked)");
+                const at = [...style.transform.matchAll(/[-\\d.]+/g), style.width, style.height];
+                window.pressed(canvas, "Escape");
+                return [line, ...at.map(text => parseFloat(text))];
+            }"""
         )
-        self.page.keyboard.press("Escape")
-        x, y, width, height = style
+        query, key = places(line)
         return Frame(x - key * width, y - query * height, width, height)
 
     def pointed(self) -> tuple[int, int]:
         """The query and the key that the tooltip names."""
-        query, key = re.findall(r" \((\d+)\)(?: to |$)", self.tooltip.inner_text().split("\n")[0])
-        return int(query), int(key)
+        return places(self.tooltip.inner_text().split("\n")[0])
 
     def point_at(self, frame: Frame, query: int, key: int) -> list[str]:
         """Moves the pointer onto a cell; gives the lines of the tooltip."""
@@ -293,20 +299,27 @@ class HeadsPage:
     def named_axes(self) -> tuple[list[str], list[str]]:
         """Every query and every key, as the tooltip names them along the first column and row."""
         self.matrix.focus()
-        self.page.keyboard.press("Escape")
-        names: list[list[str]] = []
-        for key in ("ArrowDown", "ArrowRight"):
-            self.page.keyboard.press("Escape")
-            self.page.keyboard.press(key)
-            along: list[str] = []
-            while (line := self.tooltip.inner_text().split("\n")[0]) not in along:
-                along.append(line)
-                self.page.keyboard.press(key)
-            names.append(along)
-        self.page.keyboard.press("Escape")
+        names: list[list[str]] = self.matrix.evaluate(
+            """canvas => ["ArrowDown", "ArrowRight"].map(key => {
+                const along = new Set();
+                let [line] = window.pressed(canvas, "Escape", key);
+                while (!along.has(line)) {
+                    along.add(line);
+                    [line] = window.pressed(canvas, key);
+                }
+                window.pressed(canvas, "Escape");
+                return [...along];
+            })"""
+        )
         queries = [re.sub(r" \(\d+\) to .* \(0\)$", "", line) for line in names[0]]
         keys = [re.sub(r"^.* \(0\) to (.*) \(\d+\)$", r"\1", line) for line in names[1]]
         return queries, keys
+
+
+def places(line: str) -> tuple[int, int]:
+    """The query and the key that a tooltip's first line names."""
+    query, key = re.findall(r" \((\d+)\)(?: to |$)", line)
+    return int(query), int(key)
 
 
 def pixels(canvas: Locator) -> Pixels:
