@@ -335,8 +335,8 @@ export class Explorer {
   _drawControls(kind) {
     const { payload, state } = this;
     const options = payload.attentions.map((name) => [name, payload.kind(name).short]);
-    if (!payload.attentions.includes("joint")) {
-      options.push(["joint", "All three", "Only where the rows of cross-attention are named by the token just read"]);
+    if (!payload.attentions.includes(constants.JOINT)) {
+      options.push([constants.JOINT, "All three", "Only where the rows of cross-attention are named by the token just read"]);
     }
     this.attentions.show(options, state.attention);
     const orders = [
@@ -431,7 +431,7 @@ export class Explorer {
     const facts = payload.facts(state.attention, state.layer, state.head);
     this.heading.textContent = titleOf(kind, this.state);
     const earned = !several && facts?.label;
-    this.label.hidden = several || !facts || state.attention === "joint";
+    this.label.hidden = several || !facts || state.attention === constants.JOINT;
     this.label.replaceChildren();
     if (earned) {
       const mark = element("strong", "");
