@@ -22,7 +22,6 @@ from tests.kit.explorer_payload import Decoded
 from tests.kit.shown import captions, html, warnings
 from tests.kit.tiny_checkpoint import PAIRS
 from viz.draw.labels import axis_texts
-from viz.heads.heatmap import KIND_NAMES
 from viz.heads.measures import MEASURES, RULES, head_facts, written
 from viz.heads.query_key import alt_text
 from viz.heads.reading import HIDDEN_NOTE, Reading, read
@@ -414,7 +413,7 @@ def test_the_heads_of_the_shown_attention_are_in_one_table(
     open_app: OpenApp, trace: Trace, kind: AttentionKind
 ) -> None:
     shown = table(open_app(attention=str(kind))).value
-    assert set(shown["Attention"]) == {KIND_NAMES[kind]}
+    assert set(shown["Attention"]) == {kind.full_name}
     assert len(shown) == LAYERS[kind] * HEADS
     facts = head_facts(trace.maps[Site(kind, 1)])
     row = shown[shown["Layer"] == 1].iloc[2]
@@ -440,12 +439,12 @@ def test_the_joint_picture_has_the_heads_of_all_three_in_its_table(open_app: Ope
 def test_the_row_of_a_head_selects_it(open_app: OpenApp, shown: str, kind: AttentionKind) -> None:
     app = open_app(attention=shown, layer="0", head="1", cell="1.1", compare="0.1-0.2")
     rows = table(app).value[["Attention", "Layer", "Head"]].values.tolist()
-    click_row(app, rows.index([KIND_NAMES[kind], 1, 3]))
+    click_row(app, rows.index([kind.full_name, 1, 3]))
     assert selected(app) == (str(kind), 1, 3)
     assert told(app)["attention"] == kind
     assert (told(app)["layer"], told(app)["head"]) == ("1", "3")
     assert (told(app)["cell"], told(app)["compare"]) == ("", "")
-    assert facts_of(app)[0][0] == f"{KIND_NAMES[kind]}, layer 1, head 3"
+    assert facts_of(app)[0][0] == f"{kind.full_name}, layer 1, head 3"
     opened = {} if kind is CROSS else {"attention": str(kind)}
     assert app.query_params == {**opened, "layer": "1", "head": "3"}
 

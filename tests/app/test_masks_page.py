@@ -18,7 +18,6 @@ from tests.kit.explorer_payload import Decoded
 from tests.kit.shown import captions, headings, html, query, said
 from tests.kit.tiny_checkpoint import PAIRS
 from viz.draw.labels import axis_texts
-from viz.heads.heatmap import KIND_NAMES
 from viz.masks import edits as mask_edits
 from viz.masks.edits import EDITABLE, Edit
 from viz.masks.mask import Cell, batch_masks
@@ -580,4 +579,4 @@ def test_a_link_opens_the_same_mask_again(
     found = Decoded(mounted(app)["editor"].bytes)
     start = np.frombuffer(found.body, np.bool_, allowed.size, found.header["panels"][0]["start"])
     assert np.array_equal(start.reshape(allowed.shape), allowed)
-    assert f"{KIND_NAMES[kind]}, layer 0, head 0" in captions(app)
+    assert f"{kind.full_name}, layer 0, head 0" in captions(app)

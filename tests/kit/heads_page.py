@@ -19,7 +19,6 @@ from playwright.sync_api import Locator, Page, expect
 
 from model.trace import AttentionKind, BoolArray, FloatArray, Site
 from viz.draw.style import LIGHT, Look
-from viz.heads.heatmap import KIND_NAMES
 from viz.heads.reading import Seen
 
 Pixels = NDArray[np.uint8]
@@ -436,7 +435,7 @@ def hatching(look: Look) -> set[tuple[int, int, int]]:
 
 def title(attention: str, layer: int, head: int) -> str:
     """What the large picture is called."""
-    return f"{KIND_NAMES[AttentionKind(attention)]}, layer {layer}, head {head}"
+    return Site(AttentionKind(attention), layer).head_name(head)
 
 
 def same_pictures(one: Mapping[str, Pixels], other: Mapping[str, Pixels]) -> bool:

@@ -15,31 +15,6 @@ from viz.draw.constants import CONSTANTS
 from viz.draw.labels import axis_labels, axis_texts, escape_html, side_texts
 from viz.heads.reading import Seen
 
-KIND_NAMES = {
-    AttentionKind.ENCODER: "Encoder self-attention",
-    AttentionKind.DECODER: "Decoder self-attention",
-    AttentionKind.CROSS: "Cross-attention",
-    AttentionKind.MODULE: "Attention module",
-}
-"""What each kind of attention is called wherever it is named."""
-
-QUERY_NOUNS = {
-    AttentionKind.ENCODER: "source token",
-    AttentionKind.DECODER: "target token",
-    AttentionKind.CROSS: "target token",
-    AttentionKind.MODULE: "position",
-}
-KEY_NOUNS = QUERY_NOUNS | {AttentionKind.CROSS: "source token"}
-"""What stands on either axis of each kind of attention."""
-
-SHORT_NAMES = {
-    AttentionKind.ENCODER: "Encoder",
-    AttentionKind.DECODER: "Decoder",
-    AttentionKind.CROSS: "Cross",
-    AttentionKind.MODULE: "Module",
-}
-"""The same names where a button has little room."""
-
 _COMPLETE = 0.999
 """A row's weights that add up to more than this add up to 1, but for rounding."""
 
@@ -77,8 +52,8 @@ def attention_heatmap(
         IndexError: if there is no such head.
         ValueError: if there are not as many tokens beside the rows as rows.
     """
-    weights = head_weights(attention_map, head)
-    forbidden = ~allowed_cells(attention_map, head)
+    one = attention_map.head(head)
+    weights, forbidden = one.weights, ~one.allowed
     n_queries, n_keys = weights.shape
     if beside is not None and len(beside) != n_queries:
         raise ValueError(
@@ -124,8 +99,7 @@ def attention_heatmap(
     figure.update_layout(
         style.layout(
             theme,
-            title=f"{KIND_NAMES[attention_map.site.kind]}, "
-            f"layer {attention_map.site.layer}, head {head}",
+            title=one.name,
             height=height,
             top=style.labels_height(
                 column_texts, style.NARROW_PLOT_WIDTH if narrow else style.PLOT_WIDTH
@@ -206,13 +180,13 @@ def alt_text(attention_map: AttentionMap, head: int) -> str:
     Raises:
         IndexError: if there is no such head.
     """
-    weights = head_weights(attention_map, head)
-    allowed = allowed_cells(attention_map, head)
+    one = attention_map.head(head)
+    weights, allowed = one.weights, one.allowed
     kind = attention_map.site.kind
     n_queries, n_keys = weights.shape
     words = (
-        f"Layer {attention_map.site.layer}, head {head}, {KIND_NAMES[kind].lower()}: "
-        f"{_count(n_queries, QUERY_NOUNS[kind])} by {_count(n_keys, KEY_NOUNS[kind])}; "
+        f"Layer {attention_map.site.layer}, head {head}, {kind.full_name.lower()}: "
+        f"{_count(n_queries, kind.query_noun)} by {_count(n_keys, kind.key_noun)}; "
     )
     if not weights.size:
         return words + "there is no cell to show."
@@ -250,35 +224,15 @@ def caption(attention_map: AttentionMap, *, by_prediction: bool = False) -> str:
     return f"{row}{total}.{hatched} Layers and heads count from 0."
 
 
-def head_weights(attention_map: AttentionMap, head: int) -> NDArray[np.float32]:
-    """The weights of one head, (query, key).
-
-    Raises:
-        IndexError: if there is no such head.
-    """
-    if not 0 <= head < attention_map.n_heads:
-        raise IndexError(
-            f"{attention_map.site} has the heads 0 to {attention_map.n_heads - 1}; "
-            f"there is no head {head}."
-        )
-    return attention_map.weights[head]
-
-
-def allowed_cells(attention_map: AttentionMap, head: int) -> NDArray[np.bool_]:
-    """Where one head may attend, (query, key)."""
-    allowed = attention_map.allowed
-    return allowed[head] if allowed.ndim == 3 else allowed
-
-
 def key_title(kind: AttentionKind) -> str:
     """The title of the key axis."""
-    return f"Key: {KEY_NOUNS[kind]} looked at"
+    return f"Key: {kind.key_noun} looked at"
 
 
 def row_noun(kind: AttentionKind) -> str:
     """What a row stands for, such as "target token just read"."""
     reads = kind in (AttentionKind.DECODER, AttentionKind.CROSS)
-    return f"{QUERY_NOUNS[kind]} just read" if reads else QUERY_NOUNS[kind]
+    return f"{kind.query_noun} just read" if reads else kind.query_noun
 
 
 def _without_cells(figure: go.Figure, theme: style.Look) -> go.Figure:

@@ -11,7 +11,7 @@ from model.trace import AttentionMap
 from viz.draw import style
 from viz.draw.constants import CONSTANTS
 from viz.draw.labels import escape_html, side_texts
-from viz.heads.heatmap import KIND_NAMES, head_weights, key_title, row_noun
+from viz.heads.heatmap import key_title, row_noun
 
 FAINTEST: float = CONSTANTS["FAINTEST"]
 """Weights below are left out, as in the browser: they would be a grey veil."""
@@ -49,7 +49,7 @@ def lines_figure(
     Raises:
         IndexError: if there is no such head.
     """
-    weights = head_weights(attention_map, head)
+    weights = attention_map.head(head).weights
     theme = style.look(dark)
     sides = [side_texts(tokens, narrow) for tokens in (attention_map.queries, attention_map.keys)]
     most = max(1, *map(len, sides))
@@ -108,7 +108,7 @@ def lines_figure(
     site = attention_map.site
     layout = style.layout(
         theme,
-        title=f"{KIND_NAMES[site.kind]}, layer {site.layer}, head {head}",
+        title=site.head_name(head),
         height=most * _ROW,
         lines=[
             f"Left – {query_title or f'Query: {row_noun(site.kind)}'}",

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from model.trace import AttentionKind, AttentionMap
 from viz.draw import style
 from viz.draw.labels import axis_labels
-from viz.heads.heatmap import KIND_NAMES, allowed_cells, head_weights
 from viz.heads.reading import Seen
 
 TILE, NARROW_TILE = 110, 60
@@ -89,8 +88,9 @@ def heads_overview(
             place = np.s_[
                 row * down : row * down + n_queries, column * across : column * across + n_keys
             ]
-            weights[place] = head_weights(seen, head)
-            forbidden[place] = np.where(allowed_cells(seen, head), np.nan, 1)
+            one = seen.head(head)
+            weights[place] = one.weights
+            forbidden[place] = np.where(one.allowed, np.nan, 1)
     data = [
         {
             "type": "heatmap",
@@ -123,7 +123,7 @@ def heads_overview(
     height = max(len(maps) * (tile + round(GAP * tile)), LEAST_HEIGHT)
     layout = style.layout(
         theme,
-        title=KIND_NAMES[first.site.kind],
+        title=first.site.kind.full_name,
         height=height,
         top=style.FONT_SIZE + 10,
         lines=["Layers down, heads across"] if narrow else [],
@@ -158,7 +158,7 @@ def overview_alt_text(maps: Sequence[AttentionMap], heads: Sequence[int]) -> str
     first = maps[0]
     layers = ", ".join(str(seen.site.layer) for seen in maps)
     return (
-        f"{KIND_NAMES[first.site.kind]}, layers {layers}, heads {', '.join(map(str, heads))}: one "
+        f"{first.site.kind.full_name}, layers {layers}, heads {', '.join(map(str, heads))}: one "
         f"small heatmap each, of {len(first.queries)} queries by {len(first.keys)} keys."
     )
 

@@ -16,8 +16,6 @@ from viz.draw.constants import CONSTANTS
 from viz.draw.labels import escape_html, escape_markdown
 from viz.heads import pictures as heads_kept
 from viz.heads.heatmap import (
-    KIND_NAMES,
-    SHORT_NAMES,
     alt_text,
     attention_heatmap,
     caption,
@@ -39,7 +37,7 @@ from viz.shell.theme import is_dark
 
 Facts = Mapping[Site, Mapping[str, Any]]
 
-ATTENTIONS = (*(kind for kind in SHORT_NAMES if kind is not AttentionKind.MODULE), JOINT)
+ATTENTIONS = (*(kind for kind in AttentionKind if kind is not AttentionKind.MODULE), JOINT)
 JOINED = (AttentionKind.ENCODER, AttentionKind.CROSS, AttentionKind.DECODER)
 """What the joint picture holds, in the order in which it is read."""
 
@@ -332,8 +330,8 @@ def show_head_facts(prepared: Prepared, site: Site, head: int) -> None:
     )
     words = head_words(prepared.seen.maps[site], facts, prepared.reading)[head]
     st.html(
-        f"<style>{style.FACTS_CSS}</style><h3>{KIND_NAMES[site.kind]}, layer {site.layer}, "
-        f"head {head}</h3>{verdict(prepared, site, head)}"
+        f"<style>{style.FACTS_CSS}</style><h3>{site.head_name(head)}</h3>"
+        f"{verdict(prepared, site, head)}"
         f'<p>On this sentence: {escape_html(words.sentence)}</p><div class="facts">{lines}</div>'
     )
 
@@ -363,7 +361,7 @@ def show_numbers(prepared: Prepared, sites: list[Site], head: int) -> None:
             },
         )
         captioned(
-            f"{KIND_NAMES[site.kind]}, layer {site.layer}, head {head}: one row for every query "
+            f"{site.head_name(head)}: one row for every query "
             "and key. Click a column to sort; the menu above the table searches and downloads it.",
             [heads_kept.one_head(shown(prepared, sites, head), site)],
             f"numbers-of-{site}",

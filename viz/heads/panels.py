@@ -8,7 +8,7 @@ import numpy as np
 
 from model.trace import AttentionKind, AttentionMap, Site, Tokens
 from viz.draw.panels import Panel
-from viz.heads.heatmap import allowed_cells, head_weights, key_title, row_titles
+from viz.heads.heatmap import key_title, row_titles
 from viz.heads.reading import Seen
 
 JOINED = (AttentionKind.ENCODER, AttentionKind.CROSS, AttentionKind.DECODER)
@@ -33,17 +33,17 @@ def compared_panels(
     for layer, head in heads:
         if Site(kind, layer) not in seen.maps:
             raise IndexError(f"There is no layer {layer} of {kind} attention.")
-        found = seen.maps[Site(kind, layer)]
+        found = seen.maps[Site(kind, layer)].head(head)
         panels.append(
             Panel(
                 title=f"Layer {layer}, head {head}",
-                values=head_weights(found, head),
+                values=found.weights,
                 queries=found.queries,
                 keys=found.keys,
                 alt=f"Layer {layer}, head {head}: {len(found.queries)} queries by "
                 f"{len(found.keys)} keys.",
                 scale="weights",
-                shown=allowed_cells(found, head),
+                shown=found.allowed,
                 query_title=row_titles(kind, seen).query,
                 key_title=key_title(kind),
             )
@@ -85,9 +85,9 @@ def joint_panel(seen: Seen, layer: int, head: int) -> Panel:
     for kind, found in maps.items():
         down = 0 if kind is AttentionKind.ENCODER else n_source
         across = n_source if kind is AttentionKind.DECODER else 0
-        part = head_weights(found, head)
-        place = np.s_[down : down + part.shape[0], across : across + part.shape[1]]
-        weights[place], shown[place] = part, allowed_cells(found, head)
+        part = found.head(head)
+        place = np.s_[down : down + len(part.queries), across : across + len(part.keys)]
+        weights[place], shown[place] = part.weights, part.allowed
     return Panel(
         title=f"All three kinds of attention, layer {layer}, head {head}",
         values=weights,

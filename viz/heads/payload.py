@@ -20,7 +20,7 @@ from viz.browser.envelope import Body, seal
 from viz.draw import style
 from viz.draw.constants import CONSTANTS
 from viz.draw.labels import axis_texts
-from viz.heads.heatmap import KEY_NOUNS, KIND_NAMES, QUERY_NOUNS, SHORT_NAMES, caption, row_titles
+from viz.heads.heatmap import caption, key_title, row_titles
 from viz.heads.measures import Label, head_numbers, measures, opening_heads
 from viz.heads.reading import Reading, Seen
 from viz.heads.words import head_words
@@ -118,14 +118,14 @@ def _kind(
     first = maps[0]
     if any(each.weights.shape != first.weights.shape for each in maps):
         raise ValueError(
-            f"The layers of {KIND_NAMES[kind].lower()} differ in heads or tokens; one picture "
+            f"The layers of {kind.full_name.lower()} differ in heads or tokens; one picture "
             "needs them alike."
         )
     titles = row_titles(kind, seen)
     return {
         "kind": str(kind),
-        "name": KIND_NAMES[kind],
-        "short": SHORT_NAMES[kind],
+        "name": kind.full_name,
+        "short": kind.short_name,
         "layers": [site.layer for site in sites],
         "heads": first.n_heads,
         "queries": axes.place(first.queries),
@@ -134,9 +134,9 @@ def _kind(
         "besideTitle": titles.beside,
         "besideMark": titles.arrow,
         "queryTitle": titles.query,
-        "keyTitle": f"Key: {KEY_NOUNS[kind]} looked at",
-        "queryNoun": QUERY_NOUNS[kind],
-        "keyNoun": KEY_NOUNS[kind],
+        "keyTitle": key_title(kind),
+        "queryNoun": kind.query_noun,
+        "keyNoun": kind.key_noun,
         "caption": caption(first, by_prediction=seen.by_prediction),
         "exact": exact,
         "weights": _weights(maps, body, exact=exact),

@@ -6,7 +6,7 @@ from typing import Any
 
 from model.trace import AttentionKind, Site
 from viz.draw.panel_figure import panel_figure, panels_figure
-from viz.heads.heatmap import KIND_NAMES, row_titles
+from viz.heads.heatmap import row_titles
 from viz.heads.lines import lines_figure
 from viz.heads.measures import Label
 from viz.heads.overview import chosen_maps, heads_overview
@@ -81,7 +81,7 @@ def one_head(shown: Shown, site: Site) -> Picture:
     """The heatmap of one head."""
     kind, layer, head = site.kind, site.layer, shown.head
     return Picture(
-        head_title(site, head),
+        site.head_name(head),
         f"{kind}-layer{layer}-head{head}",
         figure=lambda look: export.head_figure(shown.seen, kind, layer, head, **look.options),
         numbers=lambda: export.head_numbers(shown.seen.maps[site], head),
@@ -103,7 +103,7 @@ def lines(shown: Shown, site: Site) -> Picture:
     kind, layer, head = site.kind, site.layer, shown.head
     title = row_titles(kind, shown.seen).query
     return Picture(
-        f"{head_title(site, head)}, as lines",
+        f"{site.head_name(head)}, as lines",
         f"{kind}-layer{layer}-head{head}-lines",
         figure=lambda look: lines_figure(
             shown.seen.maps[site], head, query_title=title, **look.options
@@ -118,7 +118,7 @@ def every_head(shown: Shown, kind: AttentionKind) -> Picture:
     """The overview."""
     maps, heads = chosen_maps(shown.seen, kind)
     return Picture(
-        f"{KIND_NAMES[kind]}, every head",
+        f"{kind.full_name}, every head",
         f"{kind}-every-head",
         figure=lambda look: heads_overview(maps, heads, **look.options),
         numbers=lambda: export.heads_numbers(maps, heads),
@@ -143,7 +143,7 @@ def compared(shown: Shown) -> list[Picture]:
     # As the explorer has it: the selected head is one of those that are compared, or none is.
     if len(heads) < 2 or (site.layer, shown.head) not in heads:
         return []
-    title = f"{KIND_NAMES[site.kind]}, {len(heads)} heads"
+    title = f"{site.kind.full_name}, {len(heads)} heads"
 
     def numbers() -> Numbers:
         made = picture_numbers.panels_numbers(compared_panels(shown.seen, site.kind, heads))
@@ -214,7 +214,7 @@ def query_key(shown: Shown, site: Site, query: int, key: int) -> Picture:
         )
 
     return Picture(
-        f"{head_title(site, head)}, query {query}, key {key}",
+        f"{site.head_name(head)}, query {query}, key {key}",
         f"query-key-{kind}-layer{layer}-head{head}-{query}-{key}",
         figure=lambda look: query_key_figure(
             shown.seen.maps[site], head, query, key, side_by_side=not look.narrow, dark=look.dark
@@ -235,8 +235,3 @@ def measures(shown: Shown) -> Picture:
         numbers=lambda: picture_numbers.facts_numbers(facts),
         texts=shown.texts,
     )
-
-
-def head_title(site: Site, head: int) -> str:
-    """Which head, in words."""
-    return f"{KIND_NAMES[site.kind]}, layer {site.layer}, head {head}"

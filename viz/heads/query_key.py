@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from model.trace import AttentionMap, FloatArray
 from viz.draw import style
 from viz.draw.labels import axis_labels, axis_texts, escape_html, side_texts
-from viz.heads.heatmap import KIND_NAMES, allowed_cells, head_weights, key_title
+from viz.heads.heatmap import key_title
 
 STRIP_HEIGHT, BARS_HEIGHT = 68, 128
 """Pixels of the two vectors as colours, and of anything drawn as bars."""
@@ -112,7 +112,8 @@ def query_key_figure(
     vectors = np.stack([q[query], k[key]])
     limit = float(np.abs(vectors).max(initial=0)) or 1.0
     products = vectors[0] * vectors[1]
-    forbidden = ~allowed_cells(seen, head)[query]
+    one = seen.head(head)
+    forbidden = ~one.allowed[query]
     names = np.array(
         [f"{label} ({place})" for place, label in enumerate(axis_labels(seen.keys))], dtype=object
     )
@@ -181,7 +182,7 @@ def query_key_figure(
             "name": "weights",
             "showlegend": False,
             "x": places,
-            "y": head_weights(seen, head)[query],
+            "y": one.weights[query],
             "xaxis": "x2",
             "yaxis": "y4",
             "marker": {"color": colors, "line": {"width": 0}},
@@ -228,15 +229,16 @@ def arithmetic(seen: AttentionMap, head: int, query: int, key: int) -> Arithmeti
         IndexError: if there is no such head, query or key.
         ValueError: if the vectors were not recorded, or the scores are not made of their product.
     """
-    weights = head_weights(seen, head)
+    one = seen.head(head)
+    weights = one.weights
     _require_position("query", query, weights.shape[0])
     _require_position("key", key, weights.shape[1])
     q, k, scores = _vectors(seen, head)
+    allowed = one.allowed[query]
     divisor = _divisor(q, k, scores)
     products = q[query].astype(np.float64) * k[key]
     gain = float(products[products > 0].sum())
     loss = float(products[products < 0].sum())
-    allowed = allowed_cells(seen, head)[query]
     row = scores[query].astype(np.float64)
     seen_row = row[allowed]
     is_allowed = bool(allowed[key])
@@ -261,8 +263,8 @@ def alt_text(seen: AttentionMap, head: int, query: int, key: int) -> str:
     numbers = arithmetic(seen, head, query, key)
     scaling = f"divided by √{numbers.d_k}" if numbers.is_scaled else "not scaled"
     return (
-        f"{KIND_NAMES[seen.site.kind]}, layer {seen.site.layer}, head {head}, "
-        f"query {axis_texts(seen.queries)[query]} and key {axis_texts(seen.keys)[key]}: "
+        f"{seen.site.head_name(head)}, query {axis_texts(seen.queries)[query]} and key "
+        f"{axis_texts(seen.keys)[key]}: "
         f"q · k over {numbers.d_k} dimension{'' if numbers.d_k == 1 else 's'} is "
         f"{equations(numbers).dot}, {scaling} it is the score {style.number(numbers.scaled)}, "
         f"{_standing(numbers)}; the weight is {style.number(numbers.weight)}."
@@ -345,7 +347,7 @@ def _layout(
         lines=[
             f"Query q: <b>{query_label}</b> (position {query})",
             f"Key k: <b>{key_label}</b> (position {key})",
-            f"{KIND_NAMES[seen.site.kind]}, layer {seen.site.layer}, head {head}",
+            seen.site.head_name(head),
         ],
     )
     texts = side_texts(seen.keys, narrow=True)

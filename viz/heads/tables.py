@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from model.trace import AttentionMap, Site, Tokens
 from viz.draw.labels import axis_texts
-from viz.heads.heatmap import KIND_NAMES, allowed_cells, head_weights
 from viz.heads.measures import Measure
 
 
@@ -40,7 +39,8 @@ def weights_table(
         IndexError: if there is no such head.
         ValueError: if there are not as many tokens beside the queries as queries.
     """
-    weights = head_weights(seen, head)
+    one = seen.head(head)
+    weights = one.weights
     n_queries, n_keys = weights.shape
     if beside is not None and len(beside) != n_queries:
         raise ValueError(
@@ -60,9 +60,9 @@ def weights_table(
         "Key": _texts(seen.keys, columns),
         "Weight": weights.ravel(),
     }
-    if seen.scores is not None:
-        table["Score"] = seen.scores[head].ravel()
-    table["Allowed"] = allowed_cells(seen, head).ravel()
+    if one.scores is not None:
+        table["Score"] = one.scores.ravel()
+    table["Allowed"] = one.allowed.ravel()
     return pd.DataFrame(table)
 
 
@@ -97,7 +97,7 @@ def facts_table(
         return [value for site, value in values for _ in range(counts[site])]
 
     table: dict[str, Any] = {
-        "Attention": by_head((site, KIND_NAMES[site.kind]) for site in sites),
+        "Attention": by_head((site, site.kind.full_name) for site in sites),
         "Layer": np.array(by_head((site, site.layer) for site in sites), dtype=np.int64),
         "Head": np.array([head for site in sites for head in range(counts[site])], dtype=np.int64),
         "Label": [

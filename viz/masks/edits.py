@@ -206,8 +206,7 @@ def by_site(edits: Iterable[Edit], n_source: int | None = None) -> dict[Any, Boo
     """
     masks: dict[Any, BoolArray] = {}
     for edit in edits:
-        rows = n_source if edit.kind is AttentionKind.ENCODER else None
-        columns = None if edit.kind is AttentionKind.DECODER else n_source
+        rows, columns = edit.kind.axes(n_source, None, None)
         places = [edit.kind] if edit.layers is None else [(edit.kind, n) for n in edit.layers]
         masks |= dict.fromkeys(places, edit.allowed[:rows, :columns])
     return masks

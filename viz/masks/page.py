@@ -13,7 +13,6 @@ from model.trace import AttentionKind, FloatArray, Site
 from model.translator import DeviceError, TextError
 from viz.browser.matrices import matrices
 from viz.draw.labels import axis_texts, escape_markdown, visible
-from viz.heads.heatmap import KIND_NAMES, SHORT_NAMES
 from viz.masks import edits as mask_edits
 from viz.masks import mask as masks
 from viz.masks import panels as mask_panels
@@ -166,7 +165,7 @@ def choose_head(question: bar.Question) -> tuple[AttentionKind, int, int]:
             default=address.held("masked"),
             key="masked",
             required=True,
-            format_func=lambda kind: SHORT_NAMES[AttentionKind(kind)],
+            format_func=lambda kind: AttentionKind(kind).short_name,
             label_visibility="collapsed",
         )
     kind = AttentionKind(st.session_state["masked"])
@@ -264,10 +263,10 @@ def show_inside(chosen: Chosen) -> None:
         matrices(mask_panels.stage_panels(seen, one, **scale), key=key, height=18)
         keep([masks_kept.stages(chosen, one, **scale)], key)
     show_caption(
-        f"{mask_panels.head_name(chosen.kind, chosen.layer, chosen.head)}. The mask takes "
-        "scores out before the softmax, so the weights of the other keys grow; the last picture "
-        "is the length of weight times value: what each key adds to this head's output, before "
-        "W_O. Without the mask, only this head's own step is computed again, from the same scores."
+        f"{chosen.head_name}. The mask takes scores out before the softmax, so the weights of the "
+        "other keys grow; the last picture is the length of weight times value: what each key adds "
+        "to this head's output, before W_O. Without the mask, only this head's own step is "
+        "computed again, from the same scores."
     )
     show_lesson(chosen, with_mask)
 
@@ -312,7 +311,7 @@ def slots(chosen: Chosen) -> dict[str, tuple[str, Mask]]:
     for edit in current_edits(chosen):
         base = chosen.masks[str(edit.kind)]
         found[f"edited.{edit.kind}"] = (
-            f"Edited: {SHORT_NAMES[edit.kind].lower()}",
+            f"Edited: {edit.kind.short_name.lower()}",
             masks.edited_mask(base, edit.allowed),
         )
     return found
@@ -366,7 +365,7 @@ def show_comparison(chosen: Chosen) -> None:
         show_masks_compared(chosen, both, names, titles)
         if both[0].cells.shape == both[1].cells.shape:
             st.info(
-                f"These masks are not of the size of {KIND_NAMES[chosen.kind].lower()} "
+                f"These masks are not of the size of {chosen.kind.full_name.lower()} "
                 f"({shape[0]} × {shape[1]}), so the model cannot run with them there. Choose masks "
                 "of that attention to see what it does.",
                 icon=":material/info:",
@@ -408,7 +407,7 @@ def show_moved(
     with heads:
         matrices([overview], key="moved-heads", height=COMPARED_HEIGHT)
     captioned(
-        f"Weights: {mask_panels.head_name(chosen.kind, chosen.layer, chosen.head)}, under teacher "
+        f"Weights: {chosen.head_name}, under teacher "
         "forcing, with A or B in all layers of this attention. A cell of the last matrix is a "
         "head: the share of its weight that moved to other keys, averaged over its rows. "
         f"{mask_panels.moved_words(moved)}",

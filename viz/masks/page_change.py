@@ -276,7 +276,7 @@ def show_change(
     show_caption(
         "Painting: drag on the first matrix to turn cells, on its labels to turn rows or columns; "
         f"{PAINTING_HELP} Beside it: "
-        f"{mask_panels.head_name(chosen.kind, chosen.layer, chosen.head)}, under teacher forcing."
+        f"{chosen.head_name}, under teacher forcing."
     )
 
 

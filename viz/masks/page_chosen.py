@@ -71,6 +71,11 @@ class Chosen:
         return self.trace.attention(self.kind, self.layer)
 
     @property
+    def head_name(self) -> str:
+        """Which head, in words."""
+        return self.seen.site.head_name(self.head)
+
+    @property
     def masks(self) -> dict[str, Mask]:
         """Every mask of the chosen sentence."""
         return masks.batch_masks(self.batch.padded, self.number)
@@ -86,10 +91,7 @@ class Chosen:
         n_source, n_target = (
             counts[self.number] for counts in (self.batch.n_source, self.batch.n_target)
         )
-        return (
-            n_source if self.kind is AttentionKind.ENCODER else n_target,
-            n_target if self.kind is AttentionKind.DECODER else n_source,
-        )
+        return self.kind.axes(n_source, n_target, 0)
 
     @property
     def sentence(self) -> str:

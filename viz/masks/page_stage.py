@@ -43,12 +43,7 @@ def offer_keys(chosen: Chosen, parts: Mapping[str, str]) -> None:
         down=stage.Step("layer", chosen.trace.layers(chosen.kind), chosen.layer),
         more={**more, "a": stage.Step("masked", kinds, str(chosen.kind), cycles=True)},
     )
-    stage.say(f"{parts[part]}: {name_of_head(chosen)}")
-
-
-def name_of_head(chosen: Chosen) -> str:
-    """Which head, within a sentence."""
-    return mask_panels.head_name(chosen.kind, chosen.layer, chosen.head)
+    stage.say(f"{parts[part]}: {chosen.head_name}")
 
 
 def show_factors(chosen: Chosen) -> None:

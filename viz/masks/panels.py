@@ -15,10 +15,6 @@ from viz.draw.labels import escape_html, visible
 from viz.draw.panel_figure import panel_figure
 from viz.draw.panels import Panel
 from viz.heads.heatmap import (
-    KIND_NAMES,
-    SHORT_NAMES,
-    allowed_cells,
-    head_weights,
     key_title,
     row_noun,
 )
@@ -212,8 +208,8 @@ def weights_panel(seen: AttentionMap, head: int, title: str, *, sign: str = "") 
     Raises:
         IndexError: if there is no such head.
     """
-    weights = head_weights(seen, head)
-    return number_panel(seen, title, weights, shown=allowed_cells(seen, head), sign=sign)
+    one = seen.head(head)
+    return number_panel(seen, title, one.weights, shown=one.allowed, sign=sign)
 
 
 def change_panel(before: AttentionMap, after: AttentionMap, head: int) -> Panel:
@@ -222,7 +218,7 @@ def change_panel(before: AttentionMap, after: AttentionMap, head: int) -> Panel:
     Raises:
         IndexError: if there is no such head.
     """
-    change = head_weights(after, head) - head_weights(before, head)
+    change = after.head(head).weights - before.head(head).weights
     return number_panel(before, "Difference", change, limit=1.0, unit="difference", sign="=")
 
 
@@ -250,7 +246,7 @@ def moved_panel(moved: Mapping[Site, FloatArray]) -> Panel:
         title="How much each head moved",
         values=values,
         # A label has no room for spaces, which it would mark.
-        queries=Tokens.unnamed(f"{SHORT_NAMES[site.kind]}·{site.layer}" for site in moved),
+        queries=Tokens.unnamed(f"{site.kind.short_name}·{site.layer}" for site in moved),
         keys=Tokens.unnamed(range(values.shape[1])),
         alt=f"How much each head moved: {len(moved)} layers by {values.shape[1]} heads. "
         f"{moved_words(moved)}",
@@ -271,7 +267,7 @@ def moved_words(moved: Mapping[Site, FloatArray]) -> str:
     site, head = most_moved(moved)
     return (
         f"{some} of {count} heads moved at least {100 * NOTICED:.0f} % of their weight; the most, "
-        f"{100 * float(moved[site][head]):.0f} %, is that of {KIND_NAMES[site.kind].lower()}, "
+        f"{100 * float(moved[site][head]):.0f} %, is that of {site.kind.full_name.lower()}, "
         f"layer {site.layer}, head {head}."
     )
 
@@ -457,11 +453,6 @@ def sentence_name(number: int, text: str) -> str:
     shown = visible(text)
     cut = "…" if len(shown) > QUOTED_CHARACTERS else ""
     return f"Sentence {number + 1}, “{shown[:QUOTED_CHARACTERS]}{cut}”"
-
-
-def head_name(kind: AttentionKind, layer: int, head: int) -> str:
-    """Which head, in words."""
-    return f"{KIND_NAMES[kind]}, layer {layer}, head {head}"
 
 
 def _titles(kind: AttentionKind) -> tuple[str, str]:

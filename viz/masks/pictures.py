@@ -95,7 +95,7 @@ def stages(chosen: Chosen, one: steps.Stages, **scale: Any) -> Picture:
     """What happens inside a head; `scale` as `mask_panels.stage_panels` takes it."""
     seen, head = chosen.seen, chosen.head
     with_mask = "with" if scale["hatched"] else "without"
-    named = mask_panels.head_name(chosen.kind, chosen.layer, head)
+    named = chosen.head_name
     title = f"{named}, {with_mask} the mask"
     return Picture(
         title,
@@ -153,7 +153,7 @@ def compared_weights(
     maps: tuple[AttentionMap, AttentionMap],
 ) -> Picture:
     """One head's weights under two masks; arguments as in `compared`, and its maps under both."""
-    title = f"{mask_panels.head_name(chosen.kind, chosen.layer, chosen.head)}, under A and B"
+    title = f"{chosen.head_name}, under A and B"
     return Picture(
         title,
         f"masks-compared-weights-{_place(chosen)}",
@@ -226,7 +226,7 @@ def edited(
 ) -> Picture:
     """A painted mask and what it does to a head."""
     own, head = chosen.own, chosen.head
-    title = f"{mask_panels.head_name(chosen.kind, chosen.layer, head)}, before and after"
+    title = f"{chosen.head_name}, before and after"
     written = mask_edits.write(edits)
 
     def panels() -> list[Panel]:

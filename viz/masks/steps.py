@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from model.trace import AttentionMap, BoolArray, FloatArray
-from viz.heads.heatmap import allowed_cells, head_weights
 from viz.masks.mask import require_mask
 
 LARGE_NEGATIVE = -1e9
@@ -56,16 +55,15 @@ def stages(seen: AttentionMap, head: int, allowed: BoolArray | None = None) -> S
         ValueError: if scores or values were not recorded, if the recorded weights are not made of
             the recorded scores, or if the mask is not boolean or of another shape than the weights.
     """
-    recorded = head_weights(seen, head)
-    if seen.scores is None or seen.v is None:
+    one = seen.head(head)
+    if one.scores is None or one.v is None:
         raise ValueError(
             "The scores and values of this head were not recorded, so there is nothing to compute "
             "its weights from."
         )
-    scores = seen.scores[head]
-    usual = allowed_cells(seen, head)
+    scores, usual = one.scores, one.allowed
     weights = _softmax(scores, usual)
-    if not np.allclose(weights, recorded, rtol=0, atol=_TOLERANCE):
+    if not np.allclose(weights, one.weights, rtol=0, atol=_TOLERANCE):
         raise ValueError(
             "The weights of this head are not the softmax of its recorded scores: keys are hidden, "
             "or something was added to the scores. Its stages cannot be computed."
@@ -75,7 +73,7 @@ def stages(seen: AttentionMap, head: int, allowed: BoolArray | None = None) -> S
     else:
         require_mask(allowed, scores.shape)
         weights = _softmax(scores, allowed)
-    values = seen.v[head]
+    values = one.v
     return Stages(
         allowed=allowed,
         scores=scores,

@@ -16,7 +16,6 @@ from model.trace import AttentionKind, FloatArray, Site, Tokens, Trace
 from viz.draw import style
 from viz.draw.labels import axis_texts, escape_html, side_texts
 from viz.draw.panels import Panel
-from viz.heads.heatmap import SHORT_NAMES
 from viz.heads.measures import SELF, head_facts
 from viz.positions.encoding import Values, axis_title, bar_layout, value_bar
 
@@ -360,7 +359,7 @@ class NeighbourHead:
     def name(self) -> str:
         """Which head it is and where it looks, in plain text."""
         return (
-            f"{SHORT_NAMES[self.site.kind]}, layer {self.site.layer}, head {self.head}: "
+            f"{self.site.kind.short_name}, layer {self.site.layer}, head {self.head}: "
             f"{self.neighbour}"
         )
 
@@ -649,7 +648,7 @@ def _require_heads(heads: Sequence[NeighbourHead]) -> None:
 
 
 def _short(head: NeighbourHead) -> str:
-    return f"{SHORT_NAMES[head.site.kind]} {head.site.layer}.{head.head} {head.neighbour}"
+    return f"{head.site.kind.short_name} {head.site.layer}.{head.head} {head.neighbour}"
 
 
 def _percent(share: float) -> str:

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from model.trace import AttentionKind, AttentionMap, FloatArray, Site, Tokens, TraceError
 from viz.draw import style
 from viz.draw.labels import axis_texts
-from viz.heads.heatmap import allowed_cells, attention_heatmap, head_weights, row_titles
+from viz.heads.heatmap import attention_heatmap, row_titles
 from viz.heads.reading import Reading, Seen
 from viz.masks.mask import Mask
 from viz.save import cells
@@ -645,13 +645,11 @@ def head_numbers(seen: AttentionMap, head: int) -> Numbers:
     Raises:
         IndexError: if there is no such head.
     """
-    cells = ("query", "key")
-    arrays: dict[str, tuple[tuple[str, ...], NDArray[Any]]] = {
-        "weight": (cells, head_weights(seen, head))
-    }
-    if seen.scores is not None:
-        arrays["score"] = (cells, seen.scores[head])
-    arrays["allowed"] = (cells, allowed_cells(seen, head))
+    cells, one = ("query", "key"), seen.head(head)
+    arrays: dict[str, tuple[tuple[str, ...], NDArray[Any]]] = {"weight": (cells, one.weights)}
+    if one.scores is not None:
+        arrays["score"] = (cells, one.scores)
+    arrays["allowed"] = (cells, one.allowed)
     about: dict[str, str | int] = {
         "attention": str(seen.site.kind),
         "layer": seen.site.layer,
@@ -675,15 +673,15 @@ def heads_numbers(maps: Sequence[AttentionMap], heads: Sequence[int]) -> Numbers
         raise ValueError("The layers need one kind of attention and the same tokens.")
     axes = ("layer", "head", "query", "key")
 
-    def stacked(one: Any) -> NDArray[Any]:
-        return np.stack([np.stack([one(seen, head) for head in heads]) for seen in maps])
+    def stacked(name: str) -> NDArray[Any]:
+        return np.stack(
+            [np.stack([getattr(seen.head(head), name) for head in heads]) for seen in maps]
+        )
 
-    arrays: dict[str, tuple[tuple[str, ...], NDArray[Any]]] = {
-        "weight": (axes, stacked(head_weights))
-    }
+    arrays: dict[str, tuple[tuple[str, ...], NDArray[Any]]] = {"weight": (axes, stacked("weights"))}
     if all(seen.scores is not None for seen in maps):
-        arrays["score"] = (axes, stacked(lambda seen, head: seen.scores[head]))
-    arrays["allowed"] = (axes, stacked(allowed_cells))
+        arrays["score"] = (axes, stacked("scores"))
+    arrays["allowed"] = (axes, stacked("allowed"))
     return Numbers(
         {"attention": str(maps[0].site.kind)},
         {
@@ -703,17 +701,18 @@ def query_key_numbers(seen: AttentionMap, head: int, query: int, key: int) -> Nu
         IndexError: if there is no such head, query or key.
         ExportError: if the vectors were not recorded, as with whole words.
     """
-    weights = head_weights(seen, head)
+    recorded = seen.head(head)
+    weights = recorded.weights
     if not (0 <= query < weights.shape[0] and 0 <= key < weights.shape[1]):
         raise IndexError(
             f"There are {weights.shape[0]} queries and {weights.shape[1]} keys, counted from 0; "
             f"there is no cell {query}, {key}."
         )
-    if seen.q is None or seen.k is None or seen.scores is None:
+    if recorded.q is None or recorded.k is None or recorded.scores is None:
         raise ExportError(
             "Whole words have no query and no key of their own; read tokens to look into a cell."
         )
-    one, other = seen.q[head, query], seen.k[head, key]
+    one, other = recorded.q[query], recorded.k[key]
     return Numbers(
         {
             "attention": str(seen.site.kind),
@@ -727,9 +726,9 @@ def query_key_numbers(seen: AttentionMap, head: int, query: int, key: int) -> Nu
             "query_vector": (("dimension",), one),
             "key_vector": (("dimension",), other),
             "product": (("dimension",), one * other),
-            "score": (("key",), seen.scores[head, query]),
+            "score": (("key",), recorded.scores[query]),
             "weight": (("key",), weights[query]),
-            "allowed": (("key",), allowed_cells(seen, head)[query]),
+            "allowed": (("key",), recorded.allowed[query]),
         },
     )
 

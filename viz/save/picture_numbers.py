@@ -13,7 +13,6 @@ from model.terms import EmbeddingParts
 from model.trace import AttentionKind, AttentionMap, FloatArray, Site, Tokens, Trace
 from viz.draw.labels import axis_texts
 from viz.draw.panels import Panel
-from viz.heads.heatmap import allowed_cells, head_weights
 from viz.heads.measures import MEASURES
 from viz.heads.reading import PADDING
 from viz.masks.mask import Mask
@@ -69,10 +68,10 @@ def kinds_numbers(maps: Sequence[AttentionMap], head: int) -> Numbers:
     axes: Axes = {}
     arrays: Arrays = {}
     for seen in maps:
-        kind = str(seen.site.kind)
+        kind, one = str(seen.site.kind), seen.head(head)
         cells = _cells(axes, seen.queries, seen.keys, kind)
-        arrays[f"{kind}_weight"] = (cells, head_weights(seen, head))
-        arrays[f"{kind}_allowed"] = (cells, allowed_cells(seen, head))
+        arrays[f"{kind}_weight"] = (cells, one.weights)
+        arrays[f"{kind}_allowed"] = (cells, one.allowed)
     return Numbers({"layer": maps[0].site.layer, "head": head}, axes, arrays)
 
 
@@ -100,13 +99,13 @@ def changes_numbers(maps: Mapping[str, AttentionMap], head: int) -> Numbers:
     Raises:
         IndexError: if there is no such head.
     """
-    first, second = maps.values()
+    first, second = (seen.head(head) for seen in maps.values())
     cells = ("query", "key")
     arrays: Arrays = {}
-    for name, seen in maps.items():
-        arrays[f"weight_{name}"] = (cells, head_weights(seen, head))
-        arrays[f"allowed_{name}"] = (cells, allowed_cells(seen, head))
-    arrays["difference"] = (cells, head_weights(second, head) - head_weights(first, head))
+    for name, one in zip(maps, (first, second), strict=True):
+        arrays[f"weight_{name}"] = (cells, one.weights)
+        arrays[f"allowed_{name}"] = (cells, one.allowed)
+    arrays["difference"] = (cells, second.weights - first.weights)
     return Numbers(_of_head(first.site, head), {"query": first.queries, "key": first.keys}, arrays)
 
 

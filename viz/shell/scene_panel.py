@@ -17,7 +17,6 @@ from viz.browser.focus import bring_focus, focus_on
 from viz.browser.speaker import moved_scene, notes_button, scene_handles, talk
 from viz.draw import style
 from viz.draw.labels import escape_markdown, visible
-from viz.heads.heatmap import KIND_NAMES
 from viz.shell import address, scenes, stage, talk_files
 from viz.shell.fragments import fragment
 from viz.shell.scenes import Scene, Talk, TalkError
@@ -253,7 +252,7 @@ def _here() -> Scene:
 def _suggested(page: str, view: Mapping[str, str]) -> str:
     """A short title for a view."""
     if page == HOME:
-        names = {str(kind): name for kind, name in KIND_NAMES.items()}
+        names = {str(kind): kind.full_name for kind in AttentionKind}
         kind = names.get(view.get("attention", str(AttentionKind.CROSS)), "All attention")
         if "compare" in view:
             return f"{kind}, {view['compare'].count('-') + 1} heads"

@@ -12,7 +12,6 @@ from model.trace import AttentionKind, AttentionMap, Site, Tokens, Trace
 from tests.kit.explorer_payload import Decoded
 from viz.draw import style
 from viz.draw.labels import axis_texts
-from viz.heads.heatmap import SHORT_NAMES
 from viz.heads.measures import MEASURES, Label, head_facts, head_numbers, opening_heads
 from viz.heads.payload import EXACT_CELLS, JOINT, pack
 from viz.heads.reading import Reading, Seen, read
@@ -159,7 +158,7 @@ def test_each_kind_brings_its_names() -> None:
     found = decoded(read(a_trace()))
     for kind in KINDS:
         entry = found.kind(kind)
-        assert entry["short"] == SHORT_NAMES[kind]
+        assert entry["short"] == kind.short_name
         assert entry["heads"] == N_HEADS
         assert entry["caption"].startswith("A row shows")
 

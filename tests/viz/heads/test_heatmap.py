@@ -7,7 +7,7 @@ import pytest
 
 from model.trace import AttentionKind, AttentionMap, Site, Tokens
 from viz.draw import style
-from viz.heads.heatmap import KIND_NAMES, alt_text, attention_heatmap, caption
+from viz.heads.heatmap import alt_text, attention_heatmap, caption
 
 SOURCE = Tokens(("▁The", "▁cat", "▁sat", "</s>"), (10, 11, 12, 3))
 TARGET = Tokens(("<s>", "▁Katze", "▁sa", "ß", "▁<b>x</b>"), (2, 20, 21, 22, 23))
@@ -378,7 +378,6 @@ def test_the_caption_is_one_line_that_says_how_counting_starts(kind: AttentionKi
     assert line.endswith("Layers and heads count from 0.")
     assert "Hatched" not in line
     assert "Hatched: not allowed." in caption(causal())
-    assert kind in KIND_NAMES
 
 
 def test_long_labels_above_the_picture_get_room_below_its_title() -> None:
