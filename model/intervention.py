@@ -19,7 +19,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from model.mask_rules import MaskError, Preset
+from model.mask_rules import MaskError, Preset, Rule
 from model.trace import AttentionKind, BoolArray, Site
 
 Side = Literal["encoder", "decoder"]
@@ -33,8 +33,8 @@ Allowed = ArrayLike | Callable[[int, int], ArrayLike]
 Masks = Mapping[Any, Allowed]
 """Masks that replace a model's own, by Place. One for a layer comes before one for its kind."""
 
-
 MaskOrRule = BoolArray | Callable[[int, int], Any]
+"""A mask that has been checked."""
 
 
 class MaskEdits(Mapping[AttentionKind | Site, MaskOrRule]):
@@ -88,6 +88,28 @@ class MaskEdits(Mapping[AttentionKind | Site, MaskOrRule]):
     def at(self, site: Site) -> MaskOrRule | None:
         """The mask or the rule for a site, or None where the model's own stays."""
         return self._by_place.get(site, self._by_place.get(site.kind))
+
+    def without_padding(self, n_source: int) -> MaskEdits | None:
+        """The same for a source without its padding.
+
+        Args:
+            n_source: its tokens without padding.
+
+        Returns:
+            None if anything may look at padding, so that the sentence cannot do without it.
+        """
+        masks: dict[AttentionKind | Site, MaskOrRule] = {}
+        for place, mask in self.items():
+            kind = place.kind if isinstance(place, Site) else place
+            rows, columns = kind.axes(n_source, None, None)
+            if isinstance(mask, np.ndarray):
+                if columns is not None and mask[..., columns:].any():
+                    return None
+                mask = mask[..., :rows, :columns]
+            elif isinstance(mask, Rule) and mask.over_padding:
+                return None
+            masks[place] = mask
+        return MaskEdits(masks)
 
     def require_sites(self, sites: Iterable[Site]) -> None:
         """Raises MaskError if a place is not among the sites of a model."""
@@ -293,6 +315,11 @@ class Intervention:
             object.__setattr__(self, "positions", PositionEdit())
         if self.source_order is not None:
             object.__setattr__(self, "source_order", tuple(self.source_order))
+
+    def without_padding(self, n_source: int) -> Intervention | None:
+        """The same for a source without its padding; None if it lets anything look at padding."""
+        masks = MaskEdits(self.masks).without_padding(n_source)
+        return None if masks is None else replace(self, masks=masks)
 
     @property
     def of_encoder(self) -> Intervention:

@@ -15,7 +15,7 @@ from tests.kit.shown import html, plain, warnings
 from tests.kit.tiny_checkpoint import PAIRS
 from viz.draw.labels import escape_html, visible
 from viz.heads import measures as facts
-from viz.shell import bar, session
+from viz.shell import session
 
 OpenApp = Callable[..., AppTest]
 
@@ -73,8 +73,8 @@ def field(app: AppTest, key: str) -> Any:
     return app.text_input(key=key)
 
 
-def asked(app: AppTest) -> bar.Question | None:
-    found: bar.Question | None = app.session_state["_question"]
+def asked(app: AppTest) -> session.Question | None:
+    found: session.Question | None = app.session_state["_question"]
     return found
 
 
@@ -86,7 +86,7 @@ def test_the_sample_sentence_is_asked_and_translated(open_app: OpenApp, checkpoi
     app = open_app()
     assert field(app, "sentence").value == session.DEFAULT_SENTENCE
     assert large(app) == OWN
-    assert asked(app) == bar.Question(checkpoints / "en-de", session.DEFAULT_SENTENCE, "")
+    assert asked(app) == session.Question(checkpoints / "en-de", session.DEFAULT_SENTENCE, "")
     assert not app.error
     assert shared(app) == {}
 

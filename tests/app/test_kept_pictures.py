@@ -21,7 +21,7 @@ from viz.masks import mask as masks
 from viz.masks import panels as mask_panels
 from viz.masks import pictures as masks_kept
 from viz.masks import steps
-from viz.masks.edits import Edit
+from viz.masks.edits import Edit, intervention
 from viz.masks.mask import Mask, batch_masks
 from viz.masks.page_chosen import Chosen
 from viz.positions import pictures as positions_kept
@@ -30,8 +30,8 @@ from viz.positions.terms import neighbour_heads
 from viz.save import cells
 from viz.shell import save_menu as keep
 from viz.shell import session
-from viz.shell.bar import Question
 from viz.shell.save_menu import Look, Picture
+from viz.shell.session import Question
 
 SENTENCE = "The cat sat on the mat."
 FURTHER = "A dog '); sleeps.\\"
@@ -68,10 +68,8 @@ def shown(question: Question, trace: Trace) -> Callable[..., heads_kept.Shown]:
 
 
 def chosen(question: Question, kind: AttentionKind = DECODER, target: str = "") -> Chosen:
-    asked = Question(question.checkpoint, SENTENCE, target)
-    sentences = (SENTENCE, FURTHER)
-    batch = session.batch(asked.checkpoint, sentences, target)
-    return Chosen(asked, sentences, batch, 0, kind, 1, 2)
+    asked = Question(question.checkpoint, SENTENCE, target, further=(FURTHER,))
+    return Chosen(asked, session.batch(asked), kind, 1, 2)
 
 
 def made(picture: Picture, look: Look, question: Question) -> Any:
@@ -279,7 +277,9 @@ def test_compared_masks_and_what_they_do_come_back(
     both = slot(now, names[0]), slot(now, names[1])
     titles = "A: “one”", "B: other\\"
     require_same(masks_kept.compared(now, both, names, titles), question)
-    one, other = (now.outcome((Edit(now.kind, None, mask.allowed),)) for mask in both)
+    one, other = (
+        session.run(now.question, Intervention(masks={now.kind: mask.allowed})) for mask in both
+    )
     maps = one.forced.attention(now.kind, 1), other.forced.attention(now.kind, 1)
     weights = masks_kept.compared_weights(now, both, names, titles, maps)
     require_same(weights, question, LOOKS[:1])
@@ -312,7 +312,7 @@ def test_a_painted_mask_and_what_it_does_come_back(
 ) -> None:
     now = chosen(question)
     edits = (Edit(now.kind, layers, closed(now)),)
-    before, after = now.outcome(()), now.outcome(edits)
+    before, after = session.run(now.question), session.run(now.question, intervention(edits))
     maps = tuple(each.forced.attention(now.kind, 1) for each in (before, after))
     picture = masks_kept.edited(now, closed(now), edits, maps)
     require_same(picture, question, LOOKS[:1])
@@ -363,8 +363,8 @@ def test_every_picture_of_positions_comes_back(question: Question, trace: Trace)
     "edit", [PositionEdit(), PositionEdit(scale=0.5, shift=-2, side="encoder")]
 )
 def test_heads_of_neighbours_come_back(question: Question, edit: PositionEdit) -> None:
-    before = session.moved(question.checkpoint, SENTENCE, PositionEdit())
-    after = session.moved(question.checkpoint, SENTENCE, edit)
+    before = session.run(question)
+    after = session.run(question, Intervention(positions=edit))
     heads = neighbour_heads(before.forced, after.forced)
     picture = positions_kept.neighbours(heads, SENTENCE, edit)
     require_same(picture, question, LOOKS[:2])

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from unittest.mock import MagicMock
 
 import numpy as np
 import pytest
@@ -386,6 +387,20 @@ def test_a_stroke_runs_the_model_and_shows_what_changed(
     assert f"Written word by word, the translation {verb}" in headings(app)
     assert "Under teacher forcing, the given words become more or less probable" in headings(app)
     assert "Sentence 1, “The cat eats.”" in captions(app)
+
+
+def test_a_link_is_unpacked_once_and_a_stroke_packed_once(
+    open_masks: OpenMasks, own: dict[AttentionKind, BoolArray], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    linked = link(Edit(DECODER, None, closed(own[DECODER], np.s_[:, 0])))
+    encode, decode = (MagicMock(wraps=each) for each in (mask_edits.encode, mask_edits.decode))
+    monkeypatch.setattr(mask_edits, "encode", encode)
+    monkeypatch.setattr(mask_edits, "decode", decode)
+    app = open_masks(part="change", masked="cross", edit=linked)
+    assert (encode.call_count, decode.call_count) == (1, 1)
+    for column in (1, 2):
+        paint(app, PAINTED.format("cross"), closed(own[CROSS], np.s_[:, column]))
+        assert (encode.call_count, decode.call_count) == (1 + column, 1)
 
 
 def test_a_painted_matrix_begins_anew_only_for_what_it_did_not_tell_itself(

@@ -24,6 +24,7 @@ from viz.heads.measures import head_facts
 from viz.masks import edits as mask_edits
 from viz.shell import scene_panel, scenes, session, talk_files
 from viz.shell.scenes import Scene, Talk
+from viz.shell.session import Question
 
 OpenApp = Callable[..., AppTest]
 
@@ -758,10 +759,11 @@ def test_scene_seven_reads_the_padding_and_makes_up_words() -> None:
     scene = READY.scenes[6]
     layer, head = named_head(scene)
     sentences = (scene.view["sentence"], *scene.view["batch"].splitlines())
-    padded = session.batch(SHIPPED / "en-de", sentences, "")
+    question = Question(SHIPPED / "en-de", sentences[0], further=sentences[1:])
+    padded = session.batch(question)
     own = padded.padded[0].attention("cross", layer)
     edits = mask_edits.parse(scene.view["edit"], {AttentionKind.CROSS: own.allowed.shape})
-    outcome = session.outcome(SHIPPED / "en-de", sentences, 0, edits, "")
+    outcome = session.run(question, mask_edits.intervention(edits))
     assert outcome.free.text == "Tom liebt Maria die Liebe."
     seen = outcome.forced.attention("cross", layer)
     filler = np.array([token == "<pad>" for token in seen.keys])
@@ -800,20 +802,20 @@ def test_scene_nine_turns_the_translation_round_with_positions_alone() -> None:
 @needs_shipped
 def test_scene_ten_takes_a_word_away() -> None:
     scene = READY.scenes[9]
-    folder, sentences = SHIPPED / "en-de", (scene.view["sentence"],)
-    own = session.batch(folder, sentences, "").padded[0].attention("cross", 0)
+    question = Question(SHIPPED / "en-de", scene.view["sentence"])
+    own = session.batch(question).padded[0].attention("cross", 0)
     edits = mask_edits.parse(scene.view["edit"], {AttentionKind.CROSS: own.allowed.shape})
     (edit,) = edits
     assert edit.layers is None
     assert [axis_texts(own.keys)[key] for key in np.flatnonzero(~edit.allowed.any(axis=0))] == [
         "new"
     ]
-    outcome = session.outcome(folder, sentences, 0, edits, "")
+    outcome = session.run(question, mask_edits.intervention(edits))
     assert outcome.free.text == "Er hat einen Computer gekauft."
     place = axis_texts(own.queries).index("einen")
     before, after = (
         float(np.exp(np.asarray(trace.log_probs)[place]))
-        for trace in (session.outcome(folder, sentences, 0, (), "").forced, outcome.forced)
+        for trace in (session.run(question).forced, outcome.forced)
     )
     assert round(before, 2) == 0.95
     assert after < 0.01

@@ -15,8 +15,8 @@ from model.mask_rules import MaskError
 from model.trace import AttentionKind, AttentionMap, BoolArray, Site, Tokens, Trace
 from model.translator import TextError, Translator
 from tests.kit.tiny_checkpoint import PAIRS, write_tiny_checkpoint
-from viz.masks.edits import Edit
 from viz.shell import session
+from viz.shell.session import Question
 
 EXAMPLES = [
     {"source": source, "translation": translation, "shows": f"Number {number}."}
@@ -251,13 +251,18 @@ def masked(place: Place, allowed: BoolArray) -> list[Intervention]:
     return [Intervention(masks={place: allowed}), UNCHANGED]
 
 
+def asked(folder: Path, number: int = 0, target: str = "") -> Question:
+    """Sentence `number` of BATCH."""
+    return Question(folder, BATCH[0], target, further=BATCH[1:], number=number)
+
+
 def own_mask(folder: Path, kind: AttentionKind, number: int = 0) -> BoolArray:
     """The model's own mask of a sentence of BATCH."""
-    return session.batch(folder, BATCH).padded[number].attention(kind, 0).allowed
+    return session.batch(asked(folder)).padded[number].attention(kind, 0).allowed
 
 
 def test_a_batch_is_what_the_translator_records_of_its_own_translations(folder: Path) -> None:
-    found = session.batch(folder, BATCH)
+    found = session.batch(asked(folder))
     model = session.translator(folder)
     made = model.trace_batch(BATCH, [model.translate(sentence).text for sentence in BATCH])
     assert found.n_source == made.source_lengths
@@ -276,11 +281,11 @@ def test_a_batch_and_its_outcomes_read_the_tokens_that_the_model_wrote(tmp_path:
     own = [session.translate(folder, sentence).translation for sentence in BATCH]
     assert not any(each.finished for each in own)
     assert all(tuple(model.tokenizer.encode(each.text)) != each.token_ids for each in own)
-    found = session.batch(folder, BATCH)
+    found = session.batch(asked(folder))
     assert found.n_target == tuple(len(each.token_ids) for each in own)
     closed = found.padded[0].attention("cross", 0).allowed.copy()
     closed[:, 1] = False
-    edited = session.outcome(folder, BATCH, 0, (Edit(AttentionKind.CROSS, None, closed),))
+    edited = session.run(asked(folder), masked(AttentionKind.CROSS, closed)[0])
     for number, trace in ((0, found.padded[0]), (1, found.padded[1]), (0, edited.forced)):
         n_target = found.n_target[number]
         assert trace.predictions.ids[:n_target] == own[number].token_ids
@@ -293,15 +298,15 @@ def test_a_batch_and_its_outcomes_read_the_tokens_that_the_model_wrote(tmp_path:
 
 def test_a_batch_reads_a_given_target_for_its_first_sentence_alone(folder: Path) -> None:
     target = "Der Hund frisst."
-    found = session.batch(folder, BATCH, target)
-    usual = session.batch(folder, BATCH)
+    found = session.batch(asked(folder, target=target))
+    usual = session.batch(asked(folder))
     assert [trace.text for trace in found.padded] == [target, usual.padded[1].text]
 
 
 def test_batches_and_outcomes_are_made_once_however_many_ask(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    sentences = ("The man eats.", "The woman sees the cat.")
+    question = Question(folder, "The man eats.", further=("The woman sees the cat.",), number=1)
     runs: list[str] = []
     record = Translator.trace_batch
 
@@ -313,7 +318,7 @@ def test_batches_and_outcomes_are_made_once_however_many_ask(
     session.translator(folder)
     monkeypatch.setattr(Translator, "trace_batch", slow)
     with ThreadPoolExecutor(6) as pool:
-        batches = list(pool.map(lambda _: session.batch(folder, sentences), range(6)))
+        batches = list(pool.map(lambda _: session.batch(question), range(6)))
     assert len(runs) == 1
     assert all(each is batches[0] for each in batches)
     allowed = batches[0].padded[1].attention("decoder", 0).allowed.copy()
@@ -321,10 +326,8 @@ def test_batches_and_outcomes_are_made_once_however_many_ask(
     with ThreadPoolExecutor(6) as pool:
         outcomes = list(
             pool.map(
-                # An equal edit, and not the same object.
-                lambda _: session.outcome(
-                    folder, sentences, 1, (Edit(AttentionKind.DECODER, None, allowed),)
-                ),
+                # An equal intervention, and not the same object.
+                lambda _: session.run(question, Intervention(masks={"decoder": allowed})),
                 range(6),
             )
         )
@@ -335,8 +338,8 @@ def test_batches_and_outcomes_are_made_once_however_many_ask(
 def test_without_edits_the_outcome_is_the_batch_and_the_models_own_translation(
     folder: Path,
 ) -> None:
-    found = session.outcome(folder, BATCH, 1, ())
-    assert found.forced is session.batch(folder, BATCH).padded[1]
+    found = session.run(asked(folder, 1))
+    assert found.forced is session.batch(asked(folder)).padded[1]
     assert found.free is session.trace(folder, BATCH[1])
 
 
@@ -349,12 +352,12 @@ def test_an_outcome_is_what_the_translator_gives_under_the_same_mask(
     model = session.translator(folder)
     allowed = own_mask(folder, kind).copy()
     allowed[:, 1] = False
-    found = session.outcome(folder, BATCH, 0, (Edit(kind, (1,), allowed),))
+    found = session.run(asked(folder), masked((kind, 1), allowed)[0])
     targets = [model.translate(sentence).text for sentence in BATCH]
     forced = model.trace_batch(BATCH, targets, under=masked((kind, 1), allowed)).padded[0]
     for site, seen in forced.maps.items():
         assert np.array_equal(found.forced.maps[site].weights, seen.weights)
-    n_source = session.batch(folder, BATCH).n_source[0]
+    n_source = session.batch(asked(folder)).n_source[0]
     rows = n_source if kind is AttentionKind.ENCODER else None
     columns = None if kind is AttentionKind.DECODER else n_source
     free = model.trace(BATCH[0], under=masked((kind, 1), allowed[:rows, :columns])[0])
@@ -364,8 +367,8 @@ def test_an_outcome_is_what_the_translator_gives_under_the_same_mask(
 
 def test_an_outcome_that_reads_padding_is_decoded_beside_the_padding(folder: Path) -> None:
     everything = np.ones_like(own_mask(folder, AttentionKind.CROSS))
-    found = session.outcome(folder, BATCH, 0, (Edit(AttentionKind.CROSS, None, everything),))
-    n_source = session.batch(folder, BATCH).n_source[0]
+    found = session.run(asked(folder), masked(AttentionKind.CROSS, everything)[0])
+    n_source = session.batch(asked(folder)).n_source[0]
     seen = found.forced.attention("cross", 0).weights
     assert seen[..., n_source:].any()
     model = session.translator(folder)
@@ -375,30 +378,30 @@ def test_an_outcome_that_reads_padding_is_decoded_beside_the_padding(folder: Pat
 
 def test_one_sentences_edit_leaves_the_others_of_its_batch_alone(folder: Path) -> None:
     allowed = np.zeros_like(own_mask(folder, AttentionKind.CROSS))
-    session.outcome(folder, BATCH, 0, (Edit(AttentionKind.CROSS, None, allowed),))
-    assert session.outcome(folder, BATCH, 1, ()).free.text == (
+    session.run(asked(folder), masked(AttentionKind.CROSS, allowed)[0])
+    assert session.run(asked(folder, 1)).free.text == (
         session.translate(folder, BATCH[1]).translation.text
     )
-    assert session.batch(folder, BATCH).padded[0].attention("cross", 0).weights.any()
+    assert session.batch(asked(folder)).padded[0].attention("cross", 0).weights.any()
 
 
 def test_a_mask_that_does_not_fit_the_batch_is_refused_in_a_sentence(folder: Path) -> None:
-    wrong = Edit(AttentionKind.DECODER, None, np.ones((2, 2), dtype=np.bool_))
+    wrong = masked(AttentionKind.DECODER, np.ones((2, 2), dtype=np.bool_))[0]
     with pytest.raises(MaskError):
-        session.outcome(folder, BATCH, 0, (wrong,))
+        session.run(asked(folder), wrong)
 
 
 def test_outcomes_count_towards_what_all_traces_may_hold(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    one = session.batch(folder, BATCH)
+    one = session.batch(asked(folder))
     store = session.TraceStore(one.nbytes + 1, 10)
     monkeypatch.setattr(session, "trace_store", lambda: store)
-    assert session.batch(folder, BATCH).nbytes == one.nbytes
+    assert session.batch(asked(folder)).nbytes == one.nbytes
     for place in range(4):
         allowed = own_mask(folder, AttentionKind.DECODER).copy()
         allowed[2, 0], allowed[3, 0], allowed[place + 2, 1] = False, False, False
-        found = session.outcome(folder, BATCH, 0, (Edit(AttentionKind.DECODER, None, allowed),))
+        found = session.run(asked(folder), masked(AttentionKind.DECODER, allowed)[0])
         assert found.nbytes == found.forced.nbytes + found.free.nbytes
         assert store.nbytes <= max(one.nbytes + 1, found.nbytes)
 
@@ -408,4 +411,4 @@ def test_a_batch_with_an_empty_sentence_is_refused_in_a_sentence(
     folder: Path, sentences: tuple[str, ...]
 ) -> None:
     with pytest.raises(TextError, match="The text is empty"):
-        session.batch(folder, sentences)
+        session.batch(Question(folder, sentences[0], further=sentences[1:]))

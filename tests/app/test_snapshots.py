@@ -14,7 +14,7 @@ from model import load
 from model.checkpoint import CheckpointError, snapshot_file
 from tests.kit.shown import plain
 from tests.kit.tiny_checkpoint import PAIRS, SNAPSHOTS, write_tiny_snapshots
-from viz.shell import bar, session
+from viz.shell import session
 
 OpenApp = Callable[..., AppTest]
 
@@ -46,8 +46,8 @@ def slider(app: AppTest) -> Any:
     return app.select_slider(key="step")
 
 
-def asked(app: AppTest) -> bar.Question:
-    found: bar.Question = app.session_state["_question"]
+def asked(app: AppTest) -> session.Question:
+    found: session.Question = app.session_state["_question"]
     return found
 
 
@@ -80,7 +80,7 @@ def test_a_checkpoint_with_snapshots_has_a_slider_that_stands_at_the_last_step(
     assert slider(app).options == ["0", "2", "20", "1,120"]
     assert slider(app).value == LAST
     assert PAIRS[0][1] in answer(app)
-    assert asked(app) == bar.Question(snapshot_file(both / NAME, LAST), SENTENCE, "", 3)
+    assert asked(app) == session.Question(snapshot_file(both / NAME, LAST), SENTENCE, "", 3)
     assert asked(app).folder == both / NAME
     assert model_in_address(app) == {"checkpoint": NAME}
 
@@ -89,7 +89,7 @@ def test_a_checkpoint_without_snapshots_has_no_slider(open_app: OpenApp, both: P
     app = open_app(folder=both)
     assert not app.select_slider
     assert "steps" not in facts_line(app)
-    assert asked(app) == bar.Question(both / "en-de", SENTENCE, "")
+    assert asked(app) == session.Question(both / "en-de", SENTENCE, "")
 
 
 def test_moving_the_slider_shows_what_the_model_said_then_and_writes_the_step(

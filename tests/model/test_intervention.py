@@ -224,3 +224,34 @@ def test_a_search_without_settings_is_the_papers(translator: Translator) -> None
         translator.translate(TEXT).token_ids,
         translator.translate(TEXT).score,
     )
+
+
+@given(masks, edits, st.integers(0, 5))
+def test_without_padding_a_sentence_keeps_what_is_said_of_its_words(
+    masks: Any, edit: PositionEdit, n_source: int
+) -> None:
+    under = Intervention(masks=masks, positions=edit)
+    reads_padding = any(
+        isinstance(mask, np.ndarray)
+        and (place if isinstance(place, str) else place.kind).key_side == "source"
+        and mask[..., n_source:].any()
+        for place, mask in under.masks.items()
+    )
+    alone = under.without_padding(n_source)
+    assert (alone is None) is reads_padding
+    if alone is None:
+        return
+    assert alone.positions == under.positions
+    assert alone.masks.keys() == under.masks.keys()
+    for place, mask in under.masks.items():
+        kind = place if isinstance(place, str) else place.kind
+        rows, columns = kind.axes(n_source, None, None)
+        expected = mask[..., :rows, :columns] if isinstance(mask, np.ndarray) else mask
+        assert alike(alone.masks[place], expected)
+
+
+def test_a_rule_over_padding_reads_it() -> None:
+    rule = PRESETS["ignore_padding"].rule()
+    for each in (rule, rule & PRESETS["causal"].rule()):
+        assert Intervention(masks={"encoder": each}).without_padding(3) is None
+    assert Intervention(masks={"encoder": PRESETS["none"]}).without_padding(3) is not None

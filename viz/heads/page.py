@@ -104,7 +104,7 @@ _MODEL, _PLACES = "_model_of_heads", "_places_of_heads"
 class Prepared:
     """All that the page shows of one trace, read in one way."""
 
-    question: bar.Question
+    question: session.Question
     reading: Reading
     trace: Trace
     seen: Seen
@@ -112,7 +112,7 @@ class Prepared:
     labels: Mapping[Site, tuple[Label | None, ...]]
 
 
-def prepare(question: bar.Question, reading: Reading) -> Prepared:
+def prepare(question: session.Question, reading: Reading) -> Prepared:
     """The trace as it is read, with its facts; kept for as long as both stay the same."""
     kept: Prepared | None = st.session_state.get(_PREPARED)
     if kept is not None and (kept.question, kept.reading) == (question, reading):
@@ -163,7 +163,7 @@ def selection() -> dict[str, str]:
 
 
 @fragment
-def show_explorer(question: bar.Question) -> None:
+def show_explorer(question: session.Question) -> None:
     """The picture, and below it what belongs to what is selected in it."""
     prepared = prepare(question, reading())
     # Told only what it does not know: it has already drawn what a person selected in it.
@@ -471,7 +471,7 @@ def show_figures(prepared: Prepared, sites: list[Site], head: int) -> None:
         )
 
 
-def opening_place(question: bar.Question) -> tuple[int, int]:
+def opening_place(question: session.Question) -> tuple[int, int]:
     """The layer and head to begin with, of the kind of attention that is shown."""
     attention = st.session_state["attention"]
     kind = AttentionKind.CROSS if attention == JOINT else AttentionKind(attention)
@@ -495,7 +495,7 @@ def note_place(folder: Path) -> None:
     st.session_state[_MODEL] = folder
 
 
-def settle_place(question: bar.Question) -> None:
+def settle_place(question: session.Question) -> None:
     """Bring layer and head into this model's range, and note it of each that was not."""
     return_to_head(question.folder)
     config = session.translator(question.checkpoint).model.config

@@ -83,8 +83,7 @@ def joint_panel(seen: Seen, layer: int, head: int) -> Panel:
     weights = np.zeros((len(tokens), len(tokens)), dtype=np.float32)
     shown = np.zeros(weights.shape, dtype=np.bool_)
     for kind, found in maps.items():
-        down = 0 if kind is AttentionKind.ENCODER else n_source
-        across = n_source if kind is AttentionKind.DECODER else 0
+        down, across = kind.axes(0, n_source, 0)
         part = found.head(head)
         place = np.s_[down : down + len(part.queries), across : across + len(part.keys)]
         weights[place], shown[place] = part.weights, part.allowed

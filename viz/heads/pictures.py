@@ -17,8 +17,8 @@ from viz.heads.reading import Reading, Seen
 from viz.heads.standalone import heads_page
 from viz.save import cells, export, picture_numbers
 from viz.save.export import Numbers
-from viz.shell import bar
 from viz.shell.save_menu import Look, Picture
+from viz.shell.session import Question
 
 Facts = Mapping[Site, Mapping[str, Any]]
 
@@ -38,7 +38,7 @@ class Shown:
         selection: all that is selected, as the explorer spells it.
     """
 
-    question: bar.Question
+    question: Question
     reading: Reading
     seen: Seen
     facts: Facts

@@ -7,11 +7,13 @@ import re
 import zlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 
+from model.intervention import Intervention
 from model.trace import AttentionKind, BoolArray
 
 MAX_LENGTH = 512
@@ -41,7 +43,8 @@ _EVERY_LAYER = "*"
 _RAW_DEFLATE = -15
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+# Without slots, so that it can keep its text.
+@dataclass(frozen=True, eq=False)
 class Edit:
     """One mask in the place of the model's own.
 
@@ -77,6 +80,11 @@ class Edit:
             return f"{self.kind} attention, all layers"
         noun = "layer" if len(self.layers) == 1 else "layers"
         return f"{self.kind} attention, {noun} {', '.join(map(str, self.layers))}"
+
+    @cached_property
+    def text(self) -> str:
+        """As it stands in an address, such as "decoder:*:8x8.…"; packed once, then kept."""
+        return f"{self.kind}:{_write_layers(self.layers)}:{encode(self.allowed)}"
 
 
 def encode(allowed: BoolArray) -> str:
@@ -121,11 +129,7 @@ def decode(text: str, shape: tuple[int, int] | None = None) -> BoolArray:
     if found is None:
         raise ValueError(UNREADABLE)
     n_queries, n_keys = int(found[1]), int(found[2])
-    if shape is not None and (n_queries, n_keys) != tuple(shape):
-        raise ValueError(
-            f"The edited mask is {n_queries} × {n_keys}, and this sentence makes "
-            f"{shape[0]} × {shape[1]}."
-        )
+    require_shape((n_queries, n_keys), shape)
     if max(n_queries, n_keys) > MAX_LENGTH:
         raise ValueError(
             f"The edited mask is {n_queries} × {n_keys}; at most {MAX_LENGTH} × "
@@ -143,6 +147,15 @@ def decode(text: str, shape: tuple[int, int] | None = None) -> BoolArray:
     return allowed
 
 
+def require_shape(found: tuple[int, ...], shape: tuple[int, int] | None) -> None:
+    """Raises ValueError if an edited mask is not of the shape there must be; None takes any."""
+    if shape is not None and found != tuple(shape):
+        raise ValueError(
+            f"The edited mask is {found[0]} × {found[1]}, and this sentence makes "
+            f"{shape[0]} × {shape[1]}."
+        )
+
+
 def write(edits: Iterable[Edit]) -> str:
     """Several edits as one text for an address, such as "decoder:*:8x8.…~cross:1,2:8x11.…".
 
@@ -152,9 +165,7 @@ def write(edits: Iterable[Edit]) -> str:
     """
     edits = tuple(edits)
     _require_compatible(edits)
-    text = _BETWEEN.join(
-        f"{edit.kind}:{_write_layers(edit.layers)}:{encode(edit.allowed)}" for edit in edits
-    )
+    text = _BETWEEN.join(edit.text for edit in edits)
     if len(text) > MAX_CHARACTERS:
         raise ValueError(
             f"These masks take {len(text):,} characters, and an address has room for "
@@ -197,19 +208,13 @@ def parse(
     return tuple(edits)
 
 
-def by_site(edits: Iterable[Edit], n_source: int | None = None) -> dict[Any, BoolArray]:
-    """Edits as `Translator` takes its masks.
-
-    Args:
-        edits: for padded sentences.
-        n_source: cuts them to a source of so many tokens, without its padding.
-    """
+def intervention(edits: Iterable[Edit]) -> Intervention:
+    """What a model is asked to do differently: these masks, and nothing else."""
     masks: dict[Any, BoolArray] = {}
     for edit in edits:
-        rows, columns = edit.kind.axes(n_source, None, None)
         places = [edit.kind] if edit.layers is None else [(edit.kind, n) for n in edit.layers]
-        masks |= dict.fromkeys(places, edit.allowed[:rows, :columns])
-    return masks
+        masks |= dict.fromkeys(places, edit.allowed)
+    return Intervention(masks=masks)
 
 
 def _checked(allowed: BoolArray) -> BoolArray:

@@ -1,12 +1,14 @@
 """Masks: every mask the model uses, two side by side, and what the model does with others."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import streamlit as st
 
 from model.checkpoint import CheckpointError
+from model.intervention import Intervention
 from model.mask_presets import PRESETS
 from model.mask_rules import MaskError
 from model.trace import AttentionKind, FloatArray, Site
@@ -18,7 +20,7 @@ from viz.masks import mask as masks
 from viz.masks import panels as mask_panels
 from viz.masks import pictures as masks_kept
 from viz.masks import steps
-from viz.masks.edits import EDITABLE, Edit
+from viz.masks.edits import EDITABLE
 from viz.masks.mask import Mask
 from viz.masks.page_change import show_editor
 from viz.masks.page_chosen import (
@@ -71,7 +73,7 @@ PARAMETERS = (
 """What this page keeps in the address."""
 
 
-def choose(question: bar.Question) -> Chosen | None:
+def choose(question: session.Question) -> Chosen | None:
     """The batch and what of it to look at; None where a sentence cannot be translated."""
     if stage.is_on():
         further = lines_of_batch()
@@ -110,14 +112,16 @@ def choose(question: bar.Question) -> Chosen | None:
 
 
 def chosen_of(
-    question: bar.Question, further: list[str], kind: AttentionKind, layer: int, head: int
+    question: session.Question, further: list[str], kind: AttentionKind, layer: int, head: int
 ) -> Chosen | None:
     """What was chosen of a batch; None where a sentence cannot be translated."""
-    sentences = (question.sentence, *further[: MOST_SENTENCES - 1])
-    made = batch_of(question, sentences)
-    if made is None:
-        return None
-    return Chosen(question, sentences, made, st.session_state["number"] - 1, kind, layer, head)
+    asked = replace(
+        question,
+        further=tuple(further[: MOST_SENTENCES - 1]),
+        number=st.session_state["number"] - 1,
+    )
+    made = batch_of(asked)
+    return None if made is None else Chosen(asked, made, kind, layer, head)
 
 
 def settle_number(typed: int) -> int:
@@ -155,7 +159,7 @@ def further_sentences() -> list[str]:
     return lines_of_batch()
 
 
-def choose_head(question: bar.Question) -> tuple[AttentionKind, int, int]:
+def choose_head(question: session.Question) -> tuple[AttentionKind, int, int]:
     """Which attention, layer and head; where all masks are shown there is nothing to choose."""
     is_needed = st.session_state["part"] != "see" and not stage.is_on()
     if is_needed:
@@ -187,9 +191,9 @@ def choose_head(question: bar.Question) -> tuple[AttentionKind, int, int]:
     return kind, st.session_state["layer"], st.session_state["head"]
 
 
-def batch_of(question: bar.Question, sentences: tuple[str, ...]) -> session.Batch | None:
+def batch_of(question: session.Question) -> session.Batch | None:
     """The traces of a batch; what is wrong with a sentence is said, by its number."""
-    for number, sentence in enumerate(sentences):
+    for number, sentence in enumerate(question.sentences):
         try:
             session.translate(question.checkpoint, sentence)
         except TextError as error:
@@ -199,7 +203,7 @@ def batch_of(question: bar.Question, sentences: tuple[str, ...]) -> session.Batc
             )
             return None
     try:
-        return session.batch(question.checkpoint, sentences, question.target)
+        return session.batch(question)
     except TextError as error:
         st.warning(
             escape_markdown(f"These sentences do not make a batch. {error}"),
@@ -371,7 +375,10 @@ def show_comparison(chosen: Chosen) -> None:
                 icon=":material/info:",
             )
         return
-    one, other = (chosen.outcome((Edit(chosen.kind, None, mask.allowed),)) for mask in both)
+    one, other = (
+        session.run(chosen.question, Intervention(masks={chosen.kind: mask.allowed}))
+        for mask in both
+    )
     show_translations(chosen, one, other, ("A", "B"))
     show_moved(chosen, both, names, titles, (one, other))
     st.subheader("The masks A and B", anchor=False)
@@ -455,7 +462,7 @@ def show_masks_compared(
     )
 
 
-def show_page(question: bar.Question) -> None:
+def show_page(question: session.Question) -> None:
     """Everything, for a question that has an answer."""
     chosen = choose(question)
     if chosen is None:

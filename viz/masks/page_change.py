@@ -25,6 +25,7 @@ from viz.masks.page_chosen import (
     show_caption,
     show_probabilities,
     show_translations,
+    store,
 )
 from viz.masks.panels import weights_panel
 from viz.shell import address, session, stage
@@ -33,14 +34,6 @@ from viz.shell.theme import is_dark
 
 HAS_CAUSAL = {"none", "causal", "strictly_causal", "look_ahead", "causal_window"}
 """Presets that are no use together with the causal mask, or hold it already."""
-
-
-def store(edits: Sequence[Edit]) -> None:
-    """Keep edits in the address; what keeps them from it is said in the next run."""
-    try:
-        st.session_state["edit"] = mask_edits.write(edits)
-    except ValueError as error:
-        st.session_state["_mask_notice"] = str(error)
 
 
 def edit_of(edits: Sequence[Edit], kind: AttentionKind, layer: int) -> Edit | None:
@@ -223,7 +216,8 @@ def show_editor(chosen: Chosen) -> None:
         show_presets(chosen, edits)
     own = chosen.own
     allowed = edit.allowed if edit else own.allowed
-    before, after = chosen.outcome(()), chosen.outcome(edits)
+    before = session.run(chosen.question)
+    after = session.run(chosen.question, mask_edits.intervention(edits))
     maps = [each.forced.attention(chosen.kind, chosen.layer) for each in (before, after)]
     with stage.picture():
         if stage.is_on():

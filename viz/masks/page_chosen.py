@@ -19,7 +19,7 @@ from viz.masks import mask as masks
 from viz.masks import panels as mask_panels
 from viz.masks.edits import EDITABLE, Edit
 from viz.masks.mask import Mask
-from viz.shell import address, bar, session
+from viz.shell import address, session
 from viz.shell.save_menu import Picture, captioned, keep
 from viz.shell.theme import is_dark
 from viz.shell.width import is_narrow
@@ -34,6 +34,9 @@ HONESTY = (
     "translation. What it writes on its own stands above."
 )
 NO_SCORES = "This model's scores were not recorded."
+_EDITS = "_edits"
+"""The text in the address that was read or written last, with its edits."""
+
 FIRST_SETTINGS: dict[str, Any] = {"k": 1, "width": 2, "keys": (0,)}
 """What a preset begins with."""
 
@@ -43,22 +46,28 @@ class Chosen:
     """What the page looks at.
 
     Attributes:
-        question: of the sentence bar.
-        sentences: the batch.
+        question: of the sentence bar, with the batch and which of its sentences.
         batch: its traces.
-        number: which sentence, from 0.
         kind: which attention.
         layer: from 0.
         head: from 0.
     """
 
-    question: bar.Question
-    sentences: tuple[str, ...]
+    question: session.Question
     batch: session.Batch
-    number: int
     kind: AttentionKind
     layer: int
     head: int
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """The batch."""
+        return self.question.sentences
+
+    @property
+    def number(self) -> int:
+        """Which sentence of it, from 0."""
+        return self.question.number
 
     @property
     def trace(self) -> Trace:
@@ -103,12 +112,6 @@ class Chosen:
         """What a stroke is one of, so that it never lands on another mask."""
         return f"{self.number}.{self.kind}.{self.layer}"
 
-    def outcome(self, edits: tuple[Edit, ...]) -> session.Outcome:
-        """What the model does with the chosen sentence under edited masks."""
-        return session.outcome(
-            self.question.checkpoint, self.sentences, self.number, edits, self.question.target
-        )
-
 
 def show_caption(text: str) -> None:
     """How to read what stands above."""
@@ -117,16 +120,32 @@ def show_caption(text: str) -> None:
 
 def current_edits(chosen: Chosen) -> tuple[Edit, ...]:
     """The edits in the address, if they fit this batch; what does not fit is said and dropped."""
+    text = st.session_state["edit"]
+    known, edits = st.session_state.get(_EDITS, ("", ()))
     shapes = {kind: chosen.masks[str(kind)].cells.shape for kind in EDITABLE}
     try:
-        edits = mask_edits.parse(st.session_state["edit"], shapes)
+        if text != known:
+            edits = mask_edits.parse(text, shapes)
+            st.session_state[_EDITS] = text, edits
         for edit in edits:
+            mask_edits.require_shape(edit.allowed.shape, shapes[edit.kind])
             require_layers(edit, chosen.trace.layers(edit.kind))
     except ValueError as error:
         st.session_state["edit"] = ""
         address.note("edit", f"{error} The model's own masks are shown.")
         return ()
     return edits
+
+
+def store(edits: Sequence[Edit]) -> None:
+    """Keep edits in the address; what keeps them from it is said in the next run."""
+    try:
+        text = mask_edits.write(edits)
+    except ValueError as error:
+        st.session_state["_mask_notice"] = str(error)
+        return
+    st.session_state["edit"] = text
+    st.session_state[_EDITS] = text, tuple(edits)
 
 
 def require_layers(edit: Edit, layers: tuple[int, ...]) -> None:

@@ -233,7 +233,7 @@ def moved_heads(before: Trace, after: Trace, lengths: tuple[int, int]) -> dict[S
     n_source, n_target = lengths
     return {
         site: steps.moved_weight(
-            seen, after.maps[site], n_source if site.kind is AttentionKind.ENCODER else n_target
+            seen, after.maps[site], site.kind.axes(n_source, n_target, len(seen.queries))[0]
         )
         for site, seen in before.maps.items()
     }

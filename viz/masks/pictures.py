@@ -227,7 +227,6 @@ def edited(
     """A painted mask and what it does to a head."""
     own, head = chosen.own, chosen.head
     title = f"{chosen.head_name}, before and after"
-    written = mask_edits.write(edits)
 
     def panels() -> list[Panel]:
         return [
@@ -243,7 +242,11 @@ def edited(
             dict(zip(("before", "after"), maps, strict=True)), head
         ),
         cell=lambda look: cells.edited_weights(
-            asked(chosen), mask_edits.encode(allowed), written, title, look.panel_python
+            asked(chosen),
+            mask_edits.encode(allowed),
+            mask_edits.write(edits),
+            title,
+            look.panel_python,
         ),
         texts=_edited_texts(chosen, edits),
     )
@@ -254,12 +257,13 @@ def edited_log_probs(
 ) -> Picture:
     """How probable the target is before and after edits."""
     n_target = chosen.batch.n_target[chosen.number]
-    written = mask_edits.write(edits)
     return _log_probs(
         chosen,
         (before, after),
         ("Before", "After"),
-        lambda look: cells.edited_log_probs(asked(chosen), written, n_target, look.python),
+        lambda look: cells.edited_log_probs(
+            asked(chosen), mask_edits.write(edits), n_target, look.python
+        ),
         _edited_texts(chosen, edits),
     )
 

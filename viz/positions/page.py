@@ -1,6 +1,7 @@
 """Positions: what the model knows of order, read from its own table, and what it is for."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -109,7 +110,7 @@ def show(
     caption: str,
     *,
     columns: int = 1,
-    question: bar.Question | None = None,
+    question: session.Question | None = None,
 ) -> None:
     """A figure with its words, and what saves it.
 
@@ -313,7 +314,7 @@ def show_words(checkpoint: Path, model: Translator, sentence: str) -> None:
 
 
 @fragment
-def show_without(checkpoint: Path, sentence: str) -> None:
+def show_without(question: session.Question) -> None:
     """The translation and the heads while positions fade, move on or turn round."""
     if st.session_state["reverse"]:
         # While the decoder writes, nobody knows its last position.
@@ -356,9 +357,9 @@ def show_without(checkpoint: Path, sentence: str) -> None:
             disabled=st.session_state["reverse"],
         )
     edit = edit_of_session()
-    before = session.moved(checkpoint, sentence, PositionEdit())
+    before = session.run(question)
     try:
-        after = session.moved(checkpoint, sentence, edit)
+        after = session.run(question, Intervention(positions=edit))
     except PositionError as error:
         st.warning(escape_markdown(str(error)), icon=":material/warning:")
         return
@@ -366,7 +367,7 @@ def show_without(checkpoint: Path, sentence: str) -> None:
     heads = terms.neighbour_heads(before.forced, after.forced)
     if heads:
         show(
-            positions_kept.neighbours(heads, sentence, edit),
+            positions_kept.neighbours(heads, question.sentence, edit),
             "neighbours",
             terms.neighbours_alt_text(heads),
             terms.neighbours_caption(heads),
@@ -401,9 +402,9 @@ def show_translations(heading: str, before: str, after: str) -> None:
 
 
 @fragment
-def show_shuffle(checkpoint: Path, model: Translator, sentence: str) -> None:
+def show_shuffle(question: session.Question, model: Translator) -> None:
     """The source's words in another order, with positions and without."""
-    tokens = session.translate(checkpoint, sentence).translation.source
+    tokens = session.translate(question.checkpoint, question.sentence).translation.source
     texts = axis_texts(tokens)[:-1]
     usual, order = tuple(range(len(texts))), order_of(len(texts))
     st.caption(
@@ -424,13 +425,11 @@ def show_shuffle(checkpoint: Path, model: Translator, sentence: str) -> None:
             "cannot tell one order from another; with them it can."
         )
     else:
-        show_reordered(checkpoint, model, sentence, order)
+        show_reordered(question, model, order)
     address.write_address()
 
 
-def show_reordered(
-    checkpoint: Path, model: Translator, sentence: str, order: tuple[int, ...]
-) -> None:
+def show_reordered(question: session.Question, model: Translator, order: tuple[int, ...]) -> None:
     """What another order changes, with positions and without."""
     one, other = st.columns(2, gap="small" if is_narrow() else "large")
     for column, heading, edit in (
@@ -438,10 +437,13 @@ def show_reordered(
         (other, "Without positions, it", PositionEdit(scale=0)),
     ):
         with column:
-            before = session.moved(checkpoint, sentence, edit)
-            after = session.moved(checkpoint, sentence, edit, order)
+            before, after = (
+                session.run(question, Intervention(positions=edit, source_order=each))
+                for each in (None, order)
+            )
             show_translations(heading, before.free.text, after.free.text)
-    tokens = session.translate(checkpoint, sentence).translation.source
+    sentence = question.sentence
+    tokens = session.translate(question.checkpoint, sentence).translation.source
     show_distances(model, sentence, tokens, order)
 
 
@@ -564,7 +566,7 @@ def show_learned(model: Translator) -> None:
         return
     asked = bar.asked()
     assert asked is not None, "the page shows nothing else"
-    beside = bar.Question(other, asked.sentence, "")
+    beside = session.Question(other, asked.sentence, "")
     for column, each, question in zip(
         st.columns(2, gap="large"),
         (model, session.translator(other)),
@@ -642,11 +644,11 @@ def part_name(part: str) -> str:
     return SHORT_PARTS[part] if is_narrow() else f"{PART_ICONS[part]} {PARTS[part]}"
 
 
-def show_page(question: bar.Question) -> None:
-    """The chosen part."""
-    model = session.translator(question.checkpoint)
+def show_page(question: session.Question) -> None:
+    """The chosen part, of the model's own translation."""
+    model, question = session.translator(question.checkpoint), replace(question, target="")
     if stage.is_on():
-        show_on_stage(question.checkpoint, model, question.sentence)
+        show_on_stage(question, model)
         return
     parts = parts_of(model)
     if not model.positions.is_added:
@@ -672,9 +674,9 @@ def show_page(question: bar.Question) -> None:
         case "words":
             show_words(question.checkpoint, model, question.sentence)
         case "without":
-            show_without(question.checkpoint, question.sentence)
+            show_without(question)
         case "shuffle":
-            show_shuffle(question.checkpoint, model, question.sentence)
+            show_shuffle(question, model)
         case "learned":
             show_learned(model)
         case "formula":
@@ -683,8 +685,9 @@ def show_page(question: bar.Question) -> None:
             show_table(model, question.sentence)
 
 
-def show_on_stage(checkpoint: Path, model: Translator, sentence: str) -> None:
+def show_on_stage(question: session.Question, model: Translator) -> None:
     """The main figure of the chosen part alone."""
+    sentence = question.sentence
     parts = parts_of(model)
     topic = st.session_state["topic"]
     stage.offer("Left and right: part", across=stage.Step("topic", list(parts), topic))
@@ -695,9 +698,9 @@ def show_on_stage(checkpoint: Path, model: Translator, sentence: str) -> None:
         case "words":
             on_stage.show_words(model, sentence)
         case "without":
-            on_stage.show_without(checkpoint, sentence, edit_of_session())
+            on_stage.show_without(question, edit_of_session())
         case "shuffle":
-            show_shuffle_on_stage(checkpoint, model, sentence)
+            show_shuffle_on_stage(question, model)
         case "learned":
             other = other_checkpoint(model)
             if other is not None:
@@ -705,7 +708,7 @@ def show_on_stage(checkpoint: Path, model: Translator, sentence: str) -> None:
         case "formula":
             on_stage.show_formula()
         case _:
-            tokens = session.translate(checkpoint, sentence).translation.source
+            tokens = session.translate(question.checkpoint, sentence).translation.source
             on_stage.offer_lengths(LENGTHS)
             table = table_of(model, len(tokens))
             if table is not None:
@@ -714,9 +717,10 @@ def show_on_stage(checkpoint: Path, model: Translator, sentence: str) -> None:
                 on_stage.show_table(table, tokens if is_short else None, trained)
 
 
-def show_shuffle_on_stage(checkpoint: Path, model: Translator, sentence: str) -> None:
+def show_shuffle_on_stage(question: session.Question, model: Translator) -> None:
     """The words, and what another order of them changes."""
-    tokens = session.translate(checkpoint, sentence).translation.source
+    sentence = question.sentence
+    tokens = session.translate(question.checkpoint, sentence).translation.source
     n_words = len(tokens) - 1
     usual = tuple(range(n_words))
     order = order_of(n_words)
@@ -726,7 +730,7 @@ def show_shuffle_on_stage(checkpoint: Path, model: Translator, sentence: str) ->
     st.session_state["_n_words"] = n_words
     with stage.picture():
         word_order(axis_texts(tokens)[:-1], order, key="word-order", on_order=keep_order)
-        on_stage.show_reordered(checkpoint, sentence, order)
+        on_stage.show_reordered(question, order)
         if order != usual:
             now, distances, _ = distances_of(model, sentence, tokens, order)
             stage.show_figure(

@@ -1,11 +1,10 @@
 """The positions page on a stage: the main figure of each part, and what keys change there."""
 
 from collections.abc import Mapping
-from pathlib import Path
 
 import streamlit as st
 
-from model.intervention import PositionEdit, PositionError
+from model.intervention import Intervention, PositionEdit, PositionError
 from model.trace import FloatArray, Tokens
 from model.translator import Translator
 from viz.browser.matrices import matrices
@@ -68,14 +67,14 @@ def show_words(model: Translator, sentence: str) -> None:
         matrices(terms.parts_panels(model.embedding_parts(sentence)), key="parts", stage=True)
 
 
-def show_without(checkpoint: Path, sentence: str, edit: PositionEdit) -> None:
+def show_without(question: session.Question, edit: PositionEdit) -> None:
     """The translation and the heads while positions fade."""
     scale = st.session_state["scale"]
     stage.say(f"{scale} % of the encoding")
     stage.offer("Up and down: strength", down=stage.Step("scale", SCALES, scale))
-    before = session.moved(checkpoint, sentence, PositionEdit())
+    before = session.run(question)
     try:
-        after = session.moved(checkpoint, sentence, edit)
+        after = session.run(question, Intervention(positions=edit))
     except PositionError as error:
         st.warning(escape_markdown(str(error)), icon=":material/warning:")
         return
@@ -91,11 +90,15 @@ def show_without(checkpoint: Path, sentence: str, edit: PositionEdit) -> None:
             stage.show_figure((figure, "neighbours", terms.neighbours_alt_text(heads)))
 
 
-def show_reordered(checkpoint: Path, sentence: str, order: tuple[int, ...]) -> None:
+def show_reordered(question: session.Question, order: tuple[int, ...]) -> None:
     """The translations of another order, with positions and without."""
+
+    def text_under(positions: PositionEdit) -> str:
+        under = Intervention(positions=positions, source_order=order)
+        return text_html(session.run(question, under).free.text)
+
     written = "".join(
-        f"<span>{name}</span>"
-        f"<div>{text_html(session.moved(checkpoint, sentence, edit, order).free.text)}</div>"
+        f"<span>{name}</span><div>{text_under(edit)}</div>"
         for name, edit in (("With positions", PositionEdit()), ("Without", PositionEdit(scale=0)))
     )
     st.html(f'<style>{style.CHANGE_CSS}</style><div class="change">{written}</div>')

@@ -242,18 +242,18 @@ def _two_masks(asked: OfBatch, masks: tuple[OfMask, OfMask]) -> Lines:
 
 def _two_passes(asked: OfBatch) -> Lines:
     kind = str(asked.kind)
-    return _passes(asked, f"{{{kind!r}: a.allowed}}, {{{kind!r}: b.allowed}}")
+    return _passes(asked, f"Intervention(masks={{{kind!r}: mask.allowed}}) for mask in (a, b)")
 
 
-def _passes(asked: OfBatch, masks: str) -> Lines:
-    """One pass over the batch for each set of masks, of the sentence that is looked at."""
+def _passes(asked: OfBatch, under: str) -> Lines:
+    """One pass over the batch for each intervention in the sentence that is looked at."""
     return [
         "from model import Intervention",
         "passes = []",
-        f"for masks in ({masks}):",
-        "    under = [Intervention()] * len(sentences)",
-        f"    under[{asked.number}] = Intervention(masks=masks)",
-        "    passes.append(translator.trace_batch(sentences, targets, under=under)"
+        f"for under in ({under}):",
+        "    each = [Intervention()] * len(sentences)",
+        f"    each[{asked.number}] = under",
+        "    passes.append(translator.trace_batch(sentences, targets, under=each)"
         f".padded[{asked.number}])",
     ]
 
@@ -299,13 +299,13 @@ def edited_weights(asked: OfBatch, allowed: str, edits: str, title: str, looks: 
         looks: of `look`.
     """
     return [
-        "from viz.masks.edits import by_site, decode, parse",
+        "from viz.masks.edits import decode, intervention, parse",
         "from viz.masks.panels import editor_panel",
         "from viz.masks.mask import batch_masks",
         *asked.lines,
         f"own = batch_masks(padded, {asked.number})[{str(asked.kind)!r}]",
         f"painted = editor_panel(own, decode({allowed!r}), 'The mask')",
-        *_passes(asked, f"{{}}, by_site(parse({edits!r}))"),
+        *_passes(asked, f"Intervention(), intervention(parse({edits!r}))"),
         *changed_weights(
             asked,
             ("Weights before", "Weights after"),
@@ -320,9 +320,9 @@ def edited_weights(asked: OfBatch, allowed: str, edits: str, title: str, looks: 
 def edited_log_probs(asked: OfBatch, edits: str, n_target: int, looks: str) -> Lines:
     """How probable the target is before and after edits of masks."""
     return [
-        "from viz.masks.edits import by_site, parse",
+        "from viz.masks.edits import intervention, parse",
         *asked.lines,
-        *_passes(asked, f"{{}}, by_site(parse({edits!r}))"),
+        *_passes(asked, f"Intervention(), intervention(parse({edits!r}))"),
         *_log_probs(n_target, ("Before", "After"), looks),
     ]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 from typing import Any, NoReturn
@@ -30,36 +29,13 @@ TARGET_WIDTH, CHECKPOINT_WIDTH, STEP_WIDTH = 290, 170, 180
 _QUESTION, _ANSWERED = "_question", "_answered"
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
-    """What a person asks to see.
-
-    Attributes:
-        checkpoint: the model, as `session` takes it: its folder, or one of its snapshots.
-        sentence: the source.
-        target: a translation to look at; empty for the model's own.
-        snapshot: which of the folder's snapshots `checkpoint` is, counted from 0; None for a model
-            that came without any.
-    """
-
-    checkpoint: Path
-    sentence: str
-    target: str
-    snapshot: int | None = None
-
-    @property
-    def folder(self) -> Path:
-        """The model's folder."""
-        return session.folder_of(self.checkpoint)
-
-
-def asked() -> Question | None:
+def asked() -> session.Question | None:
     """What the bar above this page asks; None where there is nothing that could be answered."""
-    question: Question | None = st.session_state.get(_QUESTION)
+    question: session.Question | None = st.session_state.get(_QUESTION)
     return question
 
 
-def ask() -> Question | None:
+def ask() -> session.Question | None:
     """Show the bar and the translation, and give what is asked; None if it cannot be answered.
 
     What is wrong then stands in the bar in a sentence. Where it is the text, pages go on showing
@@ -72,7 +48,7 @@ def ask() -> Question | None:
     return asked()
 
 
-def _show_bar() -> Question | None:
+def _show_bar() -> session.Question | None:
     try:
         folders = session.checkpoints()
     except CheckpointError as error:
@@ -103,9 +79,9 @@ def _show_bar() -> Question | None:
     return question
 
 
-def _answered_before(refused: Question, steps: Sequence[int]) -> Question | None:
+def _answered_before(refused: session.Question, steps: Sequence[int]) -> session.Question | None:
     """Show again, dimmed, what the same model answered last; None if it answered nothing yet."""
-    before: Question | None = st.session_state.get(_ANSWERED)
+    before: session.Question | None = st.session_state.get(_ANSWERED)
     if before is None or before.checkpoint != refused.checkpoint:
         return None
     said = escape_markdown(" ".join(visible(before.sentence).split()))
@@ -118,12 +94,12 @@ def _answered_before(refused: Question, steps: Sequence[int]) -> Question | None
     return before
 
 
-def _question(folder: Path, steps: Sequence[int]) -> Question:
+def _question(folder: Path, steps: Sequence[int]) -> session.Question:
     sentence, target = st.session_state["sentence"], st.session_state["target"].strip()
     if not steps:
-        return Question(folder, sentence, target)
+        return session.Question(folder, sentence, target)
     step = st.session_state["step"]
-    return Question(session.snapshot_of(folder, step), sentence, target, steps.index(step))
+    return session.Question(session.snapshot_of(folder, step), sentence, target, steps.index(step))
 
 
 def _open(names: Sequence[str]) -> None:
@@ -233,7 +209,7 @@ def _take_example() -> None:
         st.session_state["target"] = ""
 
 
-def _answer(question: Question, steps: Sequence[int]) -> None:
+def _answer(question: session.Question, steps: Sequence[int]) -> None:
     """Translate and show it, with what there is to say against it.
 
     Raises:

@@ -21,6 +21,7 @@ from viz.save import cells, export
 from viz.save.export import ExportError, Numbers
 from viz.shell import address, bar, stage
 from viz.shell.fragments import fragment
+from viz.shell.session import Question
 
 _ROOT = Path(__file__).resolve().parents[2]
 
@@ -133,7 +134,7 @@ class _Made:
     content: bytes
 
 
-def keep(pictures: Sequence[Picture], key: str, *, question: bar.Question | None = None) -> None:
+def keep(pictures: Sequence[Picture], key: str, *, question: Question | None = None) -> None:
     """The button that saves a picture; put it directly below.
 
     Args:
@@ -147,7 +148,7 @@ def keep(pictures: Sequence[Picture], key: str, *, question: bar.Question | None
 
 
 def captioned(
-    caption: str, pictures: Sequence[Picture], key: str, *, question: bar.Question | None = None
+    caption: str, pictures: Sequence[Picture], key: str, *, question: Question | None = None
 ) -> None:
     """How to read a picture, in Markdown, and beside it the button that saves it; see `keep`."""
     with st.container(horizontal=True, vertical_alignment="center", key=f"captioned-{key}"):
@@ -156,7 +157,7 @@ def captioned(
 
 
 @fragment
-def _offer(pictures: tuple[Picture, ...], key: str, question: bar.Question) -> None:
+def _offer(pictures: tuple[Picture, ...], key: str, question: Question) -> None:
     with st.container(key=f"keep-{key}", width="content"):
         menu = st.popover(
             "Save",
@@ -170,7 +171,7 @@ def _offer(pictures: tuple[Picture, ...], key: str, question: bar.Question) -> N
                 _show(pictures, key, question)
 
 
-def _show(pictures: tuple[Picture, ...], key: str, question: bar.Question) -> None:
+def _show(pictures: tuple[Picture, ...], key: str, question: Question) -> None:
     """What to save, as what, and the file."""
     picture = pictures[0]
     if len(pictures) > 1:
@@ -277,7 +278,7 @@ def _remember(name: str, value: Any) -> None:
     st.session_state[_CHOSEN] = st.session_state.get(_CHOSEN, {}) | {name: value}
 
 
-def _show_python(picture: Picture, look: Look, question: bar.Question) -> None:
+def _show_python(picture: Picture, look: Look, question: Question) -> None:
     assert picture.cell is not None
     model = model_of(question) if picture.needs_model else {}
     st.code(cells.code(picture.cell(look), **model), language="python", height=220)
@@ -287,7 +288,7 @@ def _show_file(
     pictures: tuple[Picture, ...],
     picture: Picture,
     key: str,
-    question: bar.Question,
+    question: Question,
     asked: tuple[Any, ...],
 ) -> None:
     """The file to download, made when it is asked for; small ones are there at once."""
@@ -330,7 +331,7 @@ def _is_wanted(slot: Any, key: str, format: str) -> bool:
 
 
 def _written(
-    picture: Picture, format: str, question: bar.Question, slot: Any, key: str
+    picture: Picture, format: str, question: Question, slot: Any, key: str
 ) -> bytes | None:
     """The numbers as a file; None until many of them are asked for."""
     assert picture.numbers is not None
@@ -357,7 +358,7 @@ def _drawn(picture: Picture, format: str, width: export.Width, scale: int, look:
     return export.image(figure, format, width, scale)  # type: ignore[arg-type]
 
 
-def texts_of(question: bar.Question) -> dict[str, str]:
+def texts_of(question: Question) -> dict[str, str]:
     """What a picture is of, to go with its numbers."""
     texts = {"sentence": question.sentence, "checkpoint": question.folder.name}
     if question.target:
@@ -367,7 +368,7 @@ def texts_of(question: bar.Question) -> dict[str, str]:
     return texts
 
 
-def model_of(question: bar.Question) -> dict[str, Any]:
+def model_of(question: Question) -> dict[str, Any]:
     """The model as `cells.code` takes it: by its folder's path, seen from Headscope's own."""
     folder = question.folder.resolve()
     inside = folder.is_relative_to(_ROOT)

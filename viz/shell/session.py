@@ -22,12 +22,10 @@ from numpy.typing import NDArray
 
 from model import alignment
 from model.checkpoint import CONFIG, SNAPSHOTS, CheckpointError, snapshot_file, snapshots
-from model.intervention import UNCHANGED, Intervention, PositionEdit, ordered
-from model.trace import AttentionKind, Site, Trace
+from model.intervention import UNCHANGED, Intervention
+from model.trace import Site, Trace
 from model.translator import TextError, Translation, Translator, load
 from viz.heads import measures as facts
-from viz.masks import edits as mask_edits
-from viz.masks.edits import Edit
 from viz.positions import terms as position_terms
 from viz.shell.examples import Example, example_traces, head_labels, read_examples
 
@@ -60,6 +58,38 @@ class Timed:
 
     translation: Translation
     seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What a person asks to see.
+
+    Attributes:
+        checkpoint: the model, as everything here takes it: its folder, or one of its snapshots.
+        sentence: the source.
+        target: a translation to look at; empty for the model's own.
+        snapshot: which of the folder's snapshots `checkpoint` is, counted from 0; None for a model
+            that came without any.
+        further: other sentences of the same batch.
+        number: which sentence of the batch is looked at, from 0.
+    """
+
+    checkpoint: Path
+    sentence: str
+    target: str = ""
+    snapshot: int | None = None
+    further: tuple[str, ...] = ()
+    number: int = 0
+
+    @property
+    def folder(self) -> Path:
+        """The model's folder."""
+        return folder_of(self.checkpoint)
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """The whole batch."""
+        return (self.sentence, *self.further)
 
 
 def checkpoints() -> dict[str, Path]:
@@ -317,11 +347,11 @@ class Batch:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Outcome:
-    """What the model does with one sentence of a batch under changed masks.
+    """What the model does with one sentence of a batch under an intervention.
 
     Attributes:
         forced: the pass over its own unchanged translation, with the rows and columns of padding.
-        free: the translation it writes under these masks, token by token, without padding.
+        free: the translation it writes under the intervention, token by token, without padding.
     """
 
     forced: Trace
@@ -333,115 +363,66 @@ class Outcome:
         return self.forced.nbytes + self.free.nbytes
 
 
-def batch(checkpoint: Path, sentences: tuple[str, ...], target: str = "") -> Batch:
-    """Sentences padded to one length, as in training, and recorded in one pass.
-
-    Args:
-        checkpoint: its folder.
-        sentences: the sources.
-        target: a translation of the first one to record; empty for the model's own.
+def batch(question: Question) -> Batch:
+    """A question's sentences padded to one length, as in training, and recorded in one pass.
 
     Raises:
         CheckpointError: if the checkpoint is incomplete or damaged.
         TextError: as `translate`, for any of the sentences, and as `trace`, for the target.
     """
-    model = translator(checkpoint)
-    targets = _targets(checkpoint, sentences, target)
+    model = translator(question.checkpoint)
+    targets = _targets(question)
 
     def make() -> Batch:
-        made = model.trace_batch(sentences, targets)
+        made = model.trace_batch(question.sentences, targets)
         return Batch(made.padded, made.source_lengths, made.target_lengths)
 
-    return trace_store().take(("batch", checkpoint, sentences, target), make)
+    # Whichever of its sentences is looked at, a batch is the same.
+    return trace_store().take(("batch", replace(question, number=0)), make)
 
 
-def outcome(
-    checkpoint: Path,
-    sentences: tuple[str, ...],
-    number: int,
-    edits: tuple[Edit, ...],
-    target: str = "",
-) -> Outcome:
-    """One sentence of a batch under edited masks, beside its unedited translation.
+def run(question: Question, under: Intervention = UNCHANGED) -> Outcome:
+    """The sentence of a question under an intervention, beside its unchanged translation.
 
     Args:
-        checkpoint: its folder.
-        sentences: the batch.
-        number: which sentence of it, from 0.
-        edits: masks of the padded lengths; none gives the model's own.
-        target: as in `batch`.
+        question: what is asked; its sentences are padded to one length.
+        under: what the model is asked to do differently with the sentence; masks are of the padded
+            lengths.
 
     Raises:
         CheckpointError, TextError: as `batch`.
         MaskError: if a mask does not fit.
-    """
-    model = translator(checkpoint)
-    own = batch(checkpoint, sentences, target)
-    if not edits:
-        return Outcome(own.padded[number], trace(checkpoint, sentences[number]))
-    targets = _targets(checkpoint, sentences, target)
-    under = Intervention(masks=mask_edits.by_site(edits))
-    n_source = own.n_source[number]
-
-    def make() -> Outcome:
-        each = [under if other == number else UNCHANGED for other in range(len(sentences))]
-        forced = model.trace_batch(sentences, targets, under=each).padded[number]
-        if any(_reads_padding(edit, n_source) for edit in edits):
-            # Decoded beside the longest sentence, for as much padding as in the batch.
-            longest = sentences[own.n_source.index(max(own.n_source))]
-            pair = [sentences[number], longest]
-            free = model.trace_batch(pair, under=[under, UNCHANGED]).traces[0]
-        else:
-            alone = Intervention(masks=mask_edits.by_site(edits, n_source))
-            free = model.trace(sentences[number], under=alone)
-        return Outcome(forced, free)
-
-    return trace_store().take(
-        ("outcome", checkpoint, sentences, target, number, mask_edits.write(edits)), make
-    )
-
-
-def _targets(checkpoint: Path, sentences: tuple[str, ...], target: str) -> list[str | Translation]:
-    """What the decoder is given: the target for the first sentence, else the translations."""
-    _check_length("target", target, translator(checkpoint))
-    own = [translate(checkpoint, sentence).translation for sentence in sentences]
-    return [target or own[0], *own[1:]]
-
-
-def moved(
-    checkpoint: Path,
-    sentence: str,
-    positions: PositionEdit,
-    order: tuple[int, ...] | None = None,
-) -> Outcome:
-    """One sentence with other positions, or with its source tokens in another order.
-
-    The forced pass reads the translation that the model writes with its own positions and order.
-
-    Args:
-        checkpoint: its folder.
-        sentence: the source.
-        positions: in the place of the model's own.
-        order: for each place, which of the source's tokens before </s> stands there; None leaves
-            them.
-
-    Raises:
-        CheckpointError, TextError: as `translate`.
         PositionError: if the model has no such positions, the decoder's are to be reversed, whose
             length is not known while it writes, or the order misses a token.
     """
-    model = translator(checkpoint)
-    own = translate(checkpoint, sentence).translation
-    under = Intervention(positions=positions, source_order=order)
+    model = translator(question.checkpoint)
+    own = batch(question)
+    number, sentences = question.number, question.sentences
+    if under == UNCHANGED:
+        return Outcome(own.padded[number], trace(question.checkpoint, sentences[number]))
 
     def make() -> Outcome:
-        # Not by its text: a translation of no words, or one that was cut, has none to be typed.
-        ids = tuple(ordered(own.source.ids, order))
-        source = model.tokens(ids)
-        forced = model.trace_of(replace(own, source=source), under=under)
-        return Outcome(forced, model.trace(sentence, under=under))
+        # In one pass all sentences stand at the same positions.
+        other = Intervention(positions=under.positions)
+        each = [under if place == number else other for place in range(len(sentences))]
+        forced = model.trace_batch(sentences, _targets(question), under=each).padded[number]
+        alone = under.without_padding(own.n_source[number])
+        if alone is None:
+            # Decoded beside the longest sentence, for as much padding as in the batch.
+            longest = sentences[own.n_source.index(max(own.n_source))]
+            free = model.trace_batch([sentences[number], longest], under=[under, other]).traces[0]
+        else:
+            free = model.trace(sentences[number], under=alone)
+        return Outcome(forced, free)
 
-    return trace_store().take(("moved", checkpoint, sentence, under), make)
+    return trace_store().take(("run", question, under), make)
+
+
+def _targets(question: Question) -> list[str | Translation]:
+    """What the decoder is given: the target for the first sentence, else the translations."""
+    _check_length("target", question.target, translator(question.checkpoint))
+    own = [translate(question.checkpoint, each).translation for each in question.sentences]
+    return [question.target or own[0], *own[1:]]
 
 
 @st.cache_resource(max_entries=64, show_spinner=False)
@@ -455,11 +436,6 @@ def term_shares(checkpoint: Path, sentence: str) -> Mapping[str, NDArray[np.floa
         PositionError: for additive attention, whose scores are no such sum.
     """
     return position_terms.term_shares(translator(checkpoint).score_terms(sentence).terms)
-
-
-def _reads_padding(edit: Edit, n_source: int) -> bool:
-    """Whether an edit lets anything look at the padding of a source."""
-    return edit.kind is not AttentionKind.DECODER and bool(edit.allowed[:, n_source:].any())
 
 
 def _check_length(what: str, text: str, model: Translator) -> None:

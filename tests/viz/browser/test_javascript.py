@@ -25,7 +25,7 @@ from viz.draw import style
 from viz.draw.constants import CONSTANTS
 from viz.draw.labels import axis_texts
 from viz.heads import payload
-from viz.heads.heatmap import allowed_cells, alt_text, head_weights
+from viz.heads.heatmap import alt_text
 from viz.heads.measures import MEASURES, Measure, head_facts, written
 from viz.heads.panels import joint_panel
 from viz.heads.reading import Seen, read
@@ -48,8 +48,8 @@ def heads(seen: Seen) -> Iterator[dict[str, Any]]:
                 "attention": str(site.kind),
                 "layer": site.layer,
                 "head": head,
-                "weights": head_weights(found, head).ravel().tolist(),
-                "allowed": allowed_cells(found, head).ravel().tolist(),
+                "weights": found.head(head).weights.ravel().tolist(),
+                "allowed": found.head(head).allowed.ravel().tolist(),
                 "alt": alt_text(found, head),
                 "queries": axis_texts(found.queries),
                 "keys": axis_texts(found.keys),

@@ -10,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as st_numpy
 
-from model.trace import AttentionKind
+from model.intervention import Intervention
+from model.trace import AttentionKind, Site
 from viz.masks import edits as mask_edits
-from viz.masks.edits import Edit, decode, encode, parse, write
+from viz.masks.edits import Edit, decode, encode, intervention, parse, write
 
 DECODER, CROSS, ENCODER = AttentionKind.DECODER, AttentionKind.CROSS, AttentionKind.ENCODER
 
@@ -209,6 +210,39 @@ def test_edits_say_where_they_are_for_in_plain_letters() -> None:
         "decoder attention, all layers",
         "cross attention, layers 1, 2",
     ]
+
+
+@given(st.lists(EDITS, max_size=4))
+def test_an_intervention_has_every_mask_at_its_layers_and_nothing_else(edits: list[Edit]) -> None:
+    # One edit a kind: of two, the closer one holds.
+    edits = list({edit.kind: edit for edit in edits}.values())
+    under = intervention(edits)
+    assert under == intervention(parse(write(edits)))
+    assert under == Intervention(masks=under.masks)
+    held = {edit.kind: edit for edit in edits}
+    for kind in mask_edits.EDITABLE:
+        for layer in range(100):
+            edit = held.get(kind)
+            is_edited = edit is not None and (edit.layers is None or layer in edit.layers)
+            found = under.masks.at(Site(kind, layer))
+            assert (found is not None) == is_edited
+            assert edit is None or found is None or np.array_equal(found, edit.allowed)
+
+
+def test_an_edit_is_packed_once_however_often_it_is_written(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    packed_masks = []
+
+    def counted(allowed: np.ndarray) -> str:
+        packed_masks.append(allowed)
+        return encode(allowed)
+
+    monkeypatch.setattr(mask_edits, "encode", counted)
+    first, second = Edit(CROSS, None, band(8)), Edit(DECODER, (1,), band(9))
+    texts = [write([first]), write([first, second]), write([second, first])]
+    assert len(packed_masks) == 2
+    assert texts[1] == "~".join([first.text, second.text])
 
 
 def test_no_edits_are_an_empty_text() -> None:
