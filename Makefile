@@ -54,9 +54,10 @@ check: $(VENV)/.installed-dev ## Check format, lint and types; change nothing
 	$(PY) -m mypy model viz app.py benchmarks
 	find viz tests benchmarks -name '*.js' | xargs -n 1 $(NODE) --check
 
-format: $(VENV)/.installed-dev ## Format, and repair what the linter can repair
+format: $(VENV)/.installed-dev ## Format, repair what the linter can repair, and write the README's tables
 	$(PY) -m ruff check --fix .
 	$(PY) -m ruff format .
+	$(PY) -m viz.views README.md
 
 bench: $(VENV)/.installed-dev ## Run every benchmark, one after another
 	@for file in benchmarks/[!_]*.py; do \

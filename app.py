@@ -15,27 +15,25 @@ from viz.shell.reader import show_reading
 from viz.shell.scene_panel import title_scene
 from viz.shell.theme import watch_theme
 from viz.shell.welcome import show_welcome
+from viz.views import HOME, VIEWS
 
 st.set_page_config(page_title="Headscope", page_icon=style.ICON, layout="wide")
 st.logo(style.LOGO, size="large")
-about = st.Page("viz/about/page.py", title="About", url_path="about", icon=":material/info:")
 pages = [
-    st.Page("viz/heads/page.py", title="Heads", icon=":material/grid_on:"),
-    st.Page("viz/masks/page.py", title="Masks", url_path="masks", icon=":material/visibility_off:"),
     st.Page(
-        "viz/positions/page.py", title="Positions", url_path="positions", icon=":material/pin:"
-    ),
-    about,
+        view.script, title=view.title, icon=view.icon, url_path=view.name, default=view.name == HOME
+    )
+    for view in VIEWS.values()
 ]
 page = st.navigation(pages, position="top")
-address.arrive(page.url_path, pages)
+address.begin_run(page.url_path, pages)
 stage.begin()
 tools.show_tools()
 # Before the page for whoever goes by keyboard, and filled after it, when its view stands.
 reading = st.container(key="reader")
 show_welcome()
 notices = st.container(key="notices")
-if page.url_path != about.url_path:
+if VIEWS[page.url_path or HOME].asks:
     bar.ask()
 page.run()
 title_scene()

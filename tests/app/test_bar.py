@@ -16,6 +16,7 @@ from tests.kit.tiny_checkpoint import PAIRS
 from viz.draw.labels import escape_html, visible
 from viz.heads import measures as facts
 from viz.shell import session
+from viz.views import DEFAULT_SENTENCE
 
 OpenApp = Callable[..., AppTest]
 
@@ -84,9 +85,9 @@ def retype(app: AppTest, text: str) -> AppTest:
 
 def test_the_sample_sentence_is_asked_and_translated(open_app: OpenApp, checkpoints: Path) -> None:
     app = open_app()
-    assert field(app, "sentence").value == session.DEFAULT_SENTENCE
+    assert field(app, "sentence").value == DEFAULT_SENTENCE
     assert large(app) == OWN
-    assert asked(app) == session.Question(checkpoints / "en-de", session.DEFAULT_SENTENCE, "")
+    assert asked(app) == session.Question(checkpoints / "en-de", DEFAULT_SENTENCE, "")
     assert not app.error
     assert shared(app) == {}
 
@@ -205,8 +206,8 @@ def test_a_typed_target_is_shown_with_its_probability_beside_the_models_own(
     app = open_app()
     field(app, "target").set_value("Die Katze frisst.").run()
     model = load(checkpoints / "en-de", device="cpu")
-    typed = model.trace(session.DEFAULT_SENTENCE, "Die Katze frisst.").log_probs.mean()
-    own = model.trace(session.DEFAULT_SENTENCE).log_probs.mean()
+    typed = model.trace(DEFAULT_SENTENCE, "Die Katze frisst.").log_probs.mean()
+    own = model.trace(DEFAULT_SENTENCE).log_probs.mean()
     assert large(app) == "Die Katze frisst."
     body = answer(app).replace("−", "-")
     assert f"its mean log-probability is {typed:.2f} a token" in body
@@ -261,11 +262,9 @@ def test_a_sentence_that_cannot_be_translated_is_answered_and_nothing_is_lost(
     (warning,) = warnings(app)
     assert re.fullmatch(said, warning)
     # What stood there stays, and says that it is not of this sentence.
-    assert asked(app).sentence == session.DEFAULT_SENTENCE
+    assert asked(app).sentence == DEFAULT_SENTENCE
     assert large(app) == "Der Hund."
-    assert f"belongs to the sentence before: “{session.DEFAULT_SENTENCE}”" in plain(
-        app.info[0].value
-    )
+    assert f"belongs to the sentence before: “{DEFAULT_SENTENCE}”" in plain(app.info[0].value)
     assert "grayscale" in html(app)
     assert field(app, "sentence").value == text
     retype(app, "The cat eats.")
@@ -320,7 +319,7 @@ def translated_as(
 
     def open_with(**changes: Any) -> AppTest:
         app = open_app()
-        timed = session.translate(checkpoints / "en-de", session.DEFAULT_SENTENCE)
+        timed = session.translate(checkpoints / "en-de", DEFAULT_SENTENCE)
         changed = dataclasses.replace(timed.translation, **changes)
         monkeypatch.setattr(session, "translate", lambda *_: session.Timed(changed, 0.1))
         return app.run()

@@ -40,7 +40,8 @@ def test_a_widget_whose_value_the_script_sets_has_it_as_its_default_too() -> Non
     lacking = [
         f"{place} {key}"
         for place, call, key in found
-        if key not in SET_BY_THE_READER_ALONE and f"address.held({key})" not in ast.unparse(call)
+        if key not in SET_BY_THE_READER_ALONE
+        and f"address.value_of({key})" not in ast.unparse(call)
     ]
     assert not lacking, "\n".join(lacking)
 

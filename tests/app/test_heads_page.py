@@ -27,6 +27,7 @@ from viz.heads.query_key import alt_text
 from viz.heads.reading import HIDDEN_NOTE, Reading, read
 from viz.heads.words import head_words
 from viz.shell import session
+from viz.views import DEFAULT_SENTENCE
 
 OpenApp = Callable[..., AppTest]
 
@@ -60,7 +61,7 @@ ILLEGAL = {
 @pytest.fixture(scope="module")
 def trace(checkpoints: Path) -> Trace:
     """What the heads did on the sentence that the app opens with."""
-    return load(checkpoints / "en-de", device="cpu").trace(session.DEFAULT_SENTENCE)
+    return load(checkpoints / "en-de", device="cpu").trace(DEFAULT_SENTENCE)
 
 
 def component(app: AppTest) -> Any:
@@ -228,15 +229,15 @@ def test_a_reader_who_moves_among_heads_has_the_model_run_once(
     open_app: OpenApp, checkpoints: Path
 ) -> None:
     app = open_app()
-    recorded = session.trace(checkpoints / "en-de", session.DEFAULT_SENTENCE)
-    translated = session.translate(checkpoints / "en-de", session.DEFAULT_SENTENCE)
+    recorded = session.trace(checkpoints / "en-de", DEFAULT_SENTENCE)
+    translated = session.translate(checkpoints / "en-de", DEFAULT_SENTENCE)
     kept = len(session.trace_store())
     for head in "0123":
         select(app, head=head)
         select(app, head=head, specials="0", words="1")
     assert len(session.trace_store()) == kept
     assert app.session_state["_prepared"].trace is recorded
-    assert session.translate(checkpoints / "en-de", session.DEFAULT_SENTENCE) is translated
+    assert session.translate(checkpoints / "en-de", DEFAULT_SENTENCE) is translated
 
 
 def test_a_sentence_is_translated_and_recorded_once_for_everyone(
@@ -597,7 +598,7 @@ def test_another_checkpoint_shows_its_own_heads_and_the_selection_moves_into_its
     assert sent(app).shape("cross")[:2] == (1, 2)
     assert selected(app) == ("cross", 0, 1)
     assert (told(app)["layer"], told(app)["head"]) == ("0", "1")
-    expected = load(two / "small", device="cpu").trace(session.DEFAULT_SENTENCE, "Die Katze.")
+    expected = load(two / "small", device="cpu").trace(DEFAULT_SENTENCE, "Die Katze.")
     assert np.allclose(
         sent(app).weights("cross")[0], expected.maps[Site(CROSS, 0)].weights, atol=1e-5
     )

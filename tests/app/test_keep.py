@@ -18,9 +18,12 @@ from model.translator import load
 from tests.kit.shown import said
 from viz.masks.edits import Edit, write
 from viz.masks.mask import batch_masks
-from viz.save import export
-from viz.shell import session
-from viz.shell.save_menu import FORMATS, IMAGES
+from viz.save import image
+from viz.save.formats import FORMATS, IMAGES
+from viz.save.notebook import code
+from viz.shell import save_menu, session
+from viz.shell.session import Question
+from viz.views import DEFAULT_SENTENCE
 
 OpenApp = Callable[..., AppTest]
 
@@ -37,8 +40,8 @@ PAGES = {
     "masks": {
         "part=see": ["batch", "factors", "others"],
         "part=inside": ["with-mask", "without-mask", "lesson"],
-        "part=compare": ["compared", "compared-weights", "log-probs"],
-        "part=change": ["translations", "log-probs"],
+        "part=compare": ["compared", "compared-weights", "log-probabilities"],
+        "part=change": ["translations", "log-probabilities"],
     },
     "positions": {
         "topic=table": ["encoding", "waves", "circle", "pair-waves"],
@@ -54,7 +57,7 @@ PAGES = {
 
 @pytest.fixture(scope="module")
 def trace(checkpoints: Path) -> Trace:
-    return load(checkpoints / "en-de", device="cpu").trace(session.DEFAULT_SENTENCE)
+    return load(checkpoints / "en-de", device="cpu").trace(DEFAULT_SENTENCE)
 
 
 @pytest.fixture
@@ -133,7 +136,7 @@ def test_the_numbers_of_the_selected_head_are_the_trace_s(
     if format == "csv":
         table = pd.read_csv(io.BytesIO(content), dtype={"weight": np.float32})
         weights = table["weight"].to_numpy().reshape(seen.weights[3].shape)
-        assert table["sentence"][0] == session.DEFAULT_SENTENCE
+        assert table["sentence"][0] == DEFAULT_SENTENCE
     elif format == "json":
         told = json.loads(content)
         weights = np.array(told["arrays"]["weight"]["values"], dtype=np.float32)
@@ -188,7 +191,7 @@ def test_every_head_and_the_whole_view_are_in_the_menu_of_the_picture(
 
 def test_a_painted_mask_goes_into_what_is_saved(open_page: OpenApp, trace: Trace) -> None:
     padded = load(session.checkpoints()["en-de"], device="cpu").trace_batch(
-        [session.DEFAULT_SENTENCE], [trace.text]
+        [DEFAULT_SENTENCE], [trace.text]
     )
     own = batch_masks(padded.padded, 0)["decoder"]
     allowed = own.allowed.copy()
@@ -253,12 +256,12 @@ def test_without_a_browser_the_menu_says_so_at_once_and_offers_the_rest(
 ) -> None:
     monkeypatch.setenv("BROWSER_PATH", str(tmp_path / "no-browser"))
     app = open_page("heads", "picture")
-    assert export.NEEDS_BROWSER in said(app)
+    assert image.NEEDS_BROWSER in said(app)
     assert app.segmented_control(key="picture-format").value == "csv"
     assert app.download_button
     for format in IMAGES:
         choose(app, "picture", format=format)
-        assert export.NEEDS_BROWSER in said(app)
+        assert image.NEEDS_BROWSER in said(app)
         assert not app.download_button
         assert not [each for each in app.button if each.key == "picture-make"]
     assert choose(app, "picture", format="json").download_button
@@ -272,7 +275,7 @@ def test_a_browser_that_fails_is_told_in_a_sentence(
     broken.write_text("#!/bin/sh\nexit 1\n", encoding="utf-8")
     broken.chmod(0o755)
     monkeypatch.setenv("BROWSER_PATH", str(broken))
-    export._browser.close()
+    image._browser.close()
     app = open_page("heads", "picture")
     choose(app, "picture", format="svg")
     app.button(key="picture-make").click()
@@ -285,3 +288,21 @@ def test_nothing_is_saved_from_a_stage(open_page: OpenApp) -> None:
     app = open_page("heads", present="1")
     opened(app, "picture")
     assert "picture-format" not in [each.key for each in app.segmented_control]
+
+
+def test_numbers_say_of_which_model_sentence_and_target_they_are(tmp_path: Path) -> None:
+    asked = Question(tmp_path / "en-de", "A dog.", "Ein Hund.")
+    assert save_menu.texts_of(asked) == {
+        "sentence": "A dog.",
+        "checkpoint": "en-de",
+        "target": "Ein Hund.",
+    }
+    step = Question(tmp_path / "en-de" / "snapshots" / "step-10.safetensors", "A dog.", "", 3)
+    assert save_menu.model_of(step) == {"checkpoint": str(tmp_path / "en-de"), "snapshot": 3}
+    assert "snapshot=3)" in code(["1"], **save_menu.model_of(step))
+
+
+def test_a_shipped_model_is_named_as_a_notebook_in_this_folder_finds_it() -> None:
+    root = Path(save_menu.__file__).parents[2]
+    shipped = Question(root / "checkpoints" / "en-de", DEFAULT_SENTENCE, "")
+    assert save_menu.model_of(shipped) == {"checkpoint": "checkpoints/en-de", "snapshot": None}

@@ -19,12 +19,14 @@ from model.intervention import Intervention, PositionEdit
 from model.trace import AttentionKind, Trace
 from model.translator import Translator, load
 from tests.kit.shown import captions, html, plain, query, said
+from viz import views
 from viz.draw.labels import axis_texts
 from viz.heads.measures import head_facts
 from viz.masks import edits as mask_edits
 from viz.shell import scene_panel, scenes, session, talk_files
 from viz.shell.scenes import Scene, Talk
 from viz.shell.session import Question
+from viz.views import DEFAULT_SENTENCE
 
 OpenApp = Callable[..., AppTest]
 
@@ -114,15 +116,15 @@ def panel(open_app: OpenApp) -> AppTest:
 # ---- what a scene may hold -----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("page", scenes.VIEWS)
+@pytest.mark.parametrize("page", views.VIEWS)
 def test_a_scene_may_hold_all_that_its_page_keeps_in_the_address(
     open_app: OpenApp, page: str
 ) -> None:
     app = open_app()
-    if page != scene_panel.HOME:
+    if page != views.HOME:
         app.switch_page(f"viz/{page}/page.py").run()
     known = set(app.session_state["_visit"].parameters)
-    assert known - OWN_NAMES == scenes.VIEWS[page]
+    assert known - OWN_NAMES == views.names(page)
 
 
 # ---- going to a scene ----------------------------------------------------------------------------
@@ -283,7 +285,7 @@ def test_a_saved_view_is_a_scene_with_a_title_of_its_own(panel: AppTest) -> None
     assert scene.title == "Cross-attention, layer 1, head 2"
     assert scene.page == "heads"
     assert scene.view["head"] == "2"
-    assert scene.view["sentence"] == session.DEFAULT_SENTENCE
+    assert scene.view["sentence"] == DEFAULT_SENTENCE
     assert scene.view["checkpoint"] == "en-de"
     assert not OWN_NAMES & set(scene.view)
     assert query(panel, "scene") == "11"
@@ -409,7 +411,7 @@ def test_a_scene_takes_another_view_and_keeps_its_words(panel: AppTest) -> None:
     change(panel, 3, "Take this view")
     scene = kept(panel).scenes[2]
     assert (scene.title, scene.note) == (READY.scenes[2].title, READY.scenes[2].note)
-    assert scene.view["sentence"] == session.DEFAULT_SENTENCE
+    assert scene.view["sentence"] == DEFAULT_SENTENCE
 
 
 def test_a_new_talk_stands_beside_the_others_and_can_be_deleted(panel: AppTest) -> None:

@@ -10,7 +10,7 @@ from model.translator import TextError, Translator
 from tests.kit.heads_page import SENTENCE, HeadsPage, wrong_cells
 from viz.draw.labels import axis_texts, visible
 from viz.heads.reading import read
-from viz.shell.session import MAX_CHARACTERS
+from viz.view import MOST_CHARACTERS
 
 PASTE = "The cat sat on the mat. " * 417
 HOSTILE = {
@@ -80,9 +80,9 @@ def opened(heads: HeadsPage) -> HeadsPage:
 def asked_of(model: Translator, text: str) -> Trace | str:
     """What the page must show: the heads of a text, or why there are none."""
     try:
-        if len(text) > MAX_CHARACTERS:
-            model.require_room(text[:MAX_CHARACTERS])
-            return f"The text has {len(text):,} characters and the app takes {MAX_CHARACTERS:,}"
+        if len(text) > MOST_CHARACTERS:
+            model.require_room(text[:MOST_CHARACTERS])
+            return f"The text has {len(text):,} characters and the app takes {MOST_CHARACTERS:,}"
         return model.trace(text)
     except TextError as error:
         return str(error)

@@ -32,7 +32,7 @@ from tests.kit.heads_page import (
 from tests.kit.running_app import serve
 from viz.draw.labels import axis_texts
 from viz.heads.reading import read
-from viz.save import export
+from viz.save import image
 from viz.shell.save_menu import FORMAT_NAMES
 
 SENTENCE = "The cat sat on the mat."
@@ -320,7 +320,7 @@ def test_a_machine_without_a_browser_says_so_and_saves_the_rest(
         saving.open_page(layer="0", head="0")
         saving.open("picture")
         expect(saving.body.get_by_test_id("stAlert")).to_contain_text(
-            export.NEEDS_BROWSER.split(";")[0]
+            image.NEEDS_BROWSER.split(";")[0]
         )
         saving.choose("pdf")
         expect(saving.body.get_by_test_id("stAlert")).to_be_visible()

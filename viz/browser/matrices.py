@@ -96,23 +96,23 @@ def edited(key: str, name: str, shape: tuple[int, int]) -> NDArray[np.bool_] | N
     return read_edit(state.get("edit") if state is not None else None, name, shape)
 
 
-def read_edit(told: Any, name: str, shape: tuple[int, int]) -> NDArray[np.bool_] | None:
+def read_edit(data: Any, name: str, shape: tuple[int, int]) -> NDArray[np.bool_] | None:
     """What a browser tells of a stroke, True = may attend, (query, key).
 
     Args:
-        told: from a browser, so from anyone.
+        data: from a browser, so from anyone.
         name: as in `edited`.
         shape: as in `edited`.
 
     Returns:
         None for anything but a mask of that name and shape.
     """
-    if not isinstance(told, Mapping) or told.get("name") != name:
+    if not isinstance(data, Mapping) or data.get("name") != name:
         return None
-    if (told.get("rows"), told.get("columns")) != shape:
+    if (data.get("rows"), data.get("columns")) != shape:
         return None
     try:
-        packed = np.frombuffer(base64.b64decode(str(told.get("bits")), validate=True), np.uint8)
+        packed = np.frombuffer(base64.b64decode(str(data.get("bits")), validate=True), np.uint8)
     except (binascii.Error, ValueError):
         return None
     size = shape[0] * shape[1]

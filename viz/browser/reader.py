@@ -17,13 +17,13 @@ _reader = st.components.v2.component(
 )
 
 
-def reader(told: Mapping[str, Any], *, key: str, on_leave: Callable[[], None]) -> None:
+def reader(data: Mapping[str, Any], *, key: str, on_leave: Callable[[], None]) -> None:
     """Mount the text and the buttons, which ask `speaker.talk` for another scene.
 
     Args:
-        told: `talk`, its title, and `count`, how many scenes it has; `number` of the scene, 0 for
+        data: `talk`, its title, and `count`, how many scenes it has; `number` of the scene, 0 for
             none; its `title` and `note` as plain text, and `views`, the queries that show it.
         key: of the mounted component.
         on_leave: called when the reader has had enough.
     """
-    _reader(key=key, data=dict(told), on_leave_change=on_leave)
+    _reader(key=key, data=dict(data), on_leave_change=on_leave)

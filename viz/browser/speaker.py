@@ -50,7 +50,7 @@ _handles = st.components.v2.component(
 
 
 def talk(
-    told: Mapping[str, Any],
+    data: Mapping[str, Any],
     *,
     key: str,
     on_go: Callable[[], None],
@@ -61,7 +61,7 @@ def talk(
     """Mount what every page needs for a talk, once a run.
 
     Args:
-        told: `visit` (changes with every session), `on` (whether the keys work), `read` (whether N
+        data: `visit` (changes with every session), `on` (whether the keys work), `read` (whether N
             and B do), `number` of the scene (0 for none) and `count` of all; `title` and `note` for
             the notes; `next`, the scene after it with its `title`, `note`, `page` (a path) and
             `view`, or None; `keep`,
@@ -77,7 +77,7 @@ def talk(
     """
     _talk(
         key=key,
-        data=dict(told),
+        data=dict(data),
         height=1,
         on_go_change=on_go,
         on_look_change=on_look,

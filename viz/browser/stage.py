@@ -69,16 +69,16 @@ def stage_foot(
     )
 
 
-def presses(told: Any, heard: int) -> list[tuple[int, str]]:
+def presses(data: Any, heard: int) -> list[tuple[int, str]]:
     """The presses after the last one that was heard, each a number and a key, in their order.
 
     Args:
-        told: from a browser, so from anyone; what is no press is left out.
+        data: from a browser, so from anyone; what is no press is left out.
         heard: the number of the last press that was heard.
     """
     found = [
         (each[0], each[1])
-        for each in (told if isinstance(told, list) else ())
+        for each in (data if isinstance(data, list) else ())
         if isinstance(each, list)
         and len(each) == 2
         and type(each[0]) is int

@@ -46,5 +46,5 @@ def chosen_order(key: str, n_words: int) -> tuple[int, ...] | None:
 
 def _told(key: str) -> Mapping[str, Any]:
     """What the browser said last: the places, and how many moves that is the result of."""
-    told = (st.session_state.get(key) or {}).get("order")
-    return told if isinstance(told, Mapping) else {}
+    message = (st.session_state.get(key) or {}).get("order")
+    return message if isinstance(message, Mapping) else {}

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from model.trace import FloatArray, Tokens
-from viz.draw import style
+from viz.draw import css, style
 from viz.draw.labels import escape_html, visible
 
 Place = tuple[int | None, int | None]
@@ -58,15 +58,15 @@ def diff_html(before: str, after: str, *, dark: bool = False) -> str:
         dark: for a dark page.
     """
     theme = style.look(dark)
-    removed, added = (style.change_css(theme, removed=removed) for removed in (True, False))
+    removed, added = (css.change_css(theme, removed=removed) for removed in (True, False))
     tags = {"removed": ("del", removed), "added": ("ins", added)}
     parts = []
     for change, text in word_diff(before, after):
         words = text.lstrip(" ")
         shown = escape_html(visible(words))
         if change in tags:
-            tag, css = tags[change]
-            shown = f'<{tag} style="{css}">{shown}</{tag}>'
+            tag, look = tags[change]
+            shown = f'<{tag} style="{look}">{shown}</{tag}>'
         parts.append(" " * (len(text) - len(words)) + shown)
     return "".join(parts)
 

@@ -13,7 +13,7 @@ from model.trace import AttentionKind, AttentionMap, Tokens
 from viz.draw import style
 from viz.draw.constants import CONSTANTS
 from viz.draw.labels import axis_labels, axis_texts, escape_html, side_texts
-from viz.heads.reading import Seen
+from viz.heads.reading import Seen, site_map
 
 _COMPLETE = 0.999
 """A row's weights that add up to more than this add up to 1, but for rounding."""
@@ -146,6 +146,43 @@ def attention_heatmap(
             )
         )
     return figure
+
+
+def head_figure(
+    seen: Seen,
+    attention: AttentionKind | str,
+    layer: int,
+    head: int,
+    *,
+    narrow: bool = False,
+    dark: bool = False,
+) -> go.Figure:
+    """One head as the app shows it: its heatmap with what each row predicts beside it.
+
+    Args:
+        seen: the trace as it is read.
+        attention: its kind.
+        layer: counted from 0.
+        head: counted from 0.
+        narrow: for one column, as on a phone.
+        dark: on a dark ground.
+
+    Raises:
+        IndexError: if there is no such layer or head.
+    """
+    attention_map = site_map(seen, attention, layer)
+    kind = attention_map.site.kind
+    titles = row_titles(kind, seen)
+    return attention_heatmap(
+        attention_map,
+        head,
+        beside=seen.beside.get(kind),
+        beside_title=titles.beside,
+        arrow=titles.arrow,
+        query_title=titles.query,
+        narrow=narrow,
+        dark=dark,
+    )
 
 
 @dataclass(frozen=True, slots=True)

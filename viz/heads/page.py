@@ -11,88 +11,32 @@ import streamlit as st
 from model.trace import AttentionKind, Site, Trace
 from viz.browser.envelope import content_id
 from viz.browser.explorer import explorer
-from viz.draw import style
-from viz.draw.constants import CONSTANTS
+from viz.draw import css, style
 from viz.draw.labels import escape_html, escape_markdown
-from viz.heads import pictures as heads_kept
-from viz.heads.heatmap import (
-    alt_text,
-    attention_heatmap,
-    caption,
-    row_titles,
-)
-from viz.heads.measures import MEASURES, Label, head_facts, measures, opening_heads, written
+from viz.heads import pictures
+from viz.heads.measures import Label, head_facts, measures, opening_heads, written
 from viz.heads.payload import JOINT, pack
-from viz.heads.query_key import alt_text as query_key_alt_text
-from viz.heads.query_key import caption as query_key_caption
-from viz.heads.query_key import query_key_figure
 from viz.heads.reading import Reading, Seen, alignment_note, read
 from viz.heads.tables import facts_table, weights_table
+from viz.heads.view import SECTIONS, SELECTED, USUAL, VIEW
 from viz.heads.words import head_words
+from viz.save.formats import ExportError
+from viz.save.picture import Layout, Picture
 from viz.shell import address, bar, session, stage
-from viz.shell.address import Parameter
 from viz.shell.fragments import fragment
 from viz.shell.save_menu import captioned
 from viz.shell.theme import is_dark
 
-Facts = Mapping[Site, Mapping[str, Any]]
-
-ATTENTIONS = (*(kind for kind in AttentionKind if kind is not AttentionKind.MODULE), JOINT)
 JOINED = (AttentionKind.ENCODER, AttentionKind.CROSS, AttentionKind.DECODER)
 """What the joint picture holds, in the order in which it is read."""
 
-SECTIONS = {
-    "facts": "Head facts",
-    "numbers": "Numbers",
-    "query-key": "Query and key",
-    "figure": "Figure to keep",
-}
 SECTION_ICONS = {
     "facts": ":material/insights:",
     "numbers": ":material/table:",
     "query-key": ":material/join_inner:",
     "figure": ":material/image:",
 }
-READINGS = ("words", "specials", "renormalise", "predicted")
-SELECTED = (
-    *("attention", "layer", "head", "view", "cell", "compare", "order", "faint", "only"),
-    *READINGS,
-)
-"""What the explorer and the address both know."""
-
-USUAL = -1
-"""Stands for the layer and the head that a checkpoint opens with."""
-
-
-def place(name: str) -> Parameter[int]:
-    """A layer or a head, counted from 0; how many there are depends on the model."""
-    number = address.integer(name, USUAL, low=0, high=999)
-    return replace(number, instead=f"the {name} that the page opens with is shown")
-
-
-_NUMBER = r"[0-9]{1,3}"
-_PAIR = rf"{_NUMBER}\.{_NUMBER}"
-_PAIRS = rf"{_PAIR}(-{_PAIR}){{0,{CONSTANTS['MOST_COMPARED'] - 1}}}"
-
-PARAMETERS = (
-    address.choice("attention", str(AttentionKind.CROSS), map(str, ATTENTIONS)),
-    place("layer"),
-    place("head"),
-    address.choice("view", "heatmap", ("heatmap", "lines")),
-    address.pattern("cell", _PAIR, "a query and a key such as 3.5"),
-    address.pattern("compare", _PAIRS, "up to eight heads such as 3.0-3.5"),
-    address.choice("order", "", ["", *(measure.key for measure in MEASURES)]),
-    address.integer("faint", 0, low=0, high=len(CONSTANTS["GAMMAS"]) - 1),
-    address.pattern("only", rf"(layer|head)\.{_NUMBER}", "a layer or a head such as layer.3"),
-    address.flag("words"),
-    address.flag("specials", True),
-    address.flag("renormalise"),
-    address.flag("predicted"),
-    address.choice("below", "facts", SECTIONS),
-)
-"""What this page keeps in the address."""
-
-BY_NAME = {parameter.name: parameter for parameter in PARAMETERS}
+BY_NAME = {parameter.name: parameter for parameter in VIEW.parameters}
 
 _HEARD = "_heard"
 _EPOCH = "_epoch"
@@ -108,7 +52,7 @@ class Prepared:
     reading: Reading
     trace: Trace
     seen: Seen
-    facts: Facts
+    facts: pictures.Facts
     labels: Mapping[Site, tuple[Label | None, ...]]
 
 
@@ -193,16 +137,19 @@ def show_explorer(question: session.Question) -> None:
 def show_below(prepared: Prepared) -> None:
     """What belongs to what is selected in the picture."""
     sites, head = selected_sites(prepared)
+    view = pictures.WholeView(
+        prepared.seen, prepared.facts, prepared.labels, prepared.question.sentence, selection()
+    )
     captioned(
         ":material/info: A weight says where a head looks, not why the model wrote a word; another "
         "layer or head often tells another story. [What the pictures can and cannot tell](about)",
-        heads_kept.pictures(shown(prepared, sites, head)),
+        pictures.selected(view, sites, head, target=prepared.question.target),
         "picture",
     )
     st.segmented_control(
         "Below the picture",
         SECTIONS,
-        default=address.held("below"),
+        default=address.value_of("below"),
         key="below",
         required=True,
         format_func=lambda section: f"{SECTION_ICONS[section]} {SECTIONS[section]}",
@@ -232,18 +179,9 @@ def selected_sites(prepared: Prepared) -> tuple[list[Site], int]:
     return sites, min(st.session_state["head"], n_heads - 1)
 
 
-def shown(prepared: Prepared, sites: list[Site], head: int) -> heads_kept.Shown:
-    """What the page shows, as it can be saved."""
-    return heads_kept.Shown(
-        prepared.question,
-        prepared.reading,
-        prepared.seen,
-        prepared.facts,
-        prepared.labels,
-        sites,
-        head,
-        selection(),
-    )
+def one_head(prepared: Prepared, site: Site, head: int) -> pictures.OneHead:
+    """One head as a picture."""
+    return pictures.OneHead(prepared.seen, site, head, target=prepared.question.target)
 
 
 def show_facts(prepared: Prepared, sites: list[Site], head: int) -> None:
@@ -253,18 +191,19 @@ def show_facts(prepared: Prepared, sites: list[Site], head: int) -> None:
         for site in sites:
             show_head_facts(prepared, site, head)
     with every:
-        show_every_head(prepared, {site.kind for site in sites})
+        kinds = {site.kind for site in sites}
+        facts = {site: facts for site, facts in prepared.facts.items() if site.kind in kinds}
+        show_every_head(prepared, facts)
         captioned(
             "Every head on this sentence; labels over the checkpoint's examples. Click a column's "
             "name to sort, the box of a row to see its head.",
-            [heads_kept.measures(shown(prepared, sites, head))],
+            [pictures.HeadMeasures(prepared.seen, facts)],
             "facts",
         )
 
 
-def show_every_head(prepared: Prepared, kinds: set[AttentionKind]) -> None:
-    """The measures of all heads of these kinds in a table."""
-    facts = {site: facts for site, facts in prepared.facts.items() if site.kind in kinds}
+def show_every_head(prepared: Prepared, facts: pictures.Facts) -> None:
+    """The measures of heads in a table."""
     named = {
         site: tuple(label.text if label else None for label in labels)
         for site, labels in prepared.labels.items()
@@ -330,8 +269,8 @@ def show_head_facts(prepared: Prepared, site: Site, head: int) -> None:
     )
     words = head_words(prepared.seen.maps[site], facts, prepared.reading)[head]
     st.html(
-        f"<style>{style.FACTS_CSS}</style><h3>{site.head_name(head)}</h3>"
-        f"{verdict(prepared, site, head)}"
+        f"<style>{css.FACTS_CSS}</style><h3>{site.kind.full_name}, layer {site.layer}, "
+        f"head {head}</h3>{verdict(prepared, site, head)}"
         f'<p>On this sentence: {escape_html(words.sentence)}</p><div class="facts">{lines}</div>'
     )
 
@@ -363,7 +302,7 @@ def show_numbers(prepared: Prepared, sites: list[Site], head: int) -> None:
         captioned(
             f"{site.head_name(head)}: one row for every query "
             "and key. Click a column to sort; the menu above the table searches and downloads it.",
-            [heads_kept.one_head(shown(prepared, sites, head), site)],
+            [one_head(prepared, site, head)],
             f"numbers-of-{site}",
         )
 
@@ -390,31 +329,32 @@ def show_query_key(prepared: Prepared, head: int) -> None:
             icon=":material/info:",
         )
         return
+    picture = pictures.QueryKey(
+        prepared.seen, site, head, query, key, target=prepared.question.target
+    )
     try:
-        figure = query_key_figure(
-            seen,
-            head,
-            query,
-            key,
-            side_by_side=st.session_state.get("_width", "wide") == "wide",
-            dark=is_dark(),
+        show_chart(
+            picture,
+            "query-key-figure",
+            file=f"query-key-{site}-head{head}-{query}-{key}",
+            narrow=st.session_state.get("_width", "wide") != "wide",
         )
-    except ValueError as error:
+    except ExportError as error:
         st.info(escape_markdown(str(error)), icon=":material/info:")
         return
+    captioned(escape_markdown(picture.caption), [picture], "query-key")
+
+
+def show_chart(picture: Picture, key: str, *, file: str, narrow: bool) -> None:
+    """A picture's figure, whose own camera button saves a file of this name."""
     st.plotly_chart(
-        figure,
+        picture.figure(Layout(narrow=narrow, dark=is_dark())),
         width="stretch",
+        # The figure brings its own fonts and colours; Streamlit's would be laid over them.
         theme=None,
-        key="query-key-figure",
-        config=style.chart_config(f"headscope-query-key-{site}-head{head}-{query}-{key}"),
-        alt=query_key_alt_text(seen, head, query, key),
-    )
-    sites, _ = selected_sites(prepared)
-    captioned(
-        escape_markdown(query_key_caption(seen, head, query, key)),
-        [heads_kept.query_key(shown(prepared, sites, head), site, query, key)],
-        "query-key",
+        key=key,
+        config=style.chart_config(f"headscope-{file}"),
+        alt=picture.alt,
     )
 
 
@@ -442,33 +382,10 @@ def picked_cell(prepared: Prepared) -> tuple[Site, int, int] | None:
 def show_figures(prepared: Prepared, sites: list[Site], head: int) -> None:
     """The selected head as a figure of Plotly's, to keep."""
     for site in sites:
-        seen = prepared.seen.maps[site]
-        titles = row_titles(site.kind, prepared.seen)
-        st.plotly_chart(
-            attention_heatmap(
-                seen,
-                head,
-                beside=prepared.seen.beside.get(site.kind),
-                beside_title=titles.beside,
-                arrow=titles.arrow,
-                query_title=titles.query,
-                narrow=st.session_state.get("_width") == "narrow",
-                dark=is_dark(),
-            ),
-            width="stretch",
-            # The figure brings its own fonts and colours; Streamlit's would be laid over them.
-            theme=None,
-            key=f"figure-{site}",
-            config=style.chart_config(f"headscope-{site.kind}-layer{site.layer}-head{head}"),
-            alt=alt_text(seen, head),
-        )
-        captioned(
-            " ".join(
-                [caption(seen, by_prediction=prepared.seen.by_prediction), *prepared.seen.notes]
-            ),
-            [heads_kept.one_head(shown(prepared, sites, head), site)],
-            f"figure-of-{site}",
-        )
+        picture = one_head(prepared, site, head)
+        narrow = st.session_state.get("_width") == "narrow"
+        show_chart(picture, f"figure-{site}", file=picture.name, narrow=narrow)
+        captioned(picture.caption, [picture], f"figure-of-{site}")
 
 
 def opening_place(question: session.Question) -> tuple[int, int]:
@@ -519,7 +436,7 @@ def settle_place(question: session.Question) -> None:
             )
 
 
-address.open_address(PARAMETERS)
+address.open_address(VIEW.parameters)
 question = bar.asked()
 if question is not None:
     settle_place(question)

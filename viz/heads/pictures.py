@@ -1,237 +1,551 @@
-"""What can be saved of the heads page: the picture as it is selected, and what lies below it."""
+"""The pictures of the heads page."""
+
+from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field, fields
+from typing import Any, ClassVar
 
-from model.trace import AttentionKind, Site
+import numpy as np
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+
+from model.trace import AttentionKind, AttentionMap, Site
 from viz.draw.panel_figure import panel_figure, panels_figure
-from viz.heads.heatmap import row_titles
+from viz.heads import heatmap
+from viz.heads import query_key as inside
 from viz.heads.lines import lines_figure
-from viz.heads.measures import Label
-from viz.heads.overview import chosen_maps, heads_overview
+from viz.heads.measures import MEASURES, Label, head_facts
+from viz.heads.overview import chosen_maps, heads_overview, overview_alt_text
 from viz.heads.panels import compared_panels, joint_maps, joint_panel
 from viz.heads.payload import JOINT
-from viz.heads.query_key import query_key_figure
-from viz.heads.reading import Reading, Seen
-from viz.heads.standalone import heads_page
-from viz.save import cells, export, picture_numbers
-from viz.save.export import Numbers
-from viz.shell.save_menu import Look, Picture
-from viz.shell.session import Question
+from viz.heads.reading import AS_RECORDED, Reading, Seen
+from viz.heads.request import Request
+from viz.save.formats import ExportError
+from viz.save.notebook import Lines, recorded
+from viz.save.numbers import Arrays, Axes, Numbers, cell_axes, of_head, panels_numbers
+from viz.save.picture import Layout, Picture
 
 Facts = Mapping[Site, Mapping[str, Any]]
+"""The measures of heads, of viz.heads.measures.head_facts, by site."""
+
+_CELL = ("query", "key")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Shown:
-    """What the page shows.
+class _OfTrace(Picture):
+    """What one trace shows.
 
     Attributes:
-        question: of the sentence bar.
-        reading: how the trace is read.
-        seen: the trace, read so.
-        facts: of every head.
-        labels: of those that earned one.
-        sites: those selected, several where all kinds share a picture.
-        head: the one selected.
-        selection: all that is selected, as the explorer spells it.
+        seen: the trace as it is read.
+        target: the translation that was recorded if it is a person's; empty for the model's.
     """
 
-    question: Question
-    reading: Reading
     seen: Seen
-    facts: Facts
-    labels: Mapping[Site, tuple[Label | None, ...]]
-    sites: Sequence[Site]
-    head: int
-    selection: Mapping[str, str]
+    target: str = field(default="", kw_only=True)
 
     @property
-    def texts(self) -> dict[str, str]:
-        """How the trace is read, to go with numbers."""
+    def texts(self) -> Mapping[str, str]:
         return {"reading": " ".join(self.seen.notes)} if self.seen.notes else {}
 
     @property
-    def python(self) -> cells.OfTrace:
-        """The trace as Python."""
-        return cells.OfTrace(self.question.sentence, self.question.target, self.reading)
+    def _recorded(self) -> Lines:
+        """The lines that record the trace."""
+        changed = "" if self.seen.reading == AS_RECORDED else "Reading, "
+        return [
+            f"from viz.heads.reading import {changed}read",
+            recorded(self.seen.source_text, self.target),
+        ]
 
     @property
-    def given(self) -> dict[str, Any]:
-        """The same for `export.notebook_lines`."""
-        return {"target": self.question.target, "reading": self.reading}
+    def _read(self) -> str:
+        """The call that reads it."""
+        chosen = [
+            f"{each.name}={getattr(self.seen.reading, each.name)}"
+            for each in fields(Reading)
+            if getattr(self.seen.reading, each.name) != each.default
+        ]
+        return f"read(trace, Reading({', '.join(chosen)}))" if chosen else "read(trace)"
 
 
-def pictures(shown: Shown) -> list[Picture]:
-    """The large picture first, then what else there is above the fold."""
-    first = [joint(shown)] if shown.selection["attention"] == JOINT else compared(shown)
-    if shown.selection["view"] == "lines":
-        first = [*(lines(shown, site) for site in shown.sites), *first]
-    kinds = dict.fromkeys(site.kind for site in shown.sites)
+@dataclass(frozen=True, slots=True, eq=False)
+class _OfHead(_OfTrace):
+    """What one head shows.
+
+    Attributes:
+        site: of the trace.
+        head: counted from 0.
+    """
+
+    site: Site
+    head: int
+
+    @property
+    def title(self) -> str:
+        return self.site.head_name(self.head)
+
+    @property
+    def name(self) -> str:
+        return f"{self.site.kind}-layer{self.site.layer}-head{self.head}"
+
+    def numbers(self) -> Numbers:
+        head = self.map.head(self.head)
+        arrays: Arrays = {"weight": (_CELL, head.weights)}
+        if head.scores is not None:
+            arrays["score"] = (_CELL, head.scores)
+        arrays["allowed"] = (_CELL, head.allowed)
+        axes = {"query": head.queries, "key": head.keys}
+        return Numbers(of_head(self.site, self.head), axes, arrays)
+
+    @property
+    def map(self) -> AttentionMap:
+        """All heads of the site."""
+        return self.seen.maps[self.site]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OneHead(_OfHead):
+    """The heatmap of one head."""
+
+    slug: ClassVar[str] = "head"
+    about: ClassVar[str] = "one head: --attention, --layer, --head"
+
+    @classmethod
+    def of(cls, request: Request) -> OneHead:
+        site = request.attention_map.site
+        return cls(request.seen, site, request.head, target=request.target)
+
+    @property
+    def alt(self) -> str:
+        return heatmap.alt_text(self.map, self.head)
+
+    @property
+    def caption(self) -> str:
+        read = heatmap.caption(self.map, by_prediction=self.seen.by_prediction)
+        return " ".join([read, *self.seen.notes])
+
+    def figure(self, layout: Layout) -> go.Figure:
+        kind, layer = self.site.kind, self.site.layer
+        return heatmap.head_figure(self.seen, kind, layer, self.head, **layout.options)
+
+    def python(self, layout: Layout) -> Lines:
+        site = f"{str(self.site.kind)!r}, {self.site.layer}"
+        return [
+            "from viz.heads.heatmap import head_figure",
+            *self._recorded,
+            f"head_figure({self._read}, {site}, {self.head}{layout.python})",
+        ]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HeadLines(_OfHead):
+    """One head as lines between words."""
+
+    @property
+    def title(self) -> str:
+        return f"{self.site.head_name(self.head)}, as lines"
+
+    @property
+    def name(self) -> str:
+        return f"{self.site.kind}-layer{self.site.layer}-head{self.head}-lines"
+
+    def figure(self, layout: Layout) -> go.Figure:
+        return lines_figure(self.map, self.head, query_title=self._query_title, **layout.options)
+
+    def python(self, layout: Layout) -> Lines:
+        return [
+            "from viz.heads.reading import site_map",
+            "from viz.heads.lines import lines_figure",
+            *self._recorded,
+            f"seen = {self._read}",
+            f"found = site_map(seen, {str(self.site.kind)!r}, {self.site.layer})",
+            f"lines_figure(found, {self.head}, query_title={self._query_title!r}{layout.python})",
+        ]
+
+    @property
+    def _query_title(self) -> str:
+        return heatmap.row_titles(self.site.kind, self.seen).query
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class QueryKey(_OfHead):
+    """One weight from the inside.
+
+    Attributes:
+        query: its position.
+        key: its position.
+    """
+
+    slug: ClassVar[str] = "query-key"
+    about: ClassVar[str] = "one weight from the inside: --query, --key"
+
+    query: int
+    key: int
+
+    @classmethod
+    def of(cls, request: Request) -> QueryKey:
+        asked = request.arguments
+        site = request.attention_map.site
+        cell = asked.query, asked.key
+        return cls(request.seen, site, request.head, *cell, target=request.target)
+
+    @property
+    def title(self) -> str:
+        return f"{self.site.head_name(self.head)}, query {self.query}, key {self.key}"
+
+    @property
+    def name(self) -> str:
+        head = f"{self.site.kind}-layer{self.site.layer}-head{self.head}"
+        return f"query-key-{head}-{self.query}-{self.key}"
+
+    @property
+    def alt(self) -> str:
+        return inside.alt_text(self.map, self.head, self.query, self.key)
+
+    @property
+    def caption(self) -> str:
+        return inside.caption(self.map, self.head, self.query, self.key)
+
+    def figure(self, layout: Layout) -> go.Figure:
+        # Says in one sentence what is wrong with the cell.
+        self.numbers()
+        cell = self.query, self.key
+        try:
+            return inside.query_key_figure(
+                self.map, self.head, *cell, side_by_side=not layout.narrow, dark=layout.dark
+            )
+        except ValueError as error:
+            # This model's scores are no product of query and key.
+            raise ExportError(str(error)) from error
+
+    def numbers(self) -> Numbers:
+        head = self.map.head(self.head)
+        n_queries, n_keys = head.weights.shape
+        if not (0 <= self.query < n_queries and 0 <= self.key < n_keys):
+            raise IndexError(
+                f"There are {n_queries} queries and {n_keys} keys, counted from 0; "
+                f"there is no cell {self.query}, {self.key}."
+            )
+        if head.q is None or head.k is None or head.scores is None:
+            raise ExportError(
+                "Whole words have no query and no key of their own; read tokens to look into a "
+                "cell."
+            )
+        one, other = head.q[self.query], head.k[self.key]
+        return Numbers(
+            of_head(self.site, self.head) | {"of_query": self.query, "of_key": self.key},
+            {"dimension": range(len(one)), "key": head.keys},
+            {
+                "query_vector": (("dimension",), one),
+                "key_vector": (("dimension",), other),
+                "product": (("dimension",), one * other),
+                "score": (("key",), head.scores[self.query]),
+                "weight": (("key",), head.weights[self.query]),
+                "allowed": (("key",), head.allowed[self.query]),
+            },
+        )
+
+    def python(self, layout: Layout) -> Lines:
+        beside = "" if layout.narrow else ", side_by_side=True"
+        dark = ", dark=True" if layout.dark else ""
+        return [
+            "from viz.heads.reading import site_map",
+            "from viz.heads.query_key import query_key_figure",
+            *self._recorded,
+            f"seen = site_map({self._read}, {str(self.site.kind)!r}, {self.site.layer})",
+            f"query_key_figure(seen, {self.head}, {self.query}, {self.key}{beside}{dark})",
+        ]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EveryHead(_OfTrace):
+    """The heads of one kind of attention: all, those of a layer, or those of a number.
+
+    Attributes:
+        kind: of attention.
+        layer: counted from 0; None for every layer.
+        head: counted from 0; None for every number.
+    """
+
+    slug: ClassVar[str] = "heads"
+    about: ClassVar[str] = (
+        "every head of a kind of attention; with --layer or --head those of one layer or number, "
+        "with both that head. As .html the whole heads view with its interaction, offline."
+    )
+
+    kind: AttentionKind
+    layer: int | None = None
+    head: int | None = None
+
+    @classmethod
+    def of(cls, request: Request) -> Picture:
+        asked = request.arguments
+        if asked.out.suffix.lower() == ".html":
+            return WholeView.of(request)
+        if asked.layer is not None and asked.head is not None:
+            # One head, and that is worth its tokens' names.
+            return OneHead.of(request)
+        kind = AttentionKind(asked.attention)
+        return cls(request.seen, kind, asked.layer, asked.head, target=request.target)
+
+    @property
+    def title(self) -> str:
+        return f"{self.kind.full_name}, every head"
+
+    @property
+    def name(self) -> str:
+        return f"{self.kind}-every-head"
+
+    @property
+    def alt(self) -> str:
+        return overview_alt_text(*self._chosen)
+
+    def figure(self, layout: Layout) -> go.Figure:
+        return heads_overview(*self._chosen, **layout.options)
+
+    def numbers(self) -> Numbers:
+        maps, heads = self._chosen
+        found = [[each.head(head) for head in heads] for each in maps]
+        axes = ("layer", "head", *_CELL)
+
+        def stacked(array: str) -> NDArray[Any]:
+            return np.array([[getattr(head, array) for head in row] for row in found])
+
+        arrays: Arrays = {"weight": (axes, stacked("weights"))}
+        if all(each.scores is not None for each in maps):
+            arrays["score"] = (axes, stacked("scores"))
+        arrays["allowed"] = (axes, stacked("allowed"))
+        along: Axes = {
+            "layer": [each.site.layer for each in maps],
+            "head": heads,
+            "query": maps[0].queries,
+            "key": maps[0].keys,
+        }
+        return Numbers({"attention": str(self.kind)}, along, arrays)
+
+    def python(self, layout: Layout) -> Lines:
+        chosen = f"{str(self.kind)!r}, {self.layer}, {self.head}"
+        return [
+            "from viz.heads.overview import chosen_maps, heads_overview",
+            *self._recorded,
+            f"heads_overview(*chosen_maps({self._read}, {chosen}){layout.python})",
+        ]
+
+    @property
+    def _chosen(self) -> tuple[list[AttentionMap], list[int]]:
+        return chosen_maps(self.seen, self.kind, self.layer, self.head)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ComparedHeads(_OfTrace):
+    """Several heads of one kind of attention side by side.
+
+    Attributes:
+        kind: of attention.
+        heads: layer and head of each, counted from 0.
+    """
+
+    kind: AttentionKind
+    heads: Sequence[tuple[int, int]]
+
+    @property
+    def title(self) -> str:
+        return f"{self._heading} side by side"
+
+    @property
+    def name(self) -> str:
+        return f"{self.kind}-compared"
+
+    def figure(self, layout: Layout) -> go.Figure:
+        panels = compared_panels(self.seen, self.kind, self.heads)
+        return panels_figure(panels, title=self._heading, **layout.panel_options)
+
+    def numbers(self) -> Numbers:
+        made = panels_numbers(compared_panels(self.seen, self.kind, self.heads))
+        return Numbers({"attention": str(self.kind)}, made.axes, made.arrays)
+
+    def python(self, layout: Layout) -> Lines:
+        return [
+            "from viz.heads.panels import compared_panels",
+            "from viz.draw.panel_figure import panels_figure",
+            *self._recorded,
+            f"seen = {self._read}",
+            f"panels_figure(compared_panels(seen, {str(self.kind)!r}, {list(self.heads)}), "
+            f"title={self._heading!r}{layout.panel_python})",
+        ]
+
+    @property
+    def _heading(self) -> str:
+        return f"{self.kind.full_name}, {len(self.heads)} heads"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class JointHeads(_OfTrace):
+    """One head number of all three kinds of attention in one square.
+
+    Attributes:
+        layer: counted from 0.
+        head: counted from 0.
+    """
+
+    layer: int
+    head: int
+
+    @property
+    def title(self) -> str:
+        return f"All three kinds of attention, layer {self.layer}, head {self.head}"
+
+    @property
+    def name(self) -> str:
+        return f"joint-layer{self.layer}-head{self.head}"
+
+    def figure(self, layout: Layout) -> go.Figure:
+        return panel_figure(joint_panel(self.seen, self.layer, self.head), **layout.options)
+
+    def numbers(self) -> Numbers:
+        axes: Axes = {}
+        arrays: Arrays = {}
+        for found in joint_maps(self.seen, self.layer):
+            head = found.head(self.head)
+            kind = str(found.site.kind)
+            cells = cell_axes(axes, head.queries, head.keys, kind)
+            arrays[f"{kind}_weight"] = (cells, head.weights)
+            arrays[f"{kind}_allowed"] = (cells, head.allowed)
+        return Numbers({"layer": self.layer, "head": self.head}, axes, arrays)
+
+    def python(self, layout: Layout) -> Lines:
+        return [
+            "from viz.heads.panels import joint_panel",
+            "from viz.draw.panel_figure import panel_figure",
+            *self._recorded,
+            f"seen = {self._read}",
+            f"panel_figure(joint_panel(seen, {self.layer}, {self.head}){layout.python})",
+        ]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HeadMeasures(_OfTrace):
+    """The measures of every head, which are a table.
+
+    Attributes:
+        facts: of the heads shown.
+    """
+
+    facts: Facts
+
+    title = "The measures of every head"
+    name = "head-facts"
+
+    def numbers(self) -> Numbers:
+        axes: Axes = {}
+        arrays: Arrays = {}
+        kinds = list(dict.fromkeys(site.kind for site in sorted(self.facts)))
+        for kind in kinds:
+            sites = [site for site in sorted(self.facts) if site.kind is kind]
+            before = f"{kind}_" if len(kinds) > 1 else ""
+            axes[f"{before}layer"] = [site.layer for site in sites]
+            for measure in MEASURES:
+                if kind in measure.kinds and all(measure.key in self.facts[site] for site in sites):
+                    values = np.stack([self.facts[site][measure.key] for site in sites])
+                    axes.setdefault("head", range(values.shape[1]))
+                    arrays[f"{before}{measure.key}"] = ((f"{before}layer", "head"), values)
+        return Numbers({"attention": str(kinds[0])} if len(kinds) == 1 else {}, axes, arrays)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WholeView(Picture):
+    """The heads view with its interaction.
+
+    Attributes:
+        seen: the trace as it is read.
+        facts: of every head.
+        labels: of those that earned one.
+        heading: of the document.
+        selection: what is selected at first, as the explorer spells it.
+    """
+
+    seen: Seen
+    facts: Facts
+    labels: Mapping[Site, tuple[Label | None, ...]]
+    heading: str
+    selection: Mapping[str, str]
+
+    title = "The whole view, to open offline"
+    name = "heads"
+
+    @classmethod
+    def of(cls, request: Request) -> WholeView:
+        """The view with the layer and the head selected that were asked for, as far as they are."""
+        asked, seen, trace = request.arguments, request.seen, request.trace
+        maps, _ = request.maps
+        layers = [site.layer for site in seen.maps if site.kind is maps[0].site.kind]
+        selection = {"attention": asked.attention}
+        if asked.layer is not None:
+            selection["layer"] = str(layers.index(asked.layer))
+        if asked.head is not None:
+            selection["head"] = str(asked.head)
+        return cls(
+            seen,
+            {site: head_facts(each) for site, each in seen.maps.items()},
+            request.labels(),
+            f"{trace.source_text} – {trace.text}",
+            selection,
+        )
+
+    def page(self, dark: bool) -> str:
+        # Slow to load, as it brings Streamlit along, and no other picture needs it.
+        from viz.heads.standalone import heads_page
+
+        settled = {"words", "specials", "renormalise", "predicted"}
+        return heads_page(
+            self.seen,
+            self.facts,
+            self.labels,
+            title=self.heading,
+            selection={
+                name: value for name, value in self.selection.items() if name not in settled
+            },
+            dark=dark or None,
+        )
+
+
+def selected(
+    view: WholeView, sites: Sequence[Site], head: int, *, target: str = ""
+) -> list[Picture]:
+    """What there is to save of the heads view: the large picture first, then the rest of it.
+
+    Args:
+        view: what is selected in it.
+        sites: the same as places of the trace, several where all kinds share a picture.
+        head: counted from 0.
+        target: the translation that was recorded if it is a person's; empty for the model's.
+    """
+    seen = view.seen
+    first: list[Picture] = []
+    if view.selection["view"] == "lines":
+        first += [HeadLines(seen, site, head, target=target) for site in sites]
+    if view.selection["attention"] == JOINT:
+        first.append(JointHeads(seen, sites[0].layer, head, target=target))
+    elif heads := _compared(view, sites[0], head):
+        first.append(ComparedHeads(seen, sites[0].kind, heads, target=target))
+    kinds = dict.fromkeys(site.kind for site in sites)
     return [
         *first,
-        *(one_head(shown, site) for site in shown.sites),
-        *(every_head(shown, kind) for kind in kinds),
-        whole_view(shown),
+        *(OneHead(seen, site, head, target=target) for site in sites),
+        *(EveryHead(seen, kind, target=target) for kind in kinds),
+        view,
     ]
 
 
-def one_head(shown: Shown, site: Site) -> Picture:
-    """The heatmap of one head."""
-    kind, layer, head = site.kind, site.layer, shown.head
-    return Picture(
-        site.head_name(head),
-        f"{kind}-layer{layer}-head{head}",
-        figure=lambda look: export.head_figure(shown.seen, kind, layer, head, **look.options),
-        numbers=lambda: export.head_numbers(shown.seen.maps[site], head),
-        cell=lambda look: export.notebook_lines(
-            shown.question.sentence,
-            "head",
-            attention=kind,
-            layer=layer,
-            head=head,
-            **shown.given,
-            **look.options,
-        ),
-        texts=shown.texts,
-    )
-
-
-def lines(shown: Shown, site: Site) -> Picture:
-    """One head as lines between words."""
-    kind, layer, head = site.kind, site.layer, shown.head
-    title = row_titles(kind, shown.seen).query
-    return Picture(
-        f"{site.head_name(head)}, as lines",
-        f"{kind}-layer{layer}-head{head}-lines",
-        figure=lambda look: lines_figure(
-            shown.seen.maps[site], head, query_title=title, **look.options
-        ),
-        numbers=lambda: export.head_numbers(shown.seen.maps[site], head),
-        cell=lambda look: cells.lines(shown.python, str(kind), layer, head, title, look.python),
-        texts=shown.texts,
-    )
-
-
-def every_head(shown: Shown, kind: AttentionKind) -> Picture:
-    """The overview."""
-    maps, heads = chosen_maps(shown.seen, kind)
-    return Picture(
-        f"{kind.full_name}, every head",
-        f"{kind}-every-head",
-        figure=lambda look: heads_overview(maps, heads, **look.options),
-        numbers=lambda: export.heads_numbers(maps, heads),
-        cell=lambda look: export.notebook_lines(
-            shown.question.sentence, "heads", attention=kind, **shown.given, **look.options
-        ),
-        texts=shown.texts,
-    )
-
-
-def compared(shown: Shown) -> list[Picture]:
-    """The heads that are compared, if there are any on this trace."""
-    [site] = shown.sites
-    layers = [other.layer for other in shown.seen.maps if other.kind is site.kind]
-    n_heads = shown.seen.maps[site].n_heads
-    pairs = [pair.split(".") for pair in shown.selection["compare"].split("-") if pair]
+def _compared(view: WholeView, site: Site, head: int) -> list[tuple[int, int]]:
+    """Layer and head of those that are compared, if there are any on this trace."""
+    layers = [other.layer for other in view.seen.maps if other.kind is site.kind]
+    n_heads = view.seen.maps[site].n_heads
+    pairs = [pair.split(".") for pair in view.selection["compare"].split("-") if pair]
     heads = [
-        (layers[int(place)], int(head))
-        for place, head in pairs
-        if int(place) < len(layers) and int(head) < n_heads
+        (layers[int(place)], int(number))
+        for place, number in pairs
+        if int(place) < len(layers) and int(number) < n_heads
     ]
     # As the explorer has it: the selected head is one of those that are compared, or none is.
-    if len(heads) < 2 or (site.layer, shown.head) not in heads:
-        return []
-    title = f"{site.kind.full_name}, {len(heads)} heads"
-
-    def numbers() -> Numbers:
-        made = picture_numbers.panels_numbers(compared_panels(shown.seen, site.kind, heads))
-        return Numbers({"attention": str(site.kind)}, made.axes, made.arrays)
-
-    return [
-        Picture(
-            f"{title} side by side",
-            f"{site.kind}-compared",
-            figure=lambda look: panels_figure(
-                compared_panels(shown.seen, site.kind, heads), title=title, **look.panel_options
-            ),
-            numbers=numbers,
-            cell=lambda look: cells.compared_heads(
-                shown.python, str(site.kind), heads, title, look.panel_python
-            ),
-            texts=shown.texts,
-        )
-    ]
-
-
-def joint(shown: Shown) -> Picture:
-    """All three kinds of attention in one square."""
-    layer, head = shown.sites[0].layer, shown.head
-    return Picture(
-        f"All three kinds of attention, layer {layer}, head {head}",
-        f"joint-layer{layer}-head{head}",
-        figure=lambda look: panel_figure(joint_panel(shown.seen, layer, head), **look.options),
-        numbers=lambda: picture_numbers.kinds_numbers(joint_maps(shown.seen, layer), head),
-        cell=lambda look: cells.joint(shown.python, layer, head, look.python),
-        texts=shown.texts,
-    )
-
-
-def whole_view(shown: Shown) -> Picture:
-    """The page's picture with its interaction."""
-    settled = {"words", "specials", "renormalise", "predicted"}
-    selection = {name: value for name, value in shown.selection.items() if name not in settled}
-    return Picture(
-        "The whole view, to open offline",
-        "heads",
-        page=lambda dark: heads_page(
-            shown.seen,
-            shown.facts,
-            shown.labels,
-            title=shown.question.sentence,
-            selection=selection,
-            dark=dark or None,
-        ),
-    )
-
-
-def query_key(shown: Shown, site: Site, query: int, key: int) -> Picture:
-    """One weight from the inside."""
-    kind, layer, head = site.kind, site.layer, shown.head
-
-    def lines(look: Look) -> cells.Lines:
-        return export.notebook_lines(
-            shown.question.sentence,
-            "query-key",
-            attention=kind,
-            layer=layer,
-            head=head,
-            query=query,
-            key=key,
-            **shown.given,
-            **look.options,
-        )
-
-    return Picture(
-        f"{site.head_name(head)}, query {query}, key {key}",
-        f"query-key-{kind}-layer{layer}-head{head}-{query}-{key}",
-        figure=lambda look: query_key_figure(
-            shown.seen.maps[site], head, query, key, side_by_side=not look.narrow, dark=look.dark
-        ),
-        numbers=lambda: export.query_key_numbers(shown.seen.maps[site], head, query, key),
-        cell=lines,
-        texts=shown.texts,
-    )
-
-
-def measures(shown: Shown) -> Picture:
-    """The measures of every head, which are a table."""
-    kinds = {site.kind for site in shown.sites}
-    facts = {site: values for site, values in shown.facts.items() if site.kind in kinds}
-    return Picture(
-        "The measures of every head",
-        "head-facts",
-        numbers=lambda: picture_numbers.facts_numbers(facts),
-        texts=shown.texts,
-    )
+    return heads if len(heads) > 1 and (site.layer, head) in heads else []

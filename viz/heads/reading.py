@@ -86,6 +86,7 @@ class Seen:
             columns of special tokens are hidden.
         source: the source as read.
         target: the target, which the decoder read, as read.
+        source_text: the input as text, as it was recorded.
         notes: what was done to the trace, in plain sentences; none for the default.
         by_prediction: whether the rows of cross-attention are named by what they predict, with what
             they read beside them.
@@ -96,6 +97,7 @@ class Seen:
     beside: Mapping[AttentionKind, Tokens]
     source: Tokens
     target: Tokens
+    source_text: str
     notes: tuple[str, ...]
     by_prediction: bool = False
     reading: Reading = AS_RECORDED
@@ -165,9 +167,26 @@ def read(trace: Trace, reading: Reading = Reading()) -> Seen:
         beside=MappingProxyType(beside),
         source=axes[trace.source].shown,
         target=inputs.shown,
+        source_text=trace.source_text,
         notes=tuple(_notes(trace, reading, by_prediction)),
         by_prediction=by_prediction,
         reading=reading,
+    )
+
+
+def site_map(seen: Seen, attention: AttentionKind | str, layer: int) -> AttentionMap:
+    """The map of one site of a trace as it is read.
+
+    Raises:
+        IndexError: if there is none; the sentence lists the layers there are.
+    """
+    kind = AttentionKind(attention)
+    for site, found in seen.maps.items():
+        if (site.kind, site.layer) == (kind, layer):
+            return found
+    there = ", ".join(str(site.layer) for site in seen.maps if site.kind is kind)
+    raise IndexError(
+        f"There is no layer {layer} of {kind} attention; choose one of {there or 'none'}."
     )
 
 

@@ -21,6 +21,7 @@ from viz.draw.labels import escape_html, visible
 from viz.heads.measures import Label, opening_heads
 from viz.heads.payload import pack
 from viz.heads.reading import Seen
+from viz.heads.view import SELECTED, VIEW
 
 _HERE = Path(__file__)
 _THEME = _HERE.parents[2] / ".streamlit" / "config.toml"
@@ -38,17 +39,9 @@ _COLORS = {
 """The colours of the app's theme that the explorer uses, and how Streamlit names them to it."""
 
 _USUAL = {
-    "attention": str(AttentionKind.CROSS),
-    "view": "heatmap",
-    "cell": "",
-    "compare": "",
-    "order": "",
-    "faint": "0",
-    "only": "",
-    "words": "0",
-    "specials": "1",
-    "renormalise": "0",
-    "predicted": "0",
+    each.name: each.write(each.default)
+    for each in VIEW.parameters
+    if each.name in SELECTED and each.name not in ("layer", "head")
 }
 """What the explorer begins with, as it spells it; layer and head depend on the model."""
 

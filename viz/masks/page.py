@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import streamlit as st
@@ -11,17 +10,18 @@ from model.checkpoint import CheckpointError
 from model.intervention import Intervention
 from model.mask_presets import PRESETS
 from model.mask_rules import MaskError
-from model.trace import AttentionKind, FloatArray, Site
+from model.trace import AttentionKind, FloatArray, Site, Trace
 from model.translator import DeviceError, TextError
 from viz.browser.matrices import matrices
 from viz.draw.labels import axis_texts, escape_markdown, visible
-from viz.masks import edits as mask_edits
-from viz.masks import mask as masks
-from viz.masks import panels as mask_panels
-from viz.masks import pictures as masks_kept
-from viz.masks import steps
 from viz.masks.edits import EDITABLE
-from viz.masks.mask import Mask
+from viz.masks.mask import (
+    batch_masks,
+    edited_mask,
+    mask_difference,
+    preset_mask,
+    token_grid,
+)
 from viz.masks.page_change import show_editor
 from viz.masks.page_chosen import (
     FIRST_SETTINGS,
@@ -34,43 +34,40 @@ from viz.masks.page_chosen import (
     show_probabilities,
     show_translations,
 )
-from viz.masks.page_stage import offer_keys, show_compared, show_factors, show_stages
-from viz.masks.panels import mask_panel
+from viz.masks.page_stage import offer_keys, show_compared, show_factors, show_steps
+from viz.masks.panels import (
+    difference_words,
+    grid_html,
+    lesson_html,
+    most_moved,
+    moved_heads,
+    moved_words,
+    row_panels,
+    sentence_name,
+    square_panels,
+)
+from viz.masks.pictures import (
+    BatchTokens,
+    ComparedMasks,
+    ComparedWeights,
+    DecoderFactors,
+    HeadSteps,
+    LogProbs,
+    MovedHeads,
+    NamedMask,
+    OtherMasks,
+    RowLesson,
+    TwoMasks,
+)
+from viz.masks.steps import Steps, fill_lesson, head_steps
+from viz.masks.view import MOST_SENTENCES, PARTS, VIEW
 from viz.shell import address, bar, session, stage
 from viz.shell.save_menu import captioned, keep
 from viz.shell.theme import is_dark
 from viz.shell.width import watch_width
 
-MOST_SENTENCES = 6
-"""In one batch, the sentence of the bar included."""
-
-FURTHER = "Did you get her letter?\nHe doesn't come to work because he's ill."
-"""The other sentences of a batch before anybody typed any."""
-
 COMPARED_HEIGHT = 15
 """Of the matrices of a comparison in rem: on a small screen the translations fit above them."""
-
-PARTS = {
-    "see": "See",
-    "inside": "Inside a head",
-    "compare": "Compare",
-    "change": "Change",
-}
-
-
-SLOT = r"[a-z0-9_.-]{0,40}"
-PARAMETERS = (
-    address.text("batch", FURTHER, most=session.MAX_CHARACTERS),
-    address.integer("number", 1, low=1, high=MOST_SENTENCES),
-    address.choice("part", "see", PARTS),
-    address.choice("masked", str(AttentionKind.DECODER), map(str, EDITABLE)),
-    address.integer("layer", 0, low=0, high=999),
-    address.integer("head", 0, low=0, high=999),
-    address.pattern("a", SLOT, "a mask such as 1.decoder"),
-    address.pattern("b", SLOT, "a mask such as preset.window"),
-    address.text("edit", most=mask_edits.MAX_CHARACTERS),
-)
-"""What this page keeps in the address."""
 
 
 def choose(question: session.Question) -> Chosen | None:
@@ -83,7 +80,7 @@ def choose(question: session.Question) -> Chosen | None:
         st.segmented_control(
             "Part",
             PARTS,
-            default=address.held("part"),
+            default=address.value_of("part"),
             key="part",
             required=True,
             format_func=PARTS.__getitem__,
@@ -95,7 +92,7 @@ def choose(question: session.Question) -> Chosen | None:
             st.selectbox(
                 "Sentence",
                 range(1, count + 1),
-                address.held("number") - 1,
+                address.value_of("number") - 1,
                 key="number",
                 format_func=lambda number: f"Sentence {number}",
                 label_visibility="collapsed",
@@ -146,7 +143,7 @@ def further_sentences() -> list[str]:
     ):
         st.text_area(
             "Further sentences in the batch, one a line",
-            address.held("batch"),
+            address.value_of("batch"),
             key="batch",
             height=170,
             width=440,
@@ -166,7 +163,7 @@ def choose_head(question: session.Question) -> tuple[AttentionKind, int, int]:
         st.segmented_control(
             "Attention",
             [str(kind) for kind in EDITABLE],
-            default=address.held("masked"),
+            default=address.value_of("masked"),
             key="masked",
             required=True,
             format_func=lambda kind: AttentionKind(kind).short_name,
@@ -182,7 +179,7 @@ def choose_head(question: session.Question) -> tuple[AttentionKind, int, int]:
             st.selectbox(
                 name.capitalize(),
                 range(count),
-                address.held(name),
+                address.value_of(name),
                 key=name,
                 format_func=f"{name.capitalize()} {{}}".format,
                 label_visibility="collapsed",
@@ -197,7 +194,7 @@ def batch_of(question: session.Question) -> session.Batch | None:
         try:
             session.translate(question.checkpoint, sentence)
         except TextError as error:
-            named = mask_panels.sentence_name(number, sentence)
+            named = sentence_name(number, sentence)
             st.warning(
                 escape_markdown(f"{named}, cannot be translated. {error}"), icon=":material/edit:"
             )
@@ -215,35 +212,36 @@ def batch_of(question: session.Question) -> session.Batch | None:
 def show_masks(chosen: Chosen) -> None:
     """The batch with its padding, and every mask of one sentence."""
     sides = {
-        "Source": masks.token_grid(chosen.batch.padded, "source"),
-        "Target, as the decoder reads it": masks.token_grid(chosen.batch.padded, "target"),
+        "Source": token_grid(chosen.batch.padded, "source"),
+        "Target, as the decoder reads it": token_grid(chosen.batch.padded, "target"),
     }
-    st.html(mask_panels.grid_html(sides, chosen.number, dark=is_dark()))
+    st.html(grid_html(sides, chosen.number, dark=is_dark()))
     captioned(
         "Sentences of one batch are padded to one length. Padding is hatched: no word may look "
         "at it. The chosen sentence is framed; its masks are below."
         if len(chosen.sentences) > 1
         else "One sentence alone needs no padding: its padding masks allow everything. Add "
         "sentences to the batch to see padding.",
-        [masks_kept.grid(chosen)],
+        [BatchTokens(chosen.at, chosen.batch.padded)],
         "batch",
     )
     every = chosen.masks
+    factors, others = DecoderFactors(chosen.at, every), OtherMasks(chosen.at, every)
     st.subheader(f"How the decoder's mask of sentence {chosen.number + 1} is made", anchor=False)
-    matrices(mask_panels.factor_panels(every), key="factors", height=21)
+    matrices(factors.panels, key="factors", height=21)
     captioned(
         "Cell by cell: a query (row) may look at a key (column) where both factors allow it. Point "
         "at a cell to see it in all three.",
-        [masks_kept.factors(chosen)],
+        [factors],
         "factors",
     )
     st.subheader(f"The other masks of sentence {chosen.number + 1}", anchor=False)
-    matrices(mask_panels.square_panels(every), key="others", height=21)
-    matrices(mask_panels.row_panels(every), key="rows", height=8)
+    matrices(square_panels(every), key="others", height=21)
+    matrices(row_panels(every), key="rows", height=8)
     captioned(
         "The padding masks are one row, the same for every query; the model broadcasts them to the "
         "matrices above them.",
-        [masks_kept.others(chosen)],
+        [others],
         "others",
     )
 
@@ -254,55 +252,56 @@ def show_inside(chosen: Chosen) -> None:
     if seen.scores is None or seen.v is None:
         st.info(NO_SCORES, icon=":material/info:")
         return
-    with_mask = steps.stages(seen, head)
-    without = steps.stages(seen, head, np.ones_like(with_mask.allowed))
+    with_mask = head_steps(seen, head)
+    without = head_steps(seen, head, np.ones_like(with_mask.allowed))
     limit = largest_score(chosen, with_mask)
     longest = max(float(without.contributions.max()), float(with_mask.contributions.max()), 1e-6)
-    for key, heading, one in (
+    for key, heading, inside in (
         ("with-mask", "With the mask", with_mask),
         ("without-mask", "Without the mask", without),
     ):
         st.subheader(f"{heading}: sentence {chosen.number + 1}", anchor=False)
-        scale: dict[str, Any] = {"limit": limit, "longest": longest, "hatched": one is with_mask}
-        matrices(mask_panels.stage_panels(seen, one, **scale), key=key, height=18)
-        keep([masks_kept.stages(chosen, one, **scale)], key)
+        picture = HeadSteps(chosen.at, seen, inside, limit, longest, hatched=inside is with_mask)
+        matrices(picture.panels, key=key, height=18)
+        keep([picture], key)
     show_caption(
-        f"{chosen.head_name}. The mask takes scores out before the softmax, so the weights of the "
-        "other keys grow; the last picture is the length of weight times value: what each key adds "
-        "to this head's output, before W_O. Without the mask, only this head's own step is "
-        "computed again, from the same scores."
+        f"{chosen.at.title}. The mask takes "
+        "scores out before the softmax, so the weights of the other keys grow; the last picture "
+        "is the length of weight times value: what each key adds to this head's output, before "
+        "W_O. Without the mask, only this head's own step is computed again, from the same scores."
     )
     show_lesson(chosen, with_mask)
 
 
-def show_lesson(chosen: Chosen, inside: steps.Stages) -> None:
+def show_lesson(chosen: Chosen, inside: Steps) -> None:
     """What becomes of a row with nothing to look at, by what is written over its scores."""
     st.subheader("A row with nothing to look at", anchor=False)
     queries, keys = (axis_texts(axis) for axis in (chosen.seen.queries, chosen.seen.keys))
     row = chosen.lengths[0] - 1
-    lesson = steps.fill_lesson(inside.scores[row], np.zeros(len(keys), dtype=np.bool_))
-    st.html(mask_panels.lesson_html(lesson, keys, dark=is_dark()))
+    lesson = fill_lesson(inside.scores[row], np.zeros(len(keys), dtype=np.bool_))
+    st.html(lesson_html(lesson, keys, dark=is_dark()))
     captioned(
         escape_markdown(
             f"The query {queries[row]} ({row}) of this head with every key forbidden, in three "
             f"ways. {lesson.explanation}"
         ),
-        [masks_kept.lesson(chosen, lesson)],
+        [RowLesson(chosen.at, lesson, chosen.seen.keys)],
         "lesson",
     )
 
 
-def slots(chosen: Chosen) -> dict[str, tuple[str, Mask]]:
-    """Every mask that can be compared, by its name in the address, with what a menu says."""
-    found: dict[str, tuple[str, Mask]] = {}
+def slots(chosen: Chosen) -> dict[str, NamedMask]:
+    """Every mask that can be compared, by its name in the address."""
+    found = []
     for number in range(len(chosen.sentences)):
-        for name, mask in masks.batch_masks(chosen.batch.padded, number).items():
-            found[f"{number + 1}.{name}"] = (f"Sentence {number + 1}: {mask.short}", mask)
+        for name, mask in batch_masks(chosen.batch.padded, number).items():
+            title = f"Sentence {number + 1}: {mask.short}"
+            found.append(NamedMask(f"{number + 1}.{name}", title, mask))
     own = chosen.own
     for name, preset in PRESETS.items():
         if chosen.kind in preset.kinds:
             allowed = preset_allowed(preset, chosen, FIRST_SETTINGS)
-            made = masks.preset_mask(
+            made = preset_mask(
                 preset.title,
                 allowed,
                 own.queries,
@@ -311,18 +310,16 @@ def slots(chosen: Chosen) -> dict[str, tuple[str, Mask]]:
                 reason=preset.reason,
                 causal=preset.causal,
             )
-            found[f"preset.{name}"] = (f"Preset: {preset.title}", made)
+            found.append(NamedMask(f"preset.{name}", f"Preset: {preset.title}", made))
     for edit in current_edits(chosen):
-        base = chosen.masks[str(edit.kind)]
-        found[f"edited.{edit.kind}"] = (
-            f"Edited: {edit.kind.short_name.lower()}",
-            masks.edited_mask(base, edit.allowed),
-        )
-    return found
+        mask = edited_mask(chosen.masks[str(edit.kind)], edit.allowed)
+        title = f"Edited: {edit.kind.short_name.lower()}"
+        found.append(NamedMask(f"edited.{edit.kind}", title, mask))
+    return {each.name: each for each in found}
 
 
-def choose_slots(chosen: Chosen, found: Mapping[str, tuple[str, Mask]]) -> dict[str, str]:
-    """The names of the masks A and B."""
+def choose_slots(chosen: Chosen, found: Mapping[str, NamedMask]) -> TwoMasks:
+    """The masks A and B."""
     # Only in the decoder does the model's own mask differ from none in more than padding.
     other = "none" if chosen.kind is AttentionKind.DECODER else "window"
     usual = {"a": f"{chosen.number + 1}.{chosen.kind}", "b": f"preset.{other}"}
@@ -337,37 +334,35 @@ def choose_slots(chosen: Chosen, found: Mapping[str, tuple[str, Mask]]) -> dict[
                     address.note(
                         slot,
                         f"There is no mask “{visible(asked)}” here; shown instead: "
-                        f"{visible(found[usual[slot]][0])}.",
+                        f"{visible(found[usual[slot]].title)}.",
                     )
                 st.session_state[slot] = usual[slot]
             if not stage.is_on():
                 st.selectbox(
                     f"Mask {slot.upper()}",
                     list(found),
-                    list(found).index(address.held(slot)),
+                    list(found).index(address.value_of(slot)),
                     key=slot,
                     format_func=lambda name, slot=slot: visible(
-                        f"{slot.upper()}: {found[name][0]}"
+                        f"{slot.upper()}: {found[name].title}"
                     ),
                     label_visibility="collapsed",
                 )
-    return {slot: st.session_state[slot] for slot in ("a", "b")}
+    return TwoMasks(found[st.session_state["a"]], found[st.session_state["b"]])
 
 
 def show_comparison(chosen: Chosen) -> None:
     """What two masks change: in words, in one head and in all; then the masks, cell by cell."""
     found = slots(chosen)
-    picked = choose_slots(chosen, found)
-    both, names = zip(*((found[name][1], name) for name in picked.values()), strict=True)
-    titles = (f"A: {found[names[0]][0]}", f"B: {found[names[1]][0]}")
+    both = choose_slots(chosen, found)
+    picture = ComparedMasks(chosen.at, both)
     if stage.is_on():
-        panels = [mask_panel(mask, title) for mask, title in zip(both, titles, strict=True)]
-        show_compared(panels, both, list(found))
+        show_compared(picture, list(found))
         return
     shape = chosen.own.cells.shape
-    if any(mask.cells.shape != shape for mask in both):
-        show_masks_compared(chosen, both, names, titles)
-        if both[0].cells.shape == both[1].cells.shape:
+    if any(mask.cells.shape != shape for mask in both.masks):
+        show_masks_compared(picture)
+        if both.a.mask.cells.shape == both.b.mask.cells.shape:
             st.info(
                 f"These masks are not of the size of {chosen.kind.full_name.lower()} "
                 f"({shape[0]} × {shape[1]}), so the model cannot run with them there. Choose masks "
@@ -377,51 +372,34 @@ def show_comparison(chosen: Chosen) -> None:
         return
     one, other = (
         session.run(chosen.question, Intervention(masks={chosen.kind: mask.allowed}))
-        for mask in both
+        for mask in both.masks
     )
-    show_translations(chosen, one, other, ("A", "B"))
-    show_moved(chosen, both, names, titles, (one, other))
+    show_translations(chosen, one, other, both.names)
+    show_moved(chosen, both, (one.forced, other.forced))
     st.subheader("The masks A and B", anchor=False)
-    show_masks_compared(chosen, both, names, titles)
-    show_probabilities(
-        chosen,
-        one,
-        other,
-        ("A", "B"),
-        masks_kept.compared_log_probs(chosen, both, names, titles, one, other),
-    )
+    show_masks_compared(picture)
+    sides = chosen.log_probs(one.forced), chosen.log_probs(other.forced)
+    show_probabilities(LogProbs(chosen.at, both, sides))
 
 
-def show_moved(
-    chosen: Chosen,
-    both: tuple[Mask, Mask],
-    names: tuple[str, str],
-    titles: tuple[str, str],
-    outcomes: tuple[session.Outcome, session.Outcome],
-) -> None:
-    """One head's weights under two masks, and how much every head moved."""
-    one, other = (each.forced for each in outcomes)
-    maps = tuple(each.attention(chosen.kind, chosen.layer) for each in (one, other))
-    batch, number = chosen.batch, chosen.number
-    moved = mask_panels.moved_heads(one, other, (batch.n_source[number], batch.n_target[number]))
-    overview = mask_panels.moved_panel(moved)
+def show_moved(chosen: Chosen, both: TwoMasks, passes: tuple[Trace, Trace]) -> None:
+    """One head's weights in two passes, and how much every head moved."""
+    first, second = (each.attention(chosen.kind, chosen.layer) for each in passes)
+    weights = ComparedWeights(chosen.at, both, (first, second))
+    lengths = chosen.batch.n_source[chosen.number], chosen.batch.n_target[chosen.number]
+    moved = moved_heads(*passes, lengths)
+    overview = MovedHeads(chosen.at, both, moved, lengths)
     head, heads = st.columns((3, 1), gap="small")
     with head:
-        panels = mask_panels.changed_panels(
-            maps[0], maps[1], chosen.head, ("Weights under A", "Weights under B")
-        )
-        matrices(panels, key="compared-weights", height=COMPARED_HEIGHT)
+        matrices(weights.panels, key="compared-weights", height=COMPARED_HEIGHT)
     with heads:
-        matrices([overview], key="moved-heads", height=COMPARED_HEIGHT)
+        matrices(overview.panels, key="moved-heads", height=COMPARED_HEIGHT)
     captioned(
-        f"Weights: {chosen.head_name}, under teacher "
+        f"Weights: {chosen.at.title}, under teacher "
         "forcing, with A or B in all layers of this attention. A cell of the last matrix is a "
         "head: the share of its weight that moved to other keys, averaged over its rows. "
-        f"{mask_panels.moved_words(moved)}",
-        [
-            masks_kept.compared_weights(chosen, both, names, titles, (maps[0], maps[1])),
-            masks_kept.moved(chosen, both, names, titles, overview),
-        ],
+        f"{moved_words(moved)}",
+        [weights, overview],
         "compared-weights",
     )
     offer_most_moved(chosen, moved)
@@ -430,7 +408,7 @@ def show_moved(
 def offer_most_moved(chosen: Chosen, moved: Mapping[Site, FloatArray]) -> None:
     """A button to the head of this attention that moved most, unless it is shown already."""
     here = {site: heads for site, heads in moved.items() if site.kind is chosen.kind}
-    site, head = mask_panels.most_moved(here)
+    site, head = most_moved(here)
     if (site.layer, head) == (chosen.layer, chosen.head) or not here[site][head]:
         return
     st.button(
@@ -442,20 +420,17 @@ def offer_most_moved(chosen: Chosen, moved: Mapping[Site, FloatArray]) -> None:
     )
 
 
-def show_masks_compared(
-    chosen: Chosen, both: tuple[Mask, Mask], names: tuple[str, str], titles: tuple[str, str]
-) -> None:
+def show_masks_compared(picture: ComparedMasks) -> None:
     """Two masks, and where they are of one size what differs."""
-    matrices(mask_panels.compared_panels(*both, titles), key="compared", height=20)
-    picture = masks_kept.compared(chosen, both, names, titles)
+    matrices(picture.panels, key="compared", height=20)
     try:
-        difference = masks.mask_difference(*both)
+        difference = mask_difference(*picture.both.masks)
     except ValueError as error:
         keep([picture], "compared")
         st.info(escape_markdown(str(error)), icon=":material/info:")
         return
     captioned(
-        f"{mask_panels.difference_words(difference)} Point at a cell to see it in all three; zoom "
+        f"{difference_words(difference)} Point at a cell to see it in all three; zoom "
         "and scrolling go together.",
         [picture],
         "compared",
@@ -471,7 +446,7 @@ def show_page(question: session.Question) -> None:
         offer_keys(chosen, PARTS)
     match st.session_state["part"]:
         case "inside" if stage.is_on():
-            show_stages(chosen)
+            show_steps(chosen)
         case "inside":
             show_inside(chosen)
         case "compare":
@@ -484,7 +459,7 @@ def show_page(question: session.Question) -> None:
             show_masks(chosen)
 
 
-address.open_address(PARAMETERS)
+address.open_address(VIEW.parameters)
 question = bar.asked()
 if question is not None:
     try:

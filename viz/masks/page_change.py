@@ -12,11 +12,8 @@ from model.trace import AttentionKind, BoolArray
 from viz.browser.matrices import edited, matrices
 from viz.draw.labels import axis_texts, escape_markdown
 from viz.draw.panels import PAINTING_HELP
-from viz.masks import edits as mask_edits
-from viz.masks import mask as masks
-from viz.masks import panels as mask_panels
-from viz.masks import pictures as masks_kept
-from viz.masks.edits import Edit
+from viz.masks.edits import Edit, intervention
+from viz.masks.mask import edited_mask
 from viz.masks.page_chosen import (
     FIRST_SETTINGS,
     Chosen,
@@ -27,7 +24,8 @@ from viz.masks.page_chosen import (
     show_translations,
     store,
 )
-from viz.masks.panels import weights_panel
+from viz.masks.panels import empty_words, is_unchanged, translations_html
+from viz.masks.pictures import EditedWeights, Edits, LogProbs
 from viz.shell import address, session, stage
 from viz.shell.fragments import fragment
 from viz.shell.theme import is_dark
@@ -65,7 +63,7 @@ def show_presets(chosen: Chosen, edits: tuple[Edit, ...]) -> None:
         name = st.selectbox(
             "Preset",
             list(known),
-            list(known).index(address.held("preset")),
+            list(known).index(address.value_of("preset")),
             key="preset",
             format_func=lambda name: known[name].title,
             label_visibility="collapsed",
@@ -95,7 +93,7 @@ def show_settings(preset: Preset, chosen: Chosen) -> None:
         key = f"preset-{setting}"
         st.session_state[key] = min(st.session_state.get(key, FIRST_SETTINGS[setting]), most)
         st.number_input(
-            said, 0, most, address.held(key), key=key, label_visibility="collapsed", width=130
+            said, 0, most, address.value_of(key), key=key, label_visibility="collapsed", width=130
         )
     if "keys" in preset.settings:
         texts = axis_texts(chosen.own.keys)
@@ -104,7 +102,7 @@ def show_settings(preset: Preset, chosen: Chosen) -> None:
         st.multiselect(
             "Words that nobody may look at",
             range(len(texts)),
-            address.held("preset-keys"),
+            address.value_of("preset-keys"),
             key="preset-keys",
             format_func=lambda place: escape_markdown(f"{texts[place]} ({place})"),
             placeholder="Words to block",
@@ -150,7 +148,7 @@ def show_layers(chosen: Chosen, edit: Edit | None) -> None:
             "The mask holds in the layers",
             every,
             selection_mode="multi",
-            default=address.held(key),
+            default=address.value_of(key),
             key=key,
             on_change=hear_layers,
         )
@@ -217,23 +215,18 @@ def show_editor(chosen: Chosen) -> None:
     own = chosen.own
     allowed = edit.allowed if edit else own.allowed
     before = session.run(chosen.question)
-    after = session.run(chosen.question, mask_edits.intervention(edits))
-    maps = [each.forced.attention(chosen.kind, chosen.layer) for each in (before, after)]
+    after = session.run(chosen.question, intervention(edits))
+    first, second = (each.forced.attention(chosen.kind, chosen.layer) for each in (before, after))
+    picture = EditedWeights(chosen.at, Edits(edits), own, allowed, (first, second))
     with stage.picture():
         if stage.is_on():
             texts = before.free.text, after.free.text
             st.html(
-                mask_panels.translations_html(*texts, ("Before", "After"), dark=is_dark()),
+                translations_html(*texts, ("Before", "After"), dark=is_dark()),
             )
-        panels = [
-            mask_panels.editor_panel(own, allowed, "The mask"),
-            weights_panel(maps[0], chosen.head, "Weights before"),
-            weights_panel(maps[1], chosen.head, "Weights after", sign="→"),
-            mask_panels.change_panel(maps[0], maps[1], chosen.head),
-        ]
         matrices(
             # Three are as many as can be read from the back row.
-            panels[:3] if stage.is_on() else panels,
+            picture.panels[:3] if stage.is_on() else picture.panels,
             key="editor",
             height=15,
             epoch=epoch(),
@@ -242,7 +235,7 @@ def show_editor(chosen: Chosen) -> None:
             on_edit=hear_edit,
         )
     if not stage.is_on():
-        show_change(chosen, edits, before, after)
+        show_change(chosen, picture, before, after)
     address.write_address()
     st.html(
         f'<span class="headscope-done" data-done="{html.escape(st.session_state["edit"])}"></span>'
@@ -250,27 +243,18 @@ def show_editor(chosen: Chosen) -> None:
 
 
 def show_change(
-    chosen: Chosen, edits: tuple[Edit, ...], before: session.Outcome, after: session.Outcome
+    chosen: Chosen, picture: EditedWeights, before: session.Outcome, after: session.Outcome
 ) -> None:
-    """What edits change, below the matrices."""
-    edit = edit_of(edits, chosen.kind, chosen.layer)
-    allowed = edit.allowed if edit else chosen.own.allowed
-    first, second = (each.forced.attention(chosen.kind, chosen.layer) for each in (before, after))
-    picture = masks_kept.edited(chosen, allowed, edits, (first, second))
+    """What edits change, below the matrices, which are `picture`."""
     show_translations(chosen, before, after, ("Before", "After"), [picture])
-    show_caption(f"{chosen.sentence}: the model reads its own words so far.")
-    show_notices(chosen, edits, before, after)
-    show_probabilities(
-        chosen,
-        before,
-        after,
-        ("Before", "After"),
-        masks_kept.edited_log_probs(chosen, edits, before, after),
-    )
+    show_caption(f"{chosen.at.sentence}: the model reads its own words so far.")
+    show_notices(chosen, picture.edits.edits, before, after)
+    sides = chosen.log_probs(before.forced), chosen.log_probs(after.forced)
+    show_probabilities(LogProbs(chosen.at, picture.edits, sides))
     show_caption(
         "Painting: drag on the first matrix to turn cells, on its labels to turn rows or columns; "
         f"{PAINTING_HELP} Beside it: "
-        f"{chosen.head_name}, under teacher forcing."
+        f"{chosen.at.title}, under teacher forcing."
     )
 
 
@@ -280,7 +264,7 @@ def show_notices(
     """What has to be said of the edits."""
     if notice := st.session_state.pop("_mask_notice", None):
         st.info(escape_markdown(notice), icon=":material/info:")
-    unchanged = mask_panels.is_unchanged((before.forced, before.free), (after.forced, after.free))
+    unchanged = is_unchanged((before.forced, before.free), (after.forced, after.free))
     if edits and unchanged:
         st.info(
             "This edit changes nothing: every weight, every probability and the translation are as "
@@ -288,7 +272,7 @@ def show_notices(
             icon=":material/info:",
         )
     shown = edit_of(edits, chosen.kind, chosen.layer)
-    if shown and (said := mask_panels.empty_words(masks.edited_mask(chosen.own, shown.allowed))):
+    if shown and (said := empty_words(edited_mask(chosen.own, shown.allowed))):
         st.warning(escape_markdown(said), icon=":material/visibility_off:")
 
 

@@ -9,20 +9,18 @@ import streamlit as st
 
 from model.mask_presets import sentence_lengths
 from model.mask_rules import Preset
-from model.trace import AttentionKind, AttentionMap, BoolArray, Trace
-from viz.draw import style
+from model.trace import AttentionKind, AttentionMap, BoolArray, FloatArray, Tokens, Trace
 from viz.draw.labels import escape_markdown
 from viz.heads.reading import PADDING
-from viz.masks import edits as mask_edits
-from viz.masks import log_probs, steps
-from viz.masks import mask as masks
-from viz.masks import panels as mask_panels
-from viz.masks.edits import EDITABLE, Edit
-from viz.masks.mask import Mask
+from viz.masks.edits import EDITABLE, Edit, parse, require_shape, write
+from viz.masks.mask import Mask, batch_masks
+from viz.masks.panels import translations_html
+from viz.masks.pictures import HeadInBatch, LogProbs
+from viz.masks.steps import Steps
+from viz.save.picture import Picture
 from viz.shell import address, session
-from viz.shell.save_menu import Picture, captioned, keep
+from viz.shell.save_menu import keep, show
 from viz.shell.theme import is_dark
-from viz.shell.width import is_narrow
 
 AHEAD = (
     "Word by word there are no later words to look at: opening future cells of the decoder shows "
@@ -70,6 +68,13 @@ class Chosen:
         return self.question.number
 
     @property
+    def at(self) -> HeadInBatch:
+        """The chosen head and sentence, for pictures."""
+        return HeadInBatch(
+            self.sentences, self.number, self.question.target, self.kind, self.layer, self.head
+        )
+
+    @property
     def trace(self) -> Trace:
         """The chosen sentence's trace, with the rows and columns of its padding."""
         return self.batch.padded[self.number]
@@ -87,7 +92,7 @@ class Chosen:
     @property
     def masks(self) -> dict[str, Mask]:
         """Every mask of the chosen sentence."""
-        return masks.batch_masks(self.batch.padded, self.number)
+        return batch_masks(self.batch.padded, self.number)
 
     @property
     def own(self) -> Mask:
@@ -103,14 +108,15 @@ class Chosen:
         return self.kind.axes(n_source, n_target, 0)
 
     @property
-    def sentence(self) -> str:
-        """The chosen sentence by number and first words."""
-        return mask_panels.sentence_name(self.number, self.sentences[self.number])
-
-    @property
     def painted(self) -> str:
         """What a stroke is one of, so that it never lands on another mask."""
         return f"{self.number}.{self.kind}.{self.layer}"
+
+    def log_probs(self, forced: Trace) -> tuple[Tokens, FloatArray]:
+        """What a pass predicts of the chosen sentence, without its padding, and how surely."""
+        assert forced.log_probs is not None, "every trace of a translator holds them"
+        n_target = self.batch.n_target[self.number]
+        return forced.predictions[:n_target], forced.log_probs[:n_target]
 
 
 def show_caption(text: str) -> None:
@@ -125,10 +131,10 @@ def current_edits(chosen: Chosen) -> tuple[Edit, ...]:
     shapes = {kind: chosen.masks[str(kind)].cells.shape for kind in EDITABLE}
     try:
         if text != known:
-            edits = mask_edits.parse(text, shapes)
+            edits = parse(text, shapes)
             st.session_state[_EDITS] = text, edits
         for edit in edits:
-            mask_edits.require_shape(edit.allowed.shape, shapes[edit.kind])
+            require_shape(edit.allowed.shape, shapes[edit.kind])
             require_layers(edit, chosen.trace.layers(edit.kind))
     except ValueError as error:
         st.session_state["edit"] = ""
@@ -140,7 +146,7 @@ def current_edits(chosen: Chosen) -> tuple[Edit, ...]:
 def store(edits: Sequence[Edit]) -> None:
     """Keep edits in the address; what keeps them from it is said in the next run."""
     try:
-        text = mask_edits.write(edits)
+        text = write(edits)
     except ValueError as error:
         st.session_state["_mask_notice"] = str(error)
         return
@@ -158,7 +164,7 @@ def require_layers(edit: Edit, layers: tuple[int, ...]) -> None:
         )
 
 
-def largest_score(chosen: Chosen, inside: steps.Stages) -> float:
+def largest_score(chosen: Chosen, inside: Steps) -> float:
     """The size of the largest score, by which scores are coloured.
 
     Padding may have scores far beyond those of words, whose colours it would wash out.
@@ -200,45 +206,16 @@ def show_translations(
     with st.container(horizontal=True, vertical_alignment="center", key="captioned-translations"):
         st.subheader(f"Written word by word, the translation {same}", anchor=False)
         keep(pictures, "translations")
-    st.html(mask_panels.translations_html(before, after, names, dark=is_dark()))
+    st.html(translations_html(before, after, names, dark=is_dark()))
 
 
-def show_probabilities(
-    chosen: Chosen,
-    one: session.Outcome,
-    other: session.Outcome,
-    names: tuple[str, str],
-    picture: Picture,
-) -> None:
-    """How probable the given words are under two sets of masks; `picture` is what can be saved."""
-    n_target = chosen.batch.n_target[chosen.number]
-    forced = [
-        (trace.predictions[:n_target], np.asarray(trace.log_probs)[:n_target])
-        for trace in (one.forced, other.forced)
-    ]
-    alike = np.array_equal(forced[0][1], forced[1][1])
-    changed = "stay as probable" if alike else "become more or less probable"
+def show_probabilities(picture: LogProbs) -> None:
+    """How probable the given words are under two sets of masks."""
+    (_, before), (_, after) = picture.sides
+    changed = (
+        "stay as probable" if np.array_equal(before, after) else "become more or less probable"
+    )
     st.subheader(f"Under teacher forcing, the given words {changed}", anchor=False)
-    st.plotly_chart(
-        log_probs.log_prob_bars(*forced[0], *forced[1], names, narrow=is_narrow(), dark=is_dark()),
-        width="stretch",
-        theme=None,
-        key="log-probs",
-        config=style.chart_config("headscope-log-probabilities"),
-        alt=log_probs.log_prob_alt_text(*forced[0], *forced[1], names),
-    )
-    given = "the target you typed" if is_typed(chosen) else "the model's own translation"
-    captioned(
-        escape_markdown(
-            f"{chosen.sentence}: {given} is given, and each bar is how probable its next token is. "
-            + log_probs.log_prob_caption(forced[0][0], forced[1][0])
-        ),
-        [picture],
-        "log-probs",
-    )
-    show_caption(f"{HONESTY} {AHEAD}" if chosen.kind is AttentionKind.DECODER else HONESTY)
-
-
-def is_typed(chosen: Chosen) -> bool:
-    """Whether the chosen sentence is looked at with a target that the reader typed."""
-    return chosen.number == 0 and bool(chosen.question.target)
+    show(picture, picture.name)
+    is_decoder = picture.at.kind is AttentionKind.DECODER
+    show_caption(f"{HONESTY} {AHEAD}" if is_decoder else HONESTY)

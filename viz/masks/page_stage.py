@@ -6,13 +6,11 @@ import streamlit as st
 
 from viz.browser.matrices import matrices
 from viz.draw.labels import escape_markdown
-from viz.draw.panels import Panel
-from viz.masks import mask as masks
-from viz.masks import panels as mask_panels
-from viz.masks import steps
 from viz.masks.edits import EDITABLE
-from viz.masks.mask import Mask
+from viz.masks.mask import mask_difference
 from viz.masks.page_chosen import NO_SCORES, Chosen, largest_score
+from viz.masks.pictures import ComparedMasks, DecoderFactors, HeadSteps
+from viz.masks.steps import head_steps
 from viz.shell import session, stage
 
 
@@ -43,43 +41,31 @@ def offer_keys(chosen: Chosen, parts: Mapping[str, str]) -> None:
         down=stage.Step("layer", chosen.trace.layers(chosen.kind), chosen.layer),
         more={**more, "a": stage.Step("masked", kinds, str(chosen.kind), cycles=True)},
     )
-    stage.say(f"{parts[part]}: {chosen.head_name}")
+    stage.say(f"{parts[part]}: {chosen.at.title}")
 
 
 def show_factors(chosen: Chosen) -> None:
     """How the decoder's mask is made."""
     stage.say(f"How the decoder's mask of sentence {chosen.number + 1} is made")
     with stage.picture():
-        matrices(mask_panels.factor_panels(chosen.masks), key="factors", stage=True)
+        matrices(DecoderFactors(chosen.at, chosen.masks).panels, key="factors", stage=True)
 
 
-def show_stages(chosen: Chosen) -> None:
+def show_steps(chosen: Chosen) -> None:
     """From scores to output, with the mask."""
     seen = chosen.seen
     if seen.scores is None or seen.v is None:
         st.info(NO_SCORES, icon=":material/info:")
         return
-    inside = steps.stages(seen, chosen.head)
-    longest = max(float(inside.contributions.max()), 1e-6)
+    inside = head_steps(seen, chosen.head)
+    limit, longest = largest_score(chosen, inside), max(float(inside.contributions.max()), 1e-6)
+    picture = HeadSteps(chosen.at, seen, inside, limit, longest, hatched=True)
     with stage.picture():
-        matrices(
-            mask_panels.stage_panels(
-                seen, inside, limit=largest_score(chosen, inside), longest=longest, hatched=True
-            ),
-            key="with-mask",
-            stage=True,
-        )
+        matrices(picture.panels, key="with-mask", stage=True)
 
 
-def show_compared(panels: list[Panel], pair: tuple[Mask, Mask], names: Sequence[str]) -> None:
-    """Two masks, and where they differ.
-
-    Args:
-        panels: of both.
-        pair: the masks.
-        names: in the address, of all that can be compared.
-    """
-    first, second = pair
+def show_compared(picture: ComparedMasks, names: Sequence[str]) -> None:
+    """Two masks, and where they differ; `names` are those of all that can be compared."""
     stage.say("Two masks compared")
     stage.offer(
         "Up and down: mask A · Left and right: mask B",
@@ -87,8 +73,8 @@ def show_compared(panels: list[Panel], pair: tuple[Mask, Mask], names: Sequence[
         down=stage.Step("a", names, st.session_state["a"]),
     )
     try:
-        panels.append(mask_panels.difference_panel(masks.mask_difference(first, second)))
+        mask_difference(*picture.both.masks)
     except ValueError as error:
         st.info(escape_markdown(str(error)), icon=":material/info:")
     with stage.picture():
-        matrices(panels, key="compared", stage=True)
+        matrices(picture.panels, key="compared", stage=True)

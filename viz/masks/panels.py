@@ -10,7 +10,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from model.trace import AttentionKind, AttentionMap, BoolArray, FloatArray, Site, Tokens, Trace
-from viz.draw import style, word_diff
+from viz.draw import css, style, word_diff
 from viz.draw.labels import escape_html, visible
 from viz.draw.panel_figure import panel_figure
 from viz.draw.panels import Panel
@@ -18,10 +18,22 @@ from viz.heads.heatmap import (
     key_title,
     row_noun,
 )
-from viz.masks import mask as masks
-from viz.masks import steps
-from viz.masks.mask import COMPARED_NAMES, Cell, Compared, Difference, Mask
-from viz.masks.steps import Stages
+from viz.masks.mask import (
+    COMPARED_NAMES,
+    EVERY_QUERY,
+    LISTED_QUERIES,
+    Cell,
+    Compared,
+    Difference,
+    Mask,
+    difference_alt_text,
+    edited_mask,
+    empty_queries,
+    factors,
+    mask_alt_text,
+    mask_difference,
+)
+from viz.masks.steps import FillLesson, Steps, moved_weight
 
 QUOTED_CHARACTERS = 60
 """So much of a sentence names it."""
@@ -52,9 +64,9 @@ def mask_panel(mask: Mask, title: str, *, sign: str = "", note: str | None = Non
     return Panel(
         title=title,
         values=mask.cells,
-        queries=EVERY if mask.queries == masks.EVERY_QUERY else mask.queries,
+        queries=EVERY if mask.queries == EVERY_QUERY else mask.queries,
         keys=mask.keys,
-        alt=masks.mask_alt_text(mask),
+        alt=mask_alt_text(mask),
         names=mask.cell_names,
         colors={"light": style.LIGHT.cells, "dark": style.DARK.cells},
         note=f"{mask.shape}, {mask.dtype}" if note is None else note,
@@ -75,14 +87,14 @@ def editor_panel(own: Mask, allowed: BoolArray, title: str) -> Panel:
     Raises:
         ValueError: if `allowed` is not boolean, or of another shape than the mask.
     """
-    shown = masks.edited_mask(own, allowed)
+    shown = edited_mask(own, allowed)
     query_title, key_titled = ("Query", "Key") if own.kind is None else _titles(own.kind)
     return Panel(
         title=title,
         values=shown.cells,
         queries=own.queries,
         keys=own.keys,
-        alt=masks.mask_alt_text(shown),
+        alt=mask_alt_text(shown),
         names=shown.cell_names,
         colors={"light": style.LIGHT.cells, "dark": style.DARK.cells},
         query_title=query_title,
@@ -111,7 +123,7 @@ def difference_panel(difference: Difference) -> Panel:
         values=cells.reshape(said.shape).astype(np.uint8),
         queries=difference.a.queries,
         keys=difference.a.keys,
-        alt=masks.difference_alt_text(difference),
+        alt=difference_alt_text(difference),
         names=names,
         legend=[COMPARED_NAMES[Compared(answer)] for answer in answers],
         colors={
@@ -165,35 +177,35 @@ def number_panel(
     )
 
 
-def stage_panels(
-    seen: AttentionMap, one: Stages, *, limit: float, longest: float, hatched: bool
+def step_panels(
+    seen: AttentionMap, steps: Steps, *, limit: float, longest: float, hatched: bool
 ) -> list[Panel]:
     """What happens inside a head: scores, scores after the mask, weights, and what each key adds.
 
     Args:
         seen: the site.
-        one: its stages.
+        steps: those of a head.
         limit: scores run from -limit to limit.
         longest: the largest length of weight · v.
         hatched: whether the mask took anything out.
     """
-    shown = one.allowed if hatched else None
+    shown = steps.allowed if hatched else None
     return [
-        number_panel(seen, "Scores QKᵀ/√d_k", one.scores, limit=limit, unit="score"),
+        number_panel(seen, "Scores QKᵀ/√d_k", steps.scores, limit=limit, unit="score"),
         number_panel(
             seen,
             "Scores after the mask" if hatched else "The same, with no mask",
-            one.masked,
+            steps.masked,
             shown=shown,
             limit=limit,
             unit="score",
             sign="→",
         ),
-        number_panel(seen, "Weights", one.weights, shown=shown, sign="softmax →"),
+        number_panel(seen, "Weights", steps.weights, shown=shown, sign="softmax →"),
         number_panel(
             seen,
             "Length of weight · v",
-            one.contributions,
+            steps.contributions,
             shown=shown,
             high=longest,
             unit="length",
@@ -232,8 +244,8 @@ def moved_heads(before: Trace, after: Trace, lengths: tuple[int, int]) -> dict[S
     """
     n_source, n_target = lengths
     return {
-        site: steps.moved_weight(
-            seen, after.maps[site], site.kind.axes(n_source, n_target, len(seen.queries))[0]
+        site: moved_weight(
+            seen, after.maps[site], n_source if site.kind is AttentionKind.ENCODER else n_target
         )
         for site, seen in before.maps.items()
     }
@@ -279,8 +291,8 @@ def most_moved(moved: Mapping[Site, FloatArray]) -> tuple[Site, int]:
 
 
 def factor_panels(every: dict[str, Mask]) -> list[Panel]:
-    """How the decoder's mask is made; `every` as `masks.batch_masks` gives it."""
-    causal, padding, both = masks.factors(every)
+    """How the decoder's mask is made; `every` as `batch_masks` gives it."""
+    causal, padding, both = factors(every)
     return [
         mask_panel(causal, "Causal"),
         mask_panel(padding, "Target padding", sign="and"),
@@ -310,7 +322,7 @@ def compared_panels(a: Mask, b: Mask, titles: tuple[str, str]) -> list[Panel]:
     """Two masks and, where they are of one size, what differs."""
     panels = [mask_panel(mask, title) for mask, title in zip((a, b), titles, strict=True)]
     if a.cells.shape == b.cells.shape:
-        panels.append(difference_panel(masks.mask_difference(a, b)))
+        panels.append(difference_panel(mask_difference(a, b)))
     return panels
 
 
@@ -342,7 +354,7 @@ def grid_html(
     """The sentences of a batch as tables of tokens, padding hatched.
 
     Args:
-        sides: texts and where they are padding, as `masks.token_grid` gives them, by their name.
+        sides: texts and where they are padding, as `token_grid` gives them, by their name.
         framed: the sentence that is looked at, from 0.
         dark: for a dark page.
     """
@@ -358,7 +370,7 @@ def grid_html(
             rows.append(f"<tr{frame}><th>{number + 1}</th>{cells}</tr>")
         tables.append(f"<table><caption>{html.escape(named)}</caption>{''.join(rows)}</table>")
     return (
-        f"<style>{style.grid_css(style.look(dark))}</style>"
+        f"<style>{css.grid_css(style.look(dark))}</style>"
         # Beside each other where there is room, so that the masks come sooner.
         # In reach of the keyboard, since a narrow page scrolls it.
         '<div class="token-grid" tabindex="0" role="group" aria-label="Tokens of the batch" '
@@ -367,7 +379,7 @@ def grid_html(
     )
 
 
-def lesson_html(lesson: steps.FillLesson, texts: Sequence[str], *, dark: bool) -> str:
+def lesson_html(lesson: FillLesson, texts: Sequence[str], *, dark: bool) -> str:
     """The three softmaxes of one row as a table; `texts` name the keys."""
     head = "".join(f'<th scope="col">{escape_html(text)}</th>' for text in texts)
     rows = "".join(
@@ -379,7 +391,7 @@ def lesson_html(lesson: steps.FillLesson, texts: Sequence[str], *, dark: bool) -
         for name, row in lesson.rows
     )
     return (
-        f"<style>{style.grid_css(style.look(dark))}</style>"
+        f"<style>{css.grid_css(style.look(dark))}</style>"
         '<div class="token-grid" tabindex="0" role="group" aria-label="Three softmaxes">'
         f'<table><tr><th scope="row">Key</th>{head}</tr>'
         f"{rows}</table></div>"
@@ -398,7 +410,7 @@ def translations_html(before: str, after: str, names: tuple[str, str], *, dark: 
     )
     columns = "repeat(auto-fit, minmax(min(100%, 30rem), 1fr))"
     return (
-        f"<style>{style.CHANGE_CSS}</style>"
+        f"<style>{css.CHANGE_CSS}</style>"
         f'<div class="change" style="grid-template-columns: {columns}">{sections}</div>'
     )
 
@@ -418,11 +430,11 @@ def difference_words(difference: Difference) -> str:
 
 def empty_words(mask: Mask) -> str:
     """Which queries have nothing left to look at, and what the model then does; "" for none."""
-    empty = masks.empty_queries(mask)
+    empty = empty_queries(mask)
     if not empty:
         return ""
-    named = ", ".join(f"“{text}” ({place})" for place, text in empty[: masks.LISTED_QUERIES])
-    more = len(empty) - masks.LISTED_QUERIES
+    named = ", ".join(f"“{text}” ({place})" for place, text in empty[:LISTED_QUERIES])
+    more = len(empty) - LISTED_QUERIES
     rest = f" and {more} more" if more > 0 else ""
     return (
         f"Nothing left to look at: {named}{rest}. The model then takes zeros for the weights, so "

@@ -1,327 +1,720 @@
-"""What can be saved of the masks page."""
+"""What can be saved of masks."""
 
-from collections.abc import Callable
-from typing import Any
+from __future__ import annotations
 
-from model.trace import AttentionMap, BoolArray
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import plotly.graph_objects as go
+
+from model.trace import AttentionKind, AttentionMap, BoolArray, FloatArray, Site, Tokens, Trace
 from viz.draw.panel_figure import panels_figure
 from viz.draw.panels import Panel
-from viz.masks import edits as mask_edits
-from viz.masks import log_probs, steps
-from viz.masks import panels as mask_panels
-from viz.masks.edits import Edit
-from viz.masks.mask import Mask
-from viz.masks.page_chosen import Chosen
-from viz.save import cells, picture_numbers
-from viz.save.cells import Lines, OfBatch, OfMask
-from viz.shell import session
-from viz.shell.save_menu import Look, Picture
+from viz.heads.request import Request
+from viz.masks.edits import Edit, encode, write
+from viz.masks.log_probs import log_prob_alt_text, log_prob_bars, log_prob_caption
+from viz.masks.mask import Mask, batch_masks, token_grid
+from viz.masks.panels import (
+    changed_panels,
+    compared_panels,
+    editor_panel,
+    factor_panels,
+    mask_figure,
+    moved_panel,
+    other_panels,
+    sentence_name,
+    step_panels,
+)
+from viz.masks.steps import FillLesson, Steps
+from viz.save.notebook import Lines, recorded
+from viz.save.numbers import (
+    Arrays,
+    Axes,
+    Numbers,
+    axis_name,
+    cell_axes,
+    of_head,
+    panels_numbers,
+)
+from viz.save.picture import Layout, Picture
+
+_CELLS = ("query", "key")
 
 
-def asked(chosen: Chosen) -> OfBatch:
-    """What is looked at, as Python."""
-    return OfBatch(
-        chosen.sentences,
-        chosen.number,
-        chosen.question.target,
-        chosen.kind,
-        chosen.layer,
-        chosen.head,
-    )
+@dataclass(frozen=True, slots=True)
+class HeadInBatch:
+    """One head, and one sentence of a batch in which it is looked at.
 
-
-def texts(chosen: Chosen) -> dict[str, str]:
-    """The batch, to go with numbers."""
-    return {"batch": "\n".join(chosen.sentences), "number_in_batch": str(chosen.number + 1)}
-
-
-def grid(chosen: Chosen) -> Picture:
-    """The tokens of the batch, which are a table."""
-    return Picture(
-        "The tokens of the batch",
-        "masks-batch",
-        numbers=lambda: picture_numbers.grid_numbers(chosen.batch.padded),
-        texts=texts(chosen),
-    )
-
-
-def factors(chosen: Chosen) -> Picture:
-    """How the decoder's mask is made."""
-    names = ("causal", "target-padding", "decoder")
-    return _own_masks(
-        chosen,
-        f"How the decoder’s mask of sentence {chosen.number + 1} is made",
-        f"masks-sentence{chosen.number + 1}-decoder",
-        mask_panels.factor_panels,
-        names,
-    )
-
-
-def others(chosen: Chosen) -> Picture:
-    """Every other mask."""
-    names = ("encoder", "cross", "source-padding", "target-padding")
-    return _own_masks(
-        chosen,
-        f"The other masks of sentence {chosen.number + 1}",
-        f"masks-sentence{chosen.number + 1}-others",
-        mask_panels.other_panels,
-        names,
-    )
-
-
-def _own_masks(
-    chosen: Chosen,
-    title: str,
-    name: str,
-    panels: Callable[[dict[str, Mask]], list[Panel]],
-    names: tuple[str, ...],
-) -> Picture:
-    every = chosen.masks
-    return Picture(
-        title,
-        name,
-        figure=lambda look: panels_figure(panels(every), title=title, **look.panel_options),
-        numbers=lambda: picture_numbers.masks_numbers(
-            {each.replace("-", "_"): every[each] for each in names}
-        ),
-        cell=lambda look: cells.mask_panels(
-            asked(chosen), panels.__name__, title, look.panel_python
-        ),
-        texts=texts(chosen),
-    )
-
-
-def stages(chosen: Chosen, one: steps.Stages, **scale: Any) -> Picture:
-    """What happens inside a head; `scale` as `mask_panels.stage_panels` takes it."""
-    seen, head = chosen.seen, chosen.head
-    with_mask = "with" if scale["hatched"] else "without"
-    named = chosen.head_name
-    title = f"{named}, {with_mask} the mask"
-    return Picture(
-        title,
-        f"stages-{_place(chosen)}-{with_mask}-mask",
-        figure=lambda look: panels_figure(
-            mask_panels.stage_panels(seen, one, **scale), title=title, **look.panel_options
-        ),
-        numbers=lambda: picture_numbers.stages_numbers(seen, head, one),
-        cell=lambda look: cells.stage_panels(asked(chosen), title, look.panel_python, **scale),
-        texts=texts(chosen),
-    )
-
-
-def lesson(chosen: Chosen, row: steps.FillLesson) -> Picture:
-    """Three softmaxes of one row, which are a table."""
-    return Picture(
-        "A row with nothing to look at",
-        f"softmax-{_place(chosen)}",
-        numbers=lambda: picture_numbers.lesson_numbers(row, chosen.seen.keys),
-        texts=texts(chosen),
-    )
-
-
-def compared(
-    chosen: Chosen, masks: tuple[Mask, Mask], names: tuple[str, str], titles: tuple[str, str]
-) -> Picture:
-    """Two masks and where they differ.
-
-    Args:
-        chosen: what is looked at.
-        masks: A and B.
-        names: of them in the address.
-        titles: of them in the picture.
+    Attributes:
+        sentences: the batch.
+        number: which of them, from 0.
+        target: a translation of one's own for the first; empty for the model's.
+        kind: which attention.
+        layer: from 0.
+        head: from 0.
     """
-    title = "Two masks compared"
-    return Picture(
-        title,
-        "masks-compared",
-        figure=lambda look: panels_figure(
-            mask_panels.compared_panels(*masks, titles), title=title, **look.panel_options
-        ),
-        numbers=lambda: picture_numbers.masks_numbers(dict(zip(("a", "b"), masks, strict=True))),
-        cell=lambda look: cells.compared_masks(
-            asked(chosen), _of_masks(chosen, names, masks), titles, title, look.panel_python
-        ),
-        texts=_compared_texts(chosen, titles),
-    )
 
+    sentences: tuple[str, ...]
+    number: int
+    target: str
+    kind: AttentionKind
+    layer: int
+    head: int
 
-def compared_weights(
-    chosen: Chosen,
-    masks: tuple[Mask, Mask],
-    names: tuple[str, str],
-    titles: tuple[str, str],
-    maps: tuple[AttentionMap, AttentionMap],
-) -> Picture:
-    """One head's weights under two masks; arguments as in `compared`, and its maps under both."""
-    title = f"{chosen.head_name}, under A and B"
-    return Picture(
-        title,
-        f"masks-compared-weights-{_place(chosen)}",
-        figure=lambda look: panels_figure(
-            mask_panels.changed_panels(*maps, chosen.head, ("Weights under A", "Weights under B")),
-            title=title,
-            **look.panel_options,
-        ),
-        numbers=lambda: picture_numbers.changes_numbers(
-            dict(zip(("under_a", "under_b"), maps, strict=True)), chosen.head
-        ),
-        cell=lambda look: cells.compared_weights(
-            asked(chosen), _of_masks(chosen, names, masks), title, look.panel_python
-        ),
-        texts=_compared_texts(chosen, titles),
-    )
+    @property
+    def title(self) -> str:
+        """Which head, in words."""
+        return Site(self.kind, self.layer).head_name(self.head)
 
+    @property
+    def name(self) -> str:
+        """Which head, in the name of a file."""
+        return f"{self.kind}-layer{self.layer}-head{self.head}"
 
-def moved(
-    chosen: Chosen,
-    masks: tuple[Mask, Mask],
-    names: tuple[str, str],
-    titles: tuple[str, str],
-    panel: Panel,
-) -> Picture:
-    """How much every head moved; arguments as in `compared`, and the panel that shows it."""
-    title = "How much each head moved, from A to B"
-    return Picture(
-        title,
-        "masks-compared-heads",
-        figure=lambda look: panels_figure([panel], title=title, **look.panel_options),
-        numbers=lambda: picture_numbers.panels_numbers([panel]),
-        cell=lambda look: cells.moved_heads(
-            asked(chosen),
-            _of_masks(chosen, names, masks),
-            (chosen.batch.n_source[chosen.number], chosen.batch.n_target[chosen.number]),
-            title,
-            look.panel_python,
-        ),
-        texts=_compared_texts(chosen, titles),
-    )
+    @property
+    def sentence(self) -> str:
+        """The sentence by number and first words."""
+        return sentence_name(self.number, self.sentences[self.number])
 
+    @property
+    def is_typed(self) -> bool:
+        """Whether the sentence is looked at with a target that the reader typed."""
+        return self.number == 0 and bool(self.target)
 
-def compared_log_probs(
-    chosen: Chosen,
-    masks: tuple[Mask, Mask],
-    names: tuple[str, str],
-    titles: tuple[str, str],
-    one: session.Outcome,
-    other: session.Outcome,
-) -> Picture:
-    """How probable the target is under two masks; arguments as in `compared`, and both outcomes."""
-    n_target = chosen.batch.n_target[chosen.number]
-    return _log_probs(
-        chosen,
-        (one, other),
-        ("A", "B"),
-        lambda look: cells.compared_log_probs(
-            asked(chosen), _of_masks(chosen, names, masks), n_target, look.python
-        ),
-        _compared_texts(chosen, titles),
-    )
+    @property
+    def texts(self) -> dict[str, str]:
+        """The batch, to go with numbers."""
+        return {"batch": "\n".join(self.sentences), "number_in_batch": str(self.number + 1)}
 
+    @property
+    def lines(self) -> Lines:
+        """Those that record the batch."""
+        lines = [
+            f"sentences = {list(self.sentences)!r}",
+            "targets = [translator.translate(sentence) for sentence in sentences]",
+        ]
+        if self.target:
+            lines.append(f"targets[0] = {self.target!r}")
+        return [*lines, "padded = translator.trace_batch(sentences, targets).padded"]
 
-def edited(
-    chosen: Chosen,
-    allowed: BoolArray,
-    edits: tuple[Edit, ...],
-    maps: tuple[AttentionMap, AttentionMap],
-) -> Picture:
-    """A painted mask and what it does to a head."""
-    own, head = chosen.own, chosen.head
-    title = f"{chosen.head_name}, before and after"
+    @property
+    def site(self) -> str:
+        """The call that gives the head's site."""
+        return f"attention({str(self.kind)!r}, {self.layer})"
 
-    def panels() -> list[Panel]:
+    def passes(self, under: str) -> Lines:
+        """One pass over the batch for each intervention in the sentence that is looked at."""
         return [
-            mask_panels.editor_panel(own, allowed, "The mask"),
-            *mask_panels.changed_panels(*maps, head, ("Weights before", "Weights after"), sign="→"),
+            "from model import Intervention",
+            "passes = []",
+            f"for under in ({under}):",
+            "    each = [Intervention()] * len(sentences)",
+            f"    each[{self.number}] = under",
+            "    passes.append(translator.trace_batch(sentences, targets, under=each)"
+            f".padded[{self.number}])",
         ]
 
-    return Picture(
-        title,
-        f"mask-edit-{_place(chosen)}",
-        figure=lambda look: panels_figure(panels(), title=title, **look.panel_options),
-        numbers=lambda: picture_numbers.changes_numbers(
-            dict(zip(("before", "after"), maps, strict=True)), head
-        ),
-        cell=lambda look: cells.edited_weights(
-            asked(chosen),
-            mask_edits.encode(allowed),
-            mask_edits.write(edits),
-            title,
-            look.panel_python,
-        ),
-        texts=_edited_texts(chosen, edits),
+    def changed_weights(self, titles: tuple[str, str], *, begin: str = "", sign: str = "") -> Lines:
+        """Those that make `panels` of this head's weights in two `passes`.
+
+        Args:
+            titles: of the two.
+            begin: an expression of panels to stand before them.
+            sign: stands before the second title.
+        """
+        before = f"{begin} + " if begin else ""
+        signed = f", sign={sign!r}" if sign else ""
+        return [
+            "from viz.masks.panels import changed_panels",
+            f"maps = [each.{self.site} for each in passes]",
+            f"panels = {before}changed_panels(*maps, {self.head}, {titles!r}{signed})",
+        ]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NamedMask:
+    """A mask that can be compared.
+
+    Attributes:
+        name: in the address: "1.decoder" of the first sentence, "preset.window" or
+            "edited.decoder".
+        title: in a menu.
+        mask: the mask itself.
+    """
+
+    name: str
+    title: str
+    mask: Mask
+
+    def expression(self, at: HeadInBatch) -> str:
+        """The mask as Python, where `own` gives those of a sentence by its number."""
+        start, _, rest = self.name.partition(".")
+        if start == "preset":
+            base = f"own({at.number})[{str(at.kind)!r}]"
+            return f"preset(PRESETS[{rest!r}], decode({encode(self.mask.allowed)!r}), {base})"
+        if start == "edited":
+            base = f"own({at.number})[{rest!r}]"
+            return f"edited_mask({base}, decode({encode(self.mask.allowed)!r}))"
+        return f"own({int(start) - 1})[{rest!r}]"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TwoMasks:
+    """The masks A and B, in all layers of one attention."""
+
+    a: NamedMask
+    b: NamedMask
+
+    names: ClassVar[tuple[str, str]] = ("A", "B")
+
+    @property
+    def masks(self) -> tuple[Mask, Mask]:
+        """Both, without their names."""
+        return self.a.mask, self.b.mask
+
+    @property
+    def titles(self) -> tuple[str, str]:
+        """Of both."""
+        return f"A: {self.a.title}", f"B: {self.b.title}"
+
+    @property
+    def texts(self) -> dict[str, str]:
+        """Which masks they are, to go with numbers."""
+        return dict(zip(("mask_a", "mask_b"), self.titles, strict=True))
+
+    def lines(self, at: HeadInBatch) -> Lines:
+        """Those that make `a` and `b`."""
+        return [
+            "from model.mask_presets import PRESETS",
+            "from viz.masks.edits import decode",
+            "from viz.masks.mask import batch_masks, edited_mask, preset_mask",
+            *at.lines,
+            "def own(number):",
+            "    return batch_masks(padded, number)",
+            "def preset(rule, allowed, base):",
+            "    how = {'kind': base.kind, 'reason': rule.reason, 'causal': rule.causal}",
+            "    return preset_mask(rule.title, allowed, base.queries, base.keys, **how)",
+            f"a, b = {self.a.expression(at)}, {self.b.expression(at)}",
+        ]
+
+    def passes(self, at: HeadInBatch) -> Lines:
+        """Those that make `passes`, one under A and one under B."""
+        kind = str(at.kind)
+        return [
+            *self.lines(at),
+            *at.passes(f"Intervention(masks={{{kind!r}: mask.allowed}}) for mask in (a, b)"),
+        ]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Edits:
+    """Edited masks, against the model's own."""
+
+    edits: tuple[Edit, ...]
+
+    names: ClassVar[tuple[str, str]] = ("Before", "After")
+
+    @property
+    def texts(self) -> dict[str, str]:
+        """Which masks were edited and how, to go with numbers."""
+        return {"edited": "; ".join(map(str, self.edits)) or "none", "edit": write(self.edits)}
+
+    @property
+    def both(self) -> str:
+        """The interventions of both passes, as Python."""
+        return f"Intervention(), intervention(parse({write(self.edits)!r}))"
+
+    def passes(self, at: HeadInBatch) -> Lines:
+        """Those that make `passes`, one before and one after the edits."""
+        return [
+            "from viz.masks.edits import intervention, parse",
+            *at.lines,
+            *at.passes(self.both),
+        ]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _InBatch(Picture):
+    at: HeadInBatch
+
+    @property
+    def texts(self) -> Mapping[str, str]:
+        return self.at.texts
+
+
+class _Panels(_InBatch):
+    """Matrices side by side, as a page shows them."""
+
+    @property
+    @abstractmethod
+    def panels(self) -> list[Panel]:
+        """The matrices."""
+
+    def figure(self, layout: Layout) -> go.Figure:
+        return panels_figure(self.panels, title=self.title, **layout.panel_options)
+
+    def _drawn(self, panels: str, layout: Layout) -> Lines:
+        """The lines that draw an expression of panels."""
+        return [
+            "from viz.draw.panel_figure import panels_figure",
+            f"panels_figure({panels}, title={self.title!r}{layout.panel_python})",
+        ]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BatchTokens(_InBatch):
+    """The tokens of a batch and which of them are padding, which are a table."""
+
+    padded: Sequence[Trace]
+
+    title = "The tokens of the batch"
+    name = "masks-batch"
+
+    def numbers(self) -> Numbers:
+        arrays: Arrays = {}
+        axes: Axes = {"in_batch": range(1, len(self.padded) + 1)}
+        for side in ("source", "target"):
+            texts, is_padding = token_grid(self.padded, side)
+            axes[f"{side}_position"] = range(len(texts[0]))
+            cells = ("in_batch", f"{side}_position")
+            arrays[f"{side}_token"] = (cells, np.array(texts, np.str_))
+            arrays[f"{side}_is_padding"] = (cells, is_padding)
+        return Numbers({}, axes, arrays)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _OwnMasks(_Panels):
+    """Some of the model's own masks; `masks` as `batch_masks` gives them."""
+
+    masks: dict[str, Mask]
+
+    shown: ClassVar[tuple[str, ...]]
+    make: ClassVar[staticmethod[[dict[str, Mask]], list[Panel]]]
+
+    @property
+    def panels(self) -> list[Panel]:
+        return self.make(self.masks)
+
+    def numbers(self) -> Numbers:
+        return _masks_numbers({name.replace("-", "_"): self.masks[name] for name in self.shown})
+
+    def python(self, layout: Layout) -> Lines:
+        panels = self.make.__name__
+        return [
+            f"from viz.masks.panels import {panels}",
+            "from viz.masks.mask import batch_masks",
+            *self.at.lines,
+            f"panels = {panels}(batch_masks(padded, {self.at.number}))",
+            *self._drawn("panels", layout),
+        ]
+
+
+class DecoderFactors(_OwnMasks):
+    """How the decoder's mask is made."""
+
+    shown = ("causal", "target-padding", "decoder")
+    make = staticmethod(factor_panels)
+
+    @property
+    def title(self) -> str:
+        return f"How the decoder’s mask of sentence {self.at.number + 1} is made"
+
+    @property
+    def name(self) -> str:
+        return f"masks-sentence{self.at.number + 1}-decoder"
+
+
+class OtherMasks(_OwnMasks):
+    """Every mask but the decoder's."""
+
+    shown = ("encoder", "cross", "source-padding", "target-padding")
+    make = staticmethod(other_panels)
+
+    @property
+    def title(self) -> str:
+        return f"The other masks of sentence {self.at.number + 1}"
+
+    @property
+    def name(self) -> str:
+        return f"masks-sentence{self.at.number + 1}-others"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HeadSteps(_Panels):
+    """What happens inside a head.
+
+    Attributes:
+        seen: the site.
+        steps: those of the head, with its mask or with none.
+        limit: scores run from -limit to limit.
+        longest: the largest length of weight · v.
+        hatched: whether the mask took anything out.
+    """
+
+    seen: AttentionMap
+    steps: Steps
+    limit: float
+    longest: float
+    hatched: bool
+
+    @property
+    def title(self) -> str:
+        return f"{self.at.title}, {self._with} the mask"
+
+    @property
+    def name(self) -> str:
+        return f"stages-{self.at.name}-{self._with}-mask"
+
+    @property
+    def _with(self) -> str:
+        return "with" if self.hatched else "without"
+
+    @property
+    def panels(self) -> list[Panel]:
+        return step_panels(
+            self.seen, self.steps, limit=self.limit, longest=self.longest, hatched=self.hatched
+        )
+
+    def numbers(self) -> Numbers:
+        """Masked scores are missing where the mask forbids."""
+        steps = self.steps
+        arrays: Arrays = {
+            "allowed": (_CELLS, steps.allowed),
+            "score": (_CELLS, steps.scores),
+            "masked_score": (_CELLS, steps.masked),
+            "weight": (_CELLS, steps.weights),
+            "length_of_weight_times_v": (_CELLS, steps.contributions),
+            "length_of_output": (("query",), steps.outputs),
+        }
+        axes = {"query": self.seen.queries, "key": self.seen.keys}
+        return Numbers(of_head(self.seen.site, self.at.head), axes, arrays)
+
+    def python(self, layout: Layout) -> Lines:
+        with_mask = f"head_steps(seen, {self.at.head})"
+        return [
+            *([] if self.hatched else ["from numpy import ones_like"]),
+            "from viz.masks.panels import step_panels",
+            "from viz.masks.steps import head_steps",
+            *self.at.lines,
+            f"seen = padded[{self.at.number}].{self.at.site}",
+            f"steps = {with_mask}"
+            if self.hatched
+            else f"steps = head_steps(seen, {self.at.head}, ones_like({with_mask}.allowed))",
+            f"panels = step_panels(seen, steps, limit={self.limit!r}, longest={self.longest!r}, "
+            f"hatched={self.hatched})",
+            *self._drawn("panels", layout),
+        ]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RowLesson(_InBatch):
+    """Three softmaxes of one row, which are a table."""
+
+    lesson: FillLesson
+    keys: Tokens
+
+    title = "A row with nothing to look at"
+
+    @property
+    def name(self) -> str:
+        return f"softmax-{self.at.name}"
+
+    def numbers(self) -> Numbers:
+        """What is no number is missing."""
+        rows = {
+            "softmax_with_minus_infinity": self.lesson.minus_infinity,
+            "softmax_with_large_negative": self.lesson.large_negative,
+            "this_model": self.lesson.model,
+        }
+        return Numbers(
+            {}, {"key": self.keys}, {name: (("key",), row) for name, row in rows.items()}
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _OfTwoMasks(_Panels):
+    both: TwoMasks
+
+    @property
+    def texts(self) -> Mapping[str, str]:
+        return self.at.texts | self.both.texts
+
+
+class ComparedMasks(_OfTwoMasks):
+    """Two masks and, where they are of one size, what differs."""
+
+    title = "Two masks compared"
+    name = "masks-compared"
+
+    @property
+    def panels(self) -> list[Panel]:
+        return compared_panels(*self.both.masks, self.both.titles)
+
+    def numbers(self) -> Numbers:
+        return _masks_numbers({"a": self.both.a.mask, "b": self.both.b.mask})
+
+    def python(self, layout: Layout) -> Lines:
+        return [
+            "from viz.masks.panels import compared_panels",
+            *self.both.lines(self.at),
+            *self._drawn(f"compared_panels(a, b, {self.both.titles!r})", layout),
+        ]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ComparedWeights(_OfTwoMasks):
+    """One head's weights under two masks, and how they differ; `maps` are its site's under both."""
+
+    maps: tuple[AttentionMap, AttentionMap]
+
+    headings = ("Weights under A", "Weights under B")
+
+    @property
+    def title(self) -> str:
+        return f"{self.at.title}, under A and B"
+
+    @property
+    def name(self) -> str:
+        return f"masks-compared-weights-{self.at.name}"
+
+    @property
+    def panels(self) -> list[Panel]:
+        return changed_panels(*self.maps, self.at.head, self.headings)
+
+    def numbers(self) -> Numbers:
+        return _changes_numbers(("under_a", "under_b"), self.maps, self.at.head)
+
+    def python(self, layout: Layout) -> Lines:
+        return [
+            *self.both.passes(self.at),
+            *self.at.changed_weights(self.headings),
+            *self._drawn("panels", layout),
+        ]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MovedHeads(_OfTwoMasks):
+    """How much of every head's weight moved between two masks.
+
+    Attributes:
+        moved: as `moved_heads` gives it.
+        lengths: as `moved_heads` takes them.
+    """
+
+    moved: Mapping[Site, FloatArray]
+    lengths: tuple[int, int]
+
+    title = "How much each head moved, from A to B"
+    name = "masks-compared-heads"
+
+    @property
+    def panels(self) -> list[Panel]:
+        return [moved_panel(self.moved)]
+
+    def numbers(self) -> Numbers:
+        return panels_numbers(self.panels)
+
+    def python(self, layout: Layout) -> Lines:
+        needed, drawn = self._drawn("[panel]", layout)
+        return [
+            "from viz.masks.panels import moved_heads, moved_panel",
+            needed,
+            *self.both.passes(self.at),
+            f"panel = moved_panel(moved_heads(*passes, {self.lengths!r}))",
+            drawn,
+        ]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EditedWeights(_Panels):
+    """A painted mask and what it does to a head.
+
+    Attributes:
+        edits: all that hold.
+        own: the model's own mask.
+        allowed: the painted one, True = may attend, (query, key).
+        maps: the head's site before and after the edits.
+    """
+
+    edits: Edits
+    own: Mask
+    allowed: BoolArray
+    maps: tuple[AttentionMap, AttentionMap]
+
+    headings = ("Weights before", "Weights after")
+
+    @property
+    def title(self) -> str:
+        return f"{self.at.title}, before and after"
+
+    @property
+    def name(self) -> str:
+        return f"mask-edit-{self.at.name}"
+
+    @property
+    def texts(self) -> Mapping[str, str]:
+        return self.at.texts | self.edits.texts
+
+    @property
+    def panels(self) -> list[Panel]:
+        return [
+            editor_panel(self.own, self.allowed, "The mask"),
+            *changed_panels(*self.maps, self.at.head, self.headings, sign="→"),
+        ]
+
+    def numbers(self) -> Numbers:
+        return _changes_numbers(("before", "after"), self.maps, self.at.head)
+
+    def python(self, layout: Layout) -> Lines:
+        return [
+            "from viz.masks.edits import decode, intervention, parse",
+            "from viz.masks.panels import editor_panel",
+            "from viz.masks.mask import batch_masks",
+            *self.at.lines,
+            f"own = batch_masks(padded, {self.at.number})[{str(self.at.kind)!r}]",
+            f"painted = editor_panel(own, decode({encode(self.allowed)!r}), 'The mask')",
+            *self.at.passes(self.edits.both),
+            *self.at.changed_weights(self.headings, begin="[painted]", sign="→"),
+            *self._drawn("panels", layout),
+        ]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LogProbs(_InBatch):
+    """How probable each target token is in two passes.
+
+    Attributes:
+        under: what the passes differ in.
+        sides: the predicted tokens of each pass and their log-probabilities, without padding.
+    """
+
+    under: TwoMasks | Edits
+    sides: tuple[tuple[Tokens, FloatArray], tuple[Tokens, FloatArray]]
+
+    title = "How probable each target token is"
+    name = "log-probabilities"
+
+    @property
+    def texts(self) -> Mapping[str, str]:
+        return self.at.texts | self.under.texts
+
+    @property
+    def alt(self) -> str:
+        return log_prob_alt_text(*self.sides[0], *self.sides[1], self.under.names)
+
+    @property
+    def caption(self) -> str:
+        given = "the target you typed" if self.at.is_typed else "the model's own translation"
+        (tokens_a, _), (tokens_b, _) = self.sides
+        return (
+            f"{self.at.sentence}: {given} is given, and each bar is how probable its next token "
+            f"is. {log_prob_caption(tokens_a, tokens_b)}"
+        )
+
+    def figure(self, layout: Layout) -> go.Figure:
+        (tokens_a, log_probs_a), (tokens_b, log_probs_b) = self.sides
+        return log_prob_bars(
+            tokens_a, log_probs_a, tokens_b, log_probs_b, self.under.names, **layout.options
+        )
+
+    def numbers(self) -> Numbers:
+        axes: Axes = {}
+        arrays: Arrays = {}
+        for name, (tokens, log_probs) in zip(self.under.names, self.sides, strict=True):
+            axis = axis_name(axes, "token", tokens, name.lower())
+            arrays[f"log_probability_{name.lower()}"] = ((axis,), log_probs)
+        return Numbers({}, axes, arrays)
+
+    def python(self, layout: Layout) -> Lines:
+        return [
+            *self.under.passes(self.at),
+            "from viz.masks.log_probs import log_prob_bars",
+            f"n = {len(self.sides[0][0])}",
+            "sides = [(each.predictions[:n], each.log_probs[:n]) for each in passes]",
+            f"log_prob_bars(*sides[0], *sides[1], {self.under.names!r}{layout.python})",
+        ]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OneMask(Picture):
+    """What one layer's attention may look at.
+
+    Attributes:
+        mask: of one kind of attention.
+        layer: from 0.
+        sentence: the source.
+        target: a translation of one's own; empty for the model's.
+    """
+
+    slug: ClassVar[str] = "mask"
+    about: ClassVar[str] = (
+        "what the mask lets attention look at, and why not elsewhere: --attention, --layer"
     )
 
+    mask: Mask
+    layer: int
+    sentence: str
+    target: str = ""
 
-def edited_log_probs(
-    chosen: Chosen, edits: tuple[Edit, ...], before: session.Outcome, after: session.Outcome
-) -> Picture:
-    """How probable the target is before and after edits."""
-    n_target = chosen.batch.n_target[chosen.number]
-    return _log_probs(
-        chosen,
-        (before, after),
-        ("Before", "After"),
-        lambda look: cells.edited_log_probs(
-            asked(chosen), mask_edits.write(edits), n_target, look.python
-        ),
-        _edited_texts(chosen, edits),
-    )
+    @classmethod
+    def of(cls, request: Request) -> OneMask:
+        # Also refuses a layer that there is not, of which no mask was recorded.
+        site = request.attention_map.site
+        mask = batch_masks([request.trace], 0, layer=site.layer)[str(site.kind)]
+        return cls(mask, site.layer, request.text, request.target)
 
+    @property
+    def title(self) -> str:
+        return self.mask.name
 
-def _log_probs(
-    chosen: Chosen,
-    outcomes: tuple[session.Outcome, session.Outcome],
-    names: tuple[str, str],
-    cell: Callable[[Look], Lines],
-    about: dict[str, str],
-) -> Picture:
-    n_target = chosen.batch.n_target[chosen.number]
-    first, second = (
-        (each.forced.predictions[:n_target], _known(each.forced.log_probs)[:n_target])
-        for each in outcomes
-    )
-    return Picture(
-        "How probable each target token is",
-        "log-probabilities",
-        figure=lambda look: log_probs.log_prob_bars(*first, *second, names, **look.options),
-        numbers=lambda: picture_numbers.log_probs_numbers(
-            {name.lower(): side for name, side in zip(names, (first, second), strict=True)}
-        ),
-        cell=cell,
-        texts=about,
-    )
+    @property
+    def name(self) -> str:
+        return f"mask-{self.mask.kind}-layer{self.layer}"
 
+    def figure(self, layout: Layout) -> go.Figure:
+        return mask_figure(self.mask, **layout.options)
 
-def _known(log_probs: Any) -> Any:
-    assert log_probs is not None, "every trace of a translator holds them"
-    return log_probs
+    def numbers(self) -> Numbers:
+        """Where the mask lets attention look, and the reason where it does not."""
+        mask = self.mask
+        return Numbers(
+            {"mask": mask.name},
+            {"query": mask.queries, "key": mask.keys},
+            {"allowed": (_CELLS, mask.allowed), "reason": (_CELLS, mask.said)},
+        )
+
+    def python(self, layout: Layout) -> Lines:
+        return [
+            "from viz.masks.mask import batch_masks",
+            "from viz.masks.panels import mask_figure",
+            recorded(self.sentence, self.target),
+            f"mask = batch_masks([trace], 0, layer={self.layer})[{str(self.mask.kind)!r}]",
+            f"mask_figure(mask{layout.python})",
+        ]
 
 
-def _of_masks(
-    chosen: Chosen, names: tuple[str, str], both: tuple[Mask, Mask]
-) -> tuple[OfMask, OfMask]:
-    """Masks as Python, by their names in the address."""
-    first, second = (_of_mask(chosen, name, mask) for name, mask in zip(names, both, strict=True))
-    return first, second
+def _masks_numbers(masks: Mapping[str, Mask]) -> Numbers:
+    """Where each mask lets attention look, and the reason where it does not, by their names."""
+    axes: Axes = {}
+    arrays: Arrays = {}
+    for name, mask in masks.items():
+        cells = cell_axes(axes, mask.queries, mask.keys, name)
+        arrays[f"{name}_allowed"] = (cells, mask.allowed)
+        arrays[f"{name}_reason"] = (cells, mask.said)
+    return Numbers({}, axes, arrays)
 
 
-def _of_mask(chosen: Chosen, name: str, mask: Mask) -> OfMask:
-    start, _, rest = name.partition(".")
-    if start == "preset":
-        return OfMask(chosen.number, str(chosen.kind), rest, mask_edits.encode(mask.allowed))
-    if start == "edited":
-        return OfMask(chosen.number, rest, allowed=mask_edits.encode(mask.allowed))
-    return OfMask(int(start) - 1, rest)
-
-
-def _compared_texts(chosen: Chosen, titles: tuple[str, str]) -> dict[str, str]:
-    return texts(chosen) | dict(zip(("mask_a", "mask_b"), titles, strict=True))
-
-
-def _edited_texts(chosen: Chosen, edits: tuple[Edit, ...]) -> dict[str, str]:
-    said = "; ".join(map(str, edits)) or "none"
-    return texts(chosen) | {"edited": said, "edit": mask_edits.write(edits)}
-
-
-def _place(chosen: Chosen) -> str:
-    return f"{chosen.kind}-layer{chosen.layer}-head{chosen.head}"
+def _changes_numbers(
+    names: tuple[str, str], maps: tuple[AttentionMap, AttentionMap], head: int
+) -> Numbers:
+    """One head's weights in two passes of the same tokens, and how they differ."""
+    first, second = maps
+    arrays: Arrays = {}
+    for name, seen in zip(names, maps, strict=True):
+        arrays[f"weight_{name}"] = (_CELLS, seen.head(head).weights)
+        arrays[f"allowed_{name}"] = (_CELLS, seen.head(head).allowed)
+    arrays["difference"] = (_CELLS, second.head(head).weights - first.head(head).weights)
+    return Numbers(of_head(first.site, head), {"query": first.queries, "key": first.keys}, arrays)

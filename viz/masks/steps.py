@@ -19,7 +19,7 @@ _TOLERANCE = 2e-3
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Stages:
+class Steps:
     """What happens inside one head, step by step (equation 1 of Vaswani et al. 2017).
 
     Attributes:
@@ -39,7 +39,7 @@ class Stages:
     outputs: FloatArray
 
 
-def stages(seen: AttentionMap, head: int, allowed: BoolArray | None = None) -> Stages:
+def head_steps(seen: AttentionMap, head: int, allowed: BoolArray | None = None) -> Steps:
     """One head from its scores to its output, with the recorded mask or with another one.
 
     With another mask, only this head's own step changes: its scores stay as they were recorded, as
@@ -66,7 +66,7 @@ def stages(seen: AttentionMap, head: int, allowed: BoolArray | None = None) -> S
     if not np.allclose(weights, one.weights, rtol=0, atol=_TOLERANCE):
         raise ValueError(
             "The weights of this head are not the softmax of its recorded scores: keys are hidden, "
-            "or something was added to the scores. Its stages cannot be computed."
+            "or something was added to the scores. Its steps cannot be computed."
         )
     if allowed is None:
         allowed = usual
@@ -74,7 +74,7 @@ def stages(seen: AttentionMap, head: int, allowed: BoolArray | None = None) -> S
         require_mask(allowed, scores.shape)
         weights = _softmax(scores, allowed)
     values = one.v
-    return Stages(
+    return Steps(
         allowed=allowed,
         scores=scores,
         masked=np.where(allowed, scores, np.float32(np.nan)),

@@ -13,34 +13,22 @@ from model.trace import FloatArray, Tokens
 from model.translator import DeviceError, Translator
 from viz.browser.matrices import matrices
 from viz.browser.word_order import chosen_order, word_order
-from viz.draw import style, word_diff
+from viz.draw import css, word_diff
 from viz.draw.labels import axis_texts, escape_html, escape_markdown, visible
 from viz.positions import encoding as figures
 from viz.positions import page_stage as on_stage
-from viz.positions import pictures as positions_kept
-from viz.positions import terms
+from viz.positions import pictures, terms
 from viz.positions.shuffle import (
-    distances_alt_text,
-    distances_caption,
-    distances_figure,
     moved_words,
     reordered,
 )
+from viz.positions.view import FARTHEST, LENGTHS, PARTS, SIDES, VIEW
 from viz.shell import address, bar, session, stage
 from viz.shell.fragments import fragment
-from viz.shell.save_menu import Look, Picture, captioned
+from viz.shell.save_menu import captioned, show
 from viz.shell.theme import is_dark
 from viz.shell.width import is_narrow, watch_width
 
-PARTS = {
-    "table": "The table",
-    "likeness": "Likeness",
-    "words": "Meeting the words",
-    "without": "Take it away",
-    "shuffle": "Shuffle the words",
-    "learned": "Learned positions",
-    "formula": "What if",
-}
 SHORT_PARTS = {
     "table": "Table",
     "likeness": "Likeness",
@@ -67,11 +55,6 @@ OF_ANY_MODEL = ("without", "shuffle", "formula")
 ONE_COLUMN = {"words", "without", "formula", "shuffle"}
 """Parts that set no figures beside each other."""
 
-LENGTHS = {"sentence": "This sentence", "limit": "The model's limit", "beyond": "Twice the limit"}
-SIDES = {"both": "Both", "encoder": "Encoder", "decoder": "Decoder"}
-FARTHEST = 16
-"""Positions that a shift moves at most, either way."""
-
 LONG_TEXT = 120
 """Characters of a translation from which on it is set smaller, so that two still fit the screen."""
 
@@ -81,62 +64,6 @@ PARTS_HEIGHT = 21
 MOST_WAVES = 8
 FEW_POSITIONS = 64
 """Positions under the waves of a short sentence: fewer show no wave, and many only a thicket."""
-
-ORDER = r"([0-9]{1,3}(\.[0-9]{1,3}){0,511})?"
-
-PARAMETERS = (
-    address.choice("topic", "table", PARTS),
-    address.choice("length", "sentence", LENGTHS),
-    address.pattern("waves", r"[0-9]{1,4}(\.[0-9]{1,4}){0,7}", "up to eight dimensions: 0.1.64"),
-    address.integer("pair", 8, low=0, high=4095),
-    address.integer("at", 5, low=0, high=4095),
-    address.flag("cosine", True),
-    address.integer("scale", 100, low=0, high=100),
-    address.integer("shift", 0, low=-FARTHEST, high=FARTHEST),
-    address.flag("reverse"),
-    address.choice("side", "both", SIDES),
-    address.pattern("shuffled", ORDER, "an order of places such as 2.0.1"),
-    address.integer("d_model", 256, low=2, high=1024),
-    address.integer("rows", 128, low=2, high=1024),
-    address.integer("base", 10_000, low=2, high=100_000),
-)
-"""What this page keeps in the address."""
-
-
-def show(
-    picture: Picture,
-    key: str,
-    alt: str,
-    caption: str,
-    *,
-    columns: int = 1,
-    question: session.Question | None = None,
-) -> None:
-    """A figure with its words, and what saves it.
-
-    Args:
-        picture: with a figure.
-        key: of the chart.
-        alt: the figure in words.
-        caption: how to read it.
-        columns: how many figures stand beside each other.
-        question: of which model it is; None for the sentence bar's.
-    """
-    assert picture.figure is not None
-    st.plotly_chart(
-        picture.figure(Look(narrow=is_narrow(columns), dark=is_dark())),
-        width="stretch",
-        theme=None,
-        key=key,
-        config=style.chart_config(f"headscope-{key}"),
-        alt=alt,
-    )
-    captioned(escape_markdown(caption), [picture], key, question=question)
-
-
-def base_of(model: Translator) -> float | None:
-    """The base of the model's wavelengths; None where it learned its positions."""
-    return model.positions.base
 
 
 def parts_of(model: Translator) -> dict[str, str]:
@@ -164,7 +91,7 @@ def show_table(model: Translator, sentence: str) -> None:
     st.segmented_control(
         "Positions",
         LENGTHS,
-        default=address.held("length"),
+        default=address.value_of("length"),
         key="length",
         required=True,
         format_func=LENGTHS.__getitem__,
@@ -173,13 +100,11 @@ def show_table(model: Translator, sentence: str) -> None:
     table = table_of(model, len(tokens))
     if table is None:
         return
-    base, trained = base_of(model), model.trained_positions()
+    base, trained = model.positions.base, model.trained_positions()
     is_short = st.session_state["length"] == "sentence"
     show(
-        positions_kept.table(table, sentence, tokens if is_short else None, trained=trained),
+        pictures.Positions(table, base, trained, sentence, tokens if is_short else None),
         "encoding",
-        figures.encoding_alt_text(table, trained=trained),
-        figures.encoding_caption(table, base=base, trained=trained),
     )
     few = min(max(FEW_POSITIONS, len(tokens)), model.model.config.max_positions)
     show_waves(model, model.position_table(few) if is_short else table)
@@ -195,7 +120,7 @@ def left_out(model: Translator, length: int) -> str:
 
 def show_waves(model: Translator, table: FloatArray) -> None:
     """Chosen dimensions over position, without rows that training never reached."""
-    base, said = base_of(model), left_out(model, len(table))
+    base, said = model.positions.base, left_out(model, len(table))
     table = table[: model.trained_positions()]
     d_model = table.shape[1]
     written = st.session_state["waves"]
@@ -205,7 +130,7 @@ def show_waves(model: Translator, table: FloatArray) -> None:
     st.multiselect(
         "Dimensions as waves",
         range(d_model),
-        address.held("wave-choice"),
+        address.value_of("wave-choice"),
         key="wave-choice",
         max_selections=MOST_WAVES,
         on_change=keep_waves,
@@ -220,10 +145,9 @@ def show_waves(model: Translator, table: FloatArray) -> None:
             else ""
         )
         show(
-            positions_kept.waves(table, picked, base),
+            pictures.Waves(table, picked, base),
             "waves",
-            figures.waves_alt_text(table, picked, base=base),
-            figures.waves_caption(table, picked, base=base) + formula + said,
+            after=formula + said,
         )
 
 
@@ -235,7 +159,7 @@ def keep_waves() -> None:
 @fragment
 def show_circle(model: Translator) -> None:
     """The sine and cosine of one frequency as a point that the slider moves."""
-    base, table = base_of(model), model.position_table(model.trained_positions())
+    base, table = model.positions.base, model.position_table(model.trained_positions())
     length, d_model = table.shape
     if d_model % 2:
         return
@@ -249,68 +173,41 @@ def show_circle(model: Translator) -> None:
     one, other = st.columns(2, gap="large")
     with one:
         show(
-            positions_kept.circle(table, pair, at, base),
+            pictures.Circle(table, pair, at, base),
             "circle",
-            figures.circle_alt_text(table, pair, at),
-            figures.circle_caption(table, pair) + left_out(model, model.max_tokens),
             columns=2,
+            after=left_out(model, model.max_tokens),
         )
     with other:
-        show(
-            positions_kept.waves(table, dimensions, base, at),
-            "pair-waves",
-            figures.waves_alt_text(table, dimensions, base=base),
-            "The same two numbers as waves: the upright line stands where the point is.",
-            columns=2,
-        )
+        show(pictures.Waves(table, dimensions, base, at), "pair-waves", columns=2)
     address.write_address()
 
 
 def show_likeness(model: Translator) -> None:
     """Every two positions compared, and the same by offset."""
-    st.toggle("Cosine instead of the dot product", address.held("cosine"), key="cosine")
+    st.toggle("Cosine instead of the dot product", address.value_of("cosine"), key="cosine")
     cosine = st.session_state["cosine"]
     table = model.position_table(model.trained_positions())
     said = left_out(model, model.max_tokens)
     one, other = st.columns(2, gap="large")
     with one:
-        show(
-            positions_kept.likeness(table, cosine),
-            "likeness",
-            figures.likeness_alt_text(table, cosine=cosine),
-            figures.likeness_caption(table, cosine=cosine) + said,
-            columns=2,
-        )
+        show(pictures.Similarity(table, cosine), "likeness", columns=2, after=said)
     with other:
-        show(
-            positions_kept.offsets(table, cosine),
-            "by-offset",
-            figures.by_offset_alt_text(table, cosine=cosine),
-            figures.by_offset_caption(table) + said,
-            columns=2,
-        )
+        show(pictures.ByOffset(table, cosine), "by-offset", columns=2, after=said)
 
 
 def show_words(checkpoint: Path, model: Translator, sentence: str) -> None:
     """Word, scaling, position and their sum, and what the first layer's scores come from."""
     parts = model.embedding_parts(sentence)
     matrices(terms.parts_panels(parts), key="parts", height=PARTS_HEIGHT)
-    captioned(
-        escape_markdown(terms.parts_caption(parts)),
-        [positions_kept.parts(parts, sentence)],
-        "parts-of-words",
-    )
+    picture = pictures.EmbeddingSum(parts, sentence)
+    captioned(escape_markdown(picture.caption), [picture], "parts-of-words")
     try:
         shares = session.term_shares(checkpoint, sentence)
     except PositionError as error:
         st.info(escape_markdown(str(error)), icon=":material/info:")
         return
-    show(
-        positions_kept.shares(shares, sentence),
-        "terms",
-        terms.terms_alt_text(shares),
-        terms.terms_caption(),
-    )
+    show(pictures.TermShares(shares, sentence), "terms")
 
 
 @fragment
@@ -326,7 +223,7 @@ def show_without(question: session.Question) -> None:
             "Strength of the encoding",
             0,
             100,
-            address.held("scale"),
+            address.value_of("scale"),
             key="scale",
             format="%d %%",
             width=300,
@@ -336,13 +233,13 @@ def show_without(question: session.Question) -> None:
             "Shift by positions",
             -FARTHEST,
             FARTHEST,
-            address.held("shift"),
+            address.value_of("shift"),
             key="shift",
             width=260,
         )
         st.toggle(
             "Reverse",
-            address.held("reverse"),
+            address.value_of("reverse"),
             key="reverse",
             help="The first word gets the last position. Only in the encoder: while the decoder "
             "writes, nobody knows its last position.",
@@ -350,7 +247,7 @@ def show_without(question: session.Question) -> None:
         st.segmented_control(
             "Where",
             SIDES,
-            default=address.held("side"),
+            default=address.value_of("side"),
             key="side",
             required=True,
             format_func=SIDES.__getitem__,
@@ -366,12 +263,8 @@ def show_without(question: session.Question) -> None:
     show_translations("The translation", before.free.text, after.free.text)
     heads = terms.neighbour_heads(before.forced, after.forced)
     if heads:
-        show(
-            positions_kept.neighbours(heads, question.sentence, edit),
-            "neighbours",
-            terms.neighbours_alt_text(heads),
-            terms.neighbours_caption(heads),
-        )
+        picture = pictures.NeighbourHeads(heads, question.sentence, edit)
+        show(picture, "neighbours")
     address.write_address()
 
 
@@ -390,7 +283,7 @@ def show_translations(heading: str, before: str, after: str) -> None:
     st.subheader(f"{heading} {'stays the same' if before == after else 'changes'}", anchor=False)
     size = ' style="font-size: 1.1rem"' if max(len(before), len(after)) > LONG_TEXT else ""
     st.html(
-        f"<style>{style.CHANGE_CSS}</style>"
+        f"<style>{css.CHANGE_CSS}</style>"
         f'<div class="change"{size}><span>Before</span>'
         f"<div>{escape_html(visible(before)) or '∅'}</div><span>After</span>"
         f"<div>{word_diff.diff_html(before, after, dark=is_dark()) or '∅'}</div></div>"
@@ -451,19 +344,13 @@ def show_distances(
     model: Translator, sentence: str, tokens: Tokens, order: tuple[int, ...]
 ) -> None:
     """How far each token's row moved in the encoder's output."""
-    now, distances, length = distances_of(model, sentence, tokens, order)
-    show(
-        positions_kept.distances(now, distances, sentence, order),
-        "distances",
-        distances_alt_text(now, distances),
-        distances_caption(distances, length),
-    )
+    show(distances_picture(model, sentence, tokens, order), "distances")
 
 
-def distances_of(
+def distances_picture(
     model: Translator, sentence: str, tokens: Tokens, order: tuple[int, ...]
-) -> tuple[Tokens, dict[str, FloatArray], float]:
-    """The tokens in their order, how far each one's row moved, and how long a row is usually."""
+) -> pictures.ShuffledDistances:
+    """How far each token's row moved when the tokens stand in that order."""
     place = [*order, len(order)]
     distances = {}
     for name, edit in {
@@ -476,7 +363,7 @@ def distances_of(
         )
         distances[name] = np.linalg.norm(after - before[place], axis=-1)
     length = float(np.linalg.norm(model.encode(sentence), axis=-1).mean())
-    return reordered(tokens, place), distances, length
+    return pictures.ShuffledDistances(reordered(tokens, place), distances, length, sentence, order)
 
 
 def refuse_order(n_words: int) -> None:
@@ -579,30 +466,12 @@ def show_learned(model: Translator) -> None:
         said = left_out(each, len(table))
         with column:
             st.subheader(escape_markdown(f"{each.name}: {kind}"))
-            show(
-                positions_kept.table(table, trained=trained),
-                f"encoding-{kind}",
-                figures.encoding_alt_text(table, trained=trained),
-                figures.encoding_caption(table, base=base_of(each), trained=trained),
-                columns=2,
-                question=question,
-            )
-            show(
-                positions_kept.likeness(reached, True),
-                f"likeness-{kind}",
-                figures.likeness_alt_text(reached, cosine=True),
-                figures.likeness_caption(reached, cosine=True) + said,
-                columns=2,
-                question=question,
-            )
-            show(
-                positions_kept.offsets(reached, True),
-                f"by-offset-{kind}",
-                figures.by_offset_alt_text(reached, cosine=True),
-                figures.by_offset_caption(reached) + said,
-                columns=2,
-                question=question,
-            )
+            for picture, name, after in (
+                (pictures.Positions(table, each.positions.base, trained), "encoding", ""),
+                (pictures.Similarity(reached), "likeness", said),
+                (pictures.ByOffset(reached), "by-offset", said),
+            ):
+                show(picture, f"{name}-{kind}", columns=2, after=after, question=question)
 
 
 @fragment
@@ -622,20 +491,9 @@ def show_formula() -> None:
     d_model = st.session_state["d_model"]
     base = float(st.session_state["base"])
     table = figures.formula_table(d_model, st.session_state["rows"], base)
-    title = figures.FORMULA_TITLE
-    show(
-        positions_kept.formula(table, base),
-        "formula",
-        figures.encoding_alt_text(table, title=title),
-        figures.encoding_caption(table, base=base),
-    )
+    show(pictures.Formula(table, base), "formula")
     dimensions = sorted({0, d_model // 8, d_model // 4, d_model // 2})
-    show(
-        positions_kept.formula_waves(table, dimensions, base),
-        "formula-waves",
-        figures.waves_alt_text(table, dimensions, base=base),
-        figures.waves_caption(table, dimensions, base=base),
-    )
+    show(pictures.FormulaWaves(table, dimensions, base), "formula-waves")
     address.write_address()
 
 
@@ -662,7 +520,7 @@ def show_page(question: session.Question) -> None:
     st.segmented_control(
         "Part",
         parts,
-        default=address.held("topic"),
+        default=address.value_of("topic"),
         key="topic",
         required=True,
         format_func=part_name,
@@ -714,7 +572,10 @@ def show_on_stage(question: session.Question, model: Translator) -> None:
             if table is not None:
                 is_short = st.session_state["length"] == "sentence"
                 trained = model.trained_positions()
-                on_stage.show_table(table, tokens if is_short else None, trained)
+                base = model.positions.base
+                on_stage.show_table(
+                    pictures.Positions(table, base, trained, sentence, tokens if is_short else None)
+                )
 
 
 def show_shuffle_on_stage(question: session.Question, model: Translator) -> None:
@@ -732,14 +593,7 @@ def show_shuffle_on_stage(question: session.Question, model: Translator) -> None
         word_order(axis_texts(tokens)[:-1], order, key="word-order", on_order=keep_order)
         on_stage.show_reordered(question, order)
         if order != usual:
-            now, distances, _ = distances_of(model, sentence, tokens, order)
-            stage.show_figure(
-                (
-                    distances_figure(now, distances, narrow=False, dark=is_dark()),
-                    "distances",
-                    distances_alt_text(now, distances),
-                )
-            )
+            stage.show((distances_picture(model, sentence, tokens, order), "distances"))
     written = [""] if order == usual else ["", written_order(order)]
     stage.offer(
         "Down: shuffle · Up: as it was",
@@ -747,7 +601,7 @@ def show_shuffle_on_stage(question: session.Question, model: Translator) -> None
     )
 
 
-address.open_address(PARAMETERS)
+address.open_address(VIEW.parameters)
 question = bar.asked()
 if question is not None:
     try:

@@ -5,14 +5,13 @@ from collections.abc import Mapping
 import streamlit as st
 
 from model.intervention import Intervention, PositionEdit, PositionError
-from model.trace import FloatArray, Tokens
 from model.translator import Translator
 from viz.browser.matrices import matrices
-from viz.draw import style
+from viz.draw import css
 from viz.draw.labels import escape_html, escape_markdown, visible
 from viz.masks import panels as mask_panels
 from viz.positions import encoding as figures
-from viz.positions import terms
+from viz.positions import pictures, terms
 from viz.shell import session, stage
 from viz.shell.theme import is_dark
 
@@ -29,12 +28,10 @@ def offer_lengths(lengths: Mapping[str, str]) -> None:
     stage.offer("Up and down: length", down=stage.Step("length", list(lengths), now))
 
 
-def show_table(table: FloatArray, tokens: Tokens | None, trained: int | None) -> None:
-    """The matrix; `trained` is how many of its first rows training reached, where that is known."""
-    figure = figures.encoding_heatmap(table, tokens=tokens, trained=trained, dark=is_dark())
-    alt = figures.encoding_alt_text(table, trained=trained)
+def show_table(picture: pictures.Positions) -> None:
+    """The matrix."""
     with stage.picture():
-        stage.show_figure((figure, "encoding", alt))
+        stage.show((picture, "encoding"))
 
 
 def show_likeness(model: Translator) -> None:
@@ -45,19 +42,11 @@ def show_likeness(model: Translator) -> None:
         "Up and down: cosine or dot product", down=stage.Step("cosine", (True, False), cosine)
     )
     table = model.position_table(model.trained_positions())
-    dark = is_dark()
     with stage.picture():
-        stage.show_figure(
-            (
-                figures.likeness_heatmap(table, cosine=cosine, narrow=True, dark=dark),
-                "likeness",
-                figures.likeness_alt_text(table, cosine=cosine),
-            ),
-            (
-                figures.by_offset_figure(table, cosine=cosine, narrow=True, dark=dark),
-                "by-offset",
-                figures.by_offset_alt_text(table, cosine=cosine),
-            ),
+        stage.show(
+            (pictures.Similarity(table, cosine), "likeness"),
+            (pictures.ByOffset(table, cosine), "by-offset"),
+            narrow=True,
         )
 
 
@@ -86,8 +75,8 @@ def show_without(question: session.Question, edit: PositionEdit) -> None:
             )
         )
         if heads:
-            figure = terms.neighbours_figure(heads, dark=is_dark())
-            stage.show_figure((figure, "neighbours", terms.neighbours_alt_text(heads)))
+            picture = pictures.NeighbourHeads(heads, question.sentence, edit)
+            stage.show((picture, "neighbours"))
 
 
 def show_reordered(question: session.Question, order: tuple[int, ...]) -> None:
@@ -101,7 +90,7 @@ def show_reordered(question: session.Question, order: tuple[int, ...]) -> None:
         f"<span>{name}</span><div>{text_under(edit)}</div>"
         for name, edit in (("With positions", PositionEdit()), ("Without", PositionEdit(scale=0)))
     )
-    st.html(f'<style>{style.CHANGE_CSS}</style><div class="change">{written}</div>')
+    st.html(f'<style>{css.CHANGE_CSS}</style><div class="change">{written}</div>')
 
 
 def text_html(text: str) -> str:
@@ -113,17 +102,17 @@ def show_learned(one: Translator, other: Translator) -> None:
     """This model's positions beside those of another kind."""
     drawn = []
     for each in (one, other):
-        kind, table = each.model.config.positions, each.position_table()
-        title = f"{each.name}: {kind}"
-        trained = each.trained_positions()
-        figure = figures.encoding_heatmap(
-            table, title=title, trained=trained, narrow=True, dark=is_dark()
+        kind = each.model.config.positions
+        picture = pictures.Positions(
+            each.position_table(),
+            each.positions.base,
+            each.trained_positions(),
+            heading=f"{each.name}: {kind}",
         )
-        alt = figures.encoding_alt_text(table, title=title, trained=trained)
-        drawn.append((figure, f"encoding-{kind}", alt))
+        drawn.append((picture, f"encoding-{kind}"))
     stage.say("Learned positions beside sinusoids")
     with stage.picture():
-        stage.show_figure(*drawn)
+        stage.show(*drawn, narrow=True)
 
 
 def show_formula() -> None:
@@ -133,7 +122,5 @@ def show_formula() -> None:
     stage.offer("Up and down: base", down=stage.Step("base", BASES[::-1], base))
     d_model, rows = st.session_state["d_model"], st.session_state["rows"]
     table = figures.formula_table(d_model - d_model % 2, rows, float(base))
-    title = figures.FORMULA_TITLE
-    figure = figures.encoding_heatmap(table, title=title, dark=is_dark())
     with stage.picture():
-        stage.show_figure((figure, "formula", figures.encoding_alt_text(table, title=title)))
+        stage.show((pictures.Formula(table, float(base)), "formula"))

@@ -3,9 +3,9 @@
 One module owns the address. Widgets bound to it one by one (`bind="query-params"`) leave
 `st.query_params` behind what the browser shows, and two writers overwrite each other.
 
-A run of the app goes: `arrive` in the router, `open_address` for what the sentence bar and then the
-page keep in the address, each before its widgets, and `write_address` at the end. A fragment ends
-with `write_address` as well, since it runs without its page.
+A run of the app goes: `begin_run` in the router, `open_address` for what the sentence bar and then
+the page keep in the address, each before its widgets, and `write_address` at the end. A fragment
+ends with `write_address` as well, since it runs without its page.
 
 Streamlit makes every change of the query an entry of the browser's history, and Back a new run with
 the older query; so Back undoes, and nothing may be written that says no more than the address says.
@@ -13,168 +13,17 @@ the older query; so Back undoes, and nothing may be written that says no more th
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 import streamlit as st
 
-from viz.draw.labels import escape_markdown, visible
+from viz.draw.labels import escape_markdown
+from viz.view import Parameter, parse, write
 
-T = TypeVar("T")
-
-QUOTED_CHARACTERS = 40
-"""So much of an illegal value is repeated in a notice."""
-
-LISTED_OPTIONS = 8
-"""So many options are named to someone whose address asks for another."""
-
-_VISIT, _GOING, _REMAINING = "_visit", "_going", "_remaining"
+_VISIT, _NAVIGATING, _REMAINING = "_visit", "_going", "_remaining"
 """Keys in Streamlit's session state; no parameter is called that."""
-
-
-@dataclass(frozen=True, slots=True)
-class Parameter(Generic[T]):
-    """One value that the address holds, under the name that it has in the session state too.
-
-    Attributes:
-        name: in the address and in the session state.
-        default: what an address without it stands for.
-        parse: text to value; raises ValueError with the end of the sentence "The address asks for
-            NAME “TEXT”, …", such as "which is not 0 or 1".
-        write: value to text; `parse` reads it back.
-        instead: the end of the same sentence where the default's text says little, such as "the
-            first one is shown".
-    """
-
-    name: str
-    default: T
-    parse: Callable[[str], T]
-    write: Callable[[T], str] = str
-    instead: str = ""
-
-
-def text(name: str, default: str = "", *, most: int) -> Parameter[str]:
-    """Any text of at most so many characters."""
-
-    def parse_text(written: str) -> str:
-        if len(written) > most:
-            raise ValueError(f"which has {len(written):,} characters where {most:,} are taken")
-        return written
-
-    return Parameter(name, default, parse_text)
-
-
-def choice(name: str, default: T, options: Iterable[T]) -> Parameter[T]:
-    """One of several options, written as `str` writes it."""
-    known = {str(option): option for option in options}
-
-    def parse_choice(written: str) -> T:
-        if written in known:
-            return known[written]
-        listed = ", ".join(list(filter(None, known))[:LISTED_OPTIONS])
-        more = ", …" if len(known) > LISTED_OPTIONS else ""
-        raise ValueError(f"which is none of {listed}{more}")
-
-    return Parameter(name, default, parse_choice)
-
-
-def integer(name: str, default: int, *, low: int, high: int) -> Parameter[int]:
-    """A whole number from low to high, both included."""
-
-    def parse_integer(written: str) -> int:
-        # int() alone would take spaces, underscores and the digits of every script.
-        if re.fullmatch(r"-?[0-9]{1,9}", written) and low <= int(written) <= high:
-            return int(written)
-        raise ValueError(f"which is not a whole number from {low} to {high}")
-
-    return Parameter(name, default, parse_integer)
-
-
-def pattern(name: str, form: str, described: str) -> Parameter[str]:
-    """A text of a fixed form, or none.
-
-    Args:
-        name: as in Parameter.
-        form: a regular expression for the whole text.
-        described: the form in words, with an example.
-    """
-
-    def parse_pattern(written: str) -> str:
-        if written and not re.fullmatch(form, written):
-            raise ValueError(f"and that is not {described}")
-        return written
-
-    return Parameter(name, "", parse_pattern)
-
-
-def flag(name: str, default: bool = False) -> Parameter[bool]:
-    """Yes or no, written 1 or 0."""
-
-    def parse_flag(written: str) -> bool:
-        if written in ("0", "1"):
-            return written == "1"
-        raise ValueError("which is not 0 or 1")
-
-    return Parameter(name, default, parse_flag, lambda value: "1" if value else "0")
-
-
-def parse(
-    query: Mapping[str, str], parameters: Iterable[Parameter[Any]]
-) -> tuple[dict[str, Any], dict[str, str]]:
-    """What an address says: a legal value for every parameter, and a notice for each illegal one.
-
-    Args:
-        query: the texts by name, as they stand in the address; those of no parameter are ignored.
-        parameters: what may stand there.
-
-    Returns:
-        The values by name, the default where the address has none or an illegal one, and by name
-        one sentence of plain text for each illegal one; escape it before it is shown.
-    """
-    values: dict[str, Any] = {}
-    notices: dict[str, str] = {}
-    for parameter in parameters:
-        values[parameter.name] = parameter.default
-        if parameter.name not in query:
-            continue
-        written = query[parameter.name]
-        try:
-            values[parameter.name] = parameter.parse(written)
-        except ValueError as reason:
-            usual = parameter.write(parameter.default)
-            shown = parameter.instead or (
-                f"shown instead: {_quoted(usual)}" if usual else "it is left out"
-            )
-            notices[parameter.name] = (
-                f"The address asks for {parameter.name} {_quoted(written)}, {reason}; {shown}."
-            )
-    return values, notices
-
-
-def write(values: Mapping[str, Any], parameters: Iterable[Parameter[Any]]) -> dict[str, str]:
-    """The query of an address that `parse` reads as these values, without the defaults.
-
-    A value that its own parser refuses, such as a pasted book, is left out: a link to it would open
-    nothing.
-
-    Args:
-        values: by name; what is missing counts as the default.
-        parameters: what may stand in the address.
-    """
-    query = {}
-    for parameter in parameters:
-        value = values.get(parameter.name, parameter.default)
-        if value == parameter.default:
-            continue
-        written = parameter.write(value)
-        try:
-            parameter.parse(written)
-        except ValueError:
-            continue
-        query[parameter.name] = written
-    return query
 
 
 @dataclass(slots=True)
@@ -215,17 +64,17 @@ class _Visit:
         return any(self.kept.get(name, value) != value for name, value in self.values().items())
 
 
-def arrive(page: str, pages: Sequence[Any] = ()) -> None:
+def begin_run(page: str, pages: Sequence[Any] = ()) -> None:
     """Find out whether this run follows the address or the widgets; the router calls it first.
 
     Args:
         page: the page's path, which tells pages apart.
-        pages: every st.Page, among which `go` leads.
+        pages: every st.Page, among which `navigate` leads.
     """
     visit: _Visit | None = st.session_state.get(_VISIT)
-    going: tuple[str, dict[str, str]] | None = st.session_state.pop(_GOING, None)
-    if going is not None and visit is not None:
-        _follow(visit, page, going, pages)
+    target: tuple[str, dict[str, str]] | None = st.session_state.pop(_NAVIGATING, None)
+    if target is not None and visit is not None:
+        _follow(visit, page, target, pages)
         return
     query = st.query_params.to_dict()
     remains = st.session_state.pop(_REMAINING, False)
@@ -253,10 +102,10 @@ def arrive(page: str, pages: Sequence[Any] = ()) -> None:
 
 
 def _follow(
-    visit: _Visit, page: str, going: tuple[str, dict[str, str]], pages: Sequence[Any]
+    visit: _Visit, page: str, target: tuple[str, dict[str, str]], pages: Sequence[Any]
 ) -> None:
-    """Let this run show what `go` asked for, whatever the browser says of its address."""
-    other, query = going
+    """Let this run show what `navigate` asked for, whatever the browser says of its address."""
+    other, query = target
     if other != page:
         found = next(each for each in pages if each.url_path == other)
         st.switch_page(found, query_params=query)
@@ -268,14 +117,14 @@ def _follow(
     visit.opened.clear()
 
 
-def go(page: str, query: Mapping[str, str]) -> None:
+def navigate(page: str, query: Mapping[str, str]) -> None:
     """Let the next run of the app show another view; call it in a callback.
 
     Args:
         page: the page's path.
         query: all that its address is to hold; what is missing has its default.
     """
-    st.session_state[_GOING] = (page, dict(query))
+    st.session_state[_NAVIGATING] = (page, dict(query))
 
 
 def remain() -> None:
@@ -286,9 +135,9 @@ def remain() -> None:
     st.session_state[_REMAINING] = True
 
 
-def is_going() -> bool:
-    """Whether `go` was called and the app has not run since, as in a fragment."""
-    return _GOING in st.session_state
+def is_navigating() -> bool:
+    """Whether `navigate` was called and the app has not run since, as in a fragment."""
+    return _NAVIGATING in st.session_state
 
 
 def is_followed() -> bool:
@@ -392,7 +241,7 @@ def clean() -> None:
     visit.query, visit.shown = query, values
 
 
-def held(name: str) -> Any:
+def value_of(name: str) -> Any:
     """What the session holds under a name: the default to give to the widget of that name.
 
     Streamlit tells the browser of a value that the script set in the run that set it, and only of
@@ -420,8 +269,3 @@ def write_address() -> None:
         st.query_params.from_dict(query)
     # Only now: a newer run may have interrupted the writing.
     visit.query, visit.shown = query, values
-
-
-def _quoted(written: str) -> str:
-    shown = visible(written)
-    return f"“{shown[:QUOTED_CHARACTERS]}{'…' if len(shown) > QUOTED_CHARACTERS else ''}”"

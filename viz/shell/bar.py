@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
 from typing import Any, NoReturn
@@ -11,11 +12,13 @@ import streamlit as st
 
 from model.checkpoint import CheckpointError, language_pair, snapshots
 from model.translator import DeviceError, TextError, Translation, Translator
-from viz.draw import style
+from viz.draw import css
 from viz.draw.labels import escape_html, escape_markdown, visible
 from viz.shell import address, session, stage
 from viz.shell.examples import Example
 from viz.shell.language import is_foreign
+from viz.view import Parameter, choice
+from viz.views import CHECKPOINT, SENTENCE, STEP, TARGET
 
 MAX_UNSEEN = 12
 """How many characters that the model never saw are named."""
@@ -88,7 +91,7 @@ def _answered_before(refused: session.Question, steps: Sequence[int]) -> session
     st.info(
         f"What is dimmed below belongs to the sentence before: “{said}”", icon=":material/history:"
     )
-    st.html(style.STALE_STAGE_CSS if stage.is_on() else style.STALE_CSS)
+    st.html(css.STALE_STAGE_CSS if stage.is_on() else css.STALE_CSS)
     with st.container(gap="xxsmall", key="answered-before"):
         _answer(before, steps)
     return before
@@ -105,10 +108,10 @@ def _question(folder: Path, steps: Sequence[int]) -> session.Question:
 def _open(names: Sequence[str]) -> None:
     address.open_address(
         (
-            address.text("sentence", session.DEFAULT_SENTENCE, most=session.MAX_CHARACTERS),
-            address.text("target", most=session.MAX_CHARACTERS),
+            SENTENCE,
+            TARGET,
             # A name is looked up among the folders there are, and never made into a path.
-            address.choice("checkpoint", names[0], names),
+            choice(CHECKPOINT.name, names[0], names),
         )
     )
     # A folder may have gone since it was chosen.
@@ -124,14 +127,14 @@ def _open_step(steps: Sequence[int]) -> None:
         st.session_state["step"] = steps[-1] if steps else None
 
 
-def _step_parameter(steps: Sequence[int]) -> address.Parameter[Any]:
+def _step_parameter(steps: Sequence[int]) -> Parameter[Any]:
     if steps:
-        return address.choice("step", steps[-1], steps)
+        return choice(STEP.name, steps[-1], steps)
 
     def refuse(written: str) -> NoReturn:
         raise ValueError("and this model came without snapshots of its training")
 
-    return address.Parameter("step", None, refuse, lambda value: "")
+    return replace(STEP, parse=refuse, write=lambda value: "")
 
 
 def _show_controls(folders: dict[str, Path], steps: Sequence[int]) -> None:
@@ -140,7 +143,7 @@ def _show_controls(folders: dict[str, Path], steps: Sequence[int]) -> None:
     source_language, _ = language_pair(checkpoint.name)
     st.text_input(
         f"{LANGUAGES.get(source_language, '')} sentence".strip().capitalize(),
-        address.held("sentence"),
+        address.value_of("sentence"),
         key="sentence",
         icon=":material/translate:",
         placeholder="Type a sentence and press Enter",
@@ -161,7 +164,7 @@ def _show_controls(folders: dict[str, Path], steps: Sequence[int]) -> None:
     with st.container(horizontal=True, gap="small", key="sentence-more"):
         st.text_input(
             "Target sentence",
-            address.held("target"),
+            address.value_of("target"),
             key="target",
             placeholder="the model's own translation",
             help="What would the attention be if the model had said this? Type any translation and "
@@ -172,7 +175,7 @@ def _show_controls(folders: dict[str, Path], steps: Sequence[int]) -> None:
         st.selectbox(
             "Model",
             names,
-            names.index(address.held("checkpoint")),
+            names.index(address.value_of("checkpoint")),
             key="checkpoint",
             format_func=visible,
             width=CHECKPOINT_WIDTH,
@@ -182,7 +185,7 @@ def _show_controls(folders: dict[str, Path], steps: Sequence[int]) -> None:
             st.select_slider(
                 "Training step",
                 steps,
-                address.held("step"),
+                address.value_of("step"),
                 key="step",
                 format_func=_thousands,
                 help="The weights as they were after so many steps of training; at 0 they are "
@@ -245,7 +248,7 @@ def _answer(question: session.Question, steps: Sequence[int]) -> None:
         f"{training}{model.device.type.upper()} · translated in {timed.seconds:.2f} s"
     )
     st.html(
-        f"<style>{style.ANSWER_CSS}</style>"
+        f"<style>{css.ANSWER_CSS}</style>"
         f'<div class="answer">{shown}<p class="model">{facts}</p></div>'
     )
     _show_warnings(own, question.target, model, source_language)
@@ -280,8 +283,8 @@ def _thousands(step: int) -> str:
 
 def _large(text: str, language: str) -> str:
     """A translation as HTML, large."""
-    css = style.translation_css(visible(text))
-    return f'<p {_marks(language)} style="{css}">{_shown(text)}</p>'
+    size = css.translation_css(visible(text))
+    return f'<p {_marks(language)} style="{size}">{_shown(text)}</p>'
 
 
 def _marks(language: str) -> str:

@@ -6,39 +6,28 @@ the fragment of the page that it is in.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
-import plotly.graph_objects as go
 import streamlit as st
 
 from model.checkpoint import CheckpointError
 from model.trace import TraceError
+from viz.draw import style
 from viz.draw.labels import escape_markdown
-from viz.save import cells, export
-from viz.save.export import ExportError, Numbers
+from viz.save import image, notebook
+from viz.save.formats import FORMAT_NAMES, IMAGES, MIME, NUMBERS, ExportError
+from viz.save.picture import Layout, Picture
 from viz.shell import address, bar, stage
 from viz.shell.fragments import fragment
 from viz.shell.session import Question
+from viz.shell.theme import is_dark
+from viz.shell.width import is_narrow
 
 _ROOT = Path(__file__).resolve().parents[2]
 
-IMAGES, NUMBERS = get_args(export.Image), get_args(export.NumberFormat)
-FORMATS = (*IMAGES, *NUMBERS, "html", "py")
-"""Every kind of file, as its suffix."""
-
-FORMAT_NAMES = {format: format.upper() for format in FORMATS} | {"py": "Python"}
-MIME = {
-    "png": "image/png",
-    "svg": "image/svg+xml",
-    "pdf": "application/pdf",
-    "csv": "text/csv",
-    "json": "application/json",
-    "npz": "application/octet-stream",
-    "html": "text/html",
-}
 WIDTH_NAMES: dict[str, str] = {
     "column": "One column, 85 mm",
     "two-columns": "Two columns, 174 mm",
@@ -61,70 +50,6 @@ _CHOSEN, _MADE = "_keep", "_kept"
 _USUAL: dict[str, Any] = {"format": "png", "width": "two-columns", "scale": 2, "dark": False}
 
 
-@dataclass(frozen=True, slots=True)
-class Look:
-    """How a figure is laid out and coloured: for one column, for a slide, on a dark ground."""
-
-    narrow: bool = False
-    slide: bool = False
-    dark: bool = False
-
-    @property
-    def options(self) -> dict[str, Any]:
-        """For figures of one part."""
-        return {"narrow": self.narrow, "dark": self.dark}
-
-    @property
-    def panel_options(self) -> dict[str, Any]:
-        """For figures of several panels."""
-        return self.options | {"slide": self.slide}
-
-    @property
-    def python(self) -> str:
-        """The options as the end of a call."""
-        return cells.look(**self.options)
-
-    @property
-    def panel_python(self) -> str:
-        """The options of panels as the end of a call."""
-        return cells.look(**self.panel_options)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Picture:
-    """What can be saved of one picture; a part that is None is not offered.
-
-    Attributes:
-        title: what it is, in sentence case.
-        name: of its files, of letters, digits and hyphens, without "headscope" and a suffix.
-        figure: draws it.
-        numbers: those it shows.
-        cell: the lines of viz.save.cells that make it.
-        page: an HTML document of its own, dark or as its reader likes it; None makes one of the
-            figure.
-        texts: what was given to the model besides the sentence, to go with the numbers.
-        needs_model: whether the Python loads the model.
-    """
-
-    title: str
-    name: str
-    figure: Callable[[Look], go.Figure] | None = None
-    numbers: Callable[[], Numbers] | None = None
-    cell: Callable[[Look], cells.Lines] | None = None
-    page: Callable[[bool], str] | None = None
-    texts: Mapping[str, str] = field(default_factory=dict)
-    needs_model: bool = True
-
-    @property
-    def formats(self) -> list[str]:
-        """What it can be saved as."""
-        offered = dict.fromkeys(IMAGES, self.figure is not None)
-        offered |= dict.fromkeys(NUMBERS, self.numbers is not None)
-        offered["html"] = (self.page or self.figure) is not None
-        offered["py"] = self.cell is not None
-        return [format for format, is_there in offered.items() if is_there]
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class _Made:
     """A file, for as long as the picture stays and nothing else is chosen."""
@@ -145,6 +70,34 @@ def keep(pictures: Sequence[Picture], key: str, *, question: Question | None = N
     question = question or bar.asked()
     if pictures and question is not None and not stage.is_on():
         _offer(tuple(pictures), key, question)
+
+
+def show(
+    picture: Picture,
+    key: str,
+    *,
+    columns: int = 1,
+    after: str = "",
+    question: Question | None = None,
+) -> None:
+    """A picture's figure with its words, and what saves it.
+
+    Args:
+        picture: with a figure, its words and a caption.
+        key: of the chart.
+        columns: how many figures stand beside each other.
+        after: what else its caption says, in plain text.
+        question: of which model it is; None for the sentence bar's.
+    """
+    st.plotly_chart(
+        picture.figure(Layout(narrow=is_narrow(columns), dark=is_dark())),
+        width="stretch",
+        theme=None,
+        key=key,
+        config=style.chart_config(f"headscope-{key}"),
+        alt=picture.alt,
+    )
+    captioned(escape_markdown(picture.caption + after), [picture], key, question=question)
 
 
 def captioned(
@@ -184,24 +137,24 @@ def _show(pictures: tuple[Picture, ...], key: str, question: Question) -> None:
         picture = pictures[place]
     else:
         st.markdown(f"**{escape_markdown(picture.title)}**")
-    can_draw = export.has_browser()
+    can_draw = image.has_browser()
     format = _choose_format(picture, key, can_draw)
-    if not can_draw and picture.figure is not None:
+    if not can_draw and picture.has("figure"):
         st.info(NO_BROWSER, icon=":material/info:")
     if format in IMAGES and not can_draw:
         return
-    look, width, scale = _choose_look(picture, key, format)
+    layout, width, scale = _choose_layout(picture, key, format)
     try:
         if format == "py":
-            _show_python(picture, look, question)
+            _show_python(picture, layout, question)
         else:
-            asked = (picture.name, format, width, scale, look)
+            asked = (picture.name, format, width, scale, layout)
             _show_file(pictures, picture, key, question, asked)
     except REFUSED as error:
         st.error(escape_markdown(str(error)), icon=":material/error:")
 
 
-NO_BROWSER = escape_markdown(export.NEEDS_BROWSER)
+NO_BROWSER = escape_markdown(image.NEEDS_BROWSER)
 
 
 def _choose_format(picture: Picture, key: str, can_draw: bool) -> str:
@@ -216,7 +169,7 @@ def _choose_format(picture: Picture, key: str, can_draw: bool) -> str:
     chosen = st.segmented_control(
         "Format",
         formats,
-        default=address.held(widget),
+        default=address.value_of(widget),
         key=widget,
         required=True,
         format_func=FORMAT_NAMES.__getitem__,
@@ -225,24 +178,24 @@ def _choose_format(picture: Picture, key: str, can_draw: bool) -> str:
     return str(chosen)
 
 
-def _choose_look(picture: Picture, key: str, format: str) -> tuple[Look, export.Width, int]:
+def _choose_layout(picture: Picture, key: str, format: str) -> tuple[Layout, image.Width, int]:
     """How large and on which ground, as far as the format asks for it."""
     chosen = _chosen()
     width, scale, dark = chosen["width"], chosen["scale"], False
-    has_figure = picture.figure is not None and format not in NUMBERS
+    has_figure = picture.has("figure") and format not in NUMBERS
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         if has_figure and format != "html":
-            width = _one_of("Width", "width", export.WIDTHS, key, WIDTH_NAMES.__getitem__, 210)
+            width = _one_of("Width", "width", image.WIDTHS, key, WIDTH_NAMES.__getitem__, 210)
         if format == "png":
-            scale = _one_of("Scale", "scale", export.SCALES, key, "{}×".format, 90)
+            scale = _one_of("Scale", "scale", image.SCALES, key, "{}×".format, 90)
         if has_figure or format == "html":
             name = f"{key}-dark"
             st.session_state.setdefault(name, chosen["dark"])
-            dark = st.toggle("Dark ground", address.held(name), key=name)
+            dark = st.toggle("Dark ground", address.value_of(name), key=name)
             _remember("dark", dark)
     if format == "html":
-        return Look(dark=dark), "two-columns", scale
-    return Look(width == "column", width == "slide", dark), width, scale
+        return Layout(dark=dark), "two-columns", scale
+    return Layout(width == "column", width == "slide", dark), width, scale
 
 
 def _one_of(
@@ -260,7 +213,7 @@ def _one_of(
     chosen = st.selectbox(
         label,
         listed,
-        listed.index(address.held(widget)),
+        listed.index(address.value_of(widget)),
         key=widget,
         format_func=written,
         width=pixels,
@@ -278,10 +231,9 @@ def _remember(name: str, value: Any) -> None:
     st.session_state[_CHOSEN] = st.session_state.get(_CHOSEN, {}) | {name: value}
 
 
-def _show_python(picture: Picture, look: Look, question: Question) -> None:
-    assert picture.cell is not None
+def _show_python(picture: Picture, layout: Layout, question: Question) -> None:
     model = model_of(question) if picture.needs_model else {}
-    st.code(cells.code(picture.cell(look), **model), language="python", height=220)
+    st.code(notebook.code(picture.python(layout), **model), language="python", height=220)
 
 
 def _show_file(
@@ -292,7 +244,7 @@ def _show_file(
     asked: tuple[Any, ...],
 ) -> None:
     """The file to download, made when it is asked for; small ones are there at once."""
-    _, format, width, scale, look = asked
+    _, format, width, scale, layout = asked
     made: _Made | None = st.session_state.get(_MADE)
     slot = st.empty()
     if made is None or made.pictures is not pictures or made.asked != asked:
@@ -301,7 +253,7 @@ def _show_file(
             content = _written(picture, format, question, slot, key)
         elif _is_wanted(slot, key, format):
             with slot, st.spinner("Drawing…"):
-                content = _drawn(picture, format, width, scale, look)
+                content = _drawn(picture, format, width, scale, layout)
         if content is None:
             return
         made = _Made(pictures, asked, content)
@@ -334,7 +286,6 @@ def _written(
     picture: Picture, format: str, question: Question, slot: Any, key: str
 ) -> bytes | None:
     """The numbers as a file; None until many of them are asked for."""
-    assert picture.numbers is not None
     numbers = picture.numbers()
     if numbers.size > MOST_WRITTEN and format != "npz":
         raise ExportError(
@@ -348,14 +299,14 @@ def _written(
         return replace(numbers, texts=texts).encode(format)  # type: ignore[arg-type]
 
 
-def _drawn(picture: Picture, format: str, width: export.Width, scale: int, look: Look) -> bytes:
-    if format == "html" and picture.page is not None:
-        return picture.page(look.dark).encode()
-    assert picture.figure is not None
-    figure = picture.figure(look)
+def _drawn(picture: Picture, format: str, width: image.Width, scale: int, layout: Layout) -> bytes:
+    if format == "html" and picture.has("page"):
+        return picture.page(layout.dark).encode()
+    assert picture.has("figure")
+    figure = picture.figure(layout)
     if format == "html":
-        return export.page(figure, f"headscope-{picture.name}").encode()
-    return export.image(figure, format, width, scale)  # type: ignore[arg-type]
+        return image.page(figure, f"headscope-{picture.name}").encode()
+    return image.image(figure, format, width, scale)  # type: ignore[arg-type]
 
 
 def texts_of(question: Question) -> dict[str, str]:
@@ -369,7 +320,7 @@ def texts_of(question: Question) -> dict[str, str]:
 
 
 def model_of(question: Question) -> dict[str, Any]:
-    """The model as `cells.code` takes it: by its folder's path, seen from Headscope's own."""
+    """The model as `notebook.code` takes it: by its folder's path, seen from Headscope's own."""
     folder = question.folder.resolve()
     inside = folder.is_relative_to(_ROOT)
     named = folder.relative_to(_ROOT).as_posix() if inside else str(folder)

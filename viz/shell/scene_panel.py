@@ -15,31 +15,19 @@ import streamlit as st
 from model.trace import AttentionKind
 from viz.browser.focus import bring_focus, focus_on
 from viz.browser.speaker import moved_scene, notes_button, scene_handles, talk
-from viz.draw import style
+from viz.draw import css
 from viz.draw.labels import escape_markdown, visible
 from viz.shell import address, scenes, stage, talk_files
 from viz.shell.fragments import fragment
 from viz.shell.scenes import Scene, Talk, TalkError
 from viz.shell.width import is_phone
+from viz.views import HOME, MARK, PRESENT, READ, SCENE, TALK, VIEWS, names
 
 READY = Path(__file__).with_name("talks") / "attention-in-ten-scenes.json"
 """The talk that comes with the app."""
 
-HOME = "heads"
-"""What the page is called in a talk that opens first, and has no path of its own."""
-
 MAX_TALKS = 50
 """Of one person, in one browser."""
-
-SCENE = address.integer("scene", 0, low=0, high=scenes.MAX_SCENES)
-"""The scene that was shown last, counted from 1; 0 before the first."""
-
-MARK = r"[0-9a-f]{8}"
-TALK = address.pattern("talk", MARK, "the mark of a talk such as 1a2b3c4d")
-"""Which of a person's own talks; empty for the one that comes with the app."""
-
-READ = address.flag("read")
-"""Whether the talk is read, at one's own pace: its notes then stand below the page."""
 
 NEW, COPY = "new", "copy"
 """Where the first scene goes that is saved over the talk that comes with the app."""
@@ -60,7 +48,7 @@ def show_talk() -> None:
     state.pop(_STALE, None)
     state.setdefault(_VISIT, secrets.token_hex(4))
     if not state.get(_HEARD) and (folder := talk_files.folder()):
-        _hear(talk_files.read(folder, MAX_TALKS, scenes.MAX_BYTES), str(folder))
+        _on_message(talk_files.read(folder, MAX_TALKS, scenes.MAX_BYTES), str(folder))
     shown = _shown()
     if shown and state["scene"] > len(shown.scenes):
         address.note("scene", _no_such_scene(state["scene"], shown))
@@ -81,15 +69,15 @@ def show_talk() -> None:
             "waiting": shown is None,
         },
         key="talk-keys",
-        on_go=_hear_go,
-        on_look=_hear_look,
-        on_kept=_hear_kept,
-        on_full=_hear_full,
+        on_go=_on_go,
+        on_look=_on_look,
+        on_kept=_on_kept,
+        on_full=_on_full,
     )
     # Always there, since what comes and goes moves all that follows, and has it drawn anew.
     with st.container(key="scene-room"):
         makes_room = stage.is_on() and scene
-        st.html(f"<style>{style.SCENE_TITLE_CSS}</style>" if makes_room else "<span hidden></span>")
+        st.html(f"<style>{css.SCENE_TITLE_CSS}</style>" if makes_room else "<span hidden></span>")
 
 
 def title_scene() -> None:
@@ -98,7 +86,7 @@ def title_scene() -> None:
     shown, number = _shown(), state["scene"]
     if shown is None or (scene := shown.scene(number)) is None:
         return
-    known = scenes.VIEWS[scene.page]
+    known = names(scene.page)
 
     def of_page(query: Mapping[str, str]) -> dict[str, str]:
         return {name: value for name, value in query.items() if name in known}
@@ -125,13 +113,13 @@ def show_scenes() -> None:
     panel = st.popover("Scenes", icon=":material/animated_images:", key="scenes", on_change=_turned)
     if panel.open:
         with panel, st.container(gap="small", key="scenes-panel"):
-            st.html(f"<style>{style.SCENES_CSS}</style>")
+            st.html(f"<style>{css.SCENES_CSS}</style>")
             _show_panel()
             bring_focus()
     else:
         st.session_state.pop(_DRAFT, None)
     # A fragment runs alone, and both another view and a changed talk concern the whole page.
-    if address.is_going() or st.session_state.pop(_STALE, False):
+    if address.is_navigating() or st.session_state.pop(_STALE, False):
         st.rerun()
 
 
@@ -221,10 +209,10 @@ def _go(number: int, *, present: bool = False, read: bool = False) -> None:
     if mark := st.session_state["talk"]:
         query["talk"] = mark
     if present or stage.is_on():
-        query[stage.PRESENT.name] = "1"
+        query[PRESENT.name] = "1"
     if read or (st.session_state[READ.name] and not present):
         query[READ.name] = "1"
-    address.go("" if scene.page == HOME else scene.page, query)
+    address.navigate("" if scene.page == HOME else scene.page, query)
 
 
 def _told_ahead(scene: Scene) -> dict[str, Any]:
@@ -241,10 +229,10 @@ def _here() -> Scene:
     """What is shown now, as a scene without a title of its own."""
     path, query = address.current()
     page = path or HOME
-    view = {name: value for name, value in query.items() if name in scenes.VIEWS[page]}
+    view = {name: value for name, value in query.items() if name in names(page)}
     # These may have other defaults tomorrow, and a scene is to stay what it is.
     for name in ("sentence", "checkpoint"):
-        if name in scenes.VIEWS[page] and st.session_state.get(name):
+        if name in names(page) and st.session_state.get(name):
             view[name] = str(st.session_state[name])
     return Scene(_suggested(page, view), "", page, view)
 
@@ -264,43 +252,39 @@ def _suggested(page: str, view: Mapping[str, str]) -> str:
 # ---- what the browser tells ----------------------------------------------------------------------
 
 
-def _told(name: str) -> Any:
+def _message(name: str) -> Any:
     return (st.session_state.get("talk-keys") or {}).get(name)
 
 
-def _hear_go() -> None:
-    number = _told("go")
+def _on_go() -> None:
+    number = _message("go")
     if type(number) is int:
         _go(number)
 
 
-def _hear_look() -> None:
+def _on_look() -> None:
     """Show a view on stage, in the window with the notes, which has it beside the next note."""
-    asked = _told("look")
+    asked = _message("look")
     page, view = (asked.get("page"), asked.get("view")) if isinstance(asked, dict) else (None, None)
-    if (
-        not isinstance(page, str)
-        or (page or HOME) not in scenes.VIEWS
-        or not isinstance(view, dict)
-    ):
+    if not isinstance(page, str) or (page or HOME) not in VIEWS or not isinstance(view, dict):
         return
-    known = scenes.VIEWS[page or HOME]
+    known = names(page or HOME)
     query = {name: text for name, text in view.items() if name in known and isinstance(text, str)}
-    address.go(page, query | {stage.PRESENT.name: "1"})
+    address.navigate(page, query | {PRESENT.name: "1"})
 
 
-def _hear_kept() -> None:
+def _on_kept() -> None:
     """Take over the talks that this browser kept."""
-    kept = _told("kept")
+    kept = _message("kept")
     talks = [
         (pair[0], pair[1].encode("utf-8", "surrogatepass"))
         for pair in (kept[:MAX_TALKS] if isinstance(kept, list) else ())
         if isinstance(pair, list) and len(pair) == 2 and all(isinstance(each, str) for each in pair)
     ]
-    _hear(talks, "this browser")
+    _on_message(talks, "this browser")
 
 
-def _hear(kept: Sequence[tuple[str, bytes]], where: str) -> None:
+def _on_message(kept: Sequence[tuple[str, bytes]], where: str) -> None:
     """Take over talks that were kept; what is no talk is said and left there."""
     st.session_state[_HEARD] = True
     unreadable = 0
@@ -322,7 +306,7 @@ def _hear(kept: Sequence[tuple[str, bytes]], where: str) -> None:
         )
 
 
-def _hear_full() -> None:
+def _on_full() -> None:
     st.session_state[_NOTICE] = (
         "This browser has no room to keep the talk, so it goes when the page is closed: download "
         "it."
@@ -487,7 +471,7 @@ def _move(number: int, to: int) -> None:
         state["scene"] = order.index(state["scene"]) + 1
 
 
-def _hear_moved() -> None:
+def _on_moved() -> None:
     if moved := moved_scene("talk-handles"):
         _move(*moved)
 
@@ -609,7 +593,7 @@ def _show_choice() -> None:
         st.selectbox(
             "Talk",
             list(titles),
-            list(titles).index(address.held("talk-choice")),
+            list(titles).index(address.value_of("talk-choice")),
             key="talk-choice",
             format_func=lambda mark: visible(titles[mark]),
             label_visibility="collapsed",
@@ -640,7 +624,7 @@ def _show_list(shown: Talk) -> None:
         scene_handles(
             [visible(scene.title) for scene in shown.scenes],
             key="talk-handles",
-            on_move=_hear_moved,
+            on_move=_on_moved,
         )
         with st.container(gap=None, key="talk-list"):
             for number, scene in enumerate(shown.scenes, 1):

@@ -30,12 +30,13 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, NoReturn
 
+from viz.views import MOST_SCENES, VIEWS, names
+
 FORMAT, VERSION = "headscope-talk", 1
 
 MAX_BYTES = 1_000_000
 """Of a file: a hundred scenes with painted masks take less."""
 
-MAX_SCENES = 100
 MAX_TITLE, MAX_NOTE = 200, 5_000
 """Characters."""
 
@@ -44,23 +45,6 @@ MAX_VALUE = 60_000
 
 QUOTED = 40
 """So many characters of an unknown name are repeated."""
-
-SHARED = frozenset({"sentence", "target", "checkpoint", "step"})
-"""What the sentence bar keeps in the address, above every page that has one."""
-
-VIEWS: Mapping[str, frozenset[str]] = MappingProxyType(
-    {
-        "heads": SHARED
-        | {"attention", "layer", "head", "view", "cell", "compare", "order", "faint", "only"}
-        | {"words", "specials", "renormalise", "predicted", "below"},
-        "masks": SHARED | {"batch", "number", "part", "masked", "layer", "head", "a", "b", "edit"},
-        "positions": SHARED
-        | {"topic", "length", "waves", "pair", "at", "cosine", "scale", "shift", "reverse"}
-        | {"side", "shuffled", "d_model", "rows", "base"},
-        "about": frozenset(),
-    }
-)
-"""The pages that a scene can show, and what each keeps in the address."""
 
 
 class TalkError(ValueError):
@@ -128,7 +112,7 @@ class Talk:
 
 def write(talk: Talk) -> str:
     """A talk as the text of its file, which `parse` reads back."""
-    told = {
+    data = {
         "format": FORMAT,
         "version": VERSION,
         "title": talk.title,
@@ -142,7 +126,7 @@ def write(talk: Talk) -> str:
             for scene in talk.scenes
         ],
     }
-    return json.dumps(told, ensure_ascii=False, indent=2) + "\n"
+    return json.dumps(data, ensure_ascii=False, indent=2) + "\n"
 
 
 def checked(talk: Talk) -> Talk:
@@ -171,7 +155,7 @@ def parse(data: bytes) -> Talk:
             "that was downloaded here."
         )
     try:
-        told = json.loads(
+        data = json.loads(
             data.decode("utf-8-sig"), object_pairs_hook=_object, parse_constant=_refuse_constant
         )
     except TalkError:
@@ -193,7 +177,7 @@ def parse(data: bytes) -> Talk:
     except ValueError as error:
         # Python refuses numbers of thousands of digits.
         raise TalkError("The file holds a number that is too long; shorten it.") from error
-    return _talk(told)
+    return _talk(data)
 
 
 def apart(title: str, taken: Container[str]) -> str:
@@ -220,87 +204,87 @@ def file_name(talk: Talk) -> str:
     return f"{'-'.join(words)[:60].strip('-') or 'talk'}.json"
 
 
-def _talk(told: Any) -> Talk:
-    if not isinstance(told, dict):
-        raise TalkError(f"The file must hold one object in braces; it holds {_kind(told)}.")
-    if told.get("format") != FORMAT:
+def _talk(data: Any) -> Talk:
+    if not isinstance(data, dict):
+        raise TalkError(f"The file must hold one object in braces; it holds {_kind(data)}.")
+    if data.get("format") != FORMAT:
         raise TalkError(
             f'format must be "{FORMAT}", which marks the file as a talk of this app; it is '
-            f"{_seen(told, 'format')}."
+            f"{_seen(data, 'format')}."
         )
     # True equals 1.
-    if told.get("version") != VERSION or told.get("version") is True:
+    if data.get("version") != VERSION or data.get("version") is True:
         raise TalkError(
-            f"version must be {VERSION}, the only one there is; it is {_seen(told, 'version')}."
+            f"version must be {VERSION}, the only one there is; it is {_seen(data, 'version')}."
         )
     fields = _fields(
-        told,
+        data,
         "",
         {"format": _anything, "version": _anything, "title": _line, "scenes": _scenes},
     )
     return Talk(fields["title"], fields["scenes"])
 
 
-def _scenes(told: Any, path: str) -> tuple[Scene, ...]:
-    if not isinstance(told, list):
-        raise TalkError(f"{path} must be a list in square brackets; it is {_kind(told)}.")
-    if len(told) > MAX_SCENES:
+def _scenes(data: Any, path: str) -> tuple[Scene, ...]:
+    if not isinstance(data, list):
+        raise TalkError(f"{path} must be a list in square brackets; it is {_kind(data)}.")
+    if len(data) > MOST_SCENES:
         raise TalkError(
-            f"{path} has {len(told):,} entries and a talk takes {MAX_SCENES} at most; make two "
+            f"{path} has {len(data):,} entries and a talk takes {MOST_SCENES} at most; make two "
             "talks of it."
         )
-    return tuple(_scene(scene, f"{path}[{place}]") for place, scene in enumerate(told))
+    return tuple(_scene(scene, f"{path}[{place}]") for place, scene in enumerate(data))
 
 
-def _scene(told: Any, path: str) -> Scene:
-    if not isinstance(told, dict):
-        raise TalkError(f"{path} must be a scene in braces; it is {_kind(told)}.")
-    page = told.get("page")
+def _scene(data: Any, path: str) -> Scene:
+    if not isinstance(data, dict):
+        raise TalkError(f"{path} must be a scene in braces; it is {_kind(data)}.")
+    page = data.get("page")
 
-    def view(told: Any, path: str) -> dict[str, str]:
+    def view(data: Any, path: str) -> dict[str, str]:
         # What a view may hold depends on its page, which may stand below it.
-        return _view(told, path, page) if isinstance(page, str) and page in VIEWS else {}
+        return _view(data, path, page) if isinstance(page, str) and page in VIEWS else {}
 
     return Scene(
-        **_fields(told, path, {"title": _line, "note": _note, "page": _page, "view": view})
+        **_fields(data, path, {"title": _line, "note": _note, "page": _page, "view": view})
     )
 
 
-def _view(told: Any, path: str, page: str) -> dict[str, str]:
-    if not isinstance(told, dict):
-        raise TalkError(f"{path} must be an object in braces; it is {_kind(told)}.")
+def _view(data: Any, path: str, page: str) -> dict[str, str]:
+    if not isinstance(data, dict):
+        raise TalkError(f"{path} must be an object in braces; it is {_kind(data)}.")
     view = {}
-    for name, value in told.items():
-        if name not in VIEWS[page]:
+    for name, value in data.items():
+        if name not in names(page):
             raise TalkError(
                 f"{_place(path, name)} is unknown: the page {page} takes "
-                f"{_listed(VIEWS[page]) or 'nothing there'}."
+                f"{_listed(names(page)) or 'nothing there'}."
             )
         view[name] = _value(value, _place(path, name))
     return view
 
 
-def _value(told: Any, path: str) -> str:
-    if isinstance(told, bool):
-        return "1" if told else "0"
-    if isinstance(told, int):
-        told = str(told)
-    if not isinstance(told, str):
+def _value(data: Any, path: str) -> str:
+    if isinstance(data, bool):
+        return "1" if data else "0"
+    if isinstance(data, int):
+        data = str(data)
+    if not isinstance(data, str):
         raise TalkError(
-            f'{path} must be text such as "3", a whole number, true or false; it is {_kind(told)}.'
+            f'{path} must be text such as "3", a whole number, true or false; it is {_kind(data)}.'
         )
-    return _text(told, path, MAX_VALUE)
+    return _text(data, path, MAX_VALUE)
 
 
-def _page(told: Any, path: str) -> str:
-    page = _text(told, path, MAX_TITLE)
+def _page(data: Any, path: str) -> str:
+    page = _text(data, path, MAX_TITLE)
     if page not in VIEWS:
         raise TalkError(f"{path} must be one of {', '.join(VIEWS)}; it is “{_quoted(page)}”.")
     return page
 
 
-def _line(told: Any, path: str) -> str:
-    line = _text(told, path, MAX_TITLE)
+def _line(data: Any, path: str) -> str:
+    line = _text(data, path, MAX_TITLE)
     if not line.strip():
         raise TalkError(f"{path} must not be empty; write a few words.")
     if line.splitlines() != [line]:
@@ -308,32 +292,32 @@ def _line(told: Any, path: str) -> str:
     return line
 
 
-def _note(told: Any, path: str) -> str:
-    return _text(told, path, MAX_NOTE)
+def _note(data: Any, path: str) -> str:
+    return _text(data, path, MAX_NOTE)
 
 
-def _anything(told: Any, path: str) -> Any:
-    return told
+def _anything(data: Any, path: str) -> Any:
+    return data
 
 
-def _text(told: Any, path: str, most: int) -> str:
-    if not isinstance(told, str):
-        raise TalkError(f"{path} must be text in quotes; it is {_kind(told)}.")
-    if len(told) > most:
+def _text(data: Any, path: str, most: int) -> str:
+    if not isinstance(data, str):
+        raise TalkError(f"{path} must be text in quotes; it is {_kind(data)}.")
+    if len(data) > most:
         raise TalkError(
-            f"{path} has {len(told):,} characters and takes {most:,} at most; shorten it."
+            f"{path} has {len(data):,} characters and takes {most:,} at most; shorten it."
         )
-    if any("\ud800" <= character <= "\udfff" for character in told):
+    if any("\ud800" <= character <= "\udfff" for character in data):
         raise TalkError(f"{path} holds half a character (\\ud800 to \\udfff alone); write it anew.")
-    return told
+    return data
 
 
 def _fields(
-    told: dict[str, Any], path: str, known: Mapping[str, Callable[[Any, str], Any]]
+    data: dict[str, Any], path: str, known: Mapping[str, Callable[[Any, str], Any]]
 ) -> dict[str, Any]:
     """Every known field, read; in the order of the file, so that the first wrong one is named."""
     values = {}
-    for name, value in told.items():
+    for name, value in data.items():
         if name not in known:
             raise TalkError(
                 f"{_place(path, name)} is unknown: {f'{path} takes' if path else 'a talk has'} "
@@ -374,22 +358,22 @@ def _listed(names: Any) -> str:
     return ", ".join(sorted(names))
 
 
-def _seen(told: dict[str, Any], name: str) -> str:
-    if name not in told:
+def _seen(data: dict[str, Any], name: str) -> str:
+    if name not in data:
         return "missing"
-    value = told[name]
+    value = data[name]
     if isinstance(value, str):
         return f"“{_quoted(value)}”"
     is_short = isinstance(value, int) and not isinstance(value, bool) and abs(value) < 10**6
     return str(value) if is_short else _kind(value)
 
 
-def _kind(told: Any) -> str:
-    match told:
+def _kind(data: Any) -> str:
+    match data:
         case None:
             return "null"
         case bool():
-            return "true" if told else "false"
+            return "true" if data else "false"
         case int() | float():
             return "a number"
         case str():

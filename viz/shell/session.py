@@ -28,15 +28,12 @@ from model.translator import TextError, Translation, Translator, load
 from viz.heads import measures as facts
 from viz.positions import terms as position_terms
 from viz.shell.examples import Example, example_traces, head_labels, read_examples
+from viz.view import MOST_CHARACTERS
 
-DEFAULT_SENTENCE = "The cat sat on the mat."
 DEFAULT_CHECKPOINT = "en-de"
 
 CHECKPOINTS_VARIABLE = "HEADSCOPE_CHECKPOINTS"
 """Names another folder of checkpoints than the one that comes with the app."""
-
-MAX_CHARACTERS = 5000
-"""More than any model here has positions for; longer texts are refused before they are cut up."""
 
 TRACE_BYTES = 600_000_000
 """What all kept traces may hold together: two of 512 tokens, or some thousand short ones."""
@@ -439,11 +436,11 @@ def term_shares(checkpoint: Path, sentence: str) -> Mapping[str, NDArray[np.floa
 
 
 def _check_length(what: str, text: str, model: Translator) -> None:
-    if len(text) > MAX_CHARACTERS:
+    if len(text) > MOST_CHARACTERS:
         # The model's own limit, if that is less: nobody shall meet two in turn.
-        model.require_room(text[:MAX_CHARACTERS], what)
+        model.require_room(text[:MOST_CHARACTERS], what)
         raise TextError(
-            f"The {what} has {len(text):,} characters and the app takes {MAX_CHARACTERS:,}; "
+            f"The {what} has {len(text):,} characters and the app takes {MOST_CHARACTERS:,}; "
             "shorten it."
         )
 

@@ -16,14 +16,13 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from viz.browser.stage import presses, stage_foot
-from viz.draw import style
+from viz.draw import css, style
 from viz.draw.labels import visible
+from viz.save.picture import Layout, Picture
 from viz.shell import address
 from viz.shell.theme import is_dark
 from viz.shell.width import is_phone
-
-PRESENT = address.flag("present")
-"""Whether the page is on stage; the address holds it, so that a link can open on stage."""
+from viz.views import PRESENT
 
 LAST_HELP = "F: full screen · Esc: back"
 
@@ -90,8 +89,8 @@ def begin() -> None:
     st.session_state[_CUE] = _Cue()
     # In one piece, since a second one would move what follows, and draw it anew.
     dark = is_dark()
-    worn = style.stage_css(style.stage_look(dark)) if is_on() else ""
-    st.html(style.PAGE_CSS + (style.DARK_PAGE_CSS if dark else "") + style.TOOLS_CSS + worn)
+    worn = css.stage_css(style.stage_look(dark)) if is_on() else ""
+    st.html(css.PAGE_CSS + (css.DARK_PAGE_CSS if dark else "") + css.TOOLS_CSS + worn)
 
 
 def show_button() -> None:
@@ -117,16 +116,17 @@ def picture() -> DeltaGenerator:
     return st.container(key="picture")
 
 
-def show_figure(*drawn: tuple[go.Figure, str, str]) -> None:
-    """Figures beside each other in what is left of the picture, enlarged to it.
+def show(*pictures: tuple[Picture, str], narrow: bool = False) -> None:
+    """Pictures beside each other in what is left of the stage, enlarged to it.
 
     Args:
-        drawn: for each its figure, in the colours and sizes of a page, its key, and what it shows
-            in words.
+        pictures: each with the key of its chart.
+        narrow: whether each is laid out for a narrow place.
     """
     dark, enlarged = is_dark(), 1.0 if is_phone() else style.STAGE_ENLARGED
     with st.container(key="stage-figures", horizontal=True, gap=None):
-        for figure, key, alt in drawn:
+        for picture, key in pictures:
+            figure = picture.figure(Layout(narrow=narrow, dark=dark))
             st.plotly_chart(
                 for_stage(figure, dark=dark, times=enlarged),
                 width="stretch",
@@ -134,7 +134,7 @@ def show_figure(*drawn: tuple[go.Figure, str, str]) -> None:
                 theme=None,
                 key=f"stage-{key}",
                 config={"displayModeBar": False, "scrollZoom": False},
-                alt=alt,
+                alt=picture.alt,
             )
 
 
@@ -236,7 +236,7 @@ def show_foot() -> None:
         turn=st.session_state.get(_HEARD, 0),
         scrolls=cue.scrolls,
         scene=cue.scene,
-        on_press=_hear,
+        on_press=_on_message,
     )
     st.button(
         "Back",
@@ -316,8 +316,8 @@ def _cue() -> _Cue:
     return cue
 
 
-def _hear() -> None:
-    told = (st.session_state.get("stage") or {}).get("pressed")
-    for number, key in presses(told, st.session_state.get(_HEARD, 0)):
+def _on_message() -> None:
+    message = (st.session_state.get("stage") or {}).get("pressed")
+    for number, key in presses(message, st.session_state.get(_HEARD, 0)):
         st.session_state[_HEARD] = number
         press(key)

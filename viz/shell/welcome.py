@@ -27,7 +27,7 @@ def show_welcome() -> None:
             terms=glossary.TERMS,
             dismissed=talk_files.dismissed(folder, LINES) if folder else None,
             on_read=read_ready_talk,
-            on_dismissed=_hear_dismissed,
+            on_dismissed=_on_dismissed,
         )
 
 
@@ -44,7 +44,7 @@ def glossary_text() -> str:
     )
 
 
-def _hear_dismissed() -> None:
+def _on_dismissed() -> None:
     """Remember it for the desktop window, whose own storage goes when it is closed."""
     name = st.session_state[_KEY].get("dismissed")
     if name in LINES and (folder := talk_files.folder()):

@@ -31,7 +31,7 @@ def watch_width(columns: int = 1) -> None:
         key=_KEY,
         height=1,
         data={"abreast": _abreast(), "columns": columns, "room": style.NARROW, "gap": GAP},
-        on_abreast_change=_hear,
+        on_abreast_change=_on_message,
     )
 
 
@@ -47,8 +47,8 @@ def is_narrow(columns: int = 1) -> bool:
 def _abreast() -> int:
     """How many figures of `style.NARROW` pixels have room beside each other."""
     if _KEPT in st.session_state:
-        told: int = st.session_state[_KEPT]
-        return told
+        abreast: int = st.session_state[_KEPT]
+        return abreast
     # Before the page has told: most others are laptops.
     return 0 if is_phone() else 1
 
@@ -58,8 +58,8 @@ def is_phone() -> bool:
     return "Mobi" in (st.context.headers.get("User-Agent") or "")
 
 
-def _hear() -> None:
+def _on_message() -> None:
     address.remain()
-    told = st.session_state[_KEY].get("abreast")
-    if type(told) is int and told >= 0:
-        st.session_state[_KEPT] = told
+    abreast = st.session_state[_KEY].get("abreast")
+    if type(abreast) is int and abreast >= 0:
+        st.session_state[_KEPT] = abreast

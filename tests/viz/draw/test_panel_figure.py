@@ -14,7 +14,7 @@ from model.trace import Tokens
 from viz.draw import style
 from viz.draw.panel_figure import panels_figure
 from viz.draw.panels import Panel
-from viz.save import export
+from viz.save import image
 
 
 def tokens(count: int, start: str = "t") -> Tokens:
@@ -167,11 +167,11 @@ def test_no_panel_lies_on_another_or_outside(
             )
 
 
-@pytest.mark.parametrize("width", export.WIDTHS)
-def test_cells_are_squares_of_a_size_that_labels_fit(width: export.Width) -> None:
+@pytest.mark.parametrize("width", image.WIDTHS)
+def test_cells_are_squares_of_a_size_that_labels_fit(width: image.Width) -> None:
     panels = [weights(12, 12) for _ in range(4)]
     figure = panels_figure(panels, narrow=width == "column", slide=width == "slide")
-    printed = export.sized(figure, width)
+    printed = image.sized(figure, width)
     margin = printed.layout.margin
     plot = printed.layout.width - margin.l - margin.r
     for left, right, _, _ in places(figure):
@@ -192,7 +192,7 @@ def test_four_panels_stand_side_by_side_on_a_slide_and_by_twos_on_paper() -> Non
 def test_a_slide_keeps_the_width_that_its_panels_need() -> None:
     figure = panels_figure([weights(14, 14) for _ in range(4)], slide=True)
     assert figure.layout.width > 780
-    assert export.sized(figure, "slide").layout.width == pytest.approx(figure.layout.width)
+    assert image.sized(figure, "slide").layout.width == pytest.approx(figure.layout.width)
 
 
 @pytest.mark.parametrize("panels", [[], [weights(0, 3)]])

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from viz.draw import style
+from viz.draw import css, style
 
 CONFIG = Path(__file__).parents[3] / ".streamlit" / "config.toml"
 SELECTED = 0.1
@@ -38,4 +38,4 @@ def test_the_primary_colour_reads_on_every_ground_and_below_its_text(
     assert contrast(primary, colors["secondaryBackgroundColor"]) >= least
     assert contrast(primary, mixed(primary, ground, SELECTED)) >= least
     if theme == "dark":
-        assert f"color: {ground} !important" in style.DARK_PAGE_CSS
+        assert f"color: {ground} !important" in css.DARK_PAGE_CSS

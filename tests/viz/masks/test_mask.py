@@ -40,7 +40,7 @@ from viz.masks.mask import (
     preset_mask,
     token_grid,
 )
-from viz.masks.steps import fill_lesson, moved_weight, stages
+from viz.masks.steps import fill_lesson, head_steps, moved_weight
 
 PAD, BOS, EOS = 0, 2, 3
 SOURCES = [[5, 6, 7, 8, 9, 10, EOS], [11, 12, EOS], [13, 14, 15, 16, EOS]]
@@ -515,11 +515,11 @@ def test_the_weight_that_moved_is_what_left_its_keys_or_came_to_others() -> None
 
 
 @pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
-def test_the_stages_lead_from_the_recorded_scores_to_the_recorded_weights(kind: str) -> None:
+def test_the_steps_lead_from_the_recorded_scores_to_the_recorded_weights(kind: str) -> None:
     for sentence in range(3):
         seen = a_batch()[sentence].attention(kind, 1)
         for head in range(N_HEADS):
-            found = stages(seen, head)
+            found = head_steps(seen, head)
             assert np.array_equal(found.scores, seen.scores[head])
             assert np.array_equal(found.allowed, seen.allowed)
             assert np.array_equal(np.isnan(found.masked), ~seen.allowed)
@@ -536,7 +536,7 @@ def test_the_stages_lead_from_the_recorded_scores_to_the_recorded_weights(kind: 
 
 def test_the_recorded_mask_given_again_changes_no_bit() -> None:
     seen = a_batch()[0].attention("decoder", 0)
-    again, recorded = stages(seen, 2, seen.allowed), stages(seen, 2)
+    again, recorded = head_steps(seen, 2, seen.allowed), head_steps(seen, 2)
     for name in ("masked", "weights", "contributions", "outputs"):
         assert getattr(again, name).tobytes() == getattr(recorded, name).tobytes()
 
@@ -545,7 +545,7 @@ def test_the_recorded_mask_given_again_changes_no_bit() -> None:
 def test_any_mask_gives_the_weights_that_the_model_would_give(data: st.DataObject) -> None:
     seen = a_batch()[0].attention("decoder", 0)
     allowed = data.draw(st_numpy.arrays(np.bool_, (6, 6), elements=st.booleans()))
-    found = stages(seen, 1, allowed)
+    found = head_steps(seen, 1, allowed)
     expected = masked_softmax(torch.tensor(seen.scores)[None], torch.tensor(allowed))[0, 1]
     np.testing.assert_allclose(found.weights, expected.numpy(), rtol=0, atol=1e-6)
     assert not found.weights[~allowed].any()
@@ -557,7 +557,7 @@ def test_any_mask_gives_the_weights_that_the_model_would_give(data: st.DataObjec
 
 def test_without_the_mask_every_key_has_a_weight() -> None:
     seen = a_batch()[0].attention("decoder", 0)
-    found = stages(seen, 0, np.ones((6, 6), dtype=np.bool_))
+    found = head_steps(seen, 0, np.ones((6, 6), dtype=np.bool_))
     assert (found.weights > 0).all()
     assert not np.isnan(found.masked).any()
 
@@ -573,23 +573,23 @@ def test_heads_with_masks_of_their_own_are_taken_with_these() -> None:
         scores=scores,
         v=np.ones((2, 2, 3), dtype=np.float32),
     )
-    assert stages(seen, 0).weights.tolist() == [[1, 0], [1, 0]]
-    assert stages(seen, 1).weights.tolist() == [[0.5, 0.5], [0, 0]]
-    assert stages(seen, 1).outputs.tolist() == [pytest.approx(math.sqrt(3)), 0]
+    assert head_steps(seen, 0).weights.tolist() == [[1, 0], [1, 0]]
+    assert head_steps(seen, 1).weights.tolist() == [[0.5, 0.5], [0, 0]]
+    assert head_steps(seen, 1).outputs.tolist() == [pytest.approx(math.sqrt(3)), 0]
 
 
-def test_stages_that_cannot_be_computed_are_refused() -> None:
+def test_steps_that_cannot_be_computed_are_refused() -> None:
     seen = a_batch()[0].attention("encoder", 0)
     for lacking in ("scores", "v"):
         with pytest.raises(ValueError, match="scores and values of this head were not recorded"):
-            stages(replace(seen, **{lacking: None}), 0)
+            head_steps(replace(seen, **{lacking: None}), 0)
     biased = replace(seen, scores=seen.scores + np.arange(7, dtype=np.float32))
     with pytest.raises(ValueError, match="are not the softmax of its recorded scores"):
-        stages(biased, 0)
+        head_steps(biased, 0)
     with pytest.raises(ValueError, match=r"has the shape \(3, 3\), and \(7, 7\) is needed"):
-        stages(seen, 0, np.ones((3, 3), dtype=np.bool_))
+        head_steps(seen, 0, np.ones((3, 3), dtype=np.bool_))
     with pytest.raises(IndexError, match="there is no head 4"):
-        stages(seen, N_HEADS)
+        head_steps(seen, N_HEADS)
 
 
 # What is written over forbidden scores.

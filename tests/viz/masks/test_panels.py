@@ -24,11 +24,11 @@ from viz.masks.panels import (
     moved_panel,
     moved_words,
     sentence_name,
-    stage_panels,
+    step_panels,
     translations_html,
     weights_panel,
 )
-from viz.masks.steps import fill_lesson, stages
+from viz.masks.steps import fill_lesson, head_steps
 
 QUERIES = Tokens(("▁<b>x</b>", "▁cat", "</s>"), (5, 6, 3))
 KEYS = Tokens(("▁<b>x</b>", "▁cat", "</s>", "<pad>"), (5, 6, 3, 0))
@@ -162,10 +162,10 @@ def test_a_change_runs_from_minus_one_to_one_about_zero() -> None:
     assert np.array_equal(panel.values, after.weights[0] - before.weights[0])
 
 
-def test_the_stages_of_a_head_come_in_their_order_and_on_their_scales() -> None:
+def test_the_steps_of_a_head_come_in_their_order_and_on_their_scales() -> None:
     seen = a_map()
-    one = stages(seen, 0)
-    panels = stage_panels(seen, one, limit=3.0, longest=2.0, hatched=True)
+    one = head_steps(seen, 0)
+    panels = step_panels(seen, one, limit=3.0, longest=2.0, hatched=True)
     assert [panel.scale for panel in panels] == ["signed", "signed", "weights", "weights"]
     assert [panel.high for panel in panels] == [3.0, 3.0, 1.0, 2.0]
     for panel, values in zip(
@@ -173,7 +173,7 @@ def test_the_stages_of_a_head_come_in_their_order_and_on_their_scales() -> None:
     ):
         assert np.array_equal(panel.values, values)
     assert panels[0].shown is None
-    without = stage_panels(seen, one, limit=3.0, longest=2.0, hatched=False)
+    without = step_panels(seen, one, limit=3.0, longest=2.0, hatched=False)
     assert all(panel.shown is None for panel in without)
 
 

@@ -7,15 +7,15 @@ from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
 from model.trace import AttentionKind
-from viz.shell import address
+from viz import view
 
 PARAMETERS = (
-    address.text("sentence", "The cat.", most=50),
-    address.text("target", most=50),
-    address.choice("attention", AttentionKind.CROSS, AttentionKind),
-    address.integer("layer", 3, low=-2, high=11),
-    address.flag("words"),
-    address.flag("specials", True),
+    view.text("sentence", "The cat.", most=50),
+    view.text("target", most=50),
+    view.choice("attention", AttentionKind.CROSS, AttentionKind),
+    view.integer("layer", 3, low=-2, high=11),
+    view.flag("words"),
+    view.flag("specials", True),
 )
 # What a browser can send: no lone surrogates.
 TEXTS = st.text(st.characters(codec="utf-8"), max_size=50)
@@ -34,23 +34,23 @@ DEFAULTS = {parameter.name: parameter.default for parameter in PARAMETERS}
 
 @given(LEGAL)
 def test_what_is_written_is_read_back(values: dict[str, Any]) -> None:
-    assert address.parse(address.write(values, PARAMETERS), PARAMETERS) == (values, {})
+    assert view.parse(view.write(values, PARAMETERS), PARAMETERS) == (values, {})
 
 
 @given(LEGAL)
 def test_only_what_differs_from_the_defaults_stands_in_an_address(values: dict[str, Any]) -> None:
-    written = address.write(values, PARAMETERS)
+    written = view.write(values, PARAMETERS)
     assert set(written) == {name for name in values if values[name] != DEFAULTS[name]}
 
 
 def test_the_defaults_need_no_address() -> None:
-    assert address.write(DEFAULTS, PARAMETERS) == {}
-    assert address.write({}, PARAMETERS) == {}
-    assert address.parse({}, PARAMETERS) == (DEFAULTS, {})
+    assert view.write(DEFAULTS, PARAMETERS) == {}
+    assert view.write({}, PARAMETERS) == {}
+    assert view.parse({}, PARAMETERS) == (DEFAULTS, {})
 
 
 def test_names_of_no_parameter_are_passed_over() -> None:
-    assert address.parse({"utm_source": "x", "layers": "1"}, PARAMETERS) == (DEFAULTS, {})
+    assert view.parse({"utm_source": "x", "layers": "1"}, PARAMETERS) == (DEFAULTS, {})
 
 
 @pytest.mark.parametrize(
@@ -68,9 +68,7 @@ def test_names_of_no_parameter_are_passed_over() -> None:
 def test_an_illegal_value_gives_way_to_the_default_and_is_named(
     name: str, text: str, said: str
 ) -> None:
-    values, notices = address.parse(
-        {name: text, "words" if name != "words" else "x": "1"}, PARAMETERS
-    )
+    values, notices = view.parse({name: text, "words" if name != "words" else "x": "1"}, PARAMETERS)
     assert values == DEFAULTS | ({"words": True} if name != "words" else {})
     assert len(notices) == 1
     assert notices[name].startswith(f"The address asks for {name} “{text[:40]}")
@@ -81,18 +79,18 @@ def test_an_illegal_value_gives_way_to_the_default_and_is_named(
 @given(st.text(st.characters(codec="utf-8")))
 def test_any_text_in_an_address_gives_a_legal_value(text: str) -> None:
     query = dict.fromkeys(DEFAULTS, text)
-    values, notices = address.parse(query, PARAMETERS)
+    values, notices = view.parse(query, PARAMETERS)
     assert len(notices) <= len(PARAMETERS)
-    assert address.parse(address.write(values, PARAMETERS), PARAMETERS) == (values, {})
+    assert view.parse(view.write(values, PARAMETERS), PARAMETERS) == (values, {})
 
 
 def test_control_characters_in_a_notice_are_made_visible() -> None:
-    notice = address.parse({"layer": "\n\u202e\x00"}, PARAMETERS)[1]["layer"]
+    notice = view.parse({"layer": "\n\u202e\x00"}, PARAMETERS)[1]["layer"]
     assert "“␊⟨U+202E⟩␀”" in notice
 
 
 def test_a_long_list_of_choices_is_cut_in_its_notice() -> None:
-    notice = address.parse({"n": "x"}, [address.choice("n", 0, range(100))])[1]["n"]
+    notice = view.parse({"n": "x"}, [view.choice("n", 0, range(100))])[1]["n"]
     assert "which is none of 0, 1, 2, 3, 4, 5, 6, 7, …; shown instead: “0”." in notice
 
 
@@ -100,22 +98,23 @@ def test_a_long_list_of_choices_is_cut_in_its_notice() -> None:
     ("name", "value"), [("sentence", "x" * 51), ("layer", 99), ("layer", None)]
 )
 def test_a_value_that_would_not_be_read_back_is_left_out(name: str, value: Any) -> None:
-    assert address.write({name: value, "words": True}, PARAMETERS) == {"words": "1"}
+    assert view.write({name: value, "words": True}, PARAMETERS) == {"words": "1"}
 
 
 def small_app() -> None:
     """A sentence bar with one field, and pages one and two with a parameter each."""
     import streamlit as st
 
+    from viz import view
     from viz.shell import address
 
     page = st.session_state.get("page", "one")
-    address.arrive(page)
-    address.open_address([address.text("sentence", "usual", most=20)])
+    address.begin_run(page)
+    address.open_address([view.text("sentence", "usual", most=20)])
     if page != "none":
         st.text_input("Sentence", key="sentence")
     own = "layer" if page == "one" else "size"
-    address.open_address([address.integer(own, 3, low=0, high=5)])
+    address.open_address([view.integer(own, 3, low=0, high=5)])
     st.slider("Own", 0, 5, key=own)
     st.button("Anything else")
     st.button("Another width", key="report", on_click=address.remain)
@@ -208,7 +207,7 @@ def test_an_address_is_cleaned_of_all_that_says_nothing(app: AppTest) -> None:
 
 def test_what_is_shown_instead_may_be_said_in_words() -> None:
     layer = dataclasses.replace(PARAMETERS[3], instead="the first one is shown")
-    notice = address.parse({"layer": "99"}, [layer])[1]["layer"]
+    notice = view.parse({"layer": "99"}, [layer])[1]["layer"]
     assert notice.endswith("to 11; the first one is shown.")
 
 

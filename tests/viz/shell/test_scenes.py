@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
+from viz import views
 from viz.shell import scenes
 from viz.shell.scenes import Scene, Talk, TalkError
 
@@ -31,16 +32,16 @@ lines = texts.filter(lambda text: text.strip() and text.splitlines() == [text])
 
 
 @some.composite
-def views(draw: some.DrawFn) -> Scene:
-    page = draw(some.sampled_from(sorted(scenes.VIEWS)))
-    names = sorted(scenes.VIEWS[page])
+def scenes_of_any_page(draw: some.DrawFn) -> Scene:
+    page = draw(some.sampled_from(sorted(views.VIEWS)))
+    names = sorted(views.names(page))
     view = (
         some.dictionaries(some.sampled_from(names), texts, max_size=4) if names else some.just({})
     )
     return Scene(draw(lines), draw(texts), page, draw(view))
 
 
-talks = some.builds(Talk, lines, some.lists(views(), max_size=4).map(tuple))
+talks = some.builds(Talk, lines, some.lists(scenes_of_any_page(), max_size=4).map(tuple))
 
 
 def changed(change: Callable[[dict[str, Any]], None]) -> bytes:

@@ -1,0 +1,36 @@
+"""All heads at once, held to the trace they came from."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from model.trace import Trace
+from viz.heads.overview import chosen_maps, heads_overview
+from viz.heads.reading import read, site_map
+
+
+def test_the_overview_holds_every_weight_of_every_head_in_its_place(trace: Trace) -> None:
+    maps, heads = chosen_maps(read(trace), "decoder")
+    figure = heads_overview(maps, heads)
+    drawn = figure.data[0].z
+    n = len(trace.target)
+    step = n + max(1, round(0.08 * n))
+    for row, seen in enumerate(maps):
+        for head in heads:
+            tile = drawn[row * step : row * step + n, head * step : head * step + n]
+            np.testing.assert_array_equal(tile, seen.weights[head])
+    assert np.isnan(drawn).sum() == drawn.size - len(maps) * len(heads) * n * n
+    assert np.nansum(figure.data[1].z) == len(maps) * len(heads) * np.sum(~maps[0].allowed)
+
+
+def test_a_layer_or_a_head_that_there_is_not_is_named_with_those_there_are(trace: Trace) -> None:
+    seen = read(trace)
+    with pytest.raises(IndexError, match="no layer 7 of cross attention; choose one of 0, 1, 2"):
+        chosen_maps(seen, "cross", 7)
+    with pytest.raises(IndexError, match="heads 0 to 3; there is no head 4"):
+        chosen_maps(seen, "cross", None, 4)
+    with pytest.raises(IndexError, match="no layer -1 of cross attention; choose one of 0, 1, 2"):
+        site_map(seen, "cross", -1)
+    with pytest.raises(ValueError, match="at least one layer"):
+        heads_overview([], [0])

@@ -1,0 +1,137 @@
+"""The pictures of the heads page: their Python makes them again, their numbers are exact."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from model.trace import AttentionKind, Site, Trace
+from model.translator import load
+from tests.kit.pictures import LAYOUTS, require_files, require_same, values
+from viz.heads.measures import head_facts
+from viz.heads.pictures import Facts, HeadMeasures, OneHead, QueryKey, WholeView, selected
+from viz.heads.reading import AS_RECORDED, Reading, Seen, read
+from viz.save.notebook import code
+from viz.save.picture import Layout, Picture
+
+CROSS, DECODER, ENCODER = AttentionKind.CROSS, AttentionKind.DECODER, AttentionKind.ENCODER
+ONE = (Site(CROSS, 1),)
+
+
+def facts_of(seen: Seen, *kinds: AttentionKind) -> Facts:
+    return {site: head_facts(each) for site, each in seen.maps.items() if site.kind in kinds}
+
+
+def offered(
+    trace: Trace,
+    reading: Reading = AS_RECORDED,
+    sites: Sequence[Site] = ONE,
+    target: str = "",
+    **selection: str,
+) -> list[Picture]:
+    """What the page offers with the third head of layers selected."""
+    usual = {"attention": str(sites[0].kind), "layer": "1", "head": "2", "compare": ""}
+    seen = read(trace, reading)
+    view = WholeView(seen, {}, {}, "A title", usual | {"view": "heatmap"} | selection)
+    return selected(view, sites, 2, target=target)
+
+
+def test_a_head_and_every_head_come_back_as_they_are_read(trace: Trace, folder: Path) -> None:
+    for reading in (AS_RECORDED, Reading(words=True, specials=False, predicted=True)):
+        seen = read(trace, reading)
+        head, every, view = offered(trace, reading)
+        require_same(head, folder)
+        require_same(every, folder, LAYOUTS[:2])
+        found = seen.maps[Site(CROSS, 1)]
+        np.testing.assert_array_equal(values(head, "weight"), found.weights[2])
+        np.testing.assert_array_equal(values(every, "weight")[1], found.weights)
+        assert (view.formats, view.has("page")) == (["html"], True)
+        assert head.texts == ({"reading": " ".join(seen.notes)} if seen.notes else {})
+
+
+def test_a_head_under_a_target_of_ones_own_comes_back(trace: Trace, folder: Path) -> None:
+    target = "Der Hund schläft."
+    [head, *_] = offered(load(folder, device="cpu").trace(trace.source_text, target), target=target)
+    require_same(head, folder, LAYOUTS[:1])
+
+
+def test_a_head_that_is_shown_as_lines_is_saved_as_lines_first(trace: Trace, folder: Path) -> None:
+    first, second, *_ = offered(trace, Reading(predicted=True), view="lines")
+    assert (first.name, second.name) == ("cross-layer1-head2-lines", "cross-layer1-head2")
+    require_same(first, folder, LAYOUTS[:2])
+    weights = trace.attention("cross", 1).weights[2]
+    np.testing.assert_array_equal(values(first, "weight"), weights)
+
+
+def test_compared_heads_stand_side_by_side(trace: Trace, folder: Path) -> None:
+    picture, *_ = offered(trace, compare="1.2-0.3-2.0")
+    require_same(picture, folder)
+    for layer, head in ((1, 2), (0, 3), (2, 0)):
+        weights = trace.attention("cross", layer).weights[head]
+        np.testing.assert_array_equal(values(picture, f"layer_{layer}_head_{head}"), weights)
+
+
+@pytest.mark.parametrize("compare", ["", "1.2", "0.3-2.0", "1.2-9.9"])
+def test_what_the_explorer_does_not_compare_is_not_offered(trace: Trace, compare: str) -> None:
+    names = [each.name for each in offered(trace, compare=compare)]
+    assert names == ["cross-layer1-head2", "cross-every-head", "heads"]
+
+
+def test_all_three_kinds_come_back_in_one_square(trace: Trace, folder: Path) -> None:
+    sites = (Site(ENCODER, 1), Site(CROSS, 1), Site(DECODER, 1))
+    picture, *single = offered(trace, sites=sites, attention="joint")
+    require_same(picture, folder, LAYOUTS[:2])
+    drawn = picture.figure(Layout()).data[0].z
+    n = len(trace.source)
+    np.testing.assert_array_equal(drawn[:n, :n], trace.attention("encoder", 1).weights[2])
+    np.testing.assert_array_equal(drawn[n:, :n], trace.attention("cross", 1).weights[2])
+    np.testing.assert_array_equal(drawn[n:, n:], trace.attention("decoder", 1).weights[2])
+    for site in sites:
+        seen = trace.maps[site]
+        np.testing.assert_array_equal(values(picture, f"{site.kind}_weight"), seen.weights[2])
+    assert [each.name for each in single[:3]] == [f"{site.kind}-layer1-head2" for site in sites]
+
+
+def test_a_layer_that_the_encoder_lacks_leaves_its_part_of_the_square_empty(
+    trace: Trace, folder: Path
+) -> None:
+    picture, *_ = offered(trace, sites=(Site(CROSS, 2), Site(DECODER, 2)), attention="joint")
+    require_same(picture, folder, LAYOUTS[:1])
+
+
+def test_one_weight_from_the_inside_comes_back(trace: Trace, folder: Path) -> None:
+    picture = QueryKey(read(trace), Site(CROSS, 1), 2, 3, 1)
+    require_same(picture, folder, LAYOUTS[:2])
+    weights = trace.attention("cross", 1).weights[2, 3]
+    np.testing.assert_array_equal(values(picture, "weight"), weights)
+
+
+def test_the_measures_of_heads_are_saved_as_numbers_alone(trace: Trace) -> None:
+    seen = read(trace)
+    facts = facts_of(seen, CROSS)
+    picture = HeadMeasures(seen, facts)
+    assert picture.formats == ["csv", "json", "npz"]
+    require_files(picture)
+    np.testing.assert_array_equal(values(picture, "entropy")[2], facts[Site(CROSS, 2)]["entropy"])
+    every = HeadMeasures(seen, facts_of(seen, ENCODER, CROSS))
+    assert values(every, "encoder_entropy").shape == (2, 4)
+    assert values(every, "cross_entropy").shape == (3, 4)
+
+
+def test_a_sentence_in_the_python_is_a_text_and_never_code(trace: Trace) -> None:
+    sentence = "\"'''); import os; os.abort() # \\ {x}\nnew line"
+    seen = replace(read(trace), source_text=sentence)
+    lines = OneHead(seen, Site(CROSS, 1), 2, target=sentence).python(Layout())
+    strings = re.findall(r"translator\.trace\((.*)\)$", code(lines, checkpoint="x"), re.MULTILINE)
+    assert eval(f"({strings[0]})") == (sentence, sentence)
+
+
+def test_names_of_files_hold_nothing_of_the_sentence(trace: Trace) -> None:
+    for picture in offered(trace, compare="1.2-0.3", view="lines"):
+        assert picture.name.replace("-", "").isalnum(), picture.name
+        assert picture.name.isascii(), picture.name

@@ -1,0 +1,205 @@
+"""The command line: every picture in every kind of file, and what is refused."""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+import re
+import subprocess
+import sys
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+import pypdf
+import pytest
+
+from model.trace import AttentionKind, Site, Trace
+from tests.kit.explorer_payload import Decoded
+from viz.__main__ import KINDS, main
+from viz.heads.reading import Reading, read
+from viz.pictures import PICTURES
+from viz.save.picture import Layout
+
+ROOT = Path(__file__).parents[2]
+SENTENCE = "The cat sat on the mat."
+
+Run = Callable[..., tuple[int, bytes, str]]
+
+
+@pytest.fixture
+def run(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Runs `export` in this process; gives (status, the file or b"", standard error)."""
+
+    def run_command(*arguments: str, out: str = "out.csv", text: str = SENTENCE) -> Any:
+        file = tmp_path / out
+        status = main(["export", text, "--checkpoint", str(folder), "--out", str(file), *arguments])
+        output = capsys.readouterr()
+        assert output.out == ""
+        return status, file.read_bytes() if file.is_file() else b"", output.err
+
+    return run_command
+
+
+def test_the_command_of_the_readme_writes_one_head(chromium: None, run: Run) -> None:
+    status, file, error = run(*("--figure", "heads", "--layer", "2", "--head", "3"), out="head.pdf")
+    assert (status, error) == (0, "")
+    text = pypdf.PdfReader(io.BytesIO(file)).pages[0].extract_text()
+    assert "Cross-attention, layer 2, head 3" in text
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_every_picture_can_be_printed(chromium: None, run: Run, name: str) -> None:
+    status, file, error = run("--figure", name, out="out.svg")
+    assert (status, error) == (0, "")
+    assert b"<svg" in file
+
+
+def test_it_runs_as_a_module_and_reads_standard_input(folder: Path, tmp_path: Path) -> None:
+    subprocess.run(
+        [
+            *(sys.executable, "-m", "viz", "export", "-", "--checkpoint", str(folder)),
+            *("--out", str(tmp_path / "head.json")),
+        ],
+        input=SENTENCE,
+        text=True,
+        cwd=ROOT,
+        check=True,
+    )
+    assert json.loads((tmp_path / "head.json").read_text(encoding="utf-8"))["layer"] == 0
+
+
+def test_the_heads_view_opens_with_the_head_that_was_asked_for(run: Run) -> None:
+    arguments = ("--figure", "heads", "--attention", "encoder", "--layer", "1", "--head", "3")
+    status, file, error = run(*arguments, out="heads.html")
+    assert (status, error) == (0, "")
+    found = re.search(rb'id="payload">([^<]+)<', file)
+    assert found is not None
+    selection = Decoded(zlib.decompress(base64.b64decode(found[1]))).header["selection"]
+    assert selection | {"attention": "encoder", "layer": "1", "head": "3"} == selection
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_every_figure_has_numbers_in_every_format(run: Run, name: str) -> None:
+    for suffix in ("csv", "json", "npz"):
+        status, file, error = run("--figure", name, out=f"{name}.{suffix}")
+        assert (status, error) == (0, "")
+        assert file
+    with np.load(io.BytesIO(file), allow_pickle=False) as arrays:
+        assert any(array.dtype.kind == "f" or name == "mask" for array in arrays.values())
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_the_python_of_every_figure_makes_the_same_figure(
+    run: Run, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn: list[go.Figure] = []
+    draw = PICTURES[name].figure
+
+    def drawing(picture: Any, layout: Layout) -> go.Figure:
+        drawn.append(draw(picture, layout))
+        return drawn[-1]
+
+    monkeypatch.setattr(PICTURES[name], "figure", drawing)
+    arguments = ("--figure", name, "--words") if name in ("head", "heads") else ("--figure", name)
+    status, code, _ = run(*arguments, "--dimensions", "4", "8", "--dark", out="cell.py")
+    assert status == 0
+    *lines, last = code.decode().strip().splitlines()
+    space: dict[str, Any] = {}
+    exec("\n".join(lines), space)
+    assert eval(last, space).to_json() == drawn[0].to_json()
+
+
+def test_how_the_trace_is_read_is_how_it_is_written(run: Run, trace: Trace) -> None:
+    _, file, _ = run("--words", "--no-specials", "--renormalise", "--layer", "1", out="a.json")
+    seen = read(trace, Reading(words=True, specials=False, renormalise=True))
+    found = seen.maps[Site(AttentionKind.CROSS, 1)]
+    content = json.loads(file)
+    assert content["axes"]["key"]["tokens"] == list(found.keys)
+    weights = np.array(content["arrays"]["weight"]["values"], dtype=np.float32)
+    np.testing.assert_array_equal(weights, found.weights[0])
+
+
+def test_a_target_of_ones_own_is_what_is_drawn(run: Run) -> None:
+    _, file, _ = run("--target", "Der Hund schläft.", out="a.csv")
+    assert "Hund" in file.decode("utf-8-sig")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "out", "sentence"),
+    [
+        (["--layer", "9"], "a.csv", "choose one of 0, 1, 2"),
+        (["--head", "9"], "a.csv", "there is no head 9"),
+        (["--head", "-1"], "a.csv", "there is no head -1"),
+        (["--figure", "heads", "--layer", "9"], "a.html", "no layer 9"),
+        (["--figure", "mask", "--layer", "9"], "a.csv", "no layer 9"),
+        (["--figure", "query-key", "--query", "99"], "a.svg", "no cell 99, 0"),
+        (["--figure", "query-key", "--words"], "a.svg", "no query and no key"),
+        (["--figure", "waves", "--dimensions", "999"], "a.svg", "no dimension 999"),
+        (["--figure", "circle", "--position", "9999"], "a.svg", "9999"),
+        (["--device", "toaster"], "a.csv", "unknown"),
+        ([], "a.docx", "end it in one of .png"),
+        ([], "a", "end it in one of .png"),
+        ([], "no/such/folder.csv", "cannot be written"),
+    ],
+)
+def test_what_cannot_be_done_is_one_sentence_and_status_two(
+    run: Run, arguments: list[str], out: str, sentence: str
+) -> None:
+    status, file, error = run(*arguments, out=out)
+    assert (status, file) == (2, b"")
+    assert sentence in error
+    assert error.count("\n") == 1
+    assert error.endswith(".\n")
+
+
+@pytest.mark.parametrize("text", ["", "猫猫"])
+def test_a_sentence_the_model_cannot_read_is_refused_in_a_sentence(run: Run, text: str) -> None:
+    status, _, error = run(text=text)
+    assert status == 2
+    assert error.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [],
+        ["export"],
+        ["export", "a"],
+        ["export", "a", "--out", "b.csv", "--scale", "7"],
+        ["export", "a", "--out", "b.csv", "--figure", "pie"],
+    ],
+)
+def test_wrong_usage_is_status_two(
+    arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as left:
+        main(arguments)
+    assert left.value.code == 2
+    capsys.readouterr()
+
+
+def test_help_names_every_figure_and_every_kind_of_file(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with pytest.raises(SystemExit) as left:
+        main(["export", "--help"])
+    assert left.value.code == 0
+    output = capsys.readouterr().out
+    for word in (
+        *PICTURES,
+        *KINDS,
+        ".png",
+        ".svg",
+        ".pdf",
+        ".csv",
+        ".json",
+        ".npz",
+        ".html",
+        ".py",
+    ):
+        assert word in output

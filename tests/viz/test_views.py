@@ -1,0 +1,25 @@
+"""The pages as they declare themselves."""
+
+from pathlib import Path
+
+from viz import views
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_the_tables_of_the_readme_are_those_of_the_pages() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert views.with_tables(readme) == readme, "python -m viz.views README.md"
+
+
+def test_every_page_has_a_script_and_says_what_its_parameters_are() -> None:
+    for view in views.VIEWS.values():
+        assert (ROOT / view.script).is_file()
+    every = [*views.SHARED, *views.AROUND, *(p for v in views.VIEWS.values() for p in v.parameters)]
+    assert all(each.meaning and each.values for each in every)
+
+
+def test_no_page_keeps_what_another_page_means_otherwise() -> None:
+    around = {each.name for each in (*views.SHARED, *views.AROUND)}
+    for view in views.VIEWS.values():
+        assert not around & {each.name for each in view.parameters}

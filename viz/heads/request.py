@@ -1,0 +1,145 @@
+"""What the command line was asked for, as the pictures take it."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar, Protocol
+
+from model.terms import EmbeddingParts, ScoreTerms
+from model.trace import AttentionMap, FloatArray, Site, Trace
+from viz.heads.measures import Label
+from viz.heads.overview import chosen_maps
+from viz.heads.reading import Reading, Seen, read, site_map
+from viz.save.formats import ExportError
+from viz.save.picture import Picture
+
+
+class Encoding(Protocol):
+    """How a model knows order."""
+
+    base: ClassVar[float | None]
+
+
+class Translator(Protocol):
+    """What pictures ask of model.translator.Translator, which says what each gives."""
+
+    @property
+    def positions(self) -> Encoding: ...  # noqa: D102
+    def trace(self, text: str, target: str | None = None) -> Trace: ...  # noqa: D102
+    def position_table(self, length: int | None = None) -> FloatArray: ...  # noqa: D102
+    def trained_positions(self) -> int | None: ...  # noqa: D102
+    def embedding_parts(self, text: str) -> EmbeddingParts: ...  # noqa: D102
+    def score_terms(self, text: str) -> ScoreTerms: ...  # noqa: D102
+
+
+@dataclass(frozen=True, eq=False)
+class Request:
+    """What was asked for, with what has to be computed for it, once and only if needed.
+
+    Attributes:
+        text: the sentence.
+        arguments: those of the command line.
+        load: gives the model.
+        labels: gives what heads earned, by site.
+    """
+
+    text: str
+    arguments: argparse.Namespace
+    load: Callable[[], Translator]
+    labels: Callable[[], Mapping[Site, tuple[Label | None, ...]]]
+
+    @cached_property
+    def translator(self) -> Translator:
+        """The model."""
+        return self.load()
+
+    @cached_property
+    def trace(self) -> Trace:
+        """Of the sentence and the model's translation of it, or the one that was given."""
+        return self.translator.trace(self.text, self.target or None)
+
+    @cached_property
+    def seen(self) -> Seen:
+        """The trace as it is to be read."""
+        asked = self.arguments
+        reading = Reading(
+            words=asked.words,
+            specials=asked.specials,
+            renormalise=asked.renormalise and not asked.specials,
+            predicted=asked.by_prediction,
+        )
+        return read(self.trace, reading)
+
+    @property
+    def target(self) -> str:
+        """A translation of one's own; empty for the model's."""
+        return str(self.arguments.target)
+
+    @property
+    def attention_map(self) -> AttentionMap:
+        """The one layer that was asked for."""
+        return site_map(self.seen, self.arguments.attention, self.layer)
+
+    @property
+    def maps(self) -> tuple[list[AttentionMap], list[int]]:
+        """The layers and heads that were asked for: all, of one layer, or of one number."""
+        asked = self.arguments
+        return chosen_maps(self.seen, asked.attention, asked.layer, asked.head)
+
+    @property
+    def layer(self) -> int:
+        """Where only one can be shown."""
+        return self.arguments.layer or 0
+
+    @property
+    def head(self) -> int:
+        """Where only one can be shown."""
+        return self.arguments.head or 0
+
+    @property
+    def table(self) -> FloatArray:
+        """The model's table of positions, without rows that training is known not to reach."""
+        return self.translator.position_table(self.translator.trained_positions())
+
+    @property
+    def sentence_table(self) -> FloatArray:
+        """Its rows for the tokens of the sentence."""
+        return self.translator.position_table(len(self.trace.source))
+
+    @property
+    def pair(self) -> int:
+        """The pair of dimensions that the first one named belongs to."""
+        if self.table.shape[1] % 2:
+            raise ExportError("This model's dimensions are no pairs: their number is odd.")
+        return self.dimensions[0] // 2
+
+    @property
+    def dimensions(self) -> list[int]:
+        """Those asked for, all of which the table has."""
+        most = self.table.shape[1]
+        for dimension in self.arguments.dimensions:
+            if not 0 <= dimension < most:
+                raise ExportError(
+                    f"There are the dimensions 0 to {most - 1}; there is no dimension {dimension}."
+                )
+        return list(self.arguments.dimensions)
+
+
+class Exported(Protocol):
+    """A class of pictures that the command line can make.
+
+    Attributes:
+        slug: its name there.
+        about: what it shows, and which arguments it takes.
+    """
+
+    slug: ClassVar[str]
+    about: ClassVar[str]
+
+    @classmethod
+    def of(cls, request: Request) -> Picture:
+        """The picture that was asked for."""
+        ...

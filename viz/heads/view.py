@@ -1,0 +1,82 @@
+"""The heads page as it declares itself."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from model.trace import AttentionKind
+from viz.draw.constants import CONSTANTS
+from viz.heads.measures import MEASURES
+from viz.heads.payload import JOINT
+from viz.view import Parameter, View, choice, flag, integer, pattern
+
+ATTENTIONS = (*(kind for kind in AttentionKind if kind is not AttentionKind.MODULE), JOINT)
+SECTIONS = {
+    "facts": "Head facts",
+    "numbers": "Numbers",
+    "query-key": "Query and key",
+    "figure": "Figure to keep",
+}
+READINGS = ("words", "specials", "renormalise", "predicted")
+SELECTED = (
+    *("attention", "layer", "head", "view", "cell", "compare", "order", "faint", "only"),
+    *READINGS,
+)
+"""What the explorer and the address both know."""
+
+USUAL = -1
+"""Stands for the layer and the head that a checkpoint opens with."""
+
+_NUMBER = r"[0-9]{1,3}"
+_PAIR = rf"{_NUMBER}\.{_NUMBER}"
+_PAIRS = rf"{_PAIR}(-{_PAIR}){{0,{CONSTANTS['MOST_COMPARED'] - 1}}}"
+
+
+def _place(name: str) -> Parameter[int]:
+    """A layer or a head, counted from 0; how many there are depends on the model."""
+    return replace(
+        integer(name, USUAL, low=0, high=999, meaning=f"the {name} of the large head"),
+        instead=f"the {name} that the page opens with is shown",
+        values="from 0; default: of the first head of its kind that has a label, else of the one "
+        "whose rows tell most about the token they look at",
+    )
+
+
+VIEW = View(
+    "heads",
+    "Heads",
+    ":material/grid_on:",
+    (
+        choice("attention", str(AttentionKind.CROSS), map(str, ATTENTIONS), "which heads"),
+        _place("layer"),
+        _place("head"),
+        choice("view", "heatmap", ("heatmap", "lines"), "how it is drawn"),
+        pattern("cell", _PAIR, "a query and a key such as 3.5", "the weight looked into"),
+        pattern(
+            "compare",
+            _PAIRS,
+            "up to eight heads such as 3.0-3.5",
+            "heads in one picture, as layer.head",
+        ),
+        choice(
+            "order",
+            "",
+            ["", *(measure.key for measure in MEASURES)],
+            "heads by a measure; none: by layer and head",
+        ),
+        integer(
+            "faint", 0, low=0, high=len(CONSTANTS["GAMMAS"]) - 1, meaning="bring out faint weights"
+        ),
+        pattern(
+            "only",
+            rf"(layer|head)\.{_NUMBER}",
+            "a layer or a head such as layer.3",
+            "one row or column of heads",
+        ),
+        flag("words", meaning="whole words"),
+        flag("specials", True, "special tokens"),
+        flag("renormalise", meaning="without them, rows add up to 1"),
+        flag("predicted", meaning="rows named by the token predicted"),
+        choice("below", "facts", SECTIONS, "the section below"),
+    ),
+)

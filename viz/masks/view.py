@@ -1,0 +1,51 @@
+"""The masks page as it declares itself."""
+
+from __future__ import annotations
+
+from model.trace import AttentionKind
+from viz.masks import edits
+from viz.masks.edits import EDITABLE
+from viz.view import MOST_CHARACTERS, View, choice, integer, pattern, text
+
+MOST_SENTENCES = 6
+"""In one batch, the sentence of the bar included."""
+
+FURTHER = "Did you get her letter?\nHe doesn't come to work because he's ill."
+"""The other sentences of a batch before anybody typed any."""
+
+PARTS = {
+    "see": "See",
+    "inside": "Inside a head",
+    "compare": "Compare",
+    "change": "Change",
+}
+
+_SLOT = r"[a-z0-9_.-]{0,40}"
+
+VIEW = View(
+    "masks",
+    "Masks",
+    ":material/visibility_off:",
+    (
+        text(
+            "batch",
+            FURTHER,
+            most=MOST_CHARACTERS,
+            meaning="the other sentences",
+            values="text, one a line",
+        ),
+        integer("number", 1, low=1, high=MOST_SENTENCES, meaning="the sentence looked at"),
+        choice("part", "see", PARTS, "what of it"),
+        choice("masked", str(AttentionKind.DECODER), map(str, EDITABLE), "which attention"),
+        integer("layer", 0, low=0, high=999, meaning="the layer looked at"),
+        integer("head", 0, low=0, high=999, meaning="the head looked at"),
+        pattern("a", _SLOT, "a mask such as 1.decoder", "the first mask compared"),
+        pattern("b", _SLOT, "a mask such as preset.window", "the second mask compared"),
+        text(
+            "edit",
+            most=edits.MAX_CHARACTERS,
+            meaning="painted masks",
+            values="as the page writes them",
+        ),
+    ),
+)

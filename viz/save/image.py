@@ -1,0 +1,413 @@
+"""A figure as an image for papers and slides, at its size, or as a page of its own.
+
+SVG, PDF and PNG are drawn by a Chromium on this machine, which kaleido drives; nothing is fetched
+from anywhere.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import base64
+import math
+import re
+import struct
+import threading
+import zlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+import numpy as np
+import plotly.graph_objects as go
+
+from viz.draw import style
+from viz.save.formats import ExportError, Image
+
+Width = Literal["column", "two-columns", "slide"]
+
+WIDTHS: dict[Width, float] = {"column": 85.0, "two-columns": 174.0, "slide": 13.333 * 25.4}
+"""Millimetres across: one column and two of a journal's page, and a wide slide."""
+
+SLIDE_HEIGHT = 7.5 * 25.4
+"""Millimetres of a wide slide; a figure that would be taller is laid out smaller."""
+
+LEAST_POINTS = 7.0
+"""No text is smaller than that on paper."""
+
+SCALES = range(1, 5)
+"""How many pixels of a PNG make one of 1/96 inch."""
+
+VECTOR_CELLS = 12_000
+"""Up to so many cells of a figure are drawn as shapes; more would make files of megabytes, and stay
+one picture of pixels among texts that are text."""
+
+NEEDS_BROWSER = (
+    "PNG, SVG and PDF files need Chromium or Chrome on the machine that runs Headscope, and none "
+    "was found; install it, or save a chart as SVG by its own camera button; CSV, JSON, NPZ, HTML "
+    "and Python need none."
+)
+
+_MILLIMETRES = 25.4 / 96
+"""One CSS pixel on paper."""
+
+_PAPER, _SLIDE = 0.78, 1.6
+"""A figure's own pixels are drawn so many times as large: its smallest labels, 12 pixels high, are
+7 points high on paper, and its usual ones 19 points on a slide."""
+
+_POLICY = (
+    '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; '
+    "style-src 'unsafe-inline'; img-src data:\">"
+)
+"""A page that is printed asks for nothing and runs nothing."""
+
+_READY = "Promise.all(Array.from(document.querySelectorAll('image'), (image) => image.decode()))"
+"""What a page waits for: heatmaps of many cells are pictures in it."""
+
+_SECONDS = 60
+"""More than the largest figure takes on a busy machine; a browser that takes longer hangs."""
+
+_AXIS = re.compile(r"[xy]axis\d*")
+
+
+def sized(figure: go.Figure, width: Width) -> go.Figure:
+    """A copy of a figure for paper or slides: white ground, black text, no controls.
+
+    A figure drawn for a dark page stays dark, on black with white text. The copy is laid out in
+    pixels that `image` then brings to their size on paper, where no text is smaller than 7 points.
+    For one column, make the figure `narrow` where it can be.
+
+    Args:
+        figure: of this package; it is not changed.
+        width: "column" (85 mm), "two-columns" (174 mm) or "slide" (13.33 in, and 7.5 in high where
+            the figure fits without text below 7 points).
+
+    Raises:
+        ExportError: if there is no such width.
+    """
+    pixels, height, scale = _plan(figure, width)
+    theme = style.look(_is_dark(figure))
+    ground, ink = (style.BLACK, style.WHITE) if _is_dark(figure) else (style.WHITE, style.BLACK)
+    inks = dict.fromkeys((theme.text, theme.muted, theme.accent), ink)
+    least = math.ceil(100 * LEAST_POINTS / (0.75 * scale)) / 100
+    spec = {
+        "data": [_printed(trace.to_plotly_json(), inks, least) for trace in figure.data],
+        "layout": _printed(figure.layout.to_plotly_json(), inks, least),
+    }
+    for control in ("modebar", "updatemenus", "sliders"):
+        spec["layout"].pop(control, None)
+    spec["layout"] |= {"paper_bgcolor": ground, "width": pixels, "height": height}
+    return go.Figure(spec)
+
+
+def image(figure: go.Figure, format: Image, width: Width = "two-columns", scale: int = 2) -> bytes:
+    """A figure as a file, `sized`; text stays text in SVG and PDF, and cells are shapes in them.
+
+    The browser behind it is started at the first call, which takes some seconds, and kept.
+
+    Args:
+        figure: of this package; it is not changed.
+        format: "png", "svg" or "pdf".
+        width: as in `sized`.
+        scale: of a PNG: 1 to 4 pixels for every 1/96 inch. It has no meaning for the others.
+
+    Raises:
+        ExportError: if there is no such format, width or scale, if this machine has no Chromium or
+            Chrome, or if that fails.
+    """
+    if format not in get_args(Image):
+        raise ExportError(f"There is no image format {format!r}; choose png, svg or pdf.")
+    if scale not in SCALES:
+        raise ExportError(f"A PNG can be scaled 1 to 4 times; {scale} is none of them.")
+    pixels, height, size = _plan(figure, width)
+    printed = sized(figure, width)
+    if format == "png":
+        drawn = _browser.draw(printed, format, pixels, height, size * scale)
+        return _with_resolution(drawn, 96 * scale)
+    return _browser.draw(_as_shapes(printed), format, pixels, height, size)
+
+
+def page(figure: go.Figure, name: str = "headscope") -> str:
+    """A figure as a complete HTML document with its interaction, which opens offline.
+
+    It holds all of Plotly, which is some five million characters.
+
+    Args:
+        figure: of this package; it is not changed.
+        name: of the file that the figure's own camera button saves, without its suffix.
+    """
+    # On its own ground: a document has none, and light text would stand on white.
+    shown = go.Figure(figure)
+    shown.update_layout(
+        paper_bgcolor=style.BLACK if _is_dark(figure) else style.WHITE, autosize=True
+    )
+    document: str = shown.to_html(include_plotlyjs=True, config=style.chart_config(name))
+    return document
+
+
+def has_browser() -> bool:
+    """Whether this machine has what draws PNG, SVG and PDF files; it is not started."""
+    # Slow to load, and many exports need none.
+    from choreographer.browsers.chromium import Chromium
+
+    found = Chromium.find_browser(skip_local=False)
+    return found is not None and Path(found).is_file()
+
+
+def _plan(figure: go.Figure, width: Width) -> tuple[float, float, float]:
+    """The layout's pixels across and down, and how many times as large each is drawn."""
+    if width not in WIDTHS:
+        raise ExportError(f"There is no width {width!r}; choose {', '.join(WIDTHS)}.")
+    across = WIDTHS[width] / _MILLIMETRES
+    height = float(figure.layout.height or 450)
+    scale = _PAPER
+    if width == "slide":
+        # A figure of several parts may have a width that they need to stand side by side.
+        room = across / (figure.layout.width or 1)
+        scale = max(_PAPER, min(_SLIDE, SLIDE_HEIGHT / _MILLIMETRES / height, room))
+    return across / scale, height, scale
+
+
+def _is_dark(figure: go.Figure) -> bool:
+    return bool(figure.layout.font.color == style.DARK.text)
+
+
+def _printed(part: Any, inks: Mapping[str, str], least: float, key: str = "") -> Any:
+    """Part of a figure with other colours of text, and no font smaller than `least` pixels."""
+    if isinstance(part, list | tuple):
+        return [_printed(value, inks, least, key) for value in part]
+    if not isinstance(part, dict):
+        return part
+    changed = {name: _printed(value, inks, least, name) for name, value in part.items()}
+    if key.endswith("font") and isinstance(part.get("size"), int | float):
+        changed["size"] = max(part["size"], least)
+    # Of fonts and axes alone: elsewhere the same colour tells something.
+    if key.endswith("font") or _AXIS.fullmatch(key):
+        color = part.get("color")
+        changed |= {"color": inks.get(color, color)} if isinstance(color, str) else {}
+    if key == "subtitle" and isinstance(part.get("text"), str):
+        for color, ink in inks.items():
+            changed["text"] = changed["text"].replace(f"color: {color}", f"color: {ink}")
+    return changed
+
+
+def _as_shapes(figure: go.Figure) -> go.Figure:
+    """The figure with the cells of its heatmaps as shapes, while they are few.
+
+    Plotly paints a heatmap as a picture of pixels, as large as on a screen, which paper blurs.
+    """
+    heatmaps = [trace for trace in figure.data if trace.type == "heatmap"]
+    if sum(np.size(trace.z) for trace in heatmaps) > VECTOR_CELLS:
+        return figure
+    shapes = [shape for trace in heatmaps for shape in _cells(trace, figure.layout)]
+    changed = go.Figure(figure)
+    changed.data = []
+    for trace in figure.data:
+        changed.add_trace(_bar_of(trace) if trace.type == "heatmap" else trace)
+    for trace in heatmaps:
+        rows, columns = np.shape(trace.z)
+        for axis, count in ((trace.yaxis or "y", rows), (trace.xaxis or "x", columns)):
+            settings = changed.layout[f"{axis[0]}axis{axis[1:]}"]
+            # A shape gives its axis neither a type nor an extent.
+            settings.type = "linear"
+            if settings.range is None:
+                settings.range = [-0.5, count - 0.5]
+    return changed.update_layout(shapes=[*shapes, *figure.layout.shapes])
+
+
+def _bar_of(heatmap: Any) -> go.Scatter:
+    """A heatmap's colour bar, by a trace without anything else to show."""
+    own = {
+        "colorscale": heatmap.colorscale,
+        "cmin": heatmap.zmin,
+        "cmax": heatmap.zmax,
+        "colorbar": heatmap.colorbar.to_plotly_json(),
+        "showscale": heatmap.showscale is not False,
+    }
+    return go.Scatter(
+        x=[None],
+        y=[None],
+        xaxis=heatmap.xaxis,
+        yaxis=heatmap.yaxis,
+        mode="markers",
+        hoverinfo="skip",
+        showlegend=False,
+        marker={"color": [0], **({"coloraxis": heatmap.coloraxis} if heatmap.coloraxis else own)},
+    )
+
+
+def _cells(heatmap: Any, layout: Any) -> list[dict[str, Any]]:
+    """One shape a colour: all cells that have it."""
+    values = np.asarray(heatmap.z, dtype=np.float64)
+    # Several heatmaps may share one scale, which then belongs to the layout.
+    scale = layout[heatmap.coloraxis] if heatmap.coloraxis else heatmap
+    low, high = (scale.cmin, scale.cmax) if heatmap.coloraxis else (scale.zmin, scale.zmax)
+    places: dict[str, list[str]] = {}
+    for row, column in zip(*np.nonzero(np.isfinite(values)), strict=True):
+        left, right = column - 0.5, column + 0.5
+        top, bottom = row - 0.5, row + 0.5
+        color = _color(scale.colorscale, (values[row, column] - low) / (high - low))
+        places.setdefault(color, []).append(f"M{left},{top}H{right}V{bottom}H{left}Z")
+    gap = max(heatmap.xgap or 0, heatmap.ygap or 0)
+    # Where cells touch, antialiasing lets the ground through unless they overlap a little.
+    overlap = min(0.4, 0.05 * layout.width / values.shape[1])
+    return [
+        {
+            "type": "path",
+            "path": "".join(paths),
+            "fillcolor": color,
+            "line": {"color": layout.plot_bgcolor if gap else color, "width": gap or overlap},
+            "xref": heatmap.xaxis or "x",
+            "yref": heatmap.yaxis or "y",
+            "layer": "between",
+        }
+        for color, paths in places.items()
+    ]
+
+
+def _color(colorscale: Any, share: float) -> str:
+    """The colour that Plotly gives a share of the way along a scale, between its stops."""
+    stops = [stop for stop, _ in colorscale]
+    colors = np.array(
+        [[int(color[at : at + 2], 16) for at in (1, 3, 5)] for _, color in colorscale]
+    )
+    mixed = [np.interp(share, stops, channel) for channel in colors.T]
+    return "#" + "".join(f"{round(channel):02x}" for channel in mixed)
+
+
+def _with_resolution(png: bytes, per_inch: float) -> bytes:
+    """A PNG that says how large it is on paper, or programs would take 96 pixels for an inch."""
+    per_metre = round(per_inch / 0.0254)
+    chunk = b"pHYs" + struct.pack(">IIB", per_metre, per_metre, 1)
+    # The signature and the first chunk, which holds the size, are 33 bytes long.
+    return png[:33] + struct.pack(">I", 9) + chunk + struct.pack(">I", zlib.crc32(chunk)) + png[33:]
+
+
+class _Browser:
+    """A Chromium that draws one figure at a time, started when first needed, closed at exit."""
+
+    def __init__(self) -> None:
+        self._guard = threading.Lock()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._kaleido: Any = None
+
+    def draw(
+        self, figure: go.Figure, format: Image, width: float, height: float, scale: float
+    ) -> bytes:
+        """The file of a figure.
+
+        Raises:
+            ExportError: if there is no browser, or it fails.
+        """
+        size = {"width": width, "height": height, "scale": scale}
+        options = {"format": "svg" if format == "pdf" else format, **size}
+        with self._guard:
+            kaleido = self._started()
+            try:
+                drawn: bytes = self._wait_for(kaleido.calc_fig(figure, opts=options))
+                if format == "pdf":
+                    page = width * scale, height * scale
+                    drawn = self._wait_for(_printed_page(kaleido, drawn.decode(), *page))
+            except Exception as error:
+                # The next call begins with a fresh one.
+                self._stop()
+                raise ExportError(
+                    f"The browser that draws {format.upper()} files failed "
+                    f"({type(error).__name__}); try again, or save SVG from the picture's own "
+                    "camera button."
+                ) from error
+        return drawn
+
+    def close(self) -> None:
+        """Stop the browser if it runs."""
+        with self._guard:
+            self._stop()
+
+    def _started(self) -> Any:
+        if self._kaleido is not None:
+            return self._kaleido
+        # Slow to load, and many exports need none.
+        from choreographer.errors import ChromeNotFoundError
+        from kaleido import Kaleido  # type: ignore[import-untyped]
+
+        self._loop = asyncio.new_event_loop()
+        threading.Thread(target=self._loop.run_forever, name="export", daemon=True).start()
+        try:
+            # Without MathJax, which it would fetch from the internet.
+            self._kaleido = self._wait_for(_opened(Kaleido, mathjax=False, timeout=_SECONDS))
+        except ChromeNotFoundError:
+            self._stop()
+            raise ExportError(NEEDS_BROWSER) from None
+        except Exception as error:
+            self._stop()
+            raise ExportError(
+                f"The browser that draws image files did not start ({type(error).__name__}); save "
+                "SVG from the picture's own camera button; CSV, JSON, NPZ and HTML need none."
+            ) from error
+        atexit.register(self.close)
+        return self._kaleido
+
+    def _wait_for(self, coroutine: Any) -> Any:
+        assert self._loop is not None
+        return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result(2 * _SECONDS)
+
+    def _stop(self) -> None:
+        kaleido, loop = self._kaleido, self._loop
+        self._kaleido = self._loop = None
+        atexit.unregister(self.close)
+        if loop is None:
+            return
+        if kaleido is not None:
+            closing = asyncio.run_coroutine_threadsafe(kaleido.close(), loop)
+            try:
+                closing.result(_SECONDS)
+            except Exception:
+                # It is given up in any case; what it holds ends with the process.
+                closing.cancel()
+        loop.call_soon_threadsafe(loop.stop)
+
+
+async def _opened(make: Any, **options: Any) -> Any:
+    """A browser, opened in the loop that it will work in."""
+    browser = make(**options)
+    await browser.open()
+    return browser
+
+
+async def _printed_page(browser: Any, svg: str, width: float, height: float) -> bytes:
+    """An SVG as a page of its very size, in CSS pixels.
+
+    Not by kaleido's own means: its pages have a margin, into which it shrinks and cuts the figure.
+    """
+    tab = await browser.create_tab()
+    try:
+
+        async def ask(command: str, **given: Any) -> Any:
+            answer = await tab.send_command(command, params=given)
+            if "error" in answer:
+                raise RuntimeError(answer["error"]["message"])
+            return answer["result"]
+
+        frame = (await ask("Page.getFrameTree"))["frameTree"]["frame"]["id"]
+        sheet = (
+            f"@page {{ size: {width}px {height}px; margin: 0 }} body {{ margin: 0 }} "
+            "svg { display: block }"
+        )
+        page = f"<!doctype html>{_POLICY}<style>{sheet}</style>{svg}"
+        await ask("Page.setDocumentContent", frameId=frame, html=page)
+        await ask("Runtime.evaluate", expression=_READY, awaitPromise=True)
+        printed = await ask(
+            "Page.printToPDF", printBackground=True, preferCSSPageSize=True, pageRanges="1"
+        )
+        return base64.b64decode(printed["data"])
+    finally:
+        await browser.close_tab(tab)
+
+
+_browser = _Browser()
+
+
+# ---- numbers -----------------------------------------------------------------------------------
+
+
+# ---- the Python of it ----------------------------------------------------------------------------

@@ -1,0 +1,223 @@
+"""The numbers of a picture as a file: CSV, JSON and NPZ, as exact as they were recorded."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from model.trace import Site, Tokens, TraceError
+from viz.draw.labels import axis_texts
+from viz.draw.panels import Panel
+from viz.save.formats import ExportError, NumberFormat
+
+Axes = dict[str, Tokens | Sequence[int]]
+Arrays = dict[str, tuple[tuple[str, ...], NDArray[Any]]]
+
+_FORMULA = tuple("=+-@\t\r＝＋－＠")
+"""What a cell of a spreadsheet begins with if it is no text but to be computed."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Numbers:
+    """The numbers of a figure, with the axes they stand on.
+
+    Attributes:
+        about: what they are of, such as the layer, as single values by name.
+        axes: by name, the tokens along it, or the numbers of its places.
+        arrays: by name, the axes of an array and the array: numbers, booleans or words.
+        texts: by name, what was given to the model, such as the sentence or an edited mask. In CSV
+            they stand in the first row alone, as they would be repeated in every cell's.
+
+    Raises:
+        ValueError: if an array has another shape than its axes.
+    """
+
+    about: Mapping[str, str | int]
+    axes: Mapping[str, Tokens | Sequence[int]]
+    arrays: Mapping[str, tuple[tuple[str, ...], NDArray[Any]]]
+    texts: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def size(self) -> int:
+        """How many numbers there are."""
+        return sum(values.size for _, values in self.arrays.values())
+
+    def __post_init__(self) -> None:
+        for name, (axes, values) in self.arrays.items():
+            shape = tuple(len(self.axes[axis]) for axis in axes)
+            if values.shape != shape:
+                raise ValueError(f"{name} has the shape {values.shape}, and its axes have {shape}.")
+
+    def encode(self, format: NumberFormat) -> bytes:
+        """The numbers as a file.
+
+        Every number is exact: read as float32, it is the recorded one, bit for bit.
+
+        Args:
+            format: "csv" is one row a cell, with tokens as the pictures name them, in UTF-8 with
+                the mark by which spreadsheets know it; before a token that a spreadsheet would
+                compute, because it begins with = + - or @, stands an apostrophe. "json" and "npz"
+                hold tokens as the tokenizer cut them, with their ids, and add nothing to them.
+
+        Raises:
+            ExportError: if there is no such format.
+            TraceError: if a token ends in a NUL character, which numpy would drop from an NPZ.
+        """
+        match format:
+            case "csv":
+                return self._csv()
+            case "json":
+                return self._json()
+            case "npz":
+                return self._npz()
+        raise ExportError(f"There is no format {format!r} for numbers; choose csv, json or npz.")
+
+    def _csv(self) -> bytes:
+        together: dict[tuple[str, ...], list[str]] = {}
+        for name, (axes, _) in self.arrays.items():
+            together.setdefault(axes, []).append(name)
+        # Arrays on other axes have rows of their own, in which the others' columns stay empty.
+        table = pd.concat([self._table(axes, names) for axes, names in together.items()])
+        for place, (name, value) in enumerate(self.about.items()):
+            table.insert(place, name, _as_text(value) if isinstance(value, str) else value)
+        for name, text in self.texts.items():
+            table[name] = [_as_text(text), *[None] * (len(table) - 1)] if len(table) else []
+        written: str = table.to_csv(index=False, lineterminator="\n")
+        return written.encode("utf-8-sig")
+
+    def _table(self, axes: tuple[str, ...], names: list[str]) -> pd.DataFrame:
+        shape = tuple(len(self.axes[axis]) for axis in axes)
+        columns: dict[str, Any] = {}
+        for axis, places in zip(axes, np.indices(shape).reshape(len(axes), -1), strict=True):
+            along = self.axes[axis]
+            if isinstance(along, Tokens):
+                texts = np.array([_as_text(text) for text in axis_texts(along)], dtype=object)
+                columns |= {f"{axis}_position": places, axis: texts[places]}
+            else:
+                columns[axis] = np.array(along, dtype=np.int64)[places]
+        for name in names:
+            values = self.arrays[name][1].ravel()
+            # In full as what they are: a float32 written as a float64 has digits of rounding.
+            if values.dtype.kind == "f":
+                values = _written(values)
+            elif values.dtype.kind == "U":
+                values = np.array([_as_text(text) for text in values.tolist()], dtype=object)
+            columns[name] = values
+        # As objects: a place that is missing in other rows would make a float of every place.
+        return pd.DataFrame(columns, dtype=object)
+
+    def _json(self) -> bytes:
+        content = {
+            **self.about,
+            **self.texts,
+            "axes": {
+                name: {"tokens": along.tokens, "ids": along.ids, "texts": axis_texts(along)}
+                if isinstance(along, Tokens)
+                else list(along)
+                for name, along in self.axes.items()
+            },
+            "arrays": {
+                name: {"axes": axes, "values": _plain(values)}
+                for name, (axes, values) in self.arrays.items()
+            },
+        }
+        return json.dumps(content, ensure_ascii=False, allow_nan=False).encode()
+
+    def _npz(self) -> bytes:
+        arrays: dict[str, NDArray[Any]] = {
+            name: np.array(value) for name, value in [*self.about.items(), *self.texts.items()]
+        }
+        for name, along in self.axes.items():
+            if isinstance(along, Tokens):
+                if any(token.endswith("\0") for token in along):
+                    raise TraceError(f"A token of {name} ends in NUL, which NPZ cannot hold.")
+                arrays[f"{name}.tokens"] = np.array(along.tokens, dtype=np.str_)
+                arrays[f"{name}.ids"] = np.array(along.ids, dtype=np.int64)
+            else:
+                arrays[f"{name}.places"] = np.array(along, dtype=np.int64)
+        for name, (axes, values) in self.arrays.items():
+            arrays |= {name: values, f"{name}.axes": np.array(axes, dtype=np.str_)}
+        file = io.BytesIO()
+        np.savez_compressed(file, allow_pickle=False, **arrays)
+        return file.getvalue()
+
+
+def panels_numbers(panels: Sequence[Panel]) -> Numbers:
+    """The values of panels, each under its title; of categories, what each cell is called.
+
+    Where a panel hides cells, a second array says which it shows.
+    """
+    axes: Axes = {}
+    arrays: Arrays = {}
+    for panel in panels:
+        name = _free(array_name(panel.title), arrays)
+        cells = cell_axes(axes, panel.queries, panel.keys, name)
+        if panel.scale == "category":
+            arrays[name] = (cells, np.array(list(panel.names), dtype=np.str_)[panel.values])
+            continue
+        arrays[name] = (cells, panel.values)
+        if panel.shown is not None:
+            arrays[f"{name}_shown"] = (cells, panel.shown)
+    return Numbers({}, axes, arrays)
+
+
+def cell_axes(axes: Axes, queries: Tokens, keys: Tokens, name: str) -> tuple[str, str]:
+    """The names of the axes of (query, key), put among `axes`: with `name` where others differ."""
+    return axis_name(axes, "query", queries, name), axis_name(axes, "key", keys, name)
+
+
+def axis_name(axes: Axes, usual: str, tokens: Tokens, name: str) -> str:
+    """The name of an axis of these tokens: the usual one while all arrays share it."""
+    if axes.setdefault(usual, tokens) == tokens:
+        return usual
+    axes[f"{name}_{usual}"] = tokens
+    return f"{name}_{usual}"
+
+
+def of_head(site: Site, head: int) -> dict[str, str | int]:
+    """Which head numbers are of."""
+    return {"attention": str(site.kind), "layer": site.layer, "head": head}
+
+
+def array_name(title: str) -> str:
+    """A title as the name of an array: letters, digits and underscores."""
+    return re.sub(r"[^a-z0-9]+", "_", title.lower()).strip("_") or "values"
+
+
+def _free(name: str, taken: Mapping[str, Any]) -> str:
+    """The name, with a number behind it if it is taken."""
+    number = 1
+    while (free := name if number == 1 else f"{name}_{number}") in taken:
+        number += 1
+    return free
+
+
+def _as_text(text: str) -> str:
+    """A text that a spreadsheet shows and does not compute."""
+    return f"'{text}" if text.startswith(_FORMULA) else text
+
+
+def _written(values: NDArray[Any]) -> NDArray[np.object_]:
+    """Floats in the fewest digits that give them back exactly; None for what is no number."""
+    written = values.astype(np.str_).astype(object)
+    written[np.isnan(values)] = None
+    return written
+
+
+def _plain(values: NDArray[Any]) -> Any:
+    """An array as lists of what JSON has; null for what is no finite number."""
+    if values.dtype.kind != "f":
+        return values.tolist()
+    # By way of the fewest digits, as JSON's numbers are double: 0.1 and not 0.10000000149011612.
+    precise = values.astype(np.str_).astype(np.float64)
+    plain = precise.astype(object)
+    plain[~np.isfinite(values)] = None
+    return plain.tolist()
