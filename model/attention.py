@@ -211,6 +211,10 @@ class MultiHead(nn.Module, ABC):
         """(batch, key, d_model) -> (batch, head, key, d_k) and (batch, head, key, d_v)."""
 
     @abstractmethod
+    def projections(self, head: int) -> tuple[Tensor, Tensor, Tensor]:
+        """W_Q, W_K and W_V of one head, (d_model, d_k), (d_model, d_k) and (d_model, d_v)."""
+
+    @abstractmethod
     def attend_heads(
         self, q: Tensor, k: Tensor, v: Tensor, allowed: Tensor | None
     ) -> tuple[Tensor, Tensor | None]:
@@ -264,6 +268,17 @@ class MultiHead(nn.Module, ABC):
         heads, weights = self.attend_heads(q, *key_value, allowed)
         # (batch, head, query, d_v) -> (batch, query, head * d_v)
         return self.w_o(heads.transpose(1, 2).flatten(2)), weights
+
+    def head_matrices(self, head: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """What `projections` gives, and the head's rows of W_O, (d_v, d_model).
+
+        Raises:
+            IndexError: if there is no such head.
+        """
+        if not 0 <= head < self.n_heads:
+            raise IndexError(f"There is no head {head}; choose one from 0 to {self.n_heads - 1}.")
+        w_o = self.w_o.weight.unflatten(1, (self.n_heads, self.d_v))[:, head].T
+        return *self.projections(head), w_o
 
     def head_parts(self, heads: Tensor) -> Tensor:
         """What each head alone adds to the output through its slice of W_O.
@@ -326,6 +341,16 @@ class MultiHeadAttention(MultiHead):
         """Every head's output (batch, head, query, d_v), and the weights if asked for."""
         return self.attention(q, k, v, allowed)
 
+    def projections(self, head: int) -> tuple[Tensor, Tensor, Tensor]:
+        """W_Q, W_K and W_V of one head, (d_model, d_k), (d_model, d_k) and (d_model, d_v)."""
+        if self.fused_qkv:
+            every = self.w_qkv.weight.split(self.widths)
+        else:
+            every = self.w_q.weight, self.w_k.weight, self.w_v.weight
+        # (head * width, d_model), as linear layers hold them.
+        w_q, w_k, w_v = (each.unflatten(0, (self.n_heads, -1))[head].T for each in every)
+        return w_q, w_k, w_v
+
     def _split_heads(self, x: Tensor) -> Tensor:
         # (batch, token, head * width) -> (batch, head, token, width)
         return x.unflatten(-1, (self.n_heads, -1)).transpose(1, 2)
@@ -366,6 +391,11 @@ class PerHeadAttention(MultiHead):
         k = torch.stack([head.w_k(keys) for head in self._heads], dim=1)
         v = torch.stack([head.w_v(keys) for head in self._heads], dim=1)
         return k, v
+
+    def projections(self, head: int) -> tuple[Tensor, Tensor, Tensor]:
+        """W_Q, W_K and W_V of one head, (d_model, d_k), (d_model, d_k) and (d_model, d_v)."""
+        one = list(self._heads)[head]
+        return one.w_q.weight.T, one.w_k.weight.T, one.w_v.weight.T
 
     def attend_heads(
         self, q: Tensor, k: Tensor, v: Tensor, allowed: Tensor | None

@@ -60,6 +60,27 @@ class ScoreTerms:
         object.__setattr__(self, "scores", _read_only(self.scores))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class HeadMatrices:
+    """The parameters of one head but its biases (section 3.2.2).
+
+    Attributes:
+        w_q: (d_model, d_k).
+        w_k: (d_model, d_k).
+        w_v: (d_model, d_v).
+        w_o: the head's rows of W_O, (d_v, d_model).
+    """
+
+    w_q: FloatArray
+    w_k: FloatArray
+    w_v: FloatArray
+    w_o: FloatArray
+
+    def __post_init__(self) -> None:
+        for name in ("w_q", "w_k", "w_v", "w_o"):
+            object.__setattr__(self, name, _read_only(getattr(self, name)))
+
+
 def _read_only(array: FloatArray) -> FloatArray:
     view = np.asarray(array, dtype=np.float32).view()
     view.setflags(write=False)

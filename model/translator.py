@@ -23,7 +23,7 @@ from model.positions import LengthError, PositionalEncoding
 from model.recording import recording
 from model.search import AS_IN_THE_PAPER, Search
 from model.taps import install_taps
-from model.terms import EmbeddingParts, ScoreTerms
+from model.terms import EmbeddingParts, HeadMatrices, ScoreTerms
 from model.tokenizer import Tokenizer
 from model.trace import AttentionKind, AttentionMap, FloatArray, Site, Tokens, Trace
 from model.transformer import EncoderLayer, Transformer
@@ -453,6 +453,22 @@ class Translator:
             terms={name: x.float().cpu().numpy() for name, x in terms.items()},
             scores=scores.float().cpu().numpy(),
         )
+
+    @torch.inference_mode()
+    def head_matrices(self, site: Site, head: int) -> HeadMatrices:
+        """The weight matrices of one head (section 3.2.2).
+
+        Raises:
+            ValueError: if the model has no such site.
+            IndexError: if the site has no such head.
+        """
+        stack = self.model.encoder if site.kind is AttentionKind.ENCODER else self.model.decoder
+        name = "cross_attention" if site.kind is AttentionKind.CROSS else "self_attention"
+        if site not in self.sites:
+            raise ValueError(f"This model has no {site.kind} attention in layer {site.layer}.")
+        matrices = getattr(stack.layers[site.layer], name).head_matrices(head)
+        w_q, w_k, w_v, w_o = (each.float().cpu().numpy() for each in matrices)
+        return HeadMatrices(w_q=w_q, w_k=w_k, w_v=w_v, w_o=w_o)
 
     def _require_added(self) -> None:
         if not self.positions.is_added:

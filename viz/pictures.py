@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from viz.heads.pictures import EveryHead, OneHead, QueryKey
+from viz.heads.pictures import EveryHead, OneHead, QueryKey, WeightMatrices
 from viz.heads.request import Exported
 from viz.masks.pictures import OneMask
 from viz.positions.pictures import (
@@ -16,7 +16,7 @@ from viz.positions.pictures import (
 )
 
 _CLASSES: tuple[type[Exported], ...] = (
-    *(EveryHead, OneHead, QueryKey, OneMask),
+    *(EveryHead, OneHead, QueryKey, WeightMatrices, OneMask),
     *(Positions, Waves, Circle, Similarity, ByOffset, EmbeddingSum, TermShares),
 )
 

@@ -32,6 +32,7 @@ PAGES = {
         "": ["picture", "facts"],
         "layer=2&below=numbers": ["picture", "numbers-of-cross.2"],
         "below=query-key&cell=3.1": ["picture", "query-key"],
+        "layer=2&below=matrices": ["picture", "matrices-cross.2"],
         "layer=2&below=figure": ["picture", "figure-of-cross.2"],
         "attention=joint&layer=2&below=figure": [
             *("picture", "figure-of-cross.2", "figure-of-decoder.2"),

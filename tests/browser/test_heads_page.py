@@ -33,6 +33,7 @@ SECTIONS = {
     "facts": "Head facts",
     "numbers": "Numbers",
     "query-key": "Query and key",
+    "matrices": "Weight matrices",
     "figure": "Figure to keep",
 }
 WORD_JOINER = "\u2060"

@@ -469,3 +469,21 @@ def test_fused_projections_start_out_as_large_as_separate_ones() -> None:
             for block in weight.split([48, 48, 192]):
                 bound = math.sqrt(6 / sum(block.shape))
                 assert 0.97 * bound < block.abs().max() <= bound
+
+
+@pytest.mark.parametrize(
+    ("layout", "fused_qkv"), [("batched", False), ("batched", True), ("per_head", False)]
+)
+def test_a_head_alone_is_computed_from_its_four_matrices(layout: str, fused_qkv: bool) -> None:
+    module = multi_head(
+        head_layout=layout, fused_qkv=fused_qkv, d_k=5, d_v=3, attention_bias=False
+    ).eval()
+    x = hidden(1, 4, D_MODEL)
+    parts = []
+    for head in range(N_HEADS):
+        w_q, w_k, w_v, w_o = module.head_matrices(head)
+        weights = (x @ w_q @ (x @ w_k).transpose(1, 2) / math.sqrt(5)).softmax(dim=-1)
+        parts.append(weights @ (x @ w_v) @ w_o)
+    torch.testing.assert_close(sum(parts), module(x, x)[0], atol=1e-5, rtol=1e-5)
+    with pytest.raises(IndexError, match="choose one from 0 to 2"):
+        module.head_matrices(N_HEADS)

@@ -24,7 +24,7 @@ from viz.save.formats import ExportError
 from viz.save.picture import Layout, Picture
 from viz.shell import address, bar, session, stage
 from viz.shell.fragments import fragment
-from viz.shell.save_menu import captioned
+from viz.shell.save_menu import captioned, show
 from viz.shell.theme import is_dark
 
 JOINED = (AttentionKind.ENCODER, AttentionKind.CROSS, AttentionKind.DECODER)
@@ -34,6 +34,7 @@ SECTION_ICONS = {
     "facts": ":material/insights:",
     "numbers": ":material/table:",
     "query-key": ":material/join_inner:",
+    "matrices": ":material/view_module:",
     "figure": ":material/image:",
 }
 BY_NAME = {parameter.name: parameter for parameter in VIEW.parameters}
@@ -160,6 +161,11 @@ def show_below(prepared: Prepared) -> None:
             show_numbers(prepared, sites, head)
         case "query-key":
             show_query_key(prepared, head)
+        case "matrices":
+            model = session.translator(prepared.question.checkpoint)
+            for site in sites:
+                matrices = model.head_matrices(site, head)
+                show(pictures.WeightMatrices(matrices, site, head), f"matrices-{site}")
         case "figure":
             show_figures(prepared, sites, head)
         case _:

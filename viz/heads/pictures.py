@@ -10,11 +10,13 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
+from model.terms import HeadMatrices
 from model.trace import AttentionKind, AttentionMap, Site
 from viz.draw.panel_figure import panel_figure, panels_figure
 from viz.heads import heatmap
 from viz.heads import query_key as inside
 from viz.heads.lines import lines_figure
+from viz.heads.matrices import matrices_alt_text, matrices_caption, matrices_figure
 from viz.heads.measures import MEASURES, Label, head_facts
 from viz.heads.overview import chosen_maps, heads_overview, overview_alt_text
 from viz.heads.panels import compared_panels, joint_maps, joint_panel
@@ -165,6 +167,75 @@ class HeadLines(_OfHead):
     @property
     def _query_title(self) -> str:
         return heatmap.row_titles(self.site.kind, self.seen).query
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WeightMatrices(Picture):
+    """W_Q, W_K, W_V and W_O of one head.
+
+    Attributes:
+        matrices: of `Translator.head_matrices`.
+        site: where the head is.
+        head: counted from 0.
+    """
+
+    slug: ClassVar[str] = "matrices"
+    about: ClassVar[str] = "W_Q, W_K, W_V and W_O of one head: --attention, --layer, --head"
+
+    matrices: HeadMatrices
+    site: Site
+    head: int
+
+    @classmethod
+    def of(cls, request: Request) -> WeightMatrices:
+        site = request.attention_map.site
+        found = request.translator.head_matrices(site, request.head)
+        return cls(found, site, request.head)
+
+    @property
+    def title(self) -> str:
+        return f"{self.site.head_name(self.head)}, weight matrices"
+
+    @property
+    def name(self) -> str:
+        return f"{self.site.kind}-layer{self.site.layer}-head{self.head}-matrices"
+
+    @property
+    def alt(self) -> str:
+        return matrices_alt_text(self.matrices, self.site, self.head)
+
+    @property
+    def caption(self) -> str:
+        return matrices_caption(self.matrices)
+
+    def figure(self, layout: Layout) -> go.Figure:
+        return matrices_figure(self.matrices, self.site, self.head, **layout.options)
+
+    def numbers(self) -> Numbers:
+        found = self.matrices
+        d_model, d_k = found.w_q.shape
+        arrays: Arrays = {
+            "w_q": (("dimension", "of_query"), found.w_q),
+            "w_k": (("dimension", "of_query"), found.w_k),
+            "w_v": (("dimension", "of_value"), found.w_v),
+            "w_o": (("of_value", "dimension"), found.w_o),
+        }
+        d_v = len(found.w_o)
+        axes: Axes = {
+            "dimension": range(d_model),
+            "of_query": range(d_k),
+            "of_value": range(d_v),
+        }
+        return Numbers(of_head(self.site, self.head), axes, arrays)
+
+    def python(self, layout: Layout) -> Lines:
+        return [
+            "from model.trace import AttentionKind, Site",
+            "from viz.heads.matrices import matrices_figure",
+            f"site = Site(AttentionKind({str(self.site.kind)!r}), {self.site.layer})",
+            f"matrices = translator.head_matrices(site, {self.head})",
+            f"matrices_figure(matrices, site, {self.head}{layout.python})",
+        ]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

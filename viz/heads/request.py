@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar, Protocol
 
-from model.terms import EmbeddingParts, ScoreTerms
+from model.terms import EmbeddingParts, HeadMatrices, ScoreTerms
 from model.trace import AttentionMap, FloatArray, Site, Trace
 from viz.heads.measures import Label
 from viz.heads.overview import chosen_maps
@@ -33,6 +33,7 @@ class Translator(Protocol):
     def trained_positions(self) -> int | None: ...  # noqa: D102
     def embedding_parts(self, text: str) -> EmbeddingParts: ...  # noqa: D102
     def score_terms(self, text: str) -> ScoreTerms: ...  # noqa: D102
+    def head_matrices(self, site: Site, head: int) -> HeadMatrices: ...  # noqa: D102
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,6 +15,7 @@ SECTIONS = {
     "facts": "Head facts",
     "numbers": "Numbers",
     "query-key": "Query and key",
+    "matrices": "Weight matrices",
     "figure": "Figure to keep",
 }
 READINGS = ("words", "specials", "renormalise", "predicted")

@@ -14,7 +14,15 @@ from model.trace import AttentionKind, Site, Trace
 from model.translator import load
 from tests.kit.pictures import LAYOUTS, require_files, require_same, values
 from viz.heads.measures import head_facts
-from viz.heads.pictures import Facts, HeadMeasures, OneHead, QueryKey, WholeView, selected
+from viz.heads.pictures import (
+    Facts,
+    HeadMeasures,
+    OneHead,
+    QueryKey,
+    WeightMatrices,
+    WholeView,
+    selected,
+)
 from viz.heads.reading import AS_RECORDED, Reading, Seen, read
 from viz.save.notebook import code
 from viz.save.picture import Layout, Picture
@@ -109,6 +117,34 @@ def test_one_weight_from_the_inside_comes_back(trace: Trace, folder: Path) -> No
     require_same(picture, folder, LAYOUTS[:2])
     weights = trace.attention("cross", 1).weights[2, 3]
     np.testing.assert_array_equal(values(picture, "weight"), weights)
+
+
+@pytest.mark.parametrize("site", [Site(ENCODER, 1), Site(CROSS, 0), Site(DECODER, 2)])
+def test_the_weight_matrices_of_a_head_come_back(folder: Path, site: Site) -> None:
+    model = load(folder, device="cpu")
+    matrices = model.head_matrices(site, 3)
+    picture = WeightMatrices(matrices, site, 3)
+    require_same(picture, folder, LAYOUTS[:2])
+    for trace, drawn in zip(
+        picture.figure(Layout()).data,
+        (matrices.w_q.T, matrices.w_k.T, matrices.w_v.T, matrices.w_o),
+        strict=True,
+    ):
+        np.testing.assert_array_equal(trace.z, drawn)
+    d_model, d_k = matrices.w_q.shape
+    assert f"{d_k} numbers each, from the token’s {d_model}" in picture.caption
+    with pytest.raises(ValueError, match="no cross attention in layer 9"):
+        model.head_matrices(Site(CROSS, 9), 0)
+
+
+def test_values_of_another_size_than_keys_are_told(folder: Path) -> None:
+    found = load(folder, device="cpu").head_matrices(ONE[0], 0)
+    fewer = replace(found, w_v=found.w_v[:, :2], w_o=found.w_o[:2])
+    picture = WeightMatrices(fewer, ONE[0], 0)
+    d_k = found.w_q.shape[1]
+    assert f"{d_k}, {d_k} and 2 numbers" in picture.caption
+    assert f"queries and keys have {d_k} numbers, values 2" in picture.alt
+    assert len(picture.figure(Layout()).data[3].z) == 2
 
 
 def test_the_measures_of_heads_are_saved_as_numbers_alone(trace: Trace) -> None:
