@@ -45,8 +45,8 @@ TARGET = 500
 
 TOPICS = {
     "The table": ("encoding", "waves", "circle", "pair-waves"),
-    "Likeness": ("likeness", "by-offset"),
-    "Meeting the words": ("parts", "terms"),
+    "Similarity": ("likeness", "by-offset"),
+    "Added to the words": ("parts", "terms"),
     "What if": ("formula", "formula-waves"),
 }
 """What is clicked on, and the figures that it brings."""

@@ -206,7 +206,7 @@ class PositionEdit:
     and the encoding is multiplied by `scale`. All three at rest change no bit.
 
     Attributes:
-        scale: any finite number; 0 takes positions away.
+        scale: any finite number; 0 removes positions.
         shift: whole positions. It may lead to no position that the model was not made for.
         reverse: n is the length of the pass, so a sentence that is being decoded, whose length is
             not known, has none.

@@ -15,10 +15,10 @@ MOST_CHARACTERS = 5000
 """Of a sentence, of a translation, and of all other sentences of a batch together."""
 
 QUOTED_CHARACTERS = 40
-"""So much of an illegal value is repeated in a notice."""
+"""How many characters of an illegal value a notice repeats."""
 
 LISTED_OPTIONS = 8
-"""So many options are named to someone whose address asks for another."""
+"""How many options a notice lists."""
 
 
 @dataclass(frozen=True, slots=True)

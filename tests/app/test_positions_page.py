@@ -786,7 +786,7 @@ def test_figures_are_laid_out_for_the_width_that_the_browser_tells(
     assert is_narrow(app, "encoding") == is_narrow(app, "waves") == single
     assert is_narrow(app, "circle") == is_narrow(app, "pair-waves") == beside
     (group,) = [each for each in app.get("button_group") if each.key == "topic"]
-    assert ("Take away" in str(group.proto)) == single
+    assert ("Remove positions" in str(group.proto)) != single
 
 
 def test_a_wide_page_has_room_for_two_figures_of_full_size(open_positions: OpenApp) -> None:

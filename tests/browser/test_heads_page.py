@@ -34,7 +34,7 @@ SECTIONS = {
     "numbers": "Numbers",
     "query-key": "Query and key",
     "matrices": "Weight matrices",
-    "figure": "Figure to keep",
+    "figure": "Save figure",
 }
 WORD_JOINER = "\u2060"
 

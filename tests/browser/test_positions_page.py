@@ -24,9 +24,9 @@ POINT = 4
 
 TOPICS = {
     "table": "The table",
-    "likeness": "Likeness",
-    "words": "Meeting the words",
-    "without": "Take it away",
+    "likeness": "Similarity",
+    "words": "Added to the words",
+    "without": "Remove positions",
     "shuffle": "Shuffle the words",
     "learned": "Learned positions",
     "formula": "What if",
@@ -345,7 +345,7 @@ def test_on_a_phone_figures_are_narrow_and_nothing_leaves_the_page(
         visitor(viewport={"width": 390, "height": 844}, color_scheme="dark", is_mobile=True)
     )
     positions.open(topic="words")
-    for name, key in {"": "terms", "Take away": "neighbours", "Table": "encoding"}.items():
+    for name, key in {"": "terms", "Remove": "neighbours", "Table": "encoding"}.items():
         if name:
             positions.page.get_by_role("radio", name=name, exact=True).click()
         positions.page.wait_for_function(

@@ -29,7 +29,7 @@ A large weight on a short value vector moves little (Kobayashi et al. 2020), and
 on still goes through projections, residual connections and the layers above. In recurrent networks
 with attention, quite different weights can lead to the same prediction (Jain and Wallace 2019);
 whether that makes weights no explanation depends on what one asks of an explanation (Wiegreffe and
-Pinter 2019). And in Transformers many heads can be taken away with little loss (Voita et al. 2019,
+Pinter 2019). And in Transformers many heads can be removed with little loss (Voita et al. 2019,
 Michel et al. 2019), so a striking picture need not matter.
 
 ## Where readers go wrong

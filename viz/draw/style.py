@@ -271,7 +271,7 @@ def hover_template(*, named: bool, forbidden: bool = False) -> str:
 
 
 def label_step(n_labels: int, room: int) -> int:
-    """1 where every label has room, else every how manieth has."""
+    """1 where every label has room, otherwise every n-th has."""
     return max(1, -(-n_labels // max(room, 1)))
 
 

@@ -16,7 +16,7 @@ SECTIONS = {
     "numbers": "Numbers",
     "query-key": "Query and key",
     "matrices": "Weight matrices",
-    "figure": "Figure to keep",
+    "figure": "Save figure",
 }
 READINGS = ("words", "specials", "renormalise", "predicted")
 SELECTED = (

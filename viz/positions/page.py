@@ -31,9 +31,9 @@ from viz.shell.width import is_narrow, watch_width
 
 SHORT_PARTS = {
     "table": "Table",
-    "likeness": "Likeness",
+    "likeness": "Similarity",
     "words": "Words",
-    "without": "Take away",
+    "without": "Remove",
     "shuffle": "Shuffle",
     "learned": "Learned",
     "formula": "What if",
@@ -227,7 +227,7 @@ def show_without(question: session.Question) -> None:
             key="scale",
             format="%d %%",
             width=300,
-            help="100 % is the model as it is, 0 % takes positions away.",
+            help="100 % is the model as it is, 0 % removes positions.",
         )
         st.slider(
             "Shift by positions",

@@ -37,7 +37,7 @@ def show_table(picture: pictures.Positions) -> None:
 def show_likeness(model: Translator) -> None:
     """Every two positions compared, and the same by offset."""
     cosine = st.session_state["cosine"]
-    stage.say(f"Likeness of positions: {'cosine' if cosine else 'dot product'}")
+    stage.say(f"Similarity of positions: {'cosine' if cosine else 'dot product'}")
     stage.offer(
         "Up and down: cosine or dot product", down=stage.Step("cosine", (True, False), cosine)
     )

@@ -6,9 +6,9 @@ from viz.view import View, choice, flag, integer, pattern
 
 PARTS = {
     "table": "The table",
-    "likeness": "Likeness",
-    "words": "Meeting the words",
-    "without": "Take it away",
+    "likeness": "Similarity",
+    "words": "Added to the words",
+    "without": "Remove positions",
     "shuffle": "Shuffle the words",
     "learned": "Learned positions",
     "formula": "What if",
@@ -38,7 +38,7 @@ VIEW = View(
         ),
         integer("pair", 8, low=0, high=4095, meaning="a pair of dimensions on its circle"),
         integer("at", 5, low=0, high=4095, meaning="the position on the circle"),
-        flag("cosine", True, "likeness as cosine, not as dot product"),
+        flag("cosine", True, "similarity as cosine, not as dot product"),
         integer("scale", 100, low=0, high=100, meaning="strength of the encoding, in percent"),
         integer("shift", 0, low=-FARTHEST, high=FARTHEST, meaning="positions moved on by so many"),
         flag("reverse", meaning="positions turned round, in the encoder"),
