@@ -1,10 +1,13 @@
 """The pages as they declare themselves."""
 
+from dataclasses import asdict
 from pathlib import Path
 
 from viz import views
+from viz.heads.view import HeadsView
 
 ROOT = Path(__file__).parents[2]
+VALUES = {"heads": HeadsView()}
 
 
 def test_the_tables_of_the_readme_are_those_of_the_pages() -> None:
@@ -23,3 +26,9 @@ def test_no_page_keeps_what_another_page_means_otherwise() -> None:
     around = {each.name for each in (*views.SHARED, *views.AROUND)}
     for view in views.VIEWS.values():
         assert not around & {each.name for each in view.parameters}
+
+
+def test_a_page_reads_exactly_its_parameters_which_begin_with_their_defaults() -> None:
+    for name, view in views.VIEWS.items():
+        defaults = {each.name: each.default for each in view.parameters}
+        assert defaults == (asdict(VALUES[name]) if name in VALUES else {})

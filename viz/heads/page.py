@@ -1,8 +1,10 @@
 """Heads: every head of every layer at once, and any of them large, with its words and numbers."""
 
 import html
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +20,7 @@ from viz.heads.measures import Label, head_facts, measures, opening_heads, writt
 from viz.heads.payload import JOINT, pack
 from viz.heads.reading import Reading, Seen, alignment_note, read
 from viz.heads.tables import facts_table, weights_table
-from viz.heads.view import SECTIONS, SELECTED, USUAL, VIEW
+from viz.heads.view import SECTIONS, SELECTED, USUAL, VIEW, HeadsView
 from viz.heads.words import head_words
 from viz.save.formats import ExportError
 from viz.save.picture import Layout, Picture
@@ -40,7 +42,9 @@ SECTION_ICONS = {
 BY_NAME = {parameter.name: parameter for parameter in VIEW.parameters}
 
 _HEARD = "_heard"
-_EPOCH = "_epoch"
+_TOLD = "_told"
+"""How often the explorer was told a selection that it did not make itself, and the last of them."""
+
 _PREPARED = "_prepared"
 _MODEL, _PLACES = "_model_of_heads", "_places_of_heads"
 
@@ -74,93 +78,78 @@ def prepare(question: session.Question, reading: Reading) -> Prepared:
     return prepared
 
 
-def reading() -> Reading:
-    """How the trace is read, everywhere on the page."""
-    state = st.session_state
-    return Reading(
-        words=state["words"],
-        specials=state["specials"],
-        renormalise=state["renormalise"] and not state["specials"],
-        predicted=state["predicted"],
-    )
-
-
 def hear() -> None:
     """Take over what was selected in the explorer."""
     told = st.session_state["explorer"].get("selection")
     if not isinstance(told, Mapping):
         return
-    before = st.session_state["cell"]
+    before = address.read(HeadsView)
     for name in SELECTED:
-        try:
-            st.session_state[name] = BY_NAME[name].parse(str(told.get(name)))
-        except ValueError:
-            continue
+        with suppress(ValueError):
+            address.change(**{name: BY_NAME[name].parse(str(told.get(name)))})
+    view = address.read(HeadsView)
     st.session_state["_width"] = told.get("width")
-    st.session_state[_HEARD] = selection()
-    if st.session_state["cell"] and st.session_state["cell"] != before:
-        st.session_state["below"] = "query-key"
-
-
-def selection() -> dict[str, str]:
-    """What is selected, as the address and the explorer spell it."""
-    return {name: BY_NAME[name].write(st.session_state[name]) for name in SELECTED}
+    st.session_state[_HEARD] = view.selection
+    if view.cell and view.cell != before.cell:
+        address.change(below="query-key")
 
 
 @fragment
 def show_explorer(question: session.Question) -> None:
     """The picture, and below it what belongs to what is selected in it."""
-    prepared = prepare(question, reading())
+    view = address.read(HeadsView)
+    prepared = prepare(question, view.reading)
+    epoch, told = st.session_state.get(_TOLD, (0, view.selection))
     # Told only what it does not know: it has already drawn what a person selected in it.
-    if selection() != st.session_state.get(_HEARD):
-        st.session_state[_EPOCH] = st.session_state.get(_EPOCH, 0) + 1
-        st.session_state[_HEARD] = selection()
-        st.session_state["_told"] = selection()
+    if view.selection != st.session_state.get(_HEARD):
+        epoch, told = epoch + 1, view.selection
+        st.session_state[_HEARD] = told
+        st.session_state[_TOLD] = epoch, told
     payload = pack(
         prepared.seen,
         prepared.facts,
         prepared.labels,
-        epoch=st.session_state[_EPOCH],
-        selection=st.session_state["_told"],
+        epoch=epoch,
+        selection=told,
         stage=stage.is_on(),
     )
     with stage.picture():
         explorer(payload, on_selection=hear)
     if not stage.is_on():
-        show_below(prepared)
-    note_place(question.folder)
+        show_below(prepared, view)
+    note_place(question.folder, view)
     address.write_address()
-    shown = "/".join([content_id(payload), *(str(st.session_state[n]) for n in SELECTED[:3])])
+    shown = "/".join([content_id(payload), view.attention, str(view.layer), str(view.head)])
     # What waits for the whole page, such as a test or a measurement, waits for this.
     st.html(f'<span class="headscope-done" data-done="{html.escape(shown)}"></span>')
 
 
-def show_below(prepared: Prepared) -> None:
+def show_below(prepared: Prepared, view: HeadsView) -> None:
     """What belongs to what is selected in the picture."""
-    sites, head = selected_sites(prepared)
-    view = pictures.WholeView(
-        prepared.seen, prepared.facts, prepared.labels, prepared.question.sentence, selection()
+    sites, head = selected_sites(prepared, view)
+    whole = pictures.WholeView(
+        prepared.seen, prepared.facts, prepared.labels, prepared.question.sentence, view.selection
     )
     captioned(
         ":material/info: A weight says where a head looks, not why the model wrote a word; another "
         "layer or head often tells another story. [What the pictures can and cannot tell](about)",
-        pictures.selected(view, sites, head, target=prepared.question.target),
+        pictures.selected(whole, sites, head, target=prepared.question.target),
         "picture",
     )
     st.segmented_control(
         "Below the picture",
         SECTIONS,
-        default=address.value_of("below"),
+        default=view.below,
         key="below",
         required=True,
         format_func=lambda section: f"{SECTION_ICONS[section]} {SECTIONS[section]}",
         label_visibility="collapsed",
     )
-    match st.session_state["below"]:
+    match view.below:
         case "numbers":
             show_numbers(prepared, sites, head)
         case "query-key":
-            show_query_key(prepared, head)
+            show_query_key(prepared, view, head)
         case "matrices":
             model = session.translator(prepared.question.checkpoint)
             for site in sites:
@@ -172,17 +161,17 @@ def show_below(prepared: Prepared) -> None:
             show_facts(prepared, sites, head)
 
 
-def selected_sites(prepared: Prepared) -> tuple[list[Site], int]:
+def selected_sites(prepared: Prepared, view: HeadsView) -> tuple[list[Site], int]:
     """The sites that the selection stands for, and the head; as near as the trace has them."""
-    attention = st.session_state["attention"]
-    kinds = JOINED if attention == JOINT else (AttentionKind(attention),)
+    is_joint = view.attention == JOINT
+    kinds = JOINED if is_joint else (AttentionKind(view.attention),)
     sites = []
     for kind in kinds:
         layers = prepared.trace.layers(kind)
-        if layers and (attention != JOINT or st.session_state["layer"] < len(layers)):
-            sites.append(Site(kind, layers[min(st.session_state["layer"], len(layers) - 1)]))
+        if layers and (not is_joint or view.layer < len(layers)):
+            sites.append(Site(kind, layers[min(view.layer, len(layers) - 1)]))
     n_heads = min(prepared.seen.maps[site].n_heads for site in sites)
-    return sites, min(st.session_state["head"], n_heads - 1)
+    return sites, min(view.head, n_heads - 1)
 
 
 def one_head(prepared: Prepared, site: Site, head: int) -> pictures.OneHead:
@@ -223,14 +212,13 @@ def show_every_head(prepared: Prepared, facts: pictures.Facts) -> None:
     rows = [
         (site, head) for site in sorted(facts) for head in range(prepared.seen.maps[site].n_heads)
     ]
-    st.session_state["_rows"] = rows
     st.dataframe(
         table,
         key="every-head",
         hide_index=True,
         height=390,
         column_config=table_columns(prepared.reading),
-        on_select=select_row,
+        on_select=partial(select_row, rows),
         selection_mode="single-row",
     )
 
@@ -250,17 +238,20 @@ def table_columns(reading: Reading) -> dict[str, Any]:
     }
 
 
-def select_row() -> None:
-    """Select the head whose row was clicked."""
-    rows = st.session_state["every-head"].selection.rows
-    if not rows or rows[0] >= len(st.session_state["_rows"]):
+def select_row(rows: Sequence[tuple[Site, int]]) -> None:
+    """Select the head whose row was clicked; `rows` are the heads of the table."""
+    clicked = st.session_state["every-head"].selection.rows
+    if not clicked or clicked[0] >= len(rows):
         return
-    site, head = st.session_state["_rows"][rows[0]]
-    layers = [other.layer for other, _ in st.session_state["_rows"] if other.kind is site.kind]
-    st.session_state["attention"] = str(site.kind)
-    st.session_state["layer"] = sorted(set(layers)).index(site.layer)
-    st.session_state["head"] = head
-    st.session_state["compare"] = st.session_state["cell"] = ""
+    site, head = rows[clicked[0]]
+    layers = {other.layer for other, _ in rows if other.kind is site.kind}
+    address.change(
+        attention=str(site.kind),
+        layer=sorted(layers).index(site.layer),
+        head=head,
+        compare="",
+        cell="",
+    )
 
 
 def show_head_facts(prepared: Prepared, site: Site, head: int) -> None:
@@ -313,12 +304,12 @@ def show_numbers(prepared: Prepared, sites: list[Site], head: int) -> None:
         )
 
 
-def show_query_key(prepared: Prepared, head: int) -> None:
+def show_query_key(prepared: Prepared, view: HeadsView, head: int) -> None:
     """One cell from the inside: query times key, the score, and the softmax it enters."""
-    found = picked_cell(prepared)
+    found = picked_cell(prepared, view)
     if found is None:
         first = "Choose Heatmap above, then click"
-        if st.session_state["view"] == "heatmap":
+        if view.view == "heatmap":
             first = "Click"
         st.info(
             f"{first} a cell of the large heatmap (or move to it with the arrow keys and press "
@@ -364,13 +355,13 @@ def show_chart(picture: Picture, key: str, *, file: str, narrow: bool) -> None:
     )
 
 
-def picked_cell(prepared: Prepared) -> tuple[Site, int, int] | None:
+def picked_cell(prepared: Prepared, view: HeadsView) -> tuple[Site, int, int] | None:
     """The site, query and key of the cell that was clicked, if there is one on this trace."""
-    if not st.session_state["cell"]:
+    if not view.cell:
         return None
-    query, key = map(int, st.session_state["cell"].split("."))
-    sites, _ = selected_sites(prepared)
-    if st.session_state["attention"] == JOINT:
+    query, key = map(int, view.cell.split("."))
+    sites, _ = selected_sites(prepared, view)
+    if view.attention == JOINT:
         n_source = len(prepared.seen.source)
         kind = AttentionKind.ENCODER
         if query >= n_source:
@@ -394,11 +385,10 @@ def show_figures(prepared: Prepared, sites: list[Site], head: int) -> None:
         captioned(picture.caption, [picture], f"figure-of-{site}")
 
 
-def opening_place(question: session.Question) -> tuple[int, int]:
+def opening_place(question: session.Question, view: HeadsView) -> tuple[int, int]:
     """The layer and head to begin with, of the kind of attention that is shown."""
-    attention = st.session_state["attention"]
-    kind = AttentionKind.CROSS if attention == JOINT else AttentionKind(attention)
-    prepared = prepare(question, reading())
+    kind = AttentionKind.CROSS if view.attention == JOINT else AttentionKind(view.attention)
+    prepared = prepare(question, view.reading)
     return opening_heads(prepared.seen.maps, prepared.labels)[kind]
 
 
@@ -406,35 +396,34 @@ def return_to_head(folder: Path) -> None:
     """Go back to the head last seen of a model that was chosen again, unless a link names one."""
     last: Path | None = st.session_state.get(_MODEL)
     if last is not None and last != folder and not address.is_followed():
-        seen = st.session_state[_PLACES].get((folder, st.session_state["attention"]), {})
-        st.session_state.update(seen)
+        attention = address.read(HeadsView).attention
+        address.change(**st.session_state[_PLACES].get((folder, attention), {}))
 
 
-def note_place(folder: Path) -> None:
+def note_place(folder: Path, view: HeadsView) -> None:
     """Remember which head of which kind of attention was seen of this model."""
-    place = {name: st.session_state[name] for name in ("layer", "head")}
     places = st.session_state.setdefault(_PLACES, {})
-    places[folder, st.session_state["attention"]] = place
+    places[folder, view.attention] = {"layer": view.layer, "head": view.head}
     st.session_state[_MODEL] = folder
 
 
 def settle_place(question: session.Question) -> None:
     """Bring layer and head into this model's range, and note it of each that was not."""
     return_to_head(question.folder)
+    view = address.read(HeadsView)
     config = session.translator(question.checkpoint).model.config
     n_layers = {
         str(AttentionKind.ENCODER): config.n_encoder_layers,
         JOINT: max(config.n_encoder_layers, config.n_decoder_layers),
-    }.get(st.session_state["attention"], config.n_decoder_layers)
-    counts = {"layer": n_layers, "head": config.n_heads}
+    }.get(view.attention, config.n_decoder_layers)
+    places = (("layer", view.layer, n_layers), ("head", view.head, config.n_heads))
     usual = None
-    for place, (name, count) in enumerate(counts.items()):
-        asked = st.session_state[name]
+    for place, (name, asked, count) in enumerate(places):
         if asked == USUAL:
-            usual = usual or opening_place(question)
-            st.session_state[name] = usual[place]
+            usual = usual or opening_place(question, view)
+            address.change(**{name: usual[place]})
         elif asked >= count:
-            st.session_state[name] = count - 1
+            address.change(**{name: count - 1})
             address.note(
                 name,
                 f"This model has the {name}s 0 to {count - 1} there and no {name} {asked}; shown "

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from model.trace import AttentionKind
 from viz.draw.constants import CONSTANTS
 from viz.heads.measures import MEASURES
 from viz.heads.payload import JOINT
+from viz.heads.reading import Reading
 from viz.view import Parameter, View, choice, flag, integer, pattern
 
 ATTENTIONS = (*(kind for kind in AttentionKind if kind is not AttentionKind.MODULE), JOINT)
@@ -81,3 +82,42 @@ VIEW = View(
         choice("below", "facts", SECTIONS, "the section below"),
     ),
 )
+
+
+@dataclass(frozen=True, slots=True)
+class HeadsView:
+    """What the heads page shows: a value for each of its parameters."""
+
+    attention: str = str(AttentionKind.CROSS)
+    layer: int = USUAL
+    head: int = USUAL
+    view: str = "heatmap"
+    cell: str = ""
+    compare: str = ""
+    order: str = ""
+    faint: int = 0
+    only: str = ""
+    words: bool = False
+    specials: bool = True
+    renormalise: bool = False
+    predicted: bool = False
+    below: str = "facts"
+
+    @property
+    def reading(self) -> Reading:
+        """How the trace is read, everywhere on the page."""
+        return Reading(
+            words=self.words,
+            specials=self.specials,
+            renormalise=self.renormalise and not self.specials,
+            predicted=self.predicted,
+        )
+
+    @property
+    def selection(self) -> dict[str, str]:
+        """What is selected, as the address and the explorer spell it."""
+        return {
+            each.name: each.write(getattr(self, each.name))
+            for each in VIEW.parameters
+            if each.name in SELECTED
+        }

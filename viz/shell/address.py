@@ -14,13 +14,15 @@ the older query; so Back undoes, and nothing may be written that says no more th
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, fields
+from typing import Any, TypeVar
 
 import streamlit as st
 
 from viz.draw.labels import escape_markdown
 from viz.view import Parameter, parse, write
+
+V = TypeVar("V")
 
 _VISIT, _NAVIGATING, _REMAINING = "_visit", "_going", "_remaining"
 """Keys in Streamlit's session state; no parameter is called that."""
@@ -195,6 +197,25 @@ def open_address(parameters: Iterable[Parameter[Any]]) -> None:
         visit.kept.setdefault(parameter.name, st.session_state[parameter.name])
     visit.kept |= values
     visit.notices |= notices
+
+
+def read(view: type[V]) -> V:
+    """What the page's parameters are now, as one value.
+
+    Read it when all was opened, and again after what changes one of them; a fragment and a callback
+    read it anew, since they run without their page.
+
+    Args:
+        view: a dataclass with a field for each, by name.
+    """
+    visit: _Visit = st.session_state[_VISIT]
+    values = visit.values()
+    return view(**{each.name: values[each.name] for each in fields(view)})  # type: ignore[arg-type]
+
+
+def change(**values: Any) -> None:
+    """Give parameters other values, by name; of those whose widgets stand already, in callbacks."""
+    st.session_state.update(values)
 
 
 def note(name: str, notice: str) -> None:
