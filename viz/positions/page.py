@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -22,7 +23,7 @@ from viz.positions.shuffle import (
     moved_words,
     reordered,
 )
-from viz.positions.view import FARTHEST, LENGTHS, PARTS, SIDES, VIEW
+from viz.positions.view import FARTHEST, LENGTHS, PARTS, SIDES, VIEW, PositionsView, written_order
 from viz.shell import address, bar, session, stage
 from viz.shell.fragments import fragment
 from viz.shell.save_menu import captioned, show
@@ -69,15 +70,15 @@ FEW_POSITIONS = 64
 def parts_of(model: Translator) -> dict[str, str]:
     """The parts that there is something to show in; `topic` becomes one of them."""
     parts = {name: PARTS[name] for name in (PARTS if model.positions.is_added else OF_ANY_MODEL)}
-    if st.session_state["topic"] not in parts:
-        st.session_state["topic"] = next(iter(parts))
+    if address.read(PositionsView).topic not in parts:
+        address.change(topic=next(iter(parts)))
     return parts
 
 
-def table_of(model: Translator, n_tokens: int) -> FloatArray | None:
+def table_of(model: Translator, view: PositionsView, n_tokens: int) -> FloatArray | None:
     """The model's own table at the chosen length; None where it has none so long."""
     limit = model.model.config.max_positions
-    length = {"sentence": n_tokens, "limit": limit, "beyond": 2 * limit}[st.session_state["length"]]
+    length = {"sentence": n_tokens, "limit": limit, "beyond": 2 * limit}[view.length]
     try:
         return model.position_table(length)
     except PositionError as error:
@@ -85,29 +86,29 @@ def table_of(model: Translator, n_tokens: int) -> FloatArray | None:
         return None
 
 
-def show_table(model: Translator, sentence: str) -> None:
+def show_table(model: Translator, view: PositionsView, sentence: str) -> None:
     """The matrix, chosen dimensions as waves, and one pair on its circle."""
     tokens = session.translate(session.checkpoints()[model.name], sentence).translation.source
     st.segmented_control(
         "Positions",
         LENGTHS,
-        default=address.value_of("length"),
+        default=view.length,
         key="length",
         required=True,
         format_func=LENGTHS.__getitem__,
         label_visibility="collapsed",
     )
-    table = table_of(model, len(tokens))
+    table = table_of(model, view, len(tokens))
     if table is None:
         return
     base, trained = model.positions.base, model.trained_positions()
-    is_short = st.session_state["length"] == "sentence"
+    is_short = view.length == "sentence"
     show(
         pictures.Positions(table, base, trained, sentence, tokens if is_short else None),
         "encoding",
     )
     few = min(max(FEW_POSITIONS, len(tokens)), model.model.config.max_positions)
-    show_waves(model, model.position_table(few) if is_short else table)
+    show_waves(model, view, model.position_table(few) if is_short else table)
     show_circle(model)
 
 
@@ -118,15 +119,12 @@ def left_out(model: Translator, length: int) -> str:
     return figures.untrained_words(length, model.trained_positions(), shown=False)
 
 
-def show_waves(model: Translator, table: FloatArray) -> None:
+def show_waves(model: Translator, view: PositionsView, table: FloatArray) -> None:
     """Chosen dimensions over position, without rows that training never reached."""
     base, said = model.positions.base, left_out(model, len(table))
     table = table[: model.trained_positions()]
     d_model = table.shape[1]
-    written = st.session_state["waves"]
-    usual = [0, d_model // 8, d_model // 4, d_model // 2]
-    chosen = dict.fromkeys(map(int, written.split(".")) if written else usual)
-    st.session_state["wave-choice"] = [each for each in chosen if each < d_model]
+    st.session_state["wave-choice"] = view.dimensions(d_model)
     st.multiselect(
         "Dimensions as waves",
         range(d_model),
@@ -153,7 +151,7 @@ def show_waves(model: Translator, table: FloatArray) -> None:
 
 def keep_waves() -> None:
     """Keep the chosen dimensions for the address."""
-    st.session_state["waves"] = ".".join(map(str, st.session_state["wave-choice"]))
+    address.change(waves=".".join(map(str, st.session_state["wave-choice"])))
 
 
 @fragment
@@ -163,12 +161,12 @@ def show_circle(model: Translator) -> None:
     length, d_model = table.shape
     if d_model % 2:
         return
-    for name, most in (("pair", d_model // 2 - 1), ("at", length - 1)):
-        st.session_state[name] = min(st.session_state[name], most)
+    view = address.read(PositionsView)
+    pair, at = min(view.pair, d_model // 2 - 1), min(view.at, length - 1)
+    address.change(pair=pair, at=at)
     one, other = st.columns(2, gap="small" if is_narrow() else "large")
     one.slider("Pair of dimensions", 0, d_model // 2 - 1, key="pair")
     other.slider("Position", 0, length - 1, key="at")
-    pair, at = st.session_state["pair"], st.session_state["at"]
     dimensions = (2 * pair, 2 * pair + 1)
     one, other = st.columns(2, gap="large")
     with one:
@@ -183,17 +181,16 @@ def show_circle(model: Translator) -> None:
     address.write_address()
 
 
-def show_likeness(model: Translator) -> None:
+def show_likeness(model: Translator, view: PositionsView) -> None:
     """Every two positions compared, and the same by offset."""
-    st.toggle("Cosine instead of the dot product", address.value_of("cosine"), key="cosine")
-    cosine = st.session_state["cosine"]
+    st.toggle("Cosine instead of the dot product", view.cosine, key="cosine")
     table = model.position_table(model.trained_positions())
     said = left_out(model, model.max_tokens)
     one, other = st.columns(2, gap="large")
     with one:
-        show(pictures.Similarity(table, cosine), "likeness", columns=2, after=said)
+        show(pictures.Similarity(table, view.cosine), "likeness", columns=2, after=said)
     with other:
-        show(pictures.ByOffset(table, cosine), "by-offset", columns=2, after=said)
+        show(pictures.ByOffset(table, view.cosine), "by-offset", columns=2, after=said)
 
 
 def show_words(checkpoint: Path, model: Translator, sentence: str) -> None:
@@ -213,9 +210,10 @@ def show_words(checkpoint: Path, model: Translator, sentence: str) -> None:
 @fragment
 def show_without(question: session.Question) -> None:
     """The translation and the heads while positions fade, move on or turn round."""
-    if st.session_state["reverse"]:
+    if address.read(PositionsView).reverse:
         # While the decoder writes, nobody knows its last position.
-        st.session_state["side"] = "encoder"
+        address.change(side="encoder")
+    view = address.read(PositionsView)
     with st.container(
         horizontal=True, vertical_alignment="bottom", gap="xsmall" if is_narrow() else "large"
     ):
@@ -223,7 +221,7 @@ def show_without(question: session.Question) -> None:
             "Strength of the encoding",
             0,
             100,
-            address.value_of("scale"),
+            view.scale,
             key="scale",
             format="%d %%",
             width=300,
@@ -233,13 +231,13 @@ def show_without(question: session.Question) -> None:
             "Shift by positions",
             -FARTHEST,
             FARTHEST,
-            address.value_of("shift"),
+            view.shift,
             key="shift",
             width=260,
         )
         st.toggle(
             "Reverse",
-            address.value_of("reverse"),
+            view.reverse,
             key="reverse",
             help="The first word gets the last position. Only in the encoder: while the decoder "
             "writes, nobody knows its last position.",
@@ -247,35 +245,24 @@ def show_without(question: session.Question) -> None:
         st.segmented_control(
             "Where",
             SIDES,
-            default=address.value_of("side"),
+            default=view.side,
             key="side",
             required=True,
             format_func=SIDES.__getitem__,
-            disabled=st.session_state["reverse"],
+            disabled=view.reverse,
         )
-    edit = edit_of_session()
     before = session.run(question)
     try:
-        after = session.run(question, Intervention(positions=edit))
+        after = session.run(question, Intervention(positions=view.edit))
     except PositionError as error:
         st.warning(escape_markdown(str(error)), icon=":material/warning:")
         return
     show_translations("The translation", before.free.text, after.free.text)
     heads = terms.neighbour_heads(before.forced, after.forced)
     if heads:
-        picture = pictures.NeighbourHeads(heads, question.sentence, edit)
+        picture = pictures.NeighbourHeads(heads, question.sentence, view.edit)
         show(picture, "neighbours")
     address.write_address()
-
-
-def edit_of_session() -> PositionEdit:
-    """What the controls do to positions."""
-    return PositionEdit(
-        scale=st.session_state["scale"] / 100,
-        shift=st.session_state["shift"],
-        reverse=st.session_state["reverse"],
-        side=st.session_state["side"],
-    )
 
 
 def show_translations(heading: str, before: str, after: str) -> None:
@@ -299,16 +286,27 @@ def show_shuffle(question: session.Question, model: Translator) -> None:
     """The source's words in another order, with positions and without."""
     tokens = session.translate(question.checkpoint, question.sentence).translation.source
     texts = axis_texts(tokens)[:-1]
-    usual, order = tuple(range(len(texts))), order_of(len(texts))
+    usual, order = tuple(range(len(texts))), address.read(PositionsView).order(len(texts))
     st.caption(
         "Drag the source's tokens into another order, or move one with the arrow keys. The end of "
         "the sentence stays last."
     )
-    st.session_state["_n_words"] = len(texts)
-    word_order(texts, order or usual, key="word-order", on_order=keep_order)
+    word_order(texts, order or usual, key="word-order", on_order=partial(keep_order, len(texts)))
     with st.container(horizontal=True):
-        st.button("Shuffle", icon=":material/shuffle:", on_click=shuffle, disabled=len(texts) < 2)
-        st.button("As it was", icon=":material/undo:", on_click=put_back, disabled=order == usual)
+        st.button(
+            "Shuffle",
+            icon=":material/shuffle:",
+            on_click=shuffle,
+            args=(len(texts),),
+            disabled=len(texts) < 2,
+        )
+        st.button(
+            "As it was",
+            icon=":material/undo:",
+            on_click=address.change,
+            kwargs={"shuffled": ""},
+            disabled=order == usual,
+        )
     if order is None:
         refuse_order(len(texts))
         order = usual
@@ -375,24 +373,17 @@ def refuse_order(n_words: int) -> None:
     )
 
 
-def order_of(n_words: int) -> tuple[int, ...] | None:
-    """The order in the address, or the sentence's own; None if it is none of so many words."""
-    written = st.session_state["shuffled"]
-    order = tuple(map(int, written.split("."))) if written else tuple(range(n_words))
-    return order if sorted(order) == list(range(n_words)) else None
-
-
-def keep_order() -> None:
+def keep_order(n_words: int) -> None:
     """Take over what was dragged."""
-    order = chosen_order("word-order", st.session_state["_n_words"])
+    order = chosen_order("word-order", n_words)
     if order is not None:
-        write_order(order)
+        address.change(shuffled=written_order(order))
 
 
-def shuffle() -> None:
+def shuffle(n_words: int) -> None:
     """Another order by chance."""
-    n_words = st.session_state["_n_words"]
-    write_order(other_order(order_of(n_words) or tuple(range(n_words))))
+    order = address.read(PositionsView).order(n_words) or tuple(range(n_words))
+    address.change(shuffled=written_order(other_order(order)))
 
 
 def other_order(before: tuple[int, ...]) -> tuple[int, ...]:
@@ -403,22 +394,6 @@ def other_order(before: tuple[int, ...]) -> tuple[int, ...]:
     while order == before and len(before) > 1:
         order = tuple(chance.permutation(len(before)).tolist())
     return order
-
-
-def put_back() -> None:
-    """The sentence's own order."""
-    st.session_state["shuffled"] = ""
-
-
-def write_order(order: tuple[int, ...]) -> None:
-    """Keep an order for the address, which needs none for the sentence's own."""
-    st.session_state["shuffled"] = written_order(order)
-
-
-def written_order(order: tuple[int, ...]) -> str:
-    """An order as the address has it."""
-    is_usual = order == tuple(range(len(order)))
-    return "" if is_usual else ".".join(map(str, order))
 
 
 def checkpoint_with(kind: str) -> Path | None:
@@ -482,15 +457,15 @@ def show_formula() -> None:
         "checkpoint.",
         icon=":material/calculate:",
     )
+    view = address.read(PositionsView)
     # A sine needs its cosine.
-    st.session_state["d_model"] -= st.session_state["d_model"] % 2
+    d_model, base = view.d_model - view.d_model % 2, float(view.base)
+    address.change(d_model=d_model)
     one, two, three = st.columns(3, gap="small" if is_narrow() else "large")
     one.slider("d_model", 2, 1024, step=2, key="d_model")
     two.slider("Positions", 2, 1024, key="rows")
     three.slider("Base", 2, 100_000, key="base", help="10,000 in the paper.")
-    d_model = st.session_state["d_model"]
-    base = float(st.session_state["base"])
-    table = figures.formula_table(d_model, st.session_state["rows"], base)
+    table = figures.formula_table(d_model, view.rows, base)
     show(pictures.Formula(table, base), "formula")
     dimensions = sorted({0, d_model // 8, d_model // 4, d_model // 2})
     show(pictures.FormulaWaves(table, dimensions, base), "formula-waves")
@@ -509,6 +484,7 @@ def show_page(question: session.Question) -> None:
         show_on_stage(question, model)
         return
     parts = parts_of(model)
+    view = address.read(PositionsView)
     if not model.positions.is_added:
         st.info(
             "This model adds nothing to its embeddings: every self-attention turns its queries and "
@@ -520,15 +496,15 @@ def show_page(question: session.Question) -> None:
     st.segmented_control(
         "Part",
         parts,
-        default=address.value_of("topic"),
+        default=view.topic,
         key="topic",
         required=True,
         format_func=part_name,
         label_visibility="collapsed",
     )
-    match st.session_state["topic"]:
+    match view.topic:
         case "likeness":
-            show_likeness(model)
+            show_likeness(model, view)
         case "words":
             show_words(question.checkpoint, model, question.sentence)
         case "without":
@@ -540,37 +516,37 @@ def show_page(question: session.Question) -> None:
         case "formula":
             show_formula()
         case _:
-            show_table(model, question.sentence)
+            show_table(model, view, question.sentence)
 
 
 def show_on_stage(question: session.Question, model: Translator) -> None:
     """The main figure of the chosen part alone."""
     sentence = question.sentence
     parts = parts_of(model)
-    topic = st.session_state["topic"]
-    stage.offer("Left and right: part", across=stage.Step("topic", list(parts), topic))
-    stage.say(PARTS[topic])
-    match topic:
+    view = address.read(PositionsView)
+    stage.offer("Left and right: part", across=stage.Step("topic", list(parts), view.topic))
+    stage.say(PARTS[view.topic])
+    match view.topic:
         case "likeness":
-            on_stage.show_likeness(model)
+            on_stage.show_likeness(model, view.cosine)
         case "words":
             on_stage.show_words(model, sentence)
         case "without":
-            on_stage.show_without(question, edit_of_session())
+            on_stage.show_without(question, view)
         case "shuffle":
-            show_shuffle_on_stage(question, model)
+            show_shuffle_on_stage(question, model, view)
         case "learned":
             other = other_checkpoint(model)
             if other is not None:
                 on_stage.show_learned(model, session.translator(other))
         case "formula":
-            on_stage.show_formula()
+            on_stage.show_formula(view)
         case _:
             tokens = session.translate(question.checkpoint, sentence).translation.source
-            on_stage.offer_lengths(LENGTHS)
-            table = table_of(model, len(tokens))
+            on_stage.offer_lengths(view.length)
+            table = table_of(model, view, len(tokens))
             if table is not None:
-                is_short = st.session_state["length"] == "sentence"
+                is_short = view.length == "sentence"
                 trained = model.trained_positions()
                 base = model.positions.base
                 on_stage.show_table(
@@ -578,19 +554,22 @@ def show_on_stage(question: session.Question, model: Translator) -> None:
                 )
 
 
-def show_shuffle_on_stage(question: session.Question, model: Translator) -> None:
+def show_shuffle_on_stage(
+    question: session.Question, model: Translator, view: PositionsView
+) -> None:
     """The words, and what another order of them changes."""
     sentence = question.sentence
     tokens = session.translate(question.checkpoint, sentence).translation.source
     n_words = len(tokens) - 1
     usual = tuple(range(n_words))
-    order = order_of(n_words)
+    order = view.order(n_words)
     if order is None:
         refuse_order(n_words)
         order = usual
-    st.session_state["_n_words"] = n_words
     with stage.picture():
-        word_order(axis_texts(tokens)[:-1], order, key="word-order", on_order=keep_order)
+        word_order(
+            axis_texts(tokens)[:-1], order, key="word-order", on_order=partial(keep_order, n_words)
+        )
         on_stage.show_reordered(question, order)
         if order != usual:
             stage.show((distances_picture(model, sentence, tokens, order), "distances"))
@@ -608,4 +587,4 @@ if question is not None:
         show_page(question)
     except (CheckpointError, DeviceError) as error:
         st.error(escape_markdown(str(error)), icon=":material/error:")
-watch_width(1 if st.session_state["topic"] in ONE_COLUMN else 2)
+watch_width(1 if address.read(PositionsView).topic in ONE_COLUMN else 2)

@@ -1,7 +1,5 @@
 """The positions page on a stage: the main figure of each part, and what keys change there."""
 
-from collections.abc import Mapping
-
 import streamlit as st
 
 from model.intervention import Intervention, PositionEdit, PositionError
@@ -12,6 +10,7 @@ from viz.draw.labels import escape_html, escape_markdown, visible
 from viz.masks import panels as mask_panels
 from viz.positions import encoding as figures
 from viz.positions import pictures, terms
+from viz.positions.view import LENGTHS, PositionsView
 from viz.shell import session, stage
 from viz.shell.theme import is_dark
 
@@ -21,11 +20,10 @@ SCALES = range(100, -1, -10)
 BASES = (10, 100, 1_000, 10_000, 100_000)
 
 
-def offer_lengths(lengths: Mapping[str, str]) -> None:
-    """Keys for how many positions the table has; their names by what the address has."""
-    now = st.session_state["length"]
-    stage.say(f"The table: {lengths[now][0].lower()}{lengths[now][1:]}")
-    stage.offer("Up and down: length", down=stage.Step("length", list(lengths), now))
+def offer_lengths(now: str) -> None:
+    """Keys for how many positions the table has."""
+    stage.say(f"The table: {LENGTHS[now][0].lower()}{LENGTHS[now][1:]}")
+    stage.offer("Up and down: length", down=stage.Step("length", list(LENGTHS), now))
 
 
 def show_table(picture: pictures.Positions) -> None:
@@ -34,9 +32,8 @@ def show_table(picture: pictures.Positions) -> None:
         stage.show((picture, "encoding"))
 
 
-def show_likeness(model: Translator) -> None:
+def show_likeness(model: Translator, cosine: bool) -> None:
     """Every two positions compared, and the same by offset."""
-    cosine = st.session_state["cosine"]
     stage.say(f"Similarity of positions: {'cosine' if cosine else 'dot product'}")
     stage.offer(
         "Up and down: cosine or dot product", down=stage.Step("cosine", (True, False), cosine)
@@ -56,14 +53,13 @@ def show_words(model: Translator, sentence: str) -> None:
         matrices(terms.parts_panels(model.embedding_parts(sentence)), key="parts", stage=True)
 
 
-def show_without(question: session.Question, edit: PositionEdit) -> None:
+def show_without(question: session.Question, view: PositionsView) -> None:
     """The translation and the heads while positions fade."""
-    scale = st.session_state["scale"]
-    stage.say(f"{scale} % of the encoding")
-    stage.offer("Up and down: strength", down=stage.Step("scale", SCALES, scale))
+    stage.say(f"{view.scale} % of the encoding")
+    stage.offer("Up and down: strength", down=stage.Step("scale", SCALES, view.scale))
     before = session.run(question)
     try:
-        after = session.run(question, Intervention(positions=edit))
+        after = session.run(question, Intervention(positions=view.edit))
     except PositionError as error:
         st.warning(escape_markdown(str(error)), icon=":material/warning:")
         return
@@ -75,7 +71,7 @@ def show_without(question: session.Question, edit: PositionEdit) -> None:
             )
         )
         if heads:
-            picture = pictures.NeighbourHeads(heads, question.sentence, edit)
+            picture = pictures.NeighbourHeads(heads, question.sentence, view.edit)
             stage.show((picture, "neighbours"))
 
 
@@ -115,12 +111,11 @@ def show_learned(one: Translator, other: Translator) -> None:
         stage.show(*drawn, narrow=True)
 
 
-def show_formula() -> None:
+def show_formula(view: PositionsView) -> None:
     """The formula alone, for any base."""
-    base = st.session_state["base"]
+    base = view.base
     stage.say(f"What if the base were {base:,}? The formula alone, and not the model")
     stage.offer("Up and down: base", down=stage.Step("base", BASES[::-1], base))
-    d_model, rows = st.session_state["d_model"], st.session_state["rows"]
-    table = figures.formula_table(d_model - d_model % 2, rows, float(base))
+    table = figures.formula_table(view.d_model - view.d_model % 2, view.rows, float(base))
     with stage.picture():
         stage.show((pictures.Formula(table, float(base)), "formula"))

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
+from model.intervention import PositionEdit, Sides
 from viz.view import View, choice, flag, integer, pattern
 
 PARTS = {
@@ -54,3 +57,48 @@ VIEW = View(
         integer("base", 10_000, low=2, high=100_000, meaning="base of the formula"),
     ),
 )
+
+
+@dataclass(frozen=True, slots=True)
+class PositionsView:
+    """What the positions page shows: a value for each of its parameters."""
+
+    topic: str = "table"
+    length: str = "sentence"
+    waves: str = ""
+    pair: int = 8
+    at: int = 5
+    cosine: bool = True
+    scale: int = 100
+    shift: int = 0
+    reverse: bool = False
+    side: Sides = "both"
+    shuffled: str = ""
+    d_model: int = 256
+    rows: int = 128
+    base: int = 10_000
+
+    @property
+    def edit(self) -> PositionEdit:
+        """What the controls do to positions."""
+        return PositionEdit(
+            scale=self.scale / 100, shift=self.shift, reverse=self.reverse, side=self.side
+        )
+
+    def dimensions(self, d_model: int) -> list[int]:
+        """Those shown as waves, each once, of so many; the usual four where none were chosen."""
+        usual = [0, d_model // 8, d_model // 4, d_model // 2]
+        chosen = dict.fromkeys(map(int, self.waves.split(".")) if self.waves else usual)
+        return [each for each in chosen if each < d_model]
+
+    def order(self, n_words: int) -> tuple[int, ...] | None:
+        """The words' order, at first the sentence's own; None if it is none of so many words."""
+        usual = range(n_words)
+        order = tuple(map(int, self.shuffled.split(".")) if self.shuffled else usual)
+        return order if sorted(order) == list(usual) else None
+
+
+def written_order(order: tuple[int, ...]) -> str:
+    """An order as the address has it, which needs none for the sentence's own."""
+    is_usual = order == tuple(range(len(order)))
+    return "" if is_usual else ".".join(map(str, order))
