@@ -60,7 +60,7 @@ from viz.masks.pictures import (
     TwoMasks,
 )
 from viz.masks.steps import Steps, fill_lesson, head_steps
-from viz.masks.view import MOST_SENTENCES, PARTS, VIEW
+from viz.masks.view import MOST_SENTENCES, PARTS, VIEW, MasksView
 from viz.shell import address, bar, session, stage
 from viz.shell.save_menu import captioned, keep
 from viz.shell.theme import is_dark
@@ -70,72 +70,63 @@ COMPARED_HEIGHT = 15
 """Of the matrices of a comparison in rem: on a small screen the translations fit above them."""
 
 
-def choose(question: session.Question) -> Chosen | None:
-    """The batch and what of it to look at; None where a sentence cannot be translated."""
-    if stage.is_on():
-        further = lines_of_batch()
-        settle_number(1 + len(further))
-        return chosen_of(question, further, *choose_head(question))
+def settle(question: session.Question) -> MasksView:
+    """The view, with the sentence, the layer and the head in the range of this batch and model."""
+    view = address.read(MasksView)
+    places = {"layer": view.layer, "head": view.head}
+    for name, count in counts(question, view.kind).items():
+        places[name] = max(0, min(places[name], count - 1))
+    address.change(number=min(view.number, view.n_sentences), **places)
+    return address.read(MasksView)
+
+
+def counts(question: session.Question, kind: AttentionKind) -> dict[str, int]:
+    """How many layers and heads an attention of the model has."""
+    config = session.translator(question.checkpoint).model.config
+    is_encoder = kind is AttentionKind.ENCODER
+    return {
+        "layer": config.n_encoder_layers if is_encoder else config.n_decoder_layers,
+        "head": config.n_heads,
+    }
+
+
+def show_choice(question: session.Question, view: MasksView) -> None:
+    """The part, the batch, and which of its sentences and of the model's heads to look at."""
     with st.container(horizontal=True, vertical_alignment="center", gap="xsmall"):
         st.segmented_control(
             "Part",
             PARTS,
-            default=address.value_of("part"),
+            default=view.part,
             key="part",
             required=True,
             format_func=PARTS.__getitem__,
             label_visibility="collapsed",
         )
-        further = further_sentences()
-        count = settle_number(1 + len(further))
-        if count > 1:
+        show_further(view)
+        if view.n_sentences > 1:
             st.selectbox(
                 "Sentence",
-                range(1, count + 1),
-                address.value_of("number") - 1,
+                range(1, view.n_sentences + 1),
+                view.number - 1,
                 key="number",
                 format_func=lambda number: f"Sentence {number}",
                 label_visibility="collapsed",
                 width=136,
             )
-        kind, layer, head = choose_head(question)
-    if len(further) >= MOST_SENTENCES:
+        # Where all masks are shown there is no head to choose.
+        if view.part != "see":
+            show_heads(question, view)
+    if len(view.further) >= MOST_SENTENCES:
         st.warning(
             f"A batch has up to {MOST_SENTENCES} sentences here, the one above included; the last "
-            f"{len(further) - MOST_SENTENCES + 1} are left out.",
+            f"{len(view.further) - MOST_SENTENCES + 1} are left out.",
             icon=":material/content_cut:",
         )
-    return chosen_of(question, further, kind, layer, head)
 
 
-def chosen_of(
-    question: session.Question, further: list[str], kind: AttentionKind, layer: int, head: int
-) -> Chosen | None:
-    """What was chosen of a batch; None where a sentence cannot be translated."""
-    asked = replace(
-        question,
-        further=tuple(further[: MOST_SENTENCES - 1]),
-        number=st.session_state["number"] - 1,
-    )
-    made = batch_of(asked)
-    return None if made is None else Chosen(asked, made, kind, layer, head)
-
-
-def settle_number(typed: int) -> int:
-    """Let the chosen sentence be one of the batch; how many it has of those that were typed."""
-    count = min(typed, MOST_SENTENCES)
-    st.session_state["number"] = min(st.session_state["number"], count)
-    return count
-
-
-def lines_of_batch() -> list[str]:
-    """What was typed for the batch, one sentence a line."""
-    return [line.strip() for line in st.session_state["batch"].splitlines() if line.strip()]
-
-
-def further_sentences() -> list[str]:
+def show_further(view: MasksView) -> None:
     """The sentences of the batch below the one of the bar, where they can be typed."""
-    count = min(len(lines_of_batch()) + 1, MOST_SENTENCES)
+    count = view.n_sentences
     with st.popover(
         f"Batch of {count}" if count > 1 else "One sentence",
         icon=":material/format_list_numbered:",
@@ -143,7 +134,7 @@ def further_sentences() -> list[str]:
     ):
         st.text_area(
             "Further sentences in the batch, one a line",
-            address.value_of("batch"),
+            view.batch,
             key="batch",
             height=170,
             width=440,
@@ -153,39 +144,38 @@ def further_sentences() -> list[str]:
             f"Up to {MOST_SENTENCES} with the one above. They are padded to one length, as in "
             "training. Press Ctrl+Enter when they stand."
         )
-    return lines_of_batch()
 
 
-def choose_head(question: session.Question) -> tuple[AttentionKind, int, int]:
-    """Which attention, layer and head; where all masks are shown there is nothing to choose."""
-    is_needed = st.session_state["part"] != "see" and not stage.is_on()
-    if is_needed:
-        st.segmented_control(
-            "Attention",
-            [str(kind) for kind in EDITABLE],
-            default=address.value_of("masked"),
-            key="masked",
-            required=True,
-            format_func=lambda kind: AttentionKind(kind).short_name,
+def show_heads(question: session.Question, view: MasksView) -> None:
+    """Which attention, layer and head."""
+    st.segmented_control(
+        "Attention",
+        [str(kind) for kind in EDITABLE],
+        default=view.masked,
+        key="masked",
+        required=True,
+        format_func=lambda kind: AttentionKind(kind).short_name,
+        label_visibility="collapsed",
+    )
+    for name, count in counts(question, view.kind).items():
+        st.selectbox(
+            name.capitalize(),
+            range(count),
+            address.value_of(name),
+            key=name,
+            format_func=f"{name.capitalize()} {{}}".format,
             label_visibility="collapsed",
+            width=116,
         )
-    kind = AttentionKind(st.session_state["masked"])
-    config = session.translator(question.checkpoint).model.config
-    encoder = kind is AttentionKind.ENCODER
-    n_layers = config.n_encoder_layers if encoder else config.n_decoder_layers
-    for name, count in {"layer": n_layers, "head": config.n_heads}.items():
-        st.session_state[name] = max(0, min(st.session_state[name], count - 1))
-        if is_needed:
-            st.selectbox(
-                name.capitalize(),
-                range(count),
-                address.value_of(name),
-                key=name,
-                format_func=f"{name.capitalize()} {{}}".format,
-                label_visibility="collapsed",
-                width=116,
-            )
-    return kind, st.session_state["layer"], st.session_state["head"]
+
+
+def chosen_of(question: session.Question, view: MasksView) -> Chosen | None:
+    """The batch and what of it to look at; None where a sentence cannot be translated."""
+    asked = replace(
+        question, further=tuple(view.further[: MOST_SENTENCES - 1]), number=view.number - 1
+    )
+    made = batch_of(asked)
+    return None if made is None else Chosen(asked, made, view.kind, view.layer, view.head)
 
 
 def batch_of(question: session.Question) -> session.Batch | None:
@@ -325,9 +315,9 @@ def choose_slots(chosen: Chosen, found: Mapping[str, NamedMask]) -> TwoMasks:
     usual = {"a": f"{chosen.number + 1}.{chosen.kind}", "b": f"preset.{other}"}
     before = st.session_state.get("_usual_slots", {})
     st.session_state["_usual_slots"] = usual
+    view = address.read(MasksView)
     with st.container(horizontal=True, gap="medium"):
-        for slot in ("a", "b"):
-            asked = st.session_state[slot]
+        for slot, asked in {"a": view.a, "b": view.b}.items():
             # What nobody chose goes along with another sentence or another attention.
             if asked not in found or asked == before.get(slot):
                 if asked and asked not in found:
@@ -336,19 +326,21 @@ def choose_slots(chosen: Chosen, found: Mapping[str, NamedMask]) -> TwoMasks:
                         f"There is no mask “{visible(asked)}” here; shown instead: "
                         f"{visible(found[usual[slot]].title)}.",
                     )
-                st.session_state[slot] = usual[slot]
+                address.change(**{slot: usual[slot]})
             if not stage.is_on():
+                titles = {
+                    name: visible(f"{slot.upper()}: {each.title}") for name, each in found.items()
+                }
                 st.selectbox(
                     f"Mask {slot.upper()}",
-                    list(found),
-                    list(found).index(address.value_of(slot)),
+                    list(titles),
+                    list(titles).index(address.value_of(slot)),
                     key=slot,
-                    format_func=lambda name, slot=slot: visible(
-                        f"{slot.upper()}: {found[name].title}"
-                    ),
+                    format_func=titles.__getitem__,
                     label_visibility="collapsed",
                 )
-    return TwoMasks(found[st.session_state["a"]], found[st.session_state["b"]])
+    view = address.read(MasksView)
+    return TwoMasks(found[view.a], found[view.b])
 
 
 def show_comparison(chosen: Chosen) -> None:
@@ -415,8 +407,8 @@ def offer_most_moved(chosen: Chosen, moved: Mapping[Site, FloatArray]) -> None:
         f"Show layer {site.layer}, head {head}, which moved most in this attention",
         icon=":material/trending_up:",
         key="most-moved",
-        on_click=st.session_state.update,
-        args=({"layer": site.layer, "head": head},),
+        on_click=address.change,
+        kwargs={"layer": site.layer, "head": head},
     )
 
 
@@ -439,12 +431,15 @@ def show_masks_compared(picture: ComparedMasks) -> None:
 
 def show_page(question: session.Question) -> None:
     """Everything, for a question that has an answer."""
-    chosen = choose(question)
+    view = settle(question)
+    if not stage.is_on():
+        show_choice(question, view)
+    chosen = chosen_of(question, view)
     if chosen is None:
         return
     if stage.is_on():
-        offer_keys(chosen, PARTS)
-    match st.session_state["part"]:
+        offer_keys(chosen, view.part)
+    match view.part:
         case "inside" if stage.is_on():
             show_steps(chosen)
         case "inside":

@@ -2,6 +2,7 @@
 
 import html
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 import streamlit as st
@@ -26,6 +27,7 @@ from viz.masks.page_chosen import (
 )
 from viz.masks.panels import empty_words, is_unchanged, translations_html
 from viz.masks.pictures import EditedWeights, Edits, LogProbs
+from viz.masks.view import MasksView
 from viz.shell import address, session, stage
 from viz.shell.fragments import fragment
 from viz.shell.theme import is_dark
@@ -79,7 +81,7 @@ def show_presets(chosen: Chosen, edits: tuple[Edit, ...]) -> None:
                 help="Forbids later positions as well, as in training.",
             )
         show_layers(chosen, edit_of(edits, chosen.kind, chosen.layer))
-        st.button("Apply", type="primary", on_click=apply_preset, key="apply")
+        st.button("Apply", type="primary", on_click=apply_preset, args=(chosen,), key="apply")
         show_edits(edits)
         show_caption(f"{preset.description} Or paint on the mask below.")
 
@@ -116,9 +118,8 @@ def has_causal_toggle(chosen: Chosen) -> bool:
     return chosen.kind is AttentionKind.DECODER and st.session_state["preset"] not in HAS_CAUSAL
 
 
-def apply_preset() -> None:
+def apply_preset(chosen: Chosen) -> None:
     """Put the chosen preset in the place of the mask."""
-    chosen: Chosen = st.session_state["_masks_chosen"]
     settings = {
         name: st.session_state.get(f"preset-{name}", first)
         for name, first in FIRST_SETTINGS.items()
@@ -151,6 +152,7 @@ def show_layers(chosen: Chosen, edit: Edit | None) -> None:
             default=address.value_of(key),
             key=key,
             on_change=hear_layers,
+            args=(chosen,),
         )
 
 
@@ -165,25 +167,25 @@ def settle_layers(chosen: Chosen, edit: Edit | None) -> tuple[tuple[int, ...], s
     return every, key
 
 
-def hear_edit() -> None:
+def store_shown(edits: Sequence[Edit]) -> None:
+    """Keep edits that the painted matrix shows already; any other text begins it anew."""
+    store(edits)
+    st.session_state["_mask_heard"] = address.read(MasksView).edit
+
+
+def hear_edit(chosen: Chosen) -> None:
     """Take over what was painted."""
-    chosen: Chosen = st.session_state["_masks_chosen"]
     allowed = edited("editor", chosen.painted, chosen.own.cells.shape)
-    if allowed is None:
-        return
-    store(edited_to(chosen, allowed))
-    # The painted matrix shows this already; any other text begins it anew.
-    st.session_state["_mask_heard"] = st.session_state["edit"]
+    if allowed is not None:
+        store_shown(edited_to(chosen, allowed))
 
 
-def hear_layers() -> None:
+def hear_layers(chosen: Chosen) -> None:
     """Take over in which layers an edit holds."""
-    chosen: Chosen = st.session_state["_masks_chosen"]
     edits = current_edits(chosen)
     old = edit_of(edits, chosen.kind, chosen.layer)
     layers = chosen_layers(chosen)
-    store([Edit(edit.kind, layers, edit.allowed) if edit is old else edit for edit in edits])
-    st.session_state["_mask_heard"] = st.session_state["edit"]
+    store_shown([Edit(edit.kind, layers, edit.allowed) if edit is old else edit for edit in edits])
 
 
 def chosen_layers(chosen: Chosen) -> tuple[int, ...] | None:
@@ -193,10 +195,10 @@ def chosen_layers(chosen: Chosen) -> tuple[int, ...] | None:
     return None if ticked == every else ticked
 
 
-def epoch() -> int:
+def epoch(written: str) -> int:
     """Counts how often the mask came from elsewhere than from painting: a preset, a link, Back."""
-    if st.session_state["edit"] != st.session_state.get("_mask_heard", ""):
-        st.session_state["_mask_heard"] = st.session_state["edit"]
+    if written != st.session_state.get("_mask_heard", ""):
+        st.session_state["_mask_heard"] = written
         st.session_state["_mask_epoch"] = st.session_state.get("_mask_epoch", 0) + 1
     count: int = st.session_state.get("_mask_epoch", 0)
     return count
@@ -205,8 +207,9 @@ def epoch() -> int:
 @fragment
 def show_editor(chosen: Chosen) -> None:
     """The mask to paint on, and what the model does with it."""
-    st.session_state["_masks_chosen"] = chosen
     edits = current_edits(chosen)
+    # Only now, since edits that do not fit were dropped.
+    written = address.read(MasksView).edit
     edit = edit_of(edits, chosen.kind, chosen.layer)
     if stage.is_on():
         settle_layers(chosen, edit)
@@ -229,17 +232,15 @@ def show_editor(chosen: Chosen) -> None:
             picture.panels[:3] if stage.is_on() else picture.panels,
             key="editor",
             height=15,
-            epoch=epoch(),
+            epoch=epoch(written),
             name=chosen.painted,
             stage=stage.is_on(),
-            on_edit=hear_edit,
+            on_edit=partial(hear_edit, chosen),
         )
     if not stage.is_on():
         show_change(chosen, picture, before, after)
     address.write_address()
-    st.html(
-        f'<span class="headscope-done" data-done="{html.escape(st.session_state["edit"])}"></span>'
-    )
+    st.html(f'<span class="headscope-done" data-done="{html.escape(written)}"></span>')
 
 
 def show_change(

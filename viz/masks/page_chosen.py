@@ -17,6 +17,7 @@ from viz.masks.mask import Mask, batch_masks
 from viz.masks.panels import translations_html
 from viz.masks.pictures import HeadInBatch, LogProbs
 from viz.masks.steps import Steps
+from viz.masks.view import MasksView
 from viz.save.picture import Picture
 from viz.shell import address, session
 from viz.shell.save_menu import keep, show
@@ -126,7 +127,7 @@ def show_caption(text: str) -> None:
 
 def current_edits(chosen: Chosen) -> tuple[Edit, ...]:
     """The edits in the address, if they fit this batch; what does not fit is said and dropped."""
-    text = st.session_state["edit"]
+    text = address.read(MasksView).edit
     known, edits = st.session_state.get(_EDITS, ("", ()))
     shapes = {kind: chosen.masks[str(kind)].cells.shape for kind in EDITABLE}
     try:
@@ -137,7 +138,7 @@ def current_edits(chosen: Chosen) -> tuple[Edit, ...]:
             require_shape(edit.allowed.shape, shapes[edit.kind])
             require_layers(edit, chosen.trace.layers(edit.kind))
     except ValueError as error:
-        st.session_state["edit"] = ""
+        address.change(edit="")
         address.note("edit", f"{error} The model's own masks are shown.")
         return ()
     return edits
@@ -150,7 +151,7 @@ def store(edits: Sequence[Edit]) -> None:
     except ValueError as error:
         st.session_state["_mask_notice"] = str(error)
         return
-    st.session_state["edit"] = text
+    address.change(edit=text)
     st.session_state[_EDITS] = text, tuple(edits)
 
 

@@ -1,6 +1,6 @@
 """The masks page on a stage: the main matrices of each part, and what keys change there."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import streamlit as st
 
@@ -11,17 +11,17 @@ from viz.masks.mask import mask_difference
 from viz.masks.page_chosen import NO_SCORES, Chosen, largest_score
 from viz.masks.pictures import ComparedMasks, DecoderFactors, HeadSteps
 from viz.masks.steps import head_steps
+from viz.masks.view import PARTS
 from viz.shell import session, stage
 
 
-def offer_keys(chosen: Chosen, parts: Mapping[str, str]) -> None:
+def offer_keys(chosen: Chosen, part: str) -> None:
     """What keys change, and what the foot says."""
-    part = st.session_state["part"]
     sentence = chosen.sentences[chosen.number]
     own = session.translate(chosen.question.checkpoint, sentence).translation.text
     typed = chosen.question.target if chosen.number == 0 else ""
     stage.name(sentence, typed or own)
-    more = {"v": stage.Step("part", list(parts), part, cycles=True)}
+    more = {"v": stage.Step("part", list(PARTS), part, cycles=True)}
     if part == "compare":
         # Which masks there are is known only where they are compared.
         stage.offer("V: part", more=more)
@@ -41,7 +41,7 @@ def offer_keys(chosen: Chosen, parts: Mapping[str, str]) -> None:
         down=stage.Step("layer", chosen.trace.layers(chosen.kind), chosen.layer),
         more={**more, "a": stage.Step("masked", kinds, str(chosen.kind), cycles=True)},
     )
-    stage.say(f"{parts[part]}: {chosen.at.title}")
+    stage.say(f"{PARTS[part]}: {chosen.at.title}")
 
 
 def show_factors(chosen: Chosen) -> None:
@@ -69,8 +69,8 @@ def show_compared(picture: ComparedMasks, names: Sequence[str]) -> None:
     stage.say("Two masks compared")
     stage.offer(
         "Up and down: mask A · Left and right: mask B",
-        across=stage.Step("b", names, st.session_state["b"]),
-        down=stage.Step("a", names, st.session_state["a"]),
+        across=stage.Step("b", names, picture.both.b.name),
+        down=stage.Step("a", names, picture.both.a.name),
     )
     try:
         mask_difference(*picture.both.masks)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from model.trace import AttentionKind
 from viz.masks import edits
 from viz.masks.edits import EDITABLE
@@ -49,3 +51,33 @@ VIEW = View(
         ),
     ),
 )
+
+
+@dataclass(frozen=True, slots=True)
+class MasksView:
+    """What the masks page shows: a value for each of its parameters."""
+
+    batch: str = FURTHER
+    number: int = 1
+    part: str = "see"
+    masked: str = str(AttentionKind.DECODER)
+    layer: int = 0
+    head: int = 0
+    a: str = ""
+    b: str = ""
+    edit: str = ""
+
+    @property
+    def further(self) -> list[str]:
+        """What was typed for the batch below the sentence of the bar, more than it takes too."""
+        return [line.strip() for line in self.batch.splitlines() if line.strip()]
+
+    @property
+    def n_sentences(self) -> int:
+        """How many the batch has, the sentence of the bar included."""
+        return min(len(self.further) + 1, MOST_SENTENCES)
+
+    @property
+    def kind(self) -> AttentionKind:
+        """Which attention."""
+        return AttentionKind(self.masked)
