@@ -450,6 +450,14 @@ def test_the_row_of_a_head_selects_it(open_app: OpenApp, shown: str, kind: Atten
     assert app.query_params == {**opened, "layer": "1", "head": "3"}
 
 
+def test_the_row_of_a_later_table_selects_a_head_of_that_table(open_app: OpenApp) -> None:
+    app = open_app(attention="joint", layer="0")
+    for head in (3, 1):
+        rows = table(app).value[["Attention", "Layer", "Head"]].values.tolist()
+        click_row(app, rows.index([DECODER.full_name, 1, head]))
+        assert selected(app) == (str(DECODER), 1, head)
+
+
 def test_the_numbers_are_the_weights_of_the_selected_head(open_app: OpenApp, trace: Trace) -> None:
     shown = table(open_app(below="numbers", attention="decoder", layer="1", head="3")).value
     seen = trace.maps[Site(DECODER, 1)]

@@ -505,6 +505,16 @@ def test_masks_for_two_layers_are_painted_one_at_a_time(
     assert np.array_equal(found[(1,)], painted)
 
 
+def test_a_stroke_after_another_choice_paints_the_mask_that_was_chosen_last(
+    open_masks: OpenMasks, own: dict[AttentionKind, BoolArray]
+) -> None:
+    app = open_masks(part="change", masked="cross")
+    app.selectbox(key="layer").select(1).run()
+    painted = closed(own[CROSS], (0, 0))
+    paint(app, "0.cross.1", painted)
+    assert np.array_equal(edits(app)[0].allowed, painted)
+
+
 def test_an_edit_that_changes_nothing_is_said_to(
     open_masks: OpenMasks, own: dict[AttentionKind, BoolArray]
 ) -> None:

@@ -578,6 +578,19 @@ def test_a_dragged_order_is_what_the_model_reads_with_positions_and_without(
     assert "the same vectors in another order" in captions(app)
 
 
+def test_the_words_of_another_sentence_are_dragged_by_their_own_number(
+    open_positions: OpenApp,
+) -> None:
+    app = open_positions(topic="shuffle")
+    before = len(words(app)["texts"])
+    app.text_input(key="sentence").set_value(f"{SENTENCE} {SENTENCE}").run()
+    count = len(words(app)["texts"])
+    assert count > before
+    order = [1, 0, *range(2, count)]
+    drag(app, *order)
+    assert words(app)["order"] == order
+
+
 def test_an_order_that_no_words_stand_in_is_not_taken_over(open_positions: OpenApp) -> None:
     app = open_positions(topic="shuffle")
     count = len(words(app)["texts"])

@@ -202,8 +202,8 @@ def open_address(parameters: Iterable[Parameter[Any]]) -> None:
 def read(view: type[V]) -> V:
     """What the page's parameters are now, as one value.
 
-    Read it when all was opened, and again after what changes one of them; a fragment and a callback
-    read it anew, since they run without their page.
+    Read it when all was opened, and again after `change`; a fragment and a callback read it anew,
+    since they run without their page. Its values are the defaults of widgets, as of `value_of`.
 
     Args:
         view: a dataclass with a field for each, by name.
