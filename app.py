@@ -46,4 +46,4 @@ watch_theme()
 address.write_address()
 with reading:
     show_reading()
-session.settle()
+session.freeze_gc()

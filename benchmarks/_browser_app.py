@@ -40,4 +40,4 @@ def show_the_other() -> None:
 
 st.button("Show the other", on_click=show_the_other)
 explorer(pack(seen, facts, labels, epoch=epoch, selection=selection), on_selection=lambda: None)
-session.settle()
+session.freeze_gc()

@@ -533,9 +533,9 @@ def test_a_talk_that_is_deleted_leaves_the_folder_until_it_is_undone(
 
 
 def test_what_a_folder_kept_is_checked_like_any_file(open_app: OpenApp, talks: Path) -> None:
-    talk_files.keep(talks, "0a1b2c3d", "{}")
-    talk_files.keep(talks, "0a1b2c3e", scenes.write(Talk("Good")))
-    talk_files.keep(talks, "0a1b2c3f", "x" * (scenes.MAX_BYTES + 1))
+    talk_files.store(talks, "0a1b2c3d", "{}")
+    talk_files.store(talks, "0a1b2c3e", scenes.write(Talk("Good")))
+    talk_files.store(talks, "0a1b2c3f", "x" * (scenes.MAX_BYTES + 1))
     app = open_panel(open_app())
     assert app.selectbox(key="talk-choice").options == ["Attention in ten scenes", "Good"]
     assert f"2 of the talks kept in {talks} cannot be read" in said(app)

@@ -78,7 +78,7 @@ def prepare(question: session.Question, reading: Reading) -> Prepared:
     return prepared
 
 
-def hear() -> None:
+def on_selection() -> None:
     """Take over what was selected in the explorer."""
     told = st.session_state["explorer"].get("selection")
     if not isinstance(told, Mapping):
@@ -114,7 +114,7 @@ def show_explorer(question: session.Question) -> None:
         stage=stage.is_on(),
     )
     with stage.picture():
-        explorer(payload, on_selection=hear)
+        explorer(payload, on_selection=on_selection)
     if not stage.is_on():
         show_below(prepared, view)
     note_place(question.folder, view)
@@ -407,7 +407,7 @@ def note_place(folder: Path, view: HeadsView) -> None:
     st.session_state[_MODEL] = folder
 
 
-def settle_place(question: session.Question) -> None:
+def clamp_place(question: session.Question) -> None:
     """Bring layer and head into this model's range, and note it of each that was not."""
     return_to_head(question.folder)
     view = address.read(HeadsView)
@@ -434,7 +434,7 @@ def settle_place(question: session.Question) -> None:
 address.open_address(VIEW.parameters)
 question = bar.asked()
 if question is not None:
-    settle_place(question)
+    clamp_place(question)
     stage.offer("Arrow keys: layer and head · V: lines · A: attention")
     if "explorer" not in st.session_state:
         # Another page was shown meanwhile, and this explorer knows nothing yet.

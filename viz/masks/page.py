@@ -62,7 +62,7 @@ from viz.masks.pictures import (
 from viz.masks.steps import Steps, fill_lesson, head_steps
 from viz.masks.view import MOST_SENTENCES, PARTS, VIEW, MasksView
 from viz.shell import address, bar, session, stage
-from viz.shell.save_menu import captioned, keep
+from viz.shell.save_menu import captioned, save_button
 from viz.shell.theme import is_dark
 from viz.shell.width import watch_width
 
@@ -70,7 +70,7 @@ COMPARED_HEIGHT = 15
 """Of the matrices of a comparison in rem: on a small screen the translations fit above them."""
 
 
-def settle(question: session.Question) -> MasksView:
+def clamp_view(question: session.Question) -> MasksView:
     """The view, with the sentence, the layer and the head in the range of this batch and model."""
     view = address.read(MasksView)
     places = {"layer": view.layer, "head": view.head}
@@ -253,7 +253,7 @@ def show_inside(chosen: Chosen) -> None:
         st.subheader(f"{heading}: sentence {chosen.number + 1}", anchor=False)
         picture = HeadSteps(chosen.at, seen, inside, limit, longest, hatched=inside is with_mask)
         matrices(picture.panels, key=key, height=18)
-        keep([picture], key)
+        save_button([picture], key)
     show_caption(
         f"{chosen.at.title}. The mask takes "
         "scores out before the softmax, so the weights of the other keys grow; the last picture "
@@ -418,7 +418,7 @@ def show_masks_compared(picture: ComparedMasks) -> None:
     try:
         difference = mask_difference(*picture.both.masks)
     except ValueError as error:
-        keep([picture], "compared")
+        save_button([picture], "compared")
         st.info(escape_markdown(str(error)), icon=":material/info:")
         return
     captioned(
@@ -431,7 +431,7 @@ def show_masks_compared(picture: ComparedMasks) -> None:
 
 def show_page(question: session.Question) -> None:
     """Everything, for a question that has an answer."""
-    view = settle(question)
+    view = clamp_view(question)
     if not stage.is_on():
         show_choice(question, view)
     chosen = chosen_of(question, view)

@@ -138,7 +138,7 @@ def apply_preset(chosen: Chosen) -> None:
 
 def show_layers(chosen: Chosen, edit: Edit | None) -> None:
     """In which layers an edit holds."""
-    every, key = settle_layers(chosen, edit)
+    every, key = tick_layers(chosen, edit)
     layers = chosen_layers(chosen)
     if layers is None:
         said = f"In all {len(every)} layers"
@@ -151,12 +151,12 @@ def show_layers(chosen: Chosen, edit: Edit | None) -> None:
             selection_mode="multi",
             default=address.value_of(key),
             key=key,
-            on_change=hear_layers,
+            on_change=on_layers,
             args=(chosen,),
         )
 
 
-def settle_layers(chosen: Chosen, edit: Edit | None) -> tuple[tuple[int, ...], str]:
+def tick_layers(chosen: Chosen, edit: Edit | None) -> tuple[tuple[int, ...], str]:
     """Every layer there is, and the key of those in which the edit holds, which are then set."""
     every = chosen.trace.layers(chosen.kind)
     key = f"layers-{chosen.kind}"
@@ -173,14 +173,14 @@ def store_shown(edits: Sequence[Edit]) -> None:
     st.session_state["_mask_heard"] = address.read(MasksView).edit
 
 
-def hear_edit(chosen: Chosen) -> None:
+def on_edit(chosen: Chosen) -> None:
     """Take over what was painted."""
     allowed = edited("editor", chosen.painted, chosen.own.cells.shape)
     if allowed is not None:
         store_shown(edited_to(chosen, allowed))
 
 
-def hear_layers(chosen: Chosen) -> None:
+def on_layers(chosen: Chosen) -> None:
     """Take over in which layers an edit holds."""
     edits = current_edits(chosen)
     old = edit_of(edits, chosen.kind, chosen.layer)
@@ -212,7 +212,7 @@ def show_editor(chosen: Chosen) -> None:
     written = address.read(MasksView).edit
     edit = edit_of(edits, chosen.kind, chosen.layer)
     if stage.is_on():
-        settle_layers(chosen, edit)
+        tick_layers(chosen, edit)
     else:
         show_presets(chosen, edits)
     own = chosen.own
@@ -235,7 +235,7 @@ def show_editor(chosen: Chosen) -> None:
             epoch=epoch(written),
             name=chosen.painted,
             stage=stage.is_on(),
-            on_edit=partial(hear_edit, chosen),
+            on_edit=partial(on_edit, chosen),
         )
     if not stage.is_on():
         show_change(chosen, picture, before, after)

@@ -20,7 +20,7 @@ from viz.masks.steps import Steps
 from viz.masks.view import MasksView
 from viz.save.picture import Picture
 from viz.shell import address, session
-from viz.shell.save_menu import keep, show
+from viz.shell.save_menu import save_button, show
 from viz.shell.theme import is_dark
 
 AHEAD = (
@@ -206,7 +206,7 @@ def show_translations(
     same = "stays the same" if before == after else "changes"
     with st.container(horizontal=True, vertical_alignment="center", key="captioned-translations"):
         st.subheader(f"Written word by word, the translation {same}", anchor=False)
-        keep(pictures, "translations")
+        save_button(pictures, "translations")
     st.html(translations_html(before, after, names, dark=is_dark()))
 
 

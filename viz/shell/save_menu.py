@@ -59,7 +59,7 @@ class _Made:
     content: bytes
 
 
-def keep(pictures: Sequence[Picture], key: str, *, question: Question | None = None) -> None:
+def save_button(pictures: Sequence[Picture], key: str, *, question: Question | None = None) -> None:
     """The button that saves a picture; put it directly below.
 
     Args:
@@ -103,10 +103,10 @@ def show(
 def captioned(
     caption: str, pictures: Sequence[Picture], key: str, *, question: Question | None = None
 ) -> None:
-    """How to read a picture, in Markdown, and beside it the button that saves it; see `keep`."""
+    """How to read a picture, in Markdown, and beside it the `save_button`."""
     with st.container(horizontal=True, vertical_alignment="center", key=f"captioned-{key}"):
         st.caption(caption)
-        keep(pictures, key, question=question)
+        save_button(pictures, key, question=question)
 
 
 @fragment

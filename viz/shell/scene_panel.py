@@ -334,7 +334,7 @@ def _put(mark: str, changed: Talk | None) -> bool:
     text = scenes.write(changed) if changed else None
     if folder := talk_files.folder():
         try:
-            talk_files.keep(folder, mark, text)
+            talk_files.store(folder, mark, text)
         except OSError as error:
             state[_NOTICE] = (
                 f"{folder} could not be written ({error.strerror}), so this change goes when the "

@@ -446,7 +446,7 @@ def _check_length(what: str, text: str, model: Translator) -> None:
 
 
 @functools.cache
-def settle() -> None:
+def freeze_gc() -> None:
     """Set everything loaded so far aside from the garbage collector, once a process.
 
     Streamlit collects garbage after every run. With torch and Plotly loaded that looks at half a

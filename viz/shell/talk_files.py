@@ -46,7 +46,7 @@ def read(folder: Path, count: int, size: int) -> list[tuple[str, bytes]]:
     return [(mark, _beginning(file, size + 1)) for _, mark, file in sorted(found)[-count:]]
 
 
-def keep(folder: Path, mark: str, text: str | None) -> None:
+def store(folder: Path, mark: str, text: str | None) -> None:
     """Write a talk, or remove it if there is no text.
 
     Args:

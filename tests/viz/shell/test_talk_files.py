@@ -33,7 +33,7 @@ def test_what_was_kept_is_read_back_the_latest_last(tmp_path: Path) -> None:
     assert talk_files.read(folder, 9, SIZE) == []
     marks = ["0a1b2c3d", "ffffffff", "00000000"]
     for time, mark in enumerate(marks):
-        talk_files.keep(folder, mark, f"grüße {mark}")
+        talk_files.store(folder, mark, f"grüße {mark}")
         os.utime(folder / f"{mark}.json", (time, time))
     everything = [(mark, f"grüße {mark}".encode()) for mark in marks]
     assert talk_files.read(folder, 9, SIZE) == everything
@@ -41,12 +41,12 @@ def test_what_was_kept_is_read_back_the_latest_last(tmp_path: Path) -> None:
 
 
 def test_keeping_again_replaces_and_nothing_removes(tmp_path: Path) -> None:
-    talk_files.keep(tmp_path, "0a1b2c3d", "old")
-    talk_files.keep(tmp_path, "0a1b2c3d", "new")
+    talk_files.store(tmp_path, "0a1b2c3d", "old")
+    talk_files.store(tmp_path, "0a1b2c3d", "new")
     assert talk_files.read(tmp_path, 9, SIZE) == [("0a1b2c3d", b"new")]
     assert [each.name for each in tmp_path.iterdir()] == ["0a1b2c3d.json"]
     for _ in range(2):
-        talk_files.keep(tmp_path, "0a1b2c3d", None)
+        talk_files.store(tmp_path, "0a1b2c3d", None)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -63,7 +63,7 @@ def test_other_files_are_left_alone_and_a_huge_one_is_not_read_whole(tmp_path: P
 def test_what_is_no_mark_is_no_file(tmp_path: Path, mark: str) -> None:
     for text in ("x", None):
         with pytest.raises(ValueError, match="is not the mark of a talk"):
-            talk_files.keep(tmp_path / "folder", mark, text)
+            talk_files.store(tmp_path / "folder", mark, text)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -71,5 +71,5 @@ def test_a_folder_that_cannot_be_made_is_an_error_and_holds_nothing(tmp_path: Pa
     file = tmp_path / "file"
     file.write_text("x")
     with pytest.raises((FileExistsError, NotADirectoryError)):
-        talk_files.keep(file, "0a1b2c3d", "text")
+        talk_files.store(file, "0a1b2c3d", "text")
     assert talk_files.read(file, 9, SIZE) == []
