@@ -36,7 +36,7 @@ from viz.save import image
 from viz.shell.save_menu import FORMAT_NAMES
 
 SENTENCE = "The cat sat on the mat."
-OWN_WIDTHS = {"column": 85.0, "two-columns": 174.0, "slide": 13.333 * 25.4}
+OWN_WIDTHS = {"One column, 85 mm": 85.0, "Two columns, 174 mm": 174.0, "Slide": 13.333 * 25.4}
 PIXELS_A_MILLIMETRE = 96 / 25.4
 
 
@@ -153,21 +153,19 @@ def test_a_head_is_saved_in_every_format(saving: Saving, trace: Trace) -> None:
     expect(saving.body.get_by_test_id("stCode")).to_contain_text("head_figure(")
 
 
-@pytest.mark.parametrize("width", OWN_WIDTHS)
-def test_the_masks_of_a_batch_are_saved_in_every_width(
-    saving: Saving, model: Translator, width: str
-) -> None:
+def test_the_masks_of_a_batch_are_saved_in_every_width(saving: Saving, model: Translator) -> None:
     saving.open_page("masks", part="see", batch="A man reads.", number="2")
     saving.open("factors")
-    words = {"column": "One column, 85 mm", "two-columns": "Two columns, 174 mm", "slide": "Slide"}
-    name, pdf = saving.save("pdf", width=words[width])
-    assert name == "headscope-masks-sentence2-decoder.pdf"
-    [page] = pypdf.PdfReader(io.BytesIO(pdf)).pages
-    assert float(page.mediabox.width) / 72 * 25.4 == pytest.approx(OWN_WIDTHS[width], abs=0.3)
-    text = page.extract_text()
-    for token in (*axis_texts(model.trace("A man reads.").target), "<pad>", "forbidden: future"):
-        assert token in text
-    assert not list(page.images)
+    tokens = axis_texts(model.trace("A man reads.").target)
+    for width, millimetres in OWN_WIDTHS.items():
+        name, pdf = saving.save("pdf", width=width)
+        assert name == "headscope-masks-sentence2-decoder.pdf"
+        [page] = pypdf.PdfReader(io.BytesIO(pdf)).pages
+        assert float(page.mediabox.width) / 72 * 25.4 == pytest.approx(millimetres, abs=0.3)
+        text = page.extract_text()
+        for token in (*tokens, "<pad>", "forbidden: future"):
+            assert token in text
+        assert not list(page.images)
 
 
 def test_numbers_of_the_masks_page_are_those_of_the_batch(

@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, expect
 from playwright.sync_api import TimeoutError as PlaywrightTimeoutError
 
 from model.translator import Translator
-from tests.browser.conftest import Watch, _context
+from tests.browser.conftest import VIEWPORT, Lending, Watch, _context
 from tests.kit.heads_page import LOADING, SHORTLY, HeadsPage, title, wait_until_calm
 from tests.kit.running_app import serve
 from tests.kit.tiny_checkpoint import PAIRS, write_tiny_snapshots
@@ -35,6 +35,8 @@ VIEWS = {
     "lines": ("", {"view": "lines"}),
     "comparison": ("", {"layer": "1", "head": "0", "compare": "1.0-1.1-0.2"}),
     "joint": ("", {"attention": "joint"}),
+    "snapshots": ("", {"checkpoint": "en-de-childhood"}),
+    "notices": ("", {"layer": "x", "head": "y"}),
     "see": ("masks", {"part": "see"}),
     "inside": ("masks", {"part": "inside"}),
     "compare": ("masks", {"part": "compare"}),
@@ -44,6 +46,7 @@ VIEWS = {
     "words": ("positions", {"topic": "words"}),
     "without": ("positions", {"topic": "without", "scale": "0"}),
     "shuffle": ("positions", {"topic": "shuffle"}),
+    "learned": ("positions", {"topic": "learned"}),
     "formula": ("positions", {"topic": "formula"}),
     "about": ("about", {}),
 }
@@ -230,13 +233,22 @@ class StagePage:
             expect(charts.nth(place).locator(".main-svg").first).to_be_visible()
 
     def show(self, view: str) -> StagePage:
-        """Opens one of VIEWS."""
+        """Walks to one of VIEWS."""
         path, query = VIEWS[view]
-        self.open(path, **query)
+        self.reader.walk(path, present="1", **query)
+        expect(self.foot).to_be_visible()
+        expect(self.page).to_have_url(re.compile(rf"/{path}\?.*present=1"))
+        self.settle()
         if view == "shuffle":
             self.press("ArrowDown")
             expect(self.page.get_by_test_id("stPlotlyChart")).to_be_visible()
         return self
+
+    def look_in(self, scheme: str) -> None:
+        """Chooses light or dark as a reader's machine does."""
+        self.page.emulate_media(color_scheme=scheme)
+        self.page.wait_for_function(IS_SCHEME, arg=scheme)
+        self.settle()
 
     def press(self, key: str) -> None:
         self.page.keyboard.press(key)
@@ -385,26 +397,34 @@ def test_f_fills_the_screen_and_escape_leaves_that_first(stage: StagePage) -> No
 # ---- what is seen -----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("view", [name for name in VIEWS if name != "about"])
-def test_the_picture_fills_the_window_and_nothing_else_is_there(
-    stage: StagePage, view: str
-) -> None:
-    stage.show(view)
-    # Translations of some lines stand above these two.
-    down = 0.5 if view in ("change", "without", "shuffle") else FILLED
-    for width, height in ((1280, 800), (1920, 1080)):
-        stage.page.set_viewport_size({"width": width, "height": height})
-        stage.wait_until_filled(FILLED, down)
-        assert stage.page.evaluate(CHROME) == []
+@pytest.fixture(scope="module")
+def _walking(lending: Lending) -> Iterator[StagePage]:
+    with lending.reader() as reader:
+        yield StagePage(reader)
+
+
+@pytest.fixture
+def walking(_walking: StagePage, watch: Watch) -> Iterator[StagePage]:
+    """A reader at 1280 × 800 who walks from view to view."""
+    yield _walking
+    _walking.page.set_viewport_size(VIEWPORT)
+    _walking.look_in("light")
 
 
 @pytest.mark.parametrize("view", VIEWS)
-def test_every_text_on_stage_has_seven_to_one(stage: StagePage, view: str) -> None:
-    stage.show(view)
+def test_the_picture_fills_the_window_alone_and_every_text_has_seven_to_one(
+    walking: StagePage, view: str
+) -> None:
+    stage = walking.show(view)
+    # Translations of some lines stand above these two.
+    down = 0.5 if view in ("change", "without", "shuffle") else FILLED
+    for width, height in ((1920, 1080), (1280, 800)):
+        stage.page.set_viewport_size({"width": width, "height": height})
+        if view != "about":
+            stage.wait_until_filled(FILLED, down)
+            assert stage.page.evaluate(CHROME) == []
     for scheme in ("light", "dark"):
-        stage.page.emulate_media(color_scheme=scheme)
-        stage.page.wait_for_function(IS_SCHEME, arg=scheme)
-        stage.settle()
+        stage.look_in(scheme)
         with contextlib.suppress(PlaywrightTimeoutError):
             stage.page.wait_for_function(
                 f"strong => ({WEAK})(strong).found.length === 0", arg=STRONG, polling=200
