@@ -23,6 +23,7 @@ from tests.kit.explorer_payload import Decoded
 from viz.__main__ import KINDS, main
 from viz.heads.reading import Reading, read
 from viz.pictures import PICTURES
+from viz.save import image
 from viz.save.picture import Layout
 
 ROOT = Path(__file__).parents[2]
@@ -53,10 +54,12 @@ def test_the_command_of_the_readme_writes_one_head(chromium: None, run: Run) -> 
 
 
 @pytest.mark.parametrize("name", PICTURES)
-def test_every_picture_can_be_printed(chromium: None, run: Run, name: str) -> None:
+def test_every_picture_can_be_printed(run: Run, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    # What the browser is given; that it draws is tested with one picture.
+    monkeypatch.setattr(image._browser, "draw", lambda figure, *size: figure.to_json().encode())
     status, file, error = run("--figure", name, out="out.svg")
     assert (status, error) == (0, "")
-    assert b"<svg" in file
+    assert json.loads(file)["data"]
 
 
 def test_it_runs_as_a_module_and_reads_standard_input(folder: Path, tmp_path: Path) -> None:
