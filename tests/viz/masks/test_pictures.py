@@ -9,11 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from model import BatchTrace, Intervention, Translation, Translator, load
+from model import BatchTrace, Intervention, Translation, Translator
 from model.mask_presets import PRESETS
 from model.trace import AttentionKind, AttentionMap, BoolArray, FloatArray, Tokens, Trace
 from tests.kit.pictures import LAYOUTS, require_files, require_same, values
-from tests.kit.tiny_checkpoint import write_tiny_checkpoint
 from viz.masks.edits import Edit, intervention
 from viz.masks.mask import Mask, batch_masks, edited_mask, preset_mask
 from viz.masks.panels import moved_heads
@@ -40,18 +39,6 @@ SENTENCE = "The cat sat on the mat."
 FURTHER = "A dog '); sleeps.\\"
 TARGET = "Die Katze."
 AT = HeadInBatch((SENTENCE, FURTHER), 0, "", AttentionKind.DECODER, 1, 2)
-
-
-@pytest.fixture(scope="module")
-def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("checkpoints") / "en-de"
-    write_tiny_checkpoint(folder)
-    return folder
-
-
-@pytest.fixture(scope="module")
-def model(checkpoint: Path) -> Translator:
-    return load(checkpoint, device="cpu")
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,17 +113,17 @@ class Batch:
 
 
 @pytest.fixture(scope="module")
-def batch(model: Translator) -> Batch:
-    return Batch(model, AT)
+def batch(translator: Translator) -> Batch:
+    return Batch(translator, AT)
 
 
-def test_the_masks_of_a_batch_come_back(model: Translator, checkpoint: Path) -> None:
-    batch = Batch(model, replace(AT, target=TARGET))
+def test_the_masks_of_a_batch_come_back(translator: Translator, folder: Path) -> None:
+    batch = Batch(translator, replace(AT, target=TARGET))
     factors = DecoderFactors(batch.at, batch.masks)
-    require_same(factors, checkpoint)
+    require_same(factors, folder)
     np.testing.assert_array_equal(values(factors, "decoder_allowed"), batch.own.allowed)
     others = OtherMasks(batch.at, batch.masks)
-    require_same(others, checkpoint)
+    require_same(others, folder)
     titles = [each.title for each in others.panels]
     assert titles == ["Encoder", "Cross-attention", "Source padding", "Target padding"]
     grid = BatchTokens(batch.at, batch.recorded.padded)
@@ -151,13 +138,13 @@ def test_the_masks_of_a_batch_come_back(model: Translator, checkpoint: Path) -> 
 
 
 @pytest.mark.parametrize("hatched", [True, False])
-def test_the_steps_of_a_head_come_back(batch: Batch, checkpoint: Path, hatched: bool) -> None:
+def test_the_steps_of_a_head_come_back(batch: Batch, folder: Path, hatched: bool) -> None:
     seen = batch.site(batch.passed(()))
     steps = head_steps(seen, batch.at.head)
     if not hatched:
         steps = head_steps(seen, batch.at.head, np.ones_like(steps.allowed))
     picture = HeadSteps(batch.at, seen, steps, 2.5, 1.25, hatched)
-    require_same(picture, checkpoint)
+    require_same(picture, folder)
     assert seen.scores is not None
     np.testing.assert_array_equal(values(picture, "score"), seen.scores[2])
     np.testing.assert_array_equal(np.isnan(values(picture, "masked_score")), ~steps.allowed)
@@ -171,50 +158,50 @@ def test_the_steps_of_a_head_come_back(batch: Batch, checkpoint: Path, hatched: 
     "names", [("1.decoder", "preset.window"), ("edited.decoder", "2.decoder"), ("1.causal",) * 2]
 )
 def test_compared_masks_and_what_they_do_come_back(
-    batch: Batch, checkpoint: Path, names: tuple[str, str]
+    batch: Batch, folder: Path, names: tuple[str, str]
 ) -> None:
     both = TwoMasks(batch.named(names[0], "“one”"), batch.named(names[1], "other\\"))
     compared = ComparedMasks(batch.at, both)
-    require_same(compared, checkpoint)
+    require_same(compared, folder)
     one, other = (batch.passed((Edit(batch.at.kind, None, mask.allowed),)) for mask in both.masks)
     weights = ComparedWeights(batch.at, both, (batch.site(one), batch.site(other)))
-    require_same(weights, checkpoint, LAYOUTS[:1])
+    require_same(weights, folder, LAYOUTS[:1])
     np.testing.assert_array_equal(values(weights, "weight_under_b"), batch.site(other).weights[2])
     moved = moved_heads(one, other, batch.lengths)
-    require_same(MovedHeads(batch.at, both, moved, batch.lengths), checkpoint, LAYOUTS[:1])
+    require_same(MovedHeads(batch.at, both, moved, batch.lengths), folder, LAYOUTS[:1])
     probable = LogProbs(batch.at, both, (batch.side(one), batch.side(other)))
-    require_same(probable, checkpoint, LAYOUTS[:2])
+    require_same(probable, folder, LAYOUTS[:2])
     np.testing.assert_array_equal(values(probable, "log_probability_a"), batch.side(one)[1])
     for picture in (compared, weights, probable):
         assert picture.texts["mask_a"] == "A: “one”"
 
 
 def test_masks_of_different_sizes_are_drawn_without_a_difference(
-    batch: Batch, checkpoint: Path
+    batch: Batch, folder: Path
 ) -> None:
     both = TwoMasks(batch.named("1.decoder", "one"), batch.named("1.encoder", "other"))
     picture = ComparedMasks(batch.at, both)
-    require_same(picture, checkpoint, LAYOUTS[:1])
+    require_same(picture, folder, LAYOUTS[:1])
     assert values(picture, "b_allowed").shape == both.b.mask.cells.shape
 
 
 @pytest.mark.parametrize("layers", [None, (1,)])
 def test_a_painted_mask_and_what_it_does_come_back(
-    batch: Batch, checkpoint: Path, layers: tuple[int, ...] | None
+    batch: Batch, folder: Path, layers: tuple[int, ...] | None
 ) -> None:
     edit = Edit(batch.at.kind, layers, batch.closed())
     before, after = batch.passed(()), batch.passed((edit,))
     maps = batch.site(before), batch.site(after)
     picture = EditedWeights(batch.at, Edits((edit,)), batch.own, batch.closed(), maps)
-    require_same(picture, checkpoint, LAYOUTS[:1])
+    require_same(picture, folder, LAYOUTS[:1])
     np.testing.assert_array_equal(values(picture, "weight_after"), maps[1].weights[2])
     np.testing.assert_array_equal(values(picture, "allowed_after"), batch.closed())
     probable = LogProbs(batch.at, Edits((edit,)), (batch.side(before), batch.side(after)))
-    require_same(probable, checkpoint, LAYOUTS[:1])
+    require_same(probable, folder, LAYOUTS[:1])
     assert picture.texts["edited"] == str(edit)
     assert picture.texts["edit"].startswith("decoder:")
     untouched = EditedWeights(batch.at, Edits(()), batch.own, batch.own.allowed, (maps[0], maps[0]))
-    require_same(untouched, checkpoint, LAYOUTS[:1])
+    require_same(untouched, folder, LAYOUTS[:1])
     assert untouched.texts["edited"] == "none"
 
 
@@ -233,10 +220,10 @@ def test_log_probabilities_say_whose_target_they_are_of(batch: Batch) -> None:
 @pytest.mark.parametrize("target", ["", TARGET])
 @pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
 def test_the_mask_of_one_layer_comes_back(
-    model: Translator, checkpoint: Path, kind: str, target: str
+    translator: Translator, folder: Path, kind: str, target: str
 ) -> None:
-    mask = batch_masks([model.trace(SENTENCE, target or None)], 0, layer=1)[kind]
+    mask = batch_masks([translator.trace(SENTENCE, target or None)], 0, layer=1)[kind]
     picture = OneMask(mask, 1, SENTENCE, target)
-    require_same(picture, checkpoint, LAYOUTS[:2])
+    require_same(picture, folder, LAYOUTS[:2])
     np.testing.assert_array_equal(values(picture, "allowed"), mask.allowed)
     np.testing.assert_array_equal(values(picture, "reason"), mask.said)

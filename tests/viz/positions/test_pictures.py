@@ -7,10 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from model import Translator, load
+from model import Translator
 from model.intervention import Intervention, PositionEdit
 from tests.kit.pictures import LAYOUTS, require_same, values
-from tests.kit.tiny_checkpoint import write_tiny_checkpoint
 from viz.positions import pictures, terms
 from viz.positions.encoding import formula_table
 from viz.positions.shuffle import reordered
@@ -19,24 +18,12 @@ SENTENCE = "The cat sat on the mat."
 BASE = 10000.0
 
 
-@pytest.fixture(scope="module")
-def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("checkpoints") / "en-de"
-    write_tiny_checkpoint(folder)
-    return folder
-
-
-@pytest.fixture(scope="module")
-def model(checkpoint: Path) -> Translator:
-    return load(checkpoint, device="cpu")
-
-
-def test_every_picture_comes_back(checkpoint: Path, model: Translator) -> None:
-    table = model.position_table()
-    tokens = model.embedding_parts(SENTENCE).tokens
-    short = model.position_table(len(tokens))
+def test_every_picture_comes_back(folder: Path, translator: Translator) -> None:
+    table = translator.position_table()
+    tokens = translator.embedding_parts(SENTENCE).tokens
+    short = translator.position_table(len(tokens))
     made_up = formula_table(8, 20, 50.0)
-    shares = terms.term_shares(model.score_terms(SENTENCE).terms)
+    shares = terms.term_shares(translator.score_terms(SENTENCE).terms)
     first = pictures.Positions(short, BASE, None, SENTENCE, tokens)
     for picture in (
         first,
@@ -47,12 +34,12 @@ def test_every_picture_comes_back(checkpoint: Path, model: Translator) -> None:
         pictures.Similarity(table, True),
         pictures.Similarity(table, False),
         pictures.ByOffset(table, False),
-        pictures.EmbeddingSum(model.embedding_parts(SENTENCE), SENTENCE),
+        pictures.EmbeddingSum(translator.embedding_parts(SENTENCE), SENTENCE),
         pictures.TermShares(shares, SENTENCE),
         pictures.Formula(made_up, 50.0),
         pictures.FormulaWaves(made_up, (0, 4), 50.0),
     ):
-        require_same(picture, checkpoint, LAYOUTS[:2])
+        require_same(picture, folder, LAYOUTS[:2])
         assert picture.alt, picture.caption
     np.testing.assert_array_equal(values(first, "value"), short)
 
@@ -61,28 +48,28 @@ def test_every_picture_comes_back(checkpoint: Path, model: Translator) -> None:
     "edit", [PositionEdit(), PositionEdit(scale=0.5, shift=-2, side="encoder")]
 )
 def test_heads_of_neighbours_come_back(
-    checkpoint: Path, model: Translator, edit: PositionEdit
+    folder: Path, translator: Translator, edit: PositionEdit
 ) -> None:
-    translation = model.translate(SENTENCE)
-    after = model.trace_of(translation, under=Intervention(positions=edit))
-    heads = terms.neighbour_heads(model.trace_of(translation), after)
+    translation = translator.translate(SENTENCE)
+    after = translator.trace_of(translation, under=Intervention(positions=edit))
+    heads = terms.neighbour_heads(translator.trace_of(translation), after)
     picture = pictures.NeighbourHeads(heads, SENTENCE, edit)
-    require_same(picture, checkpoint, LAYOUTS[:2])
+    require_same(picture, folder, LAYOUTS[:2])
     assert values(picture, "share_after").tolist() == [each.after for each in heads]
     assert picture.texts["edit"] == ("none" if edit.at_rest else repr(edit))
 
 
-def test_shuffled_words_come_back(checkpoint: Path, model: Translator) -> None:
-    source = model.translate(SENTENCE).source
+def test_shuffled_words_come_back(folder: Path, translator: Translator) -> None:
+    source = translator.translate(SENTENCE).source
     n_words = len(source) - 1
     order = (*range(1, n_words), 0)
     place = [*order, n_words]
     distances = {}
     for name, scale in (("with positions", 1), ("without positions", 0)):
         edit = PositionEdit(scale=scale)
-        before = model.encode(SENTENCE, under=Intervention(positions=edit))
-        after = model.encode(SENTENCE, under=Intervention(positions=edit, source_order=order))
+        before = translator.encode(SENTENCE, under=Intervention(positions=edit))
+        after = translator.encode(SENTENCE, under=Intervention(positions=edit, source_order=order))
         distances[name] = np.linalg.norm(after - before[place], axis=-1)
     picture = pictures.ShuffledDistances(reordered(source, place), distances, 1.0, SENTENCE, order)
-    require_same(picture, checkpoint, LAYOUTS[:2])
+    require_same(picture, folder, LAYOUTS[:2])
     assert values(picture, "distance_with_positions") is distances["with positions"]
