@@ -11,7 +11,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import VIEWPORT
-from tests.kit.heads_page import LOADING, HeadsPage, wait_until_calm
+from tests.kit.heads_page import LOADING, SHORTLY, HeadsPage, wait_until_calm
 
 PHONE = {"width": 390, "height": 844}
 TOPICS = ("table", "likeness", "words", "without", "shuffle", "learned", "formula")
@@ -94,19 +94,16 @@ def wrong(page: Page, options: dict[str, Any], *, of: str = "html") -> list[str]
     ]
 
 
-def overlapping(one: Locator, others: Locator) -> list[str]:
-    """The elements of one kind that lie over one of another."""
-    boxes = [box for each in others.all() if (box := each.bounding_box()) and box["width"]]
-    return [
-        f"{box} {other}"
-        for each in one.all()
-        if (box := each.bounding_box())
-        for other in boxes
-        if box["x"] < other["x"] + other["width"]
-        and other["x"] < box["x"] + box["width"]
-        and box["y"] < other["y"] + other["height"]
-        and other["y"] < box["y"] + box["height"]
-    ]
+# The buttons of the header that lie below one of the tools, told at one moment.
+OVERLAPPING = """() => {
+  const boxes = selector => [...document.querySelectorAll(selector)]
+    .filter(node => node.checkVisibility({ visibilityProperty: true }))
+    .map(node => node.getBoundingClientRect()).filter(({ width }) => width);
+  const tools = boxes(".st-key-tools button");
+  return boxes("header a, header button").filter(one => tools.some(other =>
+    one.left < other.right && other.left < one.right
+    && one.top < other.bottom && other.top < one.bottom)).map(each => JSON.stringify(each));
+}"""
 
 
 def smaller_side(target: Locator) -> float:
@@ -166,14 +163,13 @@ def test_axe_finds_nothing_wrong_in_open_panels(reader: HeadsPage) -> None:
 
 def test_the_tools_lie_over_nothing_in_the_header_at_any_width(reader: HeadsPage) -> None:
     open_view(reader, "about")
-    tools = reader.page.locator(".st-key-tools button")
-    header = reader.page.locator("header a, header button")
     for width in WIDTHS:
         reader.page.set_viewport_size({"width": width, "height": 700})
         narrow = width <= 768
         expect(reader.page.get_by_test_id("stTopNavLink").first).to_be_visible(visible=not narrow)
         expect(reader.page.get_by_test_id("stExpandSidebarButton")).to_have_count(int(narrow))
-        assert not overlapping(tools, header.filter(visible=True)), width
+        wait_until_calm(reader.page, still=SHORTLY)
+        assert reader.page.evaluate(OVERLAPPING) == [], width
 
 
 def test_the_drawer_of_pages_lies_above_the_tools_and_closes_with_a_choice(

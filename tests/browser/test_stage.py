@@ -148,6 +148,8 @@ WEAK = """strong => {
   look(document);
   for (const { text, color, ground, rim, node } of window.written) {
     if (!node.isConnected || !text.trim()) continue;
+    // A canvas that is hidden is painted again when it is shown.
+    if (!node.checkVisibility({ visibilityProperty: true })) continue;
     const canvas = node.className;
     const ratio = contrast(channels(color), ground ? channels(ground) : page);
     seen.push(text);
