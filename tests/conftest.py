@@ -1,6 +1,8 @@
 """What holds for every test: the same numbers on every run, and nothing fetched from anywhere."""
 
+import functools
 import os
+from collections.abc import Iterator
 
 # Before transformers is first imported: a forgotten download fails here instead of passing by luck.
 os.environ["HF_HUB_OFFLINE"] = "1"
@@ -9,6 +11,7 @@ os.environ["TOKENIZERS_PARALLELISM"] = "false"
 import hypothesis
 import pytest
 import torch
+from streamlit.components.v2 import manifest_scanner
 
 # Sums split over threads round differently from run to run.
 torch.set_num_threads(1)
@@ -21,6 +24,15 @@ hypothesis.settings.load_profile("headscope")
 hypothesis.settings.register_profile(
     "few", hypothesis.settings.get_profile("headscope"), max_examples=10
 )
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _scan_packages_once() -> Iterator[None]:
+    """Each `AppTest` reads what every installed package says of itself, looking for components."""
+    once = functools.cache(manifest_scanner.scan_component_manifests)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(manifest_scanner, "scan_component_manifests", once)
+        yield
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

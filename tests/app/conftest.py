@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import functools
 import logging
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 
 from tests.kit.tiny_checkpoint import write_tiny_checkpoint
@@ -23,15 +21,6 @@ def checkpoints(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("checkpoints")
     write_tiny_checkpoint(folder / "en-de")
     return folder
-
-
-@pytest.fixture(scope="session", autouse=True)
-def _scan_packages_once() -> Iterator[None]:
-    """Each `AppTest` reads what every installed package says of itself, looking for components."""
-    once = functools.cache(manifest_scanner.scan_component_manifests)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(manifest_scanner, "scan_component_manifests", once)
-        yield
 
 
 @pytest.fixture

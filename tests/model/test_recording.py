@@ -12,7 +12,6 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor, nn
-from transformers import SiglipConfig, SiglipModel
 
 from model.attention import MultiHead, MultiHeadAttention, PerHeadAttention, masked_softmax
 from model.config import TransformerConfig
@@ -380,6 +379,9 @@ def test_a_model_without_attention_is_refused() -> None:
 @pytest.fixture(scope="module")
 def siglip() -> nn.Module:
     """Three attention modules of its own kind, in two encoders, and one of torch's."""
+    # Five seconds, which only the worker that comes here shall pay.
+    from transformers import SiglipConfig, SiglipModel
+
     shape = {"hidden_size": 16, "intermediate_size": 32, "num_attention_heads": 2}
     text = {"vocab_size": 20, "num_hidden_layers": 1, "projection_size": 16}
     tokens = {"bos_token_id": 1, "eos_token_id": 2, "pad_token_id": 0}
