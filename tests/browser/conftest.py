@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 from urllib.parse import urlsplit
 
 import pytest
@@ -15,6 +15,7 @@ from playwright.sync_api import (
     BrowserContext,
     Page,
     Response,
+    ViewportSize,
     expect,
     sync_playwright,
 )
@@ -34,7 +35,7 @@ from tests.kit.running_app import (
 from tests.kit.tiny_checkpoint import write_tiny_checkpoint
 
 CHECKPOINTS_VARIABLE = "HEADSCOPE_CHECKPOINTS"
-VIEWPORT = {"width": 1280, "height": 800}
+VIEWPORT: ViewportSize = {"width": 1280, "height": 800}
 
 PROBES = ("/_stcore/health", "/_stcore/host-config")
 """What Streamlit asks for below a page's own path, and is not there, before it asks at the root."""
@@ -215,12 +216,21 @@ class Lending:
         self._contexts = ExitStack()
 
     @contextmanager
-    def reader(self, **options: Any) -> Iterator[HeadsPage]:
-        """A reader with these options of `_context`."""
-        options = {"viewport": VIEWPORT, **options}
+    def reader(
+        self,
+        *,
+        viewport: ViewportSize = VIEWPORT,
+        color_scheme: Literal["light", "dark"] = "light",
+        permissions: Sequence[str] = (),
+        **options: Any,
+    ) -> Iterator[HeadsPage]:
+        """A reader with these options of `_context`; those named here an old page can be given."""
         idle = self._idle.setdefault(repr(sorted(options.items())), [])
         reader = idle.pop() if idle else self._new(options)
         page = reader.page
+        page.set_viewport_size(viewport)
+        page.emulate_media(color_scheme=color_scheme)
+        page.context.grant_permissions(permissions)
         add, listen = page.add_init_script, page.on
         with ExitStack() as added:
             page.add_init_script = lambda *code, **named: added.enter_context(add(*code, **named))
@@ -232,7 +242,7 @@ class Lending:
             page.on = listen_for_now
             yield reader
         page.add_init_script, page.on = add, listen
-        self._empty(reader, options)
+        self._empty(reader)
         # Only now: a page that could not be emptied is lent to nobody.
         idle.append(reader)
 
@@ -240,7 +250,7 @@ class Lending:
         context = self._contexts.enter_context(_context(self._browser, self._watch, **options))
         return HeadsPage(context.new_page(), self._url)
 
-    def _empty(self, reader: HeadsPage, options: dict[str, Any]) -> None:
+    def _empty(self, reader: HeadsPage) -> None:
         page = reader.page
         context = page.context
         for other in context.pages:
@@ -252,7 +262,7 @@ class Lending:
         page.goto(f"{self._url}/_stcore/health", timeout=LOADING)
         page.evaluate("localStorage.clear(); sessionStorage.clear()")
         context.clear_cookies()
-        page.set_viewport_size(options["viewport"])
+        context.clear_permissions()
         page.mouse.move(0, 0)
 
     def end(self) -> None:

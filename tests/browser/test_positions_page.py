@@ -22,6 +22,12 @@ SENTENCE = "She told me that she had never seen such a beautiful garden."
 POINT = 4
 """Which trace of the circle is its point: the last."""
 
+PHONE: dict[str, Any] = {
+    "viewport": {"width": 390, "height": 844},
+    "has_touch": True,
+    "is_mobile": True,
+}
+
 TOPICS = {
     "table": "The table",
     "likeness": "Similarity",
@@ -265,8 +271,7 @@ def test_a_finger_drags_a_word(
     visitor: Callable[..., HeadsPage],
     model: Translator,
 ) -> None:
-    phone = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
-    positions = PositionsPage(visitor(**phone)).open(topic="shuffle")
+    positions = PositionsPage(visitor(**PHONE)).open(topic="shuffle")
     texts = axis_texts(model.translate(SENTENCE).source)[:-1]
     positions.words.first.scroll_into_view_if_needed()
     (x, y), box = positions.middle(2), positions.words.first.bounding_box()
@@ -341,9 +346,7 @@ def scrolls_sideways(positions: PositionsPage) -> bool:
 def test_on_a_phone_figures_are_narrow_and_nothing_leaves_the_page(
     visitor: Callable[..., HeadsPage],
 ) -> None:
-    positions = PositionsPage(
-        visitor(viewport={"width": 390, "height": 844}, color_scheme="dark", is_mobile=True)
-    )
+    positions = PositionsPage(visitor(**PHONE, color_scheme="dark"))
     positions.open(topic="words")
     for name, key in {"": "terms", "Remove": "neighbours", "Table": "encoding"}.items():
         if name:

@@ -10,6 +10,8 @@ from tests.browser.conftest import VIEWPORT, Lending, Watch, _context
 ELSEWHERE = "198.51.100.7"
 """An address that RFC 5737 gives to no machine."""
 
+DARK = "matchMedia('(prefers-color-scheme: dark)').matches"
+
 
 @pytest.mark.parametrize("host", [ELSEWHERE, "example.org"])
 def test_what_a_page_asks_of_another_machine_is_refused_and_noted(
@@ -47,8 +49,11 @@ def test_what_a_page_asks_of_another_machine_is_refused_and_noted(
 def test_a_reader_lent_again_keeps_nothing(lending: Lending, watch: Watch, app_url: str) -> None:
     origin = f"{app_url}/_stcore/health"
     heard: list[str] = []
-    with lending.reader(locale="de-CH") as reader:
+    wide = {"width": 1920, "height": 1080}
+    with lending.reader(locale="de-CH", viewport=wide, color_scheme="dark") as reader:
         page = reader.page
+        assert page.evaluate("[innerWidth, innerHeight]") == list(wide.values())
+        assert page.evaluate(DARK)
         page.goto(origin)
         page.evaluate(
             "localStorage.a = sessionStorage.b = 1; document.cookie = 'c=1'; open(location.href)"
@@ -66,6 +71,7 @@ def test_a_reader_lent_again_keeps_nothing(lending: Lending, watch: Watch, app_u
         assert page.evaluate(kept) == [None, None, None]
         assert "c=1" not in page.evaluate("document.cookie")
         assert page.evaluate("[innerWidth, innerHeight]") == list(VIEWPORT.values())
+        assert not page.evaluate(DARK)
         assert page.context.pages == [page]
         assert heard == []
         again.open()
