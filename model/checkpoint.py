@@ -9,7 +9,9 @@ runs no code of whoever made it.
 
 from __future__ import annotations
 
+import functools
 import json
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -38,9 +40,15 @@ SNAPSHOTS = "snapshots"
 SHARD_BYTES = 45_000_000
 """A weights file larger than this is split, for code hosts warn above 50 MB."""
 
+MAX_JSON_BYTES = 16_000_000
+"""Of one JSON file: what describes a model takes a thousandth of that."""
+
 _NAMED_PAIR = re.compile(r"([a-z]{2,3})-([a-z]{2,3})(?![a-z])")
 _SNAPSHOT = re.compile(r"(0|[1-9][0-9]{0,8})\.safetensors")
 """The name of a snapshot's file: its step, written in one way only."""
+
+_PICKLES = (b"\x80", b"PK\x03\x04")
+"""How a pickle begins, and the archive around one that torch.save writes."""
 
 _TIED = ("target_embedding.weight", "output.weight")
 
@@ -149,8 +157,8 @@ def load_checkpoint(directory: Path, *, snapshot: int | None = None) -> Checkpoi
             f"There is no checkpoint folder {directory}; name one that holds a {CONFIG}."
         )
     try:
-        config = TransformerConfig.from_dict(read_json(directory / CONFIG))
-        tokenizer = Tokenizer.load(directory / TOKENIZER)
+        config = TransformerConfig.from_dict(read_json(own_file(directory, CONFIG)))
+        tokenizer = Tokenizer.load(own_file(directory, TOKENIZER))
     except (ConfigError, TokenizerError) as error:
         raise CheckpointError(f"The checkpoint {directory} is damaged: {error}") from error
     if len(tokenizer) != config.vocab_size:
@@ -158,9 +166,18 @@ def load_checkpoint(directory: Path, *, snapshot: int | None = None) -> Checkpoi
             f"The checkpoint {directory} is damaged: its tokenizer has {len(tokenizer)} pieces "
             f"and its model {config.vocab_size}."
         )
+    state = _read_weights(directory, snapshot)
+    # Before the model is made: sizes in a configuration cost nothing, and memory does.
+    found, least = sum(value.numel() for value in state.values()), _least_parameters(config)
+    if found < least:
+        raise CheckpointError(
+            f"The weights in {directory} do not fit its configuration: there are {found:,} numbers "
+            f"where such a model has more than {least:,}."
+        )
     model = Transformer(config)
-    load_weights(model, _read_weights(directory, snapshot), directory)
-    metrics = read_json(directory / METRICS) if (directory / METRICS).exists() else {}
+    load_weights(model, state, directory)
+    has_metrics = (directory / METRICS).exists()
+    metrics = read_json(own_file(directory, METRICS)) if has_metrics else {}
     return Checkpoint(model.eval(), tokenizer, metrics)
 
 
@@ -177,7 +194,7 @@ def load_weights(model: Transformer, state: dict[str, Tensor], origin: Path) -> 
     """Fill a model with what unique_state gave, of any floating type.
 
     Raises:
-        CheckpointError: if names or shapes are not the model's.
+        CheckpointError: if names or shapes are not the model's, or a weight is no finite number.
     """
     expected = {name: value.shape for name, value in unique_state(model).items()}
     found = {name: value.shape for name, value in state.items()}
@@ -188,6 +205,16 @@ def load_weights(model: Transformer, state: dict[str, Tensor], origin: Path) -> 
         raise CheckpointError(
             f"The weights in {origin} do not fit its configuration, first at {wrong[0]}."
         )
+    for name, value in state.items():
+        if not value.is_floating_point():
+            kind = str(value.dtype).removeprefix("torch.")
+            raise CheckpointError(
+                f"The weights in {origin} are damaged: {name} holds {kind} and no weights."
+            )
+        if not value.isfinite().all():
+            raise CheckpointError(
+                f"The weights in {origin} are damaged: {name} holds what is no finite number."
+            )
     model.load_state_dict(state, strict=False)
 
 
@@ -219,20 +246,66 @@ def language_pair(name: str) -> tuple[str, str]:
     return (named[1], named[2]) if named else ("", "")
 
 
+def own_file(directory: Path, name: str) -> Path:
+    """Where a checkpoint folder holds a file, which need not be there.
+
+    Raises:
+        CheckpointError: if a link leads out of the folder, or there is something else than a file.
+    """
+    path = directory / name
+    # What a link of somebody else's shows is nothing of theirs.
+    if not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(directory)):
+        raise CheckpointError(
+            f"{path} is a link out of its folder; put the file itself into the checkpoint."
+        )
+    # A pipe would be waited for, and for ever.
+    if path.exists() and not path.is_file():
+        raise CheckpointError(f"The checkpoint lacks a readable {path}: what is there is no file.")
+    return path
+
+
 def read_json(path: Path) -> dict[str, Any]:
     """A JSON object from a file of a checkpoint.
 
     Raises:
         CheckpointError: if the file is missing or holds something else.
     """
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise CheckpointError(f"The checkpoint lacks a readable {path}.") from error
-    except ValueError as error:
-        raise CheckpointError(f"{path} is damaged: it is not JSON.") from error
+    content = parse_json(path)
     if not isinstance(content, dict):
         raise CheckpointError(f"{path} is damaged: it is not a JSON object.")
+    return content
+
+
+def parse_json(path: Path) -> Any:
+    """What a JSON file of a checkpoint holds.
+
+    Raises:
+        CheckpointError: if the file is missing or too large, is no JSON, or an object in it has a
+            field twice.
+    """
+    try:
+        with path.open("rb") as opened:
+            written = opened.read(MAX_JSON_BYTES + 1)
+    except OSError as error:
+        raise CheckpointError(f"The checkpoint lacks a readable {path}.") from error
+    if len(written) > MAX_JSON_BYTES:
+        raise CheckpointError(f"{path} is damaged: it has more than {MAX_JSON_BYTES:,} bytes.")
+    try:
+        return json.loads(
+            written.decode("utf-8"), object_pairs_hook=functools.partial(_object, path)
+        )
+    except CheckpointError:
+        raise
+    except ValueError as error:
+        raise CheckpointError(f"{path} is damaged: it is not JSON.") from error
+    except RecursionError as error:
+        raise CheckpointError(f"{path} is damaged: it nests far too deeply.") from error
+
+
+def _object(path: Path, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    content = dict(pairs)
+    if len(content) < len(pairs):
+        raise CheckpointError(f"{path} is damaged: one of its objects has a field twice.")
     return content
 
 
@@ -248,6 +321,12 @@ def read_tensors(path: Path) -> dict[str, Tensor]:
         CheckpointError: if the file is missing or damaged.
     """
     try:
+        with path.open("rb") as opened:
+            if opened.read(4).startswith(_PICKLES):
+                raise CheckpointError(
+                    f"{path} is a pickle, whatever its name says, and opening one runs whatever "
+                    "its author wrote there; have the weights saved as safetensors."
+                )
         return load_file(path)
     except OSError as error:
         raise CheckpointError(f"The checkpoint lacks a readable {path}.") from error
@@ -288,20 +367,33 @@ def _read_weights(directory: Path, snapshot: int | None) -> dict[str, Tensor]:
                 f"The checkpoint {directory} has no snapshot {snapshot}; choose one from 0 to "
                 f"{len(steps) - 1}, or a negative number to count from the end."
             )
-        return read_tensors(snapshot_file(directory, steps[snapshot]))
+        return _read_snapshot(directory, steps[snapshot])
     if not (directory / INDEX).exists():
         if steps and not (directory / WEIGHTS).exists():
-            return read_tensors(snapshot_file(directory, steps[-1]))
-        return read_tensors(directory / WEIGHTS)
-    weight_map = read_json(directory / INDEX).get("weight_map")
-    files = sorted(set(weight_map.values())) if isinstance(weight_map, dict) else []
+            return _read_snapshot(directory, steps[-1])
+        return read_tensors(own_file(directory, WEIGHTS))
+    weight_map = read_json(own_file(directory, INDEX)).get("weight_map")
+    files = list(weight_map.values()) if isinstance(weight_map, dict) else []
     # An index may name files of its own folder alone, whoever wrote it.
     if not files or any(not isinstance(file, str) or Path(file).name != file for file in files):
         raise CheckpointError(f"{directory / INDEX} is damaged: it names no weights files.")
     state: dict[str, Tensor] = {}
-    for file in files:
-        state |= read_tensors(directory / file)
+    for file in sorted(set(files)):
+        state |= read_tensors(own_file(directory, file))
     return state
+
+
+def _read_snapshot(directory: Path, step: int) -> dict[str, Tensor]:
+    name = snapshot_file(directory, step).relative_to(directory)
+    return read_tensors(own_file(directory, str(name)))
+
+
+def _least_parameters(config: TransformerConfig) -> int:
+    """Of the matrices that every such model has, without the decoder's second attention."""
+    heads = config.n_heads * (config.key_width + config.value_width)
+    layer = 2 * config.d_model * (config.d_ff + heads)
+    layers = config.n_encoder_layers + config.n_decoder_layers
+    return config.vocab_size * config.d_model + layers * layer
 
 
 def _shards(state: dict[str, Tensor]) -> list[list[str]]:

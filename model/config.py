@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-import math
+import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from reprlib import repr as shortened
 from typing import Any, Literal, Self, get_args
 
 Norm = Literal["post", "pre"]
@@ -13,6 +14,21 @@ Norm = Literal["post", "pre"]
 CHOICES: dict[str, Collection[str]] = {"norm": get_args(Norm)}
 """What a field may say. The other fields that choose are entered by the files which hold what they
 choose among, each with its registry: activation, positions, scoring and head_layout."""
+
+MOST = {
+    "vocab_size": 2**20,
+    "d_model": 2**16,
+    "d_ff": 2**18,
+    "n_heads": 2**10,
+    "d_k": 2**16,
+    "d_v": 2**16,
+    "n_encoder_layers": 2**9,
+    "n_decoder_layers": 2**9,
+    "max_positions": 2**16,
+}
+"""What a size may be: beyond every published model, and short of what stops a machine."""
+
+_NAME = re.compile(r"\w{1,40}")
 
 
 class ConfigError(ValueError):
@@ -75,10 +91,14 @@ class TransformerConfig:
         for name in ("d_k", "d_v"):
             if getattr(self, name) is not None:
                 _require_positive(name, getattr(self, name))
+        for name, most in MOST.items():
+            if (getattr(self, name) or 0) > most:
+                raise ConfigError(f"{name} is larger than {most:,}, the most that is taken.")
         for name, choices in CHOICES.items():
             if getattr(self, name) not in choices:
                 raise ConfigError(
-                    f"{name} is {getattr(self, name)!r}; choose one of {', '.join(choices)}."
+                    f"{name} is {shortened(getattr(self, name))}; "
+                    f"choose one of {', '.join(choices)}."
                 )
         if (self.d_k is None or self.d_v is None) and self.d_model % self.n_heads:
             raise ConfigError(
@@ -86,10 +106,11 @@ class TransformerConfig:
                 "give d_k and d_v, or change one of the two."
             )
         if not 0 <= self.dropout < 1:
-            raise ConfigError(f"dropout must be in [0, 1); it is {self.dropout}.")
-        if not 0 < self.layer_norm_eps < math.inf:
+            raise ConfigError(f"dropout must be in [0, 1); it is {shortened(self.dropout)}.")
+        if not 0 < self.layer_norm_eps <= 1:
             raise ConfigError(
-                f"layer_norm_eps must be finite and above 0; it is {self.layer_norm_eps}."
+                "layer_norm_eps must be above 0 and at most 1; "
+                f"it is {shortened(self.layer_norm_eps)}."
             )
         # A registry may hold names alone, or what can say whether it fits.
         for name, choices in CHOICES.items():
@@ -132,7 +153,8 @@ class TransformerConfig:
         known = {field.name: field for field in dataclasses.fields(cls)}
         unknown = sorted(set(fields) - set(known))
         if unknown:
-            raise ConfigError(f"Unknown field in the model configuration: {', '.join(unknown)}.")
+            named = [name if _NAME.fullmatch(name) else shortened(name) for name in unknown[:8]]
+            raise ConfigError(f"Unknown field in the model configuration: {', '.join(named)}.")
         if "vocab_size" not in fields:
             raise ConfigError("The model configuration lacks vocab_size.")
         for name, value in fields.items():
@@ -142,7 +164,7 @@ class TransformerConfig:
 
 def _require_positive(name: str, value: object) -> None:
     if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-        raise ConfigError(f"{name} must be a whole number of at least 1; it is {value!r}.")
+        raise ConfigError(f"{name} must be a whole number of at least 1; it is {shortened(value)}.")
 
 
 def _require_type(name: str, value: object, annotation: str) -> None:
@@ -158,4 +180,6 @@ def _require_type(name: str, value: object, annotation: str) -> None:
     else:
         fits = isinstance(value, str)
     if not fits:
-        raise ConfigError(f"{name} in the model configuration has an unusable value: {value!r}.")
+        raise ConfigError(
+            f"{name} in the model configuration has an unusable value: {shortened(value)}."
+        )

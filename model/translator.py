@@ -525,7 +525,15 @@ class Translator:
 
     def require_room(self, text: str, what: str = "text") -> None:
         """Raises TextError, which says how much of it would fit, if a text is too long."""
-        self._require_room(self.tokenizer.encode(text), text, what)
+        self._require_room(self._encoded(text, what), text, what)
+
+    def _encoded(self, text: str, what: str) -> list[int]:
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            # From a shell, a byte that is no UTF-8; from elsewhere, half of a surrogate pair.
+            raise TextError(f"The {what} holds half a character; write it anew.") from None
+        return self.tokenizer.encode(text)
 
     def _require_room(self, ids: list[int], text: str, what: str) -> None:
         if len(ids) < self.max_tokens:
@@ -542,14 +550,14 @@ class Translator:
         )
 
     def _target_ids(self, target: str) -> list[int]:
-        ids = self.tokenizer.encode(target)
+        ids = self._encoded(target, "target")
         if not ids:
             raise TextError("The target is empty; type a translation, or leave it to the model.")
         self._require_room(ids, target, "target")
         return [*ids, self.model.config.eos_id]
 
     def _source_ids(self, text: str, under: Intervention) -> list[int]:
-        ids = self.tokenizer.encode(text)
+        ids = self._encoded(text, "text")
         if not ids:
             raise TextError("The text is empty; type a sentence to translate.")
         self._require_room(ids, text, "text")

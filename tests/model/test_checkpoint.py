@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import json
+import math
+import os
+import pickle
 import shutil
 from pathlib import Path
 
 import pytest
 import torch
+from safetensors.torch import save
 
 import model.checkpoint as checkpoint_module
 from model.checkpoint import (
     INDEX,
+    MAX_JSON_BYTES,
     WEIGHTS,
     CheckpointError,
     load_checkpoint,
@@ -24,7 +29,7 @@ from model.checkpoint import (
     unique_state,
     write_json,
 )
-from model.config import TransformerConfig
+from model.config import MOST, TransformerConfig
 from model.tokenizer import Tokenizer
 from model.transformer import Transformer
 from model.translator import load
@@ -136,6 +141,143 @@ def test_a_tokenizer_of_another_size_is_refused(folder):
 def test_an_index_that_names_files_elsewhere_is_refused(folder, name):
     (folder / INDEX).write_text(json.dumps({"weight_map": {"source_embedding.weight": name}}))
     with pytest.raises(CheckpointError, match="damaged"):
+        load_checkpoint(folder)
+
+
+# ---- of somebody who means harm ----------------------------------------------------------------
+
+
+def change(folder: Path, file: str, **fields: object) -> None:
+    content = json.loads((folder / file).read_text(encoding="utf-8"))
+    (folder / file).write_text(json.dumps({**content, **fields}), encoding="utf-8")
+
+
+def change_weights(folder: Path, name: str, value: torch.Tensor) -> None:
+    (folder / WEIGHTS).write_bytes(save({**read_tensors(folder / WEIGHTS), name: value}))
+
+
+NAME = "encoder.layers.0.feed_forward.w_1.bias"
+
+
+def test_a_weight_of_another_shape_is_refused_by_its_name(folder):
+    change_weights(folder, NAME, torch.zeros(95))
+    with pytest.raises(CheckpointError, match=rf"do not fit .*{NAME}\.$"):
+        load_checkpoint(folder)
+
+
+@pytest.mark.parametrize("dtype", [torch.int8, torch.int64, torch.bool, torch.complex64])
+def test_weights_that_are_no_real_numbers_are_refused(folder, dtype):
+    change_weights(folder, NAME, torch.zeros(96, dtype=dtype))
+    with pytest.raises(CheckpointError, match=rf"damaged: {NAME} holds \w+ and no weights\.$"):
+        load_checkpoint(folder)
+
+
+@pytest.mark.parametrize("number", [math.nan, math.inf, -math.inf])
+def test_a_weight_that_is_not_finite_is_refused(folder, number):
+    bias = torch.zeros(96)
+    bias[7] = number
+    change_weights(folder, NAME, bias)
+    with pytest.raises(CheckpointError, match=rf"{NAME} holds what is no finite number\.$"):
+        load_checkpoint(folder)
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in MOST if name not in ("vocab_size", "d_k", "d_v")]
+)
+def test_a_size_beyond_all_models_is_refused_before_anything_is_allocated(
+    folder, name, monkeypatch
+):
+    monkeypatch.setattr(checkpoint_module, "Transformer", None)
+    change(folder, "config.json", **{name: 10**12})
+    with pytest.raises(CheckpointError, match=rf"{name} is larger than [\d,]+, the most"):
+        load_checkpoint(folder)
+
+
+@pytest.mark.parametrize(
+    "sizes",
+    [
+        {"d_model": 65_536},
+        {"d_ff": 262_144},
+        {"n_encoder_layers": 512},
+        {"d_k": 65_536, "d_v": 65_536, "n_heads": 1024},
+    ],
+)
+def test_a_model_larger_than_its_weights_is_refused_before_anything_is_allocated(
+    folder, sizes, monkeypatch
+):
+    monkeypatch.setattr(checkpoint_module, "Transformer", None)
+    change(folder, "config.json", **sizes)
+    with pytest.raises(CheckpointError, match=r"do not fit its configuration: there are [\d,]+ n"):
+        load_checkpoint(folder)
+
+
+@pytest.mark.parametrize("layout", ["batched", "per_head"])
+@pytest.mark.parametrize("positions", ["sinusoidal", "learned", "rotary"])
+def test_a_model_of_its_own_size_is_never_called_too_large(folder, tmp_path, layout, positions):
+    tokenizer = load_checkpoint(folder).tokenizer
+    config = TransformerConfig(
+        vocab_size=len(tokenizer),
+        **{"d_model": 8, "d_ff": 1, "n_heads": 2, "d_k": 2, "d_v": 1, "attention_bias": False},
+        **{"n_encoder_layers": 1, "n_decoder_layers": 1, "max_positions": 1},
+        **{"head_layout": layout, "positions": positions},
+    )
+    save_checkpoint(tmp_path / "small", Transformer(config), tokenizer)
+    assert load_checkpoint(tmp_path / "small").model.config == config
+
+
+@pytest.mark.parametrize("file", ["config.json", "tokenizer.model", WEIGHTS, "metrics.json"])
+def test_a_link_out_of_the_folder_is_refused(folder, tmp_path, file):
+    shutil.move(folder / file, tmp_path / "elsewhere")
+    (folder / file).symlink_to("../elsewhere")
+    with pytest.raises(CheckpointError, match=rf"{file} is a link out of its folder; put .*\.$"):
+        load_checkpoint(folder)
+
+
+def test_links_inside_the_folder_and_to_the_folder_are_followed(folder, tmp_path):
+    (folder / WEIGHTS).rename(folder / "other.safetensors")
+    (folder / WEIGHTS).symlink_to("other.safetensors")
+    (tmp_path / "link").symlink_to(folder)
+    load_checkpoint(tmp_path / "link")
+
+
+@pytest.mark.parametrize("file", ["config.json", "tokenizer.model", WEIGHTS, "metrics.json"])
+def test_a_pipe_is_refused_and_not_waited_for(folder, file):
+    (folder / file).unlink()
+    os.mkfifo(folder / file)
+    with pytest.raises(CheckpointError, match=rf"{file}: what is there is no file\.$"):
+        load_checkpoint(folder)
+
+
+def test_a_pickle_in_disguise_is_refused_unopened(folder):
+    class Harm:
+        def __reduce__(self):
+            return (folder / "done").touch, ()
+
+    for opened in (pickle.dumps(Harm()), None):
+        if opened is None:
+            torch.save({"weight": Harm()}, folder / WEIGHTS)
+        else:
+            (folder / WEIGHTS).write_bytes(opened)
+        with pytest.raises(CheckpointError, match="is a pickle, whatever its name says"):
+            load_checkpoint(folder)
+    assert not (folder / "done").exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ('{"d_model": 48, "d_model": 96}', "has a field twice"),
+        ("[" * 100_000, "nests far too deeply"),
+        ('{"a":' * 100_000, "nests far too deeply"),
+        ("9" * 10_000, "is not JSON"),
+        ('"' + "x" * MAX_JSON_BYTES + '"', "has more than 16,000,000 bytes"),
+        ("[]", "is not a JSON object"),
+    ],
+)
+@pytest.mark.parametrize("file", ["config.json", "metrics.json"])
+def test_json_that_is_hostile_is_refused_with_its_own_sentence(folder, file, text, sentence):
+    (folder / file).write_text(text, encoding="utf-8")
+    with pytest.raises(CheckpointError, match=rf"{file} is damaged: .*{sentence}"):
         load_checkpoint(folder)
 
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from model.checkpoint import EXAMPLES
+from model.checkpoint import EXAMPLES, CheckpointError, own_file, parse_json
 from model.trace import Site, Trace
 from model.translator import TextError, Translator
 from viz.heads.measures import Label, survey
@@ -32,11 +31,11 @@ class Example:
 def read_examples(folder: Path) -> tuple[Example, ...]:
     """The sentences that the model does well on; none where their file is missing or malformed."""
     try:
-        listed = json.loads((folder / EXAMPLES).read_text(encoding="utf-8"))
+        listed = parse_json(own_file(folder, EXAMPLES))
         found = tuple(
             Example(entry["source"], entry["translation"], entry["shows"]) for entry in listed
         )
-    except (OSError, ValueError, TypeError, KeyError, RecursionError):
+    except (CheckpointError, TypeError, KeyError):
         return ()
     fields = [field for each in found for field in (each.source, each.translation, each.shows)]
     return found if all(isinstance(field, str) and field.strip() for field in fields) else ()
