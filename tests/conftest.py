@@ -13,6 +13,8 @@ import pytest
 import torch
 from streamlit.components.v2 import manifest_scanner
 
+from tests.kit.fuzz import PROFILE
+
 # Sums split over threads round differently from run to run.
 torch.set_num_threads(1)
 
@@ -24,6 +26,8 @@ hypothesis.settings.load_profile("headscope")
 hypothesis.settings.register_profile(
     "few", hypothesis.settings.get_profile("headscope"), max_examples=10
 )
+# For `make fuzz`: other cases each time, and what failed once is tried again.
+hypothesis.settings.register_profile(PROFILE, deadline=None, derandomize=False, print_blob=True)
 
 
 @pytest.fixture(scope="session", autouse=True)

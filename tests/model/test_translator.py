@@ -148,6 +148,16 @@ def test_text_of_characters_the_model_never_saw_is_refused_and_a_mixture_is_not(
     assert translator.translate("The cat 猫 eats.").unseen == ("猫",)
 
 
+def test_half_a_character_is_refused_wherever_it_stands(translator):
+    for refused in (
+        lambda: translator.translate("The cat \ud83d eats."),
+        lambda: translator.trace("The cat eats.", target="Die \udcff"),
+        lambda: translator.require_room("\ud83d"),
+    ):
+        with pytest.raises(TextError, match=r"holds half a character; write it anew\.$"):
+            refused()
+
+
 @pytest.mark.parametrize(
     "text", ["<s>", "<b>x</b>", "*a*", "$x$", "\u202eabc", "a\x00b", "👩‍👩‍👧 a"]
 )

@@ -30,6 +30,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, NoReturn
 
+from viz.draw.labels import visible
 from viz.views import MOST_SCENES, VIEWS, names
 
 FORMAT, VERSION = "headscope-talk", 1
@@ -351,7 +352,7 @@ def _place(path: str, name: str) -> str:
 
 
 def _quoted(text: str) -> str:
-    return f"{text[:QUOTED]}{'…' if len(text) > QUOTED else ''}"
+    return f"{visible(text[:QUOTED])}{'…' if len(text) > QUOTED else ''}"
 
 
 def _listed(names: Any) -> str:

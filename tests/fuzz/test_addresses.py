@@ -1,0 +1,118 @@
+"""Any address: each parameter of each page, as the pages declare them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from streamlit.testing.v1 import AppTest
+
+from model.trace import AttentionKind
+from tests.kit.fuzz import LINK, MARKUP, cases, limits, numbers, require_sentence, texts
+from viz import views
+from viz.masks import edits
+from viz.view import Parameter, View, parse, write
+
+ROOT = Path(__file__).parents[2]
+MASK = edits.write([edits.Edit(AttentionKind.DECODER, None, np.tri(4, dtype=np.bool_))])
+
+
+def parameters(view: View) -> tuple[Parameter, ...]:
+    return (*view.parameters, *(views.SHARED if view.asks else ()), *views.AROUND)
+
+
+def written(parameter: Parameter) -> st.SearchStrategy[str]:
+    """What might stand in an address under a name: what its table tells, and anything else."""
+    told = re.findall(r"`([^`]+)`", parameter.values) + re.findall(
+        r"(?:such as|:) ([^\s,]+)", f"{parameter.values} {parameter.meaning}"
+    )
+    default = "" if parameter.default is None else parameter.write(parameter.default)
+    places = st.from_regex(r"[0-9]{1,4}([.-][0-9]{1,4}){0,9}", fullmatch=True)
+    legal = st.sampled_from([*told, default, MASK, "0", "1", "2", "3.1", "en-de", "The cat eats."])
+    return st.one_of(legal, legal, places, numbers().map(str), texts())
+
+
+def queries(view: View) -> st.SearchStrategy[dict[str, str]]:
+    usual = st.fixed_dictionaries(
+        {}, optional={each.name: written(each) for each in parameters(view)}
+    )
+    # Mostly a few, so that what one asks for is reached and not refused before.
+    names = st.lists(st.sampled_from([each.name for each in parameters(view)]), max_size=4)
+    few = names.flatmap(
+        lambda names: st.fixed_dictionaries(
+            {each.name: written(each) for each in parameters(view) if each.name in names}
+        )
+    )
+    unknown = st.dictionaries(texts(2), texts(2), max_size=2)
+    return st.builds(lambda known, other: {**other, **known}, few | usual, unknown)
+
+
+@pytest.mark.parametrize("name", views.VIEWS)
+@cases(1000)
+@given(data=st.data())
+def test_any_address_is_read_or_refused_in_sentences(name: str, data: st.DataObject) -> None:
+    view = views.VIEWS[name]
+    query = data.draw(queries(view))
+    with limits(seconds=2, megabytes=64):
+        values, notices = parse(query, parameters(view))
+    for notice in notices.values():
+        require_sentence(notice)
+    assert set(values) == {each.name for each in parameters(view)}
+    again, wrong = parse(write(values, parameters(view)), parameters(view))
+    assert (again, wrong) == (values, {})
+
+
+# ---- pages ---------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def open_page(checkpoints: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[object]:
+    monkeypatch.setenv("HEADSCOPE_CHECKPOINTS", str(checkpoints))
+
+    def open_at(view: View, query: dict[str, str]) -> AppTest:
+        app = AppTest.from_file(ROOT / "app.py", default_timeout=120)
+        for name, value in query.items():
+            app.query_params[name] = value
+        return app.run() if view.name == views.HOME else app.switch_page(view.script).run()
+
+    return open_at
+
+
+def shown(app: AppTest) -> Iterator[tuple[str, bool]]:
+    """Every text that the browser would take for Markdown or for markup, and which it is."""
+    for block in (app.main, app.sidebar):
+        for element in block:
+            proto = getattr(element, "proto", None)
+            kind = getattr(element, "type", "")
+            if kind == "html":
+                yield proto.body, True
+            elif kind in ("markdown", "caption", "alert", "error", "warning", "info", "success"):
+                yield proto.body, bool(getattr(proto, "allow_html", False))
+            elif label := getattr(proto, "label", ""):
+                yield label, False
+
+
+@pytest.mark.parametrize("name", views.VIEWS)
+@cases(60)
+@given(data=st.data())
+def test_any_address_opens_its_page_without_a_traceback_or_markup(
+    open_page, name: str, data: st.DataObject
+) -> None:
+    view = views.VIEWS[name]
+    # Half a character never comes through a browser.
+    query = {
+        key: text.encode(errors="replace").decode()
+        for key, text in data.draw(queries(view)).items()
+    }
+    with limits(seconds=60, megabytes=512):
+        app = open_page(view, query)
+    assert not app.exception, app.exception
+    for text, is_markup in shown(app):
+        assert LINK not in text, text
+        assert "![xfuzz](" not in text, text
+        assert not is_markup or MARKUP not in text, text

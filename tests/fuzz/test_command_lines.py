@@ -1,0 +1,99 @@
+"""Any arguments to the two command lines."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import model.__main__
+import viz.__main__
+from tests.kit.fuzz import cases, limits, numbers, require_sentence, texts
+from viz.pictures import PICTURES
+from viz.save.formats import FORMATS, IMAGES
+
+VALUES = st.one_of(numbers().map(str), texts(2), st.sampled_from(["cpu", "cross", "auto", "0"]))
+SENTENCES = st.sampled_from(["The cat eats.", "The dog sleeps."]) | texts()
+
+
+def options(*names: str) -> st.SearchStrategy[list[str]]:
+    each = st.tuples(st.sampled_from(names), st.none() | VALUES)
+    return st.lists(each, max_size=4).map(
+        lambda pairs: [part for pair in pairs for part in pair if part is not None]
+    )
+
+
+def require_answer(main: Callable[[list[str]], int], arguments: list[str]) -> None:
+    """Runs a command line, which ends well, with argparse's usage, or with one sentence."""
+    output, errors = io.StringIO(), io.StringIO()
+    with (
+        limits(seconds=20, megabytes=256),
+        contextlib.redirect_stdout(output),
+        contextlib.redirect_stderr(errors),
+    ):
+        try:
+            status, usage = main(arguments), None
+        except SystemExit as left:
+            status, usage = 0, left.code
+    assert usage in (None, 0, 2)
+    output.getvalue().encode()
+    said = errors.getvalue().encode(errors="backslashreplace").decode()
+    if status != 0:
+        assert output.getvalue() == ""
+        require_sentence(said.removesuffix("\n"))
+
+
+@pytest.fixture(autouse=True)
+def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file that a case names, and an empty standard input."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.stdin", io.StringIO(""))
+
+
+@cases(400)
+@given(
+    text=SENTENCES,
+    more=options(
+        *("--beam", "--alpha", "--target", "--sample", "--temperature", "--top-k", "--top-p"),
+        *("--seed", "--json", "--save-trace", "--snapshot", "--device", "--checkpoint", "--help"),
+    ),
+)
+def test_any_arguments_translate_or_are_refused_in_a_sentence(
+    checkpoint_folder: Path, text: str, more: list[str]
+) -> None:
+    require_answer(
+        model.__main__.main,
+        ["translate", "--checkpoint", str(checkpoint_folder), *more, "--", text],
+    )
+
+
+@cases(300)
+@given(
+    text=SENTENCES,
+    figure=st.sampled_from([*PICTURES]),
+    suffix=st.sampled_from([*(each for each in FORMATS if each not in IMAGES), "docx", ""]),
+    more=options(
+        *("--attention", "--layer", "--head", "--query", "--key", "--dimensions", "--position"),
+        *("--target", "--device", "--words", "--no-specials", "--renormalise", "--by-prediction"),
+        *("--width", "--scale", "--dark", "--checkpoint", "--figure", "--help"),
+    ),
+)
+def test_any_arguments_export_or_are_refused_in_a_sentence(
+    checkpoint_folder: Path, text: str, figure: str, suffix: str, more: list[str]
+) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        out = os.path.join(folder, f"out.{suffix}")
+        require_answer(
+            viz.__main__.main,
+            [
+                *("export", "--checkpoint", str(checkpoint_folder), "--figure", figure),
+                *("--out", out, *more, "--", text),
+            ],
+        )
