@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
+from reprlib import repr as shortened
 from typing import Any, cast
 
 import numpy as np
@@ -641,10 +642,10 @@ def resolve_device(name: str) -> torch.device:
     except RuntimeError:
         device = None
     if device is None or device.type not in ("cpu", "cuda"):
-        raise DeviceError(f"The device {name!r} is unknown; choose auto, cpu or cuda.")
+        raise DeviceError(f"The device {shortened(name)} is unknown; choose auto, cpu or cuda.")
     if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
         raise DeviceError(
-            f"This machine has no device {name!r} that torch can use; choose auto or cpu."
+            f"This machine has no device {shortened(name)} that torch can use; choose auto or cpu."
         )
     return device
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
+import shutil
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,7 +16,17 @@ from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
 from model.trace import AttentionKind
-from tests.kit.fuzz import LINK, MARKUP, cases, limits, numbers, require_sentence, texts
+from tests.kit.fuzz import (
+    LINK,
+    MARKUP,
+    altered,
+    cases,
+    json_values,
+    limits,
+    numbers,
+    require_sentence,
+    texts,
+)
 from viz import views
 from viz.masks import edits
 from viz.view import Parameter, View, parse, write
@@ -72,9 +85,8 @@ def test_any_address_is_read_or_refused_in_sentences(name: str, data: st.DataObj
 
 @pytest.fixture
 def open_page(checkpoints: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[object]:
-    monkeypatch.setenv("HEADSCOPE_CHECKPOINTS", str(checkpoints))
-
-    def open_at(view: View, query: dict[str, str]) -> AppTest:
+    def open_at(view: View, query: dict[str, str], folder: Path = checkpoints) -> AppTest:
+        monkeypatch.setenv("HEADSCOPE_CHECKPOINTS", str(folder))
         app = AppTest.from_file(ROOT / "app.py", default_timeout=120)
         for name, value in query.items():
             app.query_params[name] = value
@@ -97,6 +109,15 @@ def shown(app: AppTest) -> Iterator[tuple[str, bool]]:
                 yield label, False
 
 
+def require_harmless(app: AppTest) -> None:
+    """Fails for a traceback, and for a person's text that is not shown as text."""
+    assert not app.exception, app.exception
+    for text, is_markup in shown(app):
+        assert LINK not in text, text
+        assert "![xfuzz](" not in text, text
+        assert not is_markup or MARKUP not in text, text
+
+
 @pytest.mark.parametrize("name", views.VIEWS)
 @cases(60)
 @given(data=st.data())
@@ -110,9 +131,26 @@ def test_any_address_opens_its_page_without_a_traceback_or_markup(
         for key, text in data.draw(queries(view)).items()
     }
     with limits(seconds=60, megabytes=512):
-        app = open_page(view, query)
-    assert not app.exception, app.exception
-    for text, is_markup in shown(app):
-        assert LINK not in text, text
-        assert "![xfuzz](" not in text, text
-        assert not is_markup or MARKUP not in text, text
+        require_harmless(open_page(view, query))
+
+
+METRICS = {
+    **{"steps": 10, "target_tokens": 1e6, "longest": {"source": 9, "target": 9}},
+    "test": {
+        **{"bleu": 30.0, "chrf": 50.0, "sentences": 100, "data": "some"},
+        **{"near": {"sentences": 1, "bleu": 2}, "far": {"sentences": 1, "bleu": 2}},
+    },
+}
+
+
+@pytest.mark.parametrize("name", ["about", "positions"])
+@cases(60)
+@given(metrics=altered(METRICS) | json_values().map(lambda value: {"test": value}))
+def test_whatever_a_checkpoint_says_of_itself_no_page_shows_a_traceback_or_markup(
+    open_page, checkpoints: Path, name: str, metrics: dict
+) -> None:
+    with tempfile.TemporaryDirectory() as parent:
+        folder = shutil.copytree(checkpoints / "en-de", Path(parent) / "en-de")
+        (folder / "metrics.json").write_text(json.dumps(metrics), encoding="utf-8")
+        with limits(seconds=60, megabytes=512):
+            require_harmless(open_page(views.VIEWS[name], {"topic": "learned"}, Path(parent)))
