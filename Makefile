@@ -2,7 +2,7 @@
 
 VENV := .venv
 PY := $(VENV)/bin/python
-PIP := $(PY) -m pip install --disable-pip-version-check
+PIP := $(PY) -m pip install --disable-pip-version-check $(PIP_OPTIONS)
 
 # A Python of your choice for a new environment: make run PYTHON=/opt/python3.13/bin/python
 PYTHON ?=
@@ -12,6 +12,8 @@ PORT ?=
 ADDRESS ?=
 # cpu: a new environment gets torch's build for the processor alone; unset, the usual one.
 TORCH ?=
+# More arguments for pip
+PIP_OPTIONS ?=
 # More arguments for pytest: make test ARGS="tests/model -k causal"
 ARGS ?=
 

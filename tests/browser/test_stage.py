@@ -5,19 +5,20 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from urllib.parse import quote, urlencode
 
 import pytest
-from playwright.sync_api import Browser, expect
 from playwright.sync_api import TimeoutError as PlaywrightTimeoutError
+from playwright.sync_api import expect
 
+from model.checkpoint import snapshots
 from model.translator import Translator
-from tests.browser.conftest import VIEWPORT, Lending, Watch, _context
+from tests.browser.conftest import VIEWPORT, Lending, Watch
 from tests.kit.heads_page import LOADING, SHORTLY, HeadsPage, title, wait_until_calm
-from tests.kit.running_app import serve
-from tests.kit.tiny_checkpoint import PAIRS, write_tiny_snapshots
 
 SENTENCE = "The cat sat on the mat."
+CHILDHOOD = "en-de-childhood"
 ANYTHING = re.compile(".")
 HOSTILE = '<img src=x onerror=alert(1)> *a* $x$ <b>x</b> & "q"'
 
@@ -35,7 +36,7 @@ VIEWS = {
     "lines": ("", {"view": "lines"}),
     "comparison": ("", {"layer": "1", "head": "0", "compare": "1.0-1.1-0.2"}),
     "joint": ("", {"attention": "joint"}),
-    "snapshots": ("", {"checkpoint": "en-de-childhood"}),
+    "snapshots": ("", {"checkpoint": CHILDHOOD}),
     "notices": ("", {"layer": "x", "head": "y"}),
     "see": ("masks", {"part": "see"}),
     "inside": ("masks", {"part": "inside"}),
@@ -549,25 +550,15 @@ def test_a_text_on_stage_is_scrolled_with_the_arrow_keys(stage: StagePage) -> No
     stage.page.wait_for_function(f"{scrolled} > 100")
 
 
-@pytest.fixture(scope="module")
-def childhood(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of an app whose model came with snapshots of its training."""
-    folder = tmp_path_factory.mktemp("childhood")
-    write_tiny_snapshots(folder / "en-de")
-    with serve("app.py", {"HEADSCOPE_CHECKPOINTS": str(folder)}) as server:
-        yield server.url
-
-
-def test_brackets_lead_through_the_training(browser: Browser, watch: Watch, childhood: str) -> None:
-    with _context(browser, watch) as context:
-        stage = StagePage(HeadsPage(context.new_page(), childhood))
-        stage.open(sentence=PAIRS[0][0])
-        expect(stage.sentence).to_contain_text("after 1,120 of 1,120 steps")
-        stage.press("[")
-        stage.reader.wait_for_query(step="20")
-        stage.press("Shift+ArrowLeft")
-        stage.reader.wait_for_query(step="2")
-        stage.press("]")
-        stage.press("]")
-        stage.reader.wait_for_query(step=None)
-        expect(stage.sentence).to_contain_text("after 1,120 of 1,120 steps")
+def test_brackets_lead_through_the_training(stage: StagePage, checkpoints: Path) -> None:
+    *_, before, last = steps = snapshots(checkpoints / CHILDHOOD)
+    stage.open(sentence=SENTENCE, checkpoint=CHILDHOOD)
+    expect(stage.sentence).to_contain_text(f"after {last:,} of {last:,} steps")
+    stage.press("[")
+    stage.reader.wait_for_query(step=str(before))
+    stage.press("Shift+ArrowLeft")
+    stage.reader.wait_for_query(step=str(steps[-3]))
+    stage.press("]")
+    stage.press("]")
+    stage.reader.wait_for_query(step=None)
+    expect(stage.sentence).to_contain_text(f"after {last:,} of {last:,} steps")
