@@ -35,7 +35,8 @@ show_welcome()
 notices = st.container(key="notices")
 if VIEWS[page.url_path or HOME].asks:
     bar.ask()
-page.run()
+with session.refusals():
+    page.run()
 title_scene()
 with notices:
     # Only now is known what the page could not take.

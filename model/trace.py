@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, fields
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Any, BinaryIO, Literal, TypeVar
@@ -378,6 +378,11 @@ class Trace:
         for site, seen in maps.items():
             self._check_labels(site, seen)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # A mapping that cannot be changed cannot be copied to another process either.
+        values = {each.name: getattr(self, each.name) for each in fields(self)}
+        return _trace, (values | {"maps": dict(self.maps)},)
+
     def attention(self, kind: AttentionKind | str, layer: int) -> AttentionMap:
         """The map of one site.
 
@@ -471,6 +476,10 @@ def known_kind(kind: AttentionKind | str) -> AttentionKind:
         raise TraceError(
             f"There is no attention of the kind {kind!r}; choose one of {', '.join(AttentionKind)}."
         ) from None
+
+
+def _trace(values: dict[str, Any]) -> Trace:
+    return Trace(**values)
 
 
 def _read_only(name: str, value: Any, kind: type[np.generic]) -> NDArray[Any]:

@@ -10,6 +10,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.kit.tiny_checkpoint import write_tiny_checkpoint
+from viz.shell import session
 
 ROOT = Path(__file__).resolve().parents[2]
 SECONDS = 120
@@ -21,6 +22,12 @@ def checkpoints(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("checkpoints")
     write_tiny_checkpoint(folder / "en-de")
     return folder
+
+
+@pytest.fixture(autouse=True)
+def _no_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The model runs in this process, where a test can reach it."""
+    monkeypatch.setenv(session.PROCESS_VARIABLE, "0")
 
 
 @pytest.fixture

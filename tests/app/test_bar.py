@@ -16,6 +16,7 @@ from tests.kit.tiny_checkpoint import PAIRS
 from viz.draw.labels import escape_html, visible
 from viz.heads import measures as facts
 from viz.shell import session
+from viz.shell.jobs import Timed
 from viz.views import DEFAULT_SENTENCE
 
 OpenApp = Callable[..., AppTest]
@@ -321,7 +322,7 @@ def translated_as(
         app = open_app()
         timed = session.translate(checkpoints / "en-de", DEFAULT_SENTENCE)
         changed = dataclasses.replace(timed.translation, **changes)
-        monkeypatch.setattr(session, "translate", lambda *_: session.Timed(changed, 0.1))
+        monkeypatch.setattr(session, "translate", lambda *_: Timed(changed, 0.1, "cpu"))
         return app.run()
 
     return open_with

@@ -231,11 +231,11 @@ def test_a_reader_who_moves_among_heads_has_the_model_run_once(
     app = open_app()
     recorded = session.trace(checkpoints / "en-de", DEFAULT_SENTENCE)
     translated = session.translate(checkpoints / "en-de", DEFAULT_SENTENCE)
-    kept = len(session.trace_store())
+    kept = len(session.result_store())
     for head in "0123":
         select(app, head=head)
         select(app, head=head, specials="0", words="1")
-    assert len(session.trace_store()) == kept
+    assert len(session.result_store()) == kept
     assert app.session_state["_prepared"].trace is recorded
     assert session.translate(checkpoints / "en-de", DEFAULT_SENTENCE) is translated
 

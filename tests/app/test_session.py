@@ -12,10 +12,12 @@ import pytest
 from model.checkpoint import CheckpointError
 from model.intervention import UNCHANGED, Intervention, Place
 from model.mask_rules import MaskError
-from model.trace import AttentionKind, AttentionMap, BoolArray, Site, Tokens, Trace
+from model.serving.queue import RequestQueue, one_by_one
+from model.serving.store import ResultStore
+from model.trace import AttentionKind, BoolArray, Trace
 from model.translator import TextError, Translator
 from tests.kit.tiny_checkpoint import PAIRS, write_tiny_checkpoint
-from viz.shell import session
+from viz.shell import jobs, session
 from viz.shell.session import Question
 
 EXAMPLES = [
@@ -34,25 +36,6 @@ def with_examples(folder: Path, tmp_path: Path) -> Path:
     copy = shutil.copytree(folder, tmp_path / "en-de")
     (copy / "examples.json").write_text(json.dumps(EXAMPLES), encoding="utf-8")
     return copy
-
-
-def trace_of(n_tokens: int) -> Trace:
-    tokens = Tokens.unnamed(range(n_tokens))
-    seen = AttentionMap(
-        Site(AttentionKind.ENCODER, 0),
-        weights=np.zeros((1, n_tokens, n_tokens), dtype=np.float32),
-        allowed=np.ones((n_tokens, n_tokens), dtype=bool),
-        queries=tokens,
-        keys=tokens,
-    )
-    return Trace(
-        source=tokens,
-        target=Tokens(),
-        predictions=Tokens(),
-        text="",
-        source_text="",
-        maps={seen.site: seen},
-    )
 
 
 def test_every_checkpoint_can_be_chosen_the_usual_one_first(
@@ -150,77 +133,6 @@ def test_the_model_runs_once_for_two_threads_that_ask_the_same(
     assert len(runs) == 1
     assert all(each is traces[0] for each in traces)
     assert traces[0].text == target
-
-
-def test_different_sentences_are_traced_at_the_same_time() -> None:
-    store = session.TraceStore(10**9, 10)
-    together = threading.Barrier(2, timeout=30)
-
-    def make() -> Trace:
-        together.wait()
-        return trace_of(3)
-
-    with ThreadPoolExecutor(2) as pool:
-        first, second = pool.map(lambda key: store.take(key, make), "ab")
-    assert first is not second
-
-
-def test_large_traces_push_the_oldest_out() -> None:
-    small, large = trace_of(10), trace_of(1000)
-    store = session.TraceStore(2 * large.nbytes, 10)
-    for number in range(4):
-        store.take(number, lambda: small)
-    store.take(0, lambda: pytest.fail("the first is still kept"))
-    store.take("large", lambda: large)
-    assert len(store) == 5
-    store.take("larger", lambda: trace_of(1000))
-    assert len(store) == 2
-    assert store.nbytes <= 2 * large.nbytes
-    assert store.take("large", lambda: pytest.fail("a recent one was dropped")) is large
-
-
-def test_what_was_asked_for_last_is_kept_longest() -> None:
-    store = session.TraceStore(10**9, 2)
-    first = store.take("first", lambda: trace_of(3))
-    store.take("second", lambda: trace_of(3))
-    assert store.take("first", lambda: pytest.fail("it is kept")) is first
-    store.take("third", lambda: trace_of(3))
-    assert store.take("first", lambda: pytest.fail("it is kept")) is first
-
-
-def test_a_trace_larger_than_the_bound_is_kept_alone() -> None:
-    store = session.TraceStore(1, 10)
-    store.take("small", lambda: trace_of(2))
-    large = store.take("large", lambda: trace_of(50))
-    assert len(store) == 1
-    assert store.take("large", lambda: pytest.fail("it is kept")) is large
-
-
-def test_nothing_grows_however_many_sentences_are_asked_for() -> None:
-    store = session.TraceStore(50_000, 20)
-    with ThreadPoolExecutor(4) as pool:
-        list(pool.map(lambda key: store.take(key % 70, lambda: trace_of(key % 90 + 1)), range(700)))
-    assert len(store) <= 20
-    assert store.nbytes <= 50_000
-    assert len(store._making) == 0
-
-
-def test_what_goes_wrong_for_one_does_not_reach_who_waits_for_the_same() -> None:
-    store = session.TraceStore(10**9, 10)
-    attempts: list[int] = []
-
-    def make() -> Trace:
-        attempts.append(1)
-        if len(attempts) == 1:
-            time.sleep(0.1)
-            raise KeyboardInterrupt
-        return trace_of(3)
-
-    with ThreadPoolExecutor(1) as pool:
-        waiting = pool.submit(lambda: (time.sleep(0.03), store.take("key", make))[1])
-        with pytest.raises(KeyboardInterrupt):
-            store.take("key", make)
-        assert len(waiting.result(timeout=30).source) == 3
 
 
 @pytest.mark.parametrize(
@@ -395,8 +307,10 @@ def test_outcomes_count_towards_what_all_traces_may_hold(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     one = session.batch(asked(folder))
-    store = session.TraceStore(one.nbytes + 1, 10)
-    monkeypatch.setattr(session, "trace_store", lambda: store)
+    store = ResultStore(10, 10, one.nbytes + 1)
+    monkeypatch.setattr(
+        session, "request_queue", lambda: RequestQueue(one_by_one(jobs.compute), store)
+    )
     assert session.batch(asked(folder)).nbytes == one.nbytes
     for place in range(4):
         allowed = own_mask(folder, AttentionKind.DECODER).copy()

@@ -15,6 +15,7 @@ from model.checkpoint import CheckpointError, snapshot_file
 from tests.kit.shown import plain
 from tests.kit.tiny_checkpoint import PAIRS, SNAPSHOTS, write_tiny_snapshots
 from viz.shell import session
+from viz.shell.jobs import snapshot_of
 
 OpenApp = Callable[..., AppTest]
 
@@ -204,7 +205,7 @@ def test_sentence_target_and_step_are_one_question(open_childhood: OpenApp) -> N
 
 def test_what_is_kept_for_one_snapshot_is_not_given_for_another(both: Path) -> None:
     folder = both / NAME
-    first, last = (session.snapshot_of(folder, step) for step in (0, LAST))
+    first, last = (snapshot_of(folder, step) for step in (0, LAST))
     assert session.folder_of(first) == folder == session.folder_of(folder)
     assert session.translator(first) is session.translator(first)
     assert session.translator(first) is not session.translator(last)
@@ -222,15 +223,15 @@ def test_what_is_kept_for_one_snapshot_is_not_given_for_another(both: Path) -> N
 def test_a_whole_run_of_snapshots_stays_loaded_beside_a_trained_model(both: Path) -> None:
     folder = both / NAME
     trained = session.translator(both / "en-de")
-    loaded = [session.translator(session.snapshot_of(folder, step)) for step in SNAPSHOTS]
+    loaded = [session.translator(snapshot_of(folder, step)) for step in SNAPSHOTS]
     assert session.translator(both / "en-de") is trained
     for step, translator in zip(SNAPSHOTS, loaded, strict=True):
-        assert session.translator(session.snapshot_of(folder, step)) is translator
+        assert session.translator(snapshot_of(folder, step)) is translator
 
 
 def test_a_snapshot_that_went_away_is_one_sentence(both: Path) -> None:
     with pytest.raises(CheckpointError, match=r"no longer has the snapshot .*\.$"):
-        session.translator(session.snapshot_of(both / NAME, 77))
+        session.translator(snapshot_of(both / NAME, 77))
 
 
 def test_a_damaged_snapshot_is_one_sentence_and_another_can_be_chosen(

@@ -61,7 +61,7 @@ from viz.masks.pictures import (
 )
 from viz.masks.steps import Steps, fill_lesson, head_steps
 from viz.masks.view import MOST_SENTENCES, PARTS, VIEW, MasksView
-from viz.shell import address, bar, session, stage
+from viz.shell import address, bar, jobs, session, stage
 from viz.shell.save_menu import captioned, save_button
 from viz.shell.theme import is_dark
 from viz.shell.width import watch_width
@@ -178,7 +178,7 @@ def chosen_of(question: session.Question, view: MasksView) -> Chosen | None:
     return None if made is None else Chosen(asked, made, view.kind, view.layer, view.head)
 
 
-def batch_of(question: session.Question) -> session.Batch | None:
+def batch_of(question: session.Question) -> jobs.Batch | None:
     """The traces of a batch; what is wrong with a sentence is said, by its number."""
     for number, sentence in enumerate(question.sentences):
         try:

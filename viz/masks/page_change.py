@@ -28,7 +28,7 @@ from viz.masks.page_chosen import (
 from viz.masks.panels import empty_words, is_unchanged, translations_html
 from viz.masks.pictures import EditedWeights, Edits, LogProbs
 from viz.masks.view import MasksView
-from viz.shell import address, session, stage
+from viz.shell import address, jobs, session, stage
 from viz.shell.fragments import fragment
 from viz.shell.theme import is_dark
 
@@ -244,7 +244,7 @@ def show_editor(chosen: Chosen) -> None:
 
 
 def show_change(
-    chosen: Chosen, picture: EditedWeights, before: session.Outcome, after: session.Outcome
+    chosen: Chosen, picture: EditedWeights, before: jobs.Outcome, after: jobs.Outcome
 ) -> None:
     """What edits change, below the matrices, which are `picture`."""
     show_translations(chosen, before, after, ("Before", "After"), [picture])
@@ -260,7 +260,7 @@ def show_change(
 
 
 def show_notices(
-    chosen: Chosen, edits: tuple[Edit, ...], before: session.Outcome, after: session.Outcome
+    chosen: Chosen, edits: tuple[Edit, ...], before: jobs.Outcome, after: jobs.Outcome
 ) -> None:
     """What has to be said of the edits."""
     if notice := st.session_state.pop("_mask_notice", None):

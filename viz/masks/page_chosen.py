@@ -19,7 +19,7 @@ from viz.masks.pictures import HeadInBatch, LogProbs
 from viz.masks.steps import Steps
 from viz.masks.view import MasksView
 from viz.save.picture import Picture
-from viz.shell import address, session
+from viz.shell import address, jobs, session
 from viz.shell.save_menu import save_button, show
 from viz.shell.theme import is_dark
 
@@ -53,7 +53,7 @@ class Chosen:
     """
 
     question: session.Question
-    batch: session.Batch
+    batch: jobs.Batch
     kind: AttentionKind
     layer: int
     head: int
@@ -193,8 +193,8 @@ def preset_allowed(preset: Preset, chosen: Chosen, settings: Mapping[str, Any]) 
 
 def show_translations(
     chosen: Chosen,
-    one: session.Outcome,
-    other: session.Outcome,
+    one: jobs.Outcome,
+    other: jobs.Outcome,
     names: tuple[str, str],
     pictures: Sequence[Picture] = (),
 ) -> None:

@@ -11,11 +11,13 @@ from typing import Any, NoReturn
 import streamlit as st
 
 from model.checkpoint import CheckpointError, language_pair, snapshots
+from model.serving.queue import ServiceError
 from model.translator import DeviceError, TextError, Translation, Translator
 from viz.draw import css
 from viz.draw.labels import escape_html, escape_markdown, visible
 from viz.shell import address, session, stage
 from viz.shell.examples import Example
+from viz.shell.jobs import snapshot_of
 from viz.shell.language import is_foreign
 from viz.view import Parameter, choice
 from viz.views import CHECKPOINT, SENTENCE, STEP, TARGET
@@ -78,6 +80,9 @@ def _show_bar() -> session.Question | None:
     except TextError as error:
         st.warning(escape_markdown(str(error)), icon=":material/edit:")
         return _answered_before(question, steps)
+    except ServiceError as error:
+        session.show_refusal(error)
+        return _answered_before(question, steps)
     st.session_state[_ANSWERED] = question
     return question
 
@@ -102,7 +107,7 @@ def _question(folder: Path, steps: Sequence[int]) -> session.Question:
     if not steps:
         return session.Question(folder, sentence, target)
     step = st.session_state["step"]
-    return session.Question(session.snapshot_of(folder, step), sentence, target, steps.index(step))
+    return session.Question(snapshot_of(folder, step), sentence, target, steps.index(step))
 
 
 def _open(names: Sequence[str]) -> None:
@@ -216,7 +221,7 @@ def _answer(question: session.Question, steps: Sequence[int]) -> None:
     """Translate and show it, with what there is to say against it.
 
     Raises:
-        CheckpointError, DeviceError, TextError: as `session.trace`.
+        CheckpointError, DeviceError, ServiceError, TextError: as `session.trace`.
     """
     model = session.translator(question.checkpoint)
     timed = session.translate(question.checkpoint, question.sentence)
@@ -245,7 +250,7 @@ def _answer(question: session.Question, steps: Sequence[int]) -> None:
     facts = (
         f"{model.n_parameters / 1e6:.1f} million parameters in {config.n_encoder_layers} encoder "
         f"and {config.n_decoder_layers} decoder layers of {config.n_heads} heads<br>"
-        f"{training}{model.device.type.upper()} · translated in {timed.seconds:.2f} s"
+        f"{training}{timed.device.upper()} · translated in {timed.seconds:.2f} s"
     )
     st.html(
         f"<style>{css.ANSWER_CSS}</style>"

@@ -9,6 +9,8 @@ from typing import ParamSpec
 
 import streamlit as st
 
+from viz.shell import session
+
 P = ParamSpec("P")
 
 _RUNNING: ContextVar[bool] = ContextVar("fragment_running", default=False)
@@ -26,7 +28,8 @@ def fragment(part: Callable[P, None]) -> Callable[P, None]:
     def marked(*args: P.args, **kwargs: P.kwargs) -> None:
         token = _RUNNING.set(True)
         try:
-            part(*args, **kwargs)
+            with session.refusals():
+                part(*args, **kwargs)
         finally:
             _RUNNING.reset(token)
 

@@ -1,4 +1,4 @@
-"""What the app keeps between runs: loaded translators, translations and traces, all bounded."""
+"""What the app keeps between runs, all bounded, and how a page has something computed."""
 
 from __future__ import annotations
 
@@ -7,27 +7,28 @@ import functools
 import gc
 import os
 import threading
-import time
-import weakref
-from collections import OrderedDict
-from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Generator, Hashable, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any
 
 import numpy as np
 import streamlit as st
-import torch
 from numpy.typing import NDArray
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from model import alignment
-from model.checkpoint import CONFIG, SNAPSHOTS, CheckpointError, snapshot_file, snapshots
+from model.checkpoint import CONFIG, CheckpointError
 from model.intervention import UNCHANGED, Intervention
+from model.serving.process import WorkerProcess
+from model.serving.queue import Request, RequestQueue, ServiceError, one_by_one
+from model.serving.store import ResultStore
 from model.trace import Site, Trace
-from model.translator import TextError, Translation, Translator, load
+from model.translator import DeviceError, TextError, Translator
 from viz.heads import measures as facts
-from viz.positions import terms as position_terms
-from viz.shell.examples import Example, example_traces, head_labels, read_examples
+from viz.shell import jobs
+from viz.shell.examples import Example, read_examples
+from viz.shell.jobs import MAX_SNAPSHOTS, Batch, Outcome, Timed, folder_of, version_of
 from viz.view import MOST_CHARACTERS
 
 DEFAULT_CHECKPOINT = "en-de"
@@ -35,26 +36,22 @@ DEFAULT_CHECKPOINT = "en-de"
 CHECKPOINTS_VARIABLE = "HEADSCOPE_CHECKPOINTS"
 """Names another folder of checkpoints than the one that comes with the app."""
 
+PROCESS_VARIABLE = "HEADSCOPE_MODEL_PROCESS"
+"""With the value 0, the model runs in the server's process: less memory, and slower for many."""
+
 TRACE_BYTES = 600_000_000
 """What all kept traces may hold together: two of 512 tokens, or some thousand short ones."""
 
 MAX_TRACES = 64
 """How many traces are kept at most, however short."""
 
-WARM_UP = "One."
-"""Translated once at load: a model packs its weights at its first sentence, which takes longer."""
+MAX_TRANSLATIONS = 512
+"""How many translations, and what else is small, are kept."""
 
+QUICK_SECONDS = 0.3
+"""An answer that comes sooner comes without a word about waiting."""
 
-MAX_SNAPSHOTS = 16
-"""How many models of snapshots are kept: those of a whole run, which are tiny."""
-
-
-@dataclass(frozen=True, slots=True)
-class Timed:
-    """A translation and the seconds it took when it was made."""
-
-    translation: Translation
-    seconds: float
+_POLL_SECONDS = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,59 +114,15 @@ def _usual_first(name: str) -> tuple[bool, str]:
     return name != DEFAULT_CHECKPOINT, name
 
 
-def snapshot_of(folder: Path, step: int) -> Path:
-    """A checkpoint as it was after so many steps, for whatever here takes a checkpoint.
-
-    It is the path of the snapshot's file, so that everything kept under a checkpoint is kept apart
-    for each of its snapshots.
-    """
-    return snapshot_file(folder, step)
-
-
-def folder_of(checkpoint: Path) -> Path:
-    """The folder of a checkpoint, or of what `snapshot_of` gave."""
-    return checkpoint.parents[1] if _is_snapshot(checkpoint) else checkpoint
-
-
-def _is_snapshot(checkpoint: Path) -> bool:
-    return checkpoint.suffix == ".safetensors" and checkpoint.parent.name == SNAPSHOTS
-
-
 def translator(checkpoint: Path) -> Translator:
-    """The checkpoint's translator, loaded once a process, on the GPU where there is one.
+    """The checkpoint's translator for what is read off it, loaded once a process.
+
+    What takes time is computed by the functions below, in the model's own process.
 
     Raises:
         CheckpointError: if the folder is incomplete or damaged.
     """
-    # Apart, so that moving through a run's snapshots does not push the large models out.
-    return _snapshot(checkpoint) if _is_snapshot(checkpoint) else _trained(checkpoint)
-
-
-@st.cache_resource(max_entries=2, show_spinner="Loading the model…")
-def _trained(checkpoint: Path) -> Translator:
-    return _ready(checkpoint, None)
-
-
-@st.cache_resource(max_entries=MAX_SNAPSHOTS, show_spinner="Loading the model…")
-def _snapshot(checkpoint: Path) -> Translator:
-    folder = folder_of(checkpoint)
-    steps = [snapshot_of(folder, step) for step in snapshots(folder)]
-    if checkpoint not in steps:
-        raise CheckpointError(
-            f"The checkpoint {folder} no longer has the snapshot {checkpoint.name}; choose another "
-            "training step."
-        )
-    return _ready(folder, steps.index(checkpoint))
-
-
-def _ready(folder: Path, snapshot: int | None) -> Translator:
-    # Several people's requests share the cores; more threads a request would only fight for them.
-    torch.set_num_threads(1)
-    loaded = load(folder, snapshot=snapshot)
-    # A vocabulary may hold none of its letters; such a model warms up at its first sentence.
-    with contextlib.suppress(TextError):
-        loaded.trace(WARM_UP)
-    return loaded
+    return jobs.translator(version_of(checkpoint), "cpu" if _has_process() else "auto")
 
 
 @st.cache_resource(max_entries=16 + MAX_SNAPSHOTS, show_spinner=False)
@@ -178,7 +131,6 @@ def examples(checkpoint: Path) -> tuple[Example, ...]:
     return read_examples(folder_of(checkpoint))
 
 
-@st.cache_resource(max_entries=4 + MAX_SNAPSHOTS, show_spinner="Comparing the heads…")
 def labels(checkpoint: Path) -> Mapping[Site, tuple[facts.Label | None, ...]]:
     """What each head does in plain words where it earns them, over the checkpoint's examples.
 
@@ -186,11 +138,11 @@ def labels(checkpoint: Path) -> Mapping[Site, tuple[facts.Label | None, ...]]:
 
     Raises:
         CheckpointError: if the checkpoint is incomplete or damaged.
+        ServiceError: if it is not answered.
     """
-    return head_labels(translator(checkpoint), examples(checkpoint))
+    return _computed(jobs.Survey(version_of(checkpoint), "labels"))
 
 
-@st.cache_resource(max_entries=4 + MAX_SNAPSHOTS, show_spinner="Comparing the rows…")
 def read_later(checkpoint: Path) -> Mapping[int, bool]:
     """Which layers look at the source of a token in the row that has read it; see model.alignment.
 
@@ -198,12 +150,11 @@ def read_later(checkpoint: Path) -> Mapping[int, bool]:
 
     Raises:
         CheckpointError: if the checkpoint is incomplete or damaged.
+        ServiceError: if it is not answered.
     """
-    model = translator(checkpoint)
-    return alignment.read_later(model, example_traces(model, examples(checkpoint)))
+    return _computed(jobs.Survey(version_of(checkpoint), "read_later"))
 
 
-@st.cache_resource(max_entries=4 + MAX_SNAPSHOTS, show_spinner=False)
 def resting(checkpoint: Path) -> Mapping[str, tuple[int, int]]:
     """How many heads rest on the sentence's start or end or on punctuation; see viz.heads.measures.
 
@@ -211,94 +162,21 @@ def resting(checkpoint: Path) -> Mapping[str, tuple[int, int]]:
 
     Raises:
         CheckpointError: if the checkpoint is incomplete or damaged.
+        ServiceError: if it is not answered.
     """
-    traces = example_traces(translator(checkpoint), examples(checkpoint))
-    return facts.resting(traces) if traces else {}
+    return _computed(jobs.Survey(version_of(checkpoint), "resting"))
 
 
-# Translating takes a search and its result is small; a trace takes one pass and may be large. So
-# translations are bounded by their number, and traces by their bytes as well.
-@st.cache_resource(max_entries=512, show_spinner="Translating…")
 def translate(checkpoint: Path, sentence: str) -> Timed:
     """The model's translation of a sentence.
 
     Raises:
         CheckpointError: if the checkpoint is incomplete or damaged.
         TextError: if the sentence is empty, too long, or of characters the model never saw.
+        ServiceError: if it is not answered.
     """
-    model = translator(checkpoint)
-    _check_length("text", sentence, model)
-    started = time.perf_counter()
-    translation = model.translate(sentence)
-    return Timed(translation, time.perf_counter() - started)
-
-
-class Weighed(Protocol):
-    """Something large that knows its size."""
-
-    @property
-    def nbytes(self) -> int:
-        """What its arrays hold."""
-
-
-W = TypeVar("W", bound=Weighed)
-
-
-class TraceStore:
-    """The traces last asked for, bounded by their bytes and their number; safe among threads.
-
-    Streamlit's own caches count entries only, and one trace may be as large as a thousand others.
-
-    Args:
-        most_bytes: what all traces may hold together; a single larger one is kept alone.
-        most: how many there may be.
-    """
-
-    def __init__(self, most_bytes: int, most: int) -> None:
-        self._most_bytes = most_bytes
-        self._most = most
-        self._kept: OrderedDict[Hashable, Any] = OrderedDict()
-        self._guard = threading.Lock()
-        # A lock goes when the last thread that holds or awaits it is done: nothing grows.
-        self._making: weakref.WeakValueDictionary[Hashable, threading.Lock] = (
-            weakref.WeakValueDictionary()
-        )
-
-    def __len__(self) -> int:
-        return len(self._kept)
-
-    @property
-    def nbytes(self) -> int:
-        """What all kept traces hold, in bytes."""
-        with self._guard:
-            return sum(trace.nbytes for trace in self._kept.values())
-
-    def take(self, key: Hashable, make: Callable[[], W]) -> W:
-        """The trace kept under a key, or a new one, which is made once however many ask for it.
-
-        What `make` raises reaches its caller alone: another that waited makes the trace itself.
-        """
-        with self._guard:
-            making = self._making.setdefault(key, threading.Lock())
-        with making:
-            with self._guard:
-                if key in self._kept:
-                    self._kept.move_to_end(key)
-                    found: W = self._kept[key]
-                    return found
-            made = make()
-            with self._guard:
-                self._kept[key] = made
-                held = sum(trace.nbytes for trace in self._kept.values())
-                while len(self._kept) > 1 and (held > self._most_bytes or len(self) > self._most):
-                    held -= self._kept.popitem(last=False)[1].nbytes
-            return made
-
-
-@st.cache_resource(show_spinner=False)
-def trace_store() -> TraceStore:
-    """The traces that all sessions share."""
-    return TraceStore(TRACE_BYTES, MAX_TRACES)
+    _check_length("text", sentence, checkpoint)
+    return _computed(jobs.Translate(version_of(checkpoint), sentence))
 
 
 def trace(checkpoint: Path, sentence: str, target: str | None = None) -> Trace:
@@ -312,52 +190,12 @@ def trace(checkpoint: Path, sentence: str, target: str | None = None) -> Trace:
     Raises:
         CheckpointError: if the checkpoint is incomplete or damaged.
         TextError: as `translate`, and for a target that is empty or too long.
+        ServiceError: if it is not answered.
     """
-    model = translator(checkpoint)
-    _check_length("text", sentence, model)
-    _check_length("target", target or "", model)
-    if target is None:
-        translation = translate(checkpoint, sentence).translation
-        return trace_store().take((checkpoint, sentence, None), lambda: model.trace_of(translation))
-    return trace_store().take((checkpoint, sentence, target), lambda: model.trace(sentence, target))
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Batch:
-    """Several sentences in one padded pass, each with the model's own translation.
-
-    Attributes:
-        padded: a trace a sentence, with the rows and columns of its padding.
-        n_source: tokens of each source, without padding.
-        n_target: tokens of each decoder input, without padding.
-    """
-
-    padded: tuple[Trace, ...]
-    n_source: tuple[int, ...]
-    n_target: tuple[int, ...]
-
-    @property
-    def nbytes(self) -> int:
-        """What all traces hold, in bytes."""
-        return sum(trace.nbytes for trace in self.padded)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Outcome:
-    """What the model does with one sentence of a batch under an intervention.
-
-    Attributes:
-        forced: the pass over its own unchanged translation, with the rows and columns of padding.
-        free: the translation it writes under the intervention, token by token, without padding.
-    """
-
-    forced: Trace
-    free: Trace
-
-    @property
-    def nbytes(self) -> int:
-        """What both traces hold, in bytes."""
-        return self.forced.nbytes + self.free.nbytes
+    _check_length("text", sentence, checkpoint)
+    _check_length("target", target or "", checkpoint)
+    own = translate(checkpoint, sentence).translation if target is None else None
+    return _computed(jobs.Record(version_of(checkpoint), sentence, target, own))
 
 
 def batch(question: Question) -> Batch:
@@ -366,16 +204,9 @@ def batch(question: Question) -> Batch:
     Raises:
         CheckpointError: if the checkpoint is incomplete or damaged.
         TextError: as `translate`, for any of the sentences, and as `trace`, for the target.
+        ServiceError: if it is not answered.
     """
-    model = translator(question.checkpoint)
-    targets = _targets(question)
-
-    def make() -> Batch:
-        made = model.trace_batch(question.sentences, targets)
-        return Batch(made.padded, made.source_lengths, made.target_lengths)
-
-    # Whichever of its sentences is looked at, a batch is the same.
-    return trace_store().take(("batch", replace(question, number=0)), make)
+    return _computed(_batch_job(question))
 
 
 def run(question: Question, under: Intervention = UNCHANGED) -> Outcome:
@@ -387,62 +218,141 @@ def run(question: Question, under: Intervention = UNCHANGED) -> Outcome:
             lengths.
 
     Raises:
-        CheckpointError, TextError: as `batch`.
+        CheckpointError, TextError, ServiceError: as `batch`.
         MaskError: if a mask does not fit.
         PositionError: if the model has no such positions, the decoder's are to be reversed, whose
             length is not known while it writes, or the order misses a token.
     """
-    model = translator(question.checkpoint)
     own = batch(question)
     number, sentences = question.number, question.sentences
     if under == UNCHANGED:
         return Outcome(own.padded[number], trace(question.checkpoint, sentences[number]))
-
-    def make() -> Outcome:
-        # In one pass all sentences stand at the same positions.
-        other = Intervention(positions=under.positions)
-        each = [under if place == number else other for place in range(len(sentences))]
-        forced = model.trace_batch(sentences, _targets(question), under=each).padded[number]
-        alone = under.without_padding(own.n_source[number])
-        if alone is None:
-            # Decoded beside the longest sentence, for as much padding as in the batch.
-            longest = sentences[own.n_source.index(max(own.n_source))]
-            free = model.trace_batch([sentences[number], longest], under=[under, other]).traces[0]
-        else:
-            free = model.trace(sentences[number], under=alone)
-        return Outcome(forced, free)
-
-    return trace_store().take(("run", question, under), make)
+    job = _batch_job(question)
+    return _computed(jobs.Intervene(job.version, job, number, under, own.n_source))
 
 
-def _targets(question: Question) -> list[str | Translation]:
-    """What the decoder is given: the target for the first sentence, else the translations."""
-    _check_length("target", question.target, translator(question.checkpoint))
+def _batch_job(question: Question) -> jobs.RecordBatch:
+    # Whichever of its sentences is looked at, a batch is the same.
+    _check_length("target", question.target, question.checkpoint)
     own = [translate(question.checkpoint, each).translation for each in question.sentences]
-    return [question.target or own[0], *own[1:]]
+    version = version_of(question.checkpoint)
+    return jobs.RecordBatch(version, question.sentences, question.target, tuple(own))
 
 
-@st.cache_resource(max_entries=64, show_spinner=False)
 def term_shares(checkpoint: Path, sentence: str) -> Mapping[str, NDArray[np.float64]]:
     """Which share of each head's scores comes from each term, in the encoder's first layer.
 
-    The terms of a long sentence hold a hundred times what is kept, and take as long to make.
-
     Raises:
-        CheckpointError, TextError: as `translate`.
+        CheckpointError, TextError, ServiceError: as `translate`.
         PositionError: for additive attention, whose scores are no such sum.
     """
-    return position_terms.term_shares(translator(checkpoint).score_terms(sentence).terms)
+    _check_length("text", sentence, checkpoint)
+    return _computed(jobs.TermShares(version_of(checkpoint), sentence))
 
 
-def _check_length(what: str, text: str, model: Translator) -> None:
+def _check_length(what: str, text: str, checkpoint: Path) -> None:
     if len(text) > MOST_CHARACTERS:
         # The model's own limit, if that is less: nobody shall meet two in turn.
-        model.require_room(text[:MOST_CHARACTERS], what)
+        translator(checkpoint).require_room(text[:MOST_CHARACTERS], what)
         raise TextError(
             f"The {what} has {len(text):,} characters and the app takes {MOST_CHARACTERS:,}; "
             "shorten it."
         )
+
+
+# ---- waiting for what is computed ---------------------------------------------------------------
+
+
+def _has_process() -> bool:
+    return os.environ.get(PROCESS_VARIABLE) != "0"
+
+
+@functools.cache
+def result_store() -> ResultStore:
+    """What all sessions share."""
+    return ResultStore(MAX_TRANSLATIONS, MAX_TRACES, TRACE_BYTES)
+
+
+def request_queue() -> RequestQueue:
+    """The queue in front of the model, one a server; its process starts here."""
+    with _starting:
+        return _request_queue()
+
+
+_starting = threading.Lock()
+
+
+@functools.cache
+def _request_queue() -> RequestQueue:
+    if not _has_process():
+        return RequestQueue(one_by_one(jobs.compute), result_store())
+    process = WorkerProcess("viz.shell.worker")
+    process.start()
+    return RequestQueue(process, result_store())
+
+
+def warm_up() -> None:
+    """Start the model's process and have it load the usual model, before anybody asks."""
+    with contextlib.suppress(CheckpointError, DeviceError, ServiceError):
+        labels(next(iter(checkpoints().values())))
+
+
+def _computed(job: jobs.Job) -> Any:
+    """A job's result; while a person waits for it, the page says so.
+
+    A newer run of the page, or its end, ends the wait, and with it the request.
+    """
+    context = get_script_run_ctx(suppress_warning=True)
+    person: Hashable = context.session_id if context else threading.get_ident()
+    queue = request_queue()
+    with queue.ask(job, person) as request:
+        if not context:
+            request.wait()
+        elif not request.wait(QUICK_SECONDS):
+            _wait(queue, request, job)
+        return request.result()
+
+
+def _wait(queue: RequestQueue, request: Request, job: jobs.Job) -> None:
+    said = ""
+    lines: list[ExitStack] = []
+    try:
+        while not request.wait(_POLL_SECONDS):
+            while len(lines) > 1:
+                # The newer one stands by now: nothing flickers.
+                lines.pop(0).close()
+            before = queue.before(request)
+            text = _questions(before) if before else job.doing
+            if text != said:
+                lines.append(ExitStack())
+                lines[-1].enter_context(st.spinner(text))
+                said = text
+            # Streamlit ends a run that is out of date wherever it touches the session.
+            st.session_state.get("sentence")
+    finally:
+        for line in lines:
+            line.close()
+
+
+def _questions(before: int) -> str:
+    if before == 1:
+        return "One question is answered before yours…"
+    return f"{before} questions are answered before yours…"
+
+
+@contextmanager
+def refusals() -> Generator[None]:
+    """Says in a sentence that something was not answered, where a page would show a traceback."""
+    try:
+        yield
+    except ServiceError as error:
+        show_refusal(error)
+
+
+def show_refusal(error: ServiceError) -> None:
+    """Why something was not answered, and a way to ask again."""
+    st.warning(str(error), icon=":material/hourglass_top:")
+    st.button("Try again", key="try-again", icon=":material/refresh:")
 
 
 @functools.cache

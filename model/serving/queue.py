@@ -1,0 +1,254 @@
+"""One queue in front of a model that many people ask: fair, bounded, and nothing computed twice.
+
+with queue.ask(job, person) as request:
+    while not request.wait(0.1):
+        ...  # `queue.before(request)` are before it
+    result = request.result()
+
+A job is a value, and equal jobs are one request, however many people wait for it. A request that
+nobody waits for any more is dropped, unless it is being computed. People take turns: whoever has
+many requests waits with the second one until everybody else's first is answered.
+"""
+
+from __future__ import annotations
+
+import copy
+import itertools
+import threading
+from collections import OrderedDict, deque
+from collections.abc import Callable, Generator, Hashable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from model.serving.store import ResultStore
+
+MOST_WAITING = 64
+"""Requests at most: on two cores the last of them is answered after some eight seconds."""
+
+MOST_TOGETHER = 8
+"""Requests that are computed together at most: the first of them is answered with the last."""
+
+
+class ServiceError(RuntimeError):
+    """A request that was not answered although nothing is wrong with it; the message says why."""
+
+
+class BusyError(ServiceError):
+    """More requests than can wait."""
+
+
+class WorkerLostError(ServiceError):
+    """Whatever computes has ended in the middle of it."""
+
+
+Compute = Callable[[Sequence[Any]], Iterator[tuple[int, Any]]]
+"""Jobs in, and for each, by its place among them, what was found or an exception to be raised.
+
+What was found are results by job: that of the job, and others that came with it. It raises
+WorkerLostError where it ended before all were answered.
+"""
+
+
+@dataclass(slots=True, eq=False)
+class Request:
+    """A job that people wait for."""
+
+    job: Hashable
+    people: list[Hashable] = field(default_factory=list)
+    losses: int = 0
+    _outcome: Any = None
+    _done: threading.Event = field(default_factory=threading.Event)
+
+    def wait(self, seconds: float | None = None) -> bool:
+        """Whether it is answered within so many seconds; None waits until it is."""
+        return self._done.wait(seconds)
+
+    def result(self) -> Any:
+        """What was computed, or raises what went wrong; once it is answered."""
+        if isinstance(self._outcome, Exception):
+            # Its own for each thread, since raising writes into it.
+            raise copy.copy(self._outcome)
+        return self._outcome
+
+    def answer(self, outcome: Any) -> None:
+        """Let those who wait have a result or an exception."""
+        self._outcome = outcome
+        self._done.set()
+
+
+class RequestQueue:
+    """Requests and the one thread that has them computed; safe to share among threads.
+
+    Args:
+        compute: what answers them; called by one thread alone.
+        store: where results are kept and looked for first.
+        together: whether a job can be computed along with another one.
+        most_waiting: requests at most.
+        most_together: jobs that are handed to `compute` at a time, at most.
+    """
+
+    def __init__(
+        self,
+        compute: Compute,
+        store: ResultStore,
+        *,
+        together: Callable[[Any, Any], bool] = lambda one, other: False,
+        most_waiting: int = MOST_WAITING,
+        most_together: int = MOST_TOGETHER,
+    ) -> None:
+        self._compute = compute
+        self._store = store
+        self._together = together
+        self._most_waiting = most_waiting
+        self._most_together = most_together
+        self._changed = threading.Condition()
+        # By job, those that are being computed included; and by person, whoever's turn it is first.
+        self._requests: dict[Hashable, Request] = {}
+        self._lines: OrderedDict[Hashable, deque[Request]] = OrderedDict()
+        self._lost: deque[Request] = deque()
+        self._running: list[Request] = []
+        self._thread: threading.Thread | None = None
+
+    @contextmanager
+    def ask(self, job: Hashable, person: Hashable) -> Generator[Request]:
+        """A request for as long as somebody waits for it.
+
+        Args:
+            job: what is to be computed.
+            person: whose turn it takes.
+
+        Raises:
+            BusyError: if too many wait already.
+        """
+        request = self._join(job, person)
+        try:
+            yield request
+        finally:
+            self._leave(request, person)
+
+    def before(self, request: Request) -> int:
+        """How many requests are answered before a waiting one; 0 if it is being computed."""
+        with self._changed:
+            if request in self._running:
+                return 0
+            waiting = self._in_turn()
+            ahead = waiting.index(request) if request in waiting else 0
+            return ahead + len(self._running)
+
+    def _join(self, job: Hashable, person: Hashable) -> Request:
+        with self._changed:
+            found = self._store.find(job)
+            if found is not None:
+                request = Request(job)
+                request.answer(found)
+                return request
+            request = self._requests.get(job) or self._admit(job)
+            request.people.append(person)
+            if request not in self._running and request not in self._lost:
+                self._lines.setdefault(person, deque()).append(request)
+            self._changed.notify()
+            return request
+
+    def _admit(self, job: Hashable) -> Request:
+        if len(self._requests) - len(self._running) >= self._most_waiting:
+            raise BusyError("Too many people are asking at once; please try again in a moment.")
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._work, name="requests", daemon=True)
+            self._thread.start()
+        request = self._requests[job] = Request(job)
+        return request
+
+    def _leave(self, request: Request, person: Hashable) -> None:
+        with self._changed:
+            if person not in request.people:
+                return
+            request.people.remove(person)
+            line = self._lines.get(person, ())
+            if person not in request.people and request in line:
+                self._lines[person].remove(request)
+            if not request.people and request not in self._running:
+                self._forget(request)
+            self._drop_empty_lines()
+
+    def _in_turn(self) -> list[Request]:
+        """Those that wait, next first: everybody's first, then everybody's second, and so on."""
+        rounds = itertools.zip_longest(*self._lines.values())
+        return list(dict.fromkeys(each for turn in rounds for each in turn if each is not None))
+
+    def _take(self) -> list[Request]:
+        with self._changed:
+            while not (self._lost or self._lines):
+                self._changed.wait()
+            if self._lost:
+                # Alone, so that whichever ends the worker takes no other with it.
+                taken = [self._lost.popleft()]
+            else:
+                first, *others = self._in_turn()
+                fitting = (each for each in others if self._together(first.job, each.job))
+                taken = [first, *itertools.islice(fitting, self._most_together - 1)]
+            for request in taken:
+                for person in request.people:
+                    if person in self._lines:
+                        self._lines[person] = deque(
+                            each for each in self._lines[person] if each is not request
+                        )
+                        self._lines.move_to_end(person)
+            self._drop_empty_lines()
+            self._running = taken
+            return taken
+
+    def _work(self) -> None:
+        while True:
+            taken = self._take()
+            try:
+                for place, outcome in self._compute([request.job for request in taken]):
+                    self._answer(taken[place], outcome)
+                left: Exception = RuntimeError("The worker gave no answer.")
+            except Exception as error:
+                left = error
+            self._settle(left)
+
+    def _answer(self, request: Request, outcome: Any) -> None:
+        with self._changed:
+            self._running = [each for each in self._running if each is not request]
+            self._forget(request)
+            if isinstance(outcome, Exception):
+                request.answer(outcome)
+            else:
+                self._store.keep(outcome)
+                request.answer(outcome[request.job])
+
+    def _settle(self, error: Exception) -> None:
+        """What becomes of those that were taken and not answered."""
+        for request in self._running:
+            request.losses += 1
+            if isinstance(error, WorkerLostError) and request.losses < 2 and request.people:
+                with self._changed:
+                    self._lost.append(request)
+            else:
+                self._answer(request, error)
+        with self._changed:
+            self._running = []
+
+    def _forget(self, request: Request) -> None:
+        self._requests.pop(request.job, None)
+        if request in self._lost:
+            self._lost.remove(request)
+
+    def _drop_empty_lines(self) -> None:
+        for person in [person for person, line in self._lines.items() if not line]:
+            del self._lines[person]
+
+
+def one_by_one(compute: Callable[[Any], Any]) -> Compute:
+    """A `Compute` of a function of one job, in the thread that calls it."""
+
+    def each(jobs: Iterable[Any]) -> Iterator[tuple[int, Any]]:
+        for place, job in enumerate(jobs):
+            try:
+                yield place, compute(job)
+            except Exception as error:
+                yield place, error
+
+    return each

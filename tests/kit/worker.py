@@ -1,0 +1,34 @@
+"""A process that computes what tests need: `python -m tests.kit.worker`."""
+
+import os
+import signal
+import sys
+import time
+from typing import Any
+
+import numpy as np
+
+from model.serving.process import serve
+from model.serving.queue import one_by_one
+
+
+def compute(job: tuple[str, Any]) -> dict[Any, Any]:
+    match job:
+        case "array", size:
+            return {job: {"array": np.arange(size, dtype=np.float32), "name": "ä"}}
+        case "refuse", said:
+            raise ValueError(said)
+        case "print", text:
+            print(text)
+            sys.stdout.flush()
+        case "sleep", seconds:
+            time.sleep(seconds)
+        case "lambda", _:
+            return {job: lambda: None}
+        case "die", _:
+            os.kill(os.getpid(), signal.SIGKILL)
+    return {job: os.getpid()}
+
+
+if __name__ == "__main__":
+    serve(one_by_one(compute))

@@ -1,0 +1,385 @@
+"""What can be asked of a model, as values that know how to compute themselves."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import os
+import threading
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from model import alignment
+from model.checkpoint import SNAPSHOTS, CheckpointError, snapshot_file, snapshots
+from model.intervention import Intervention
+from model.serving.queue import ServiceError
+from model.trace import Trace
+from model.translator import TextError, Translation, Translator, load
+from viz.heads import measures
+from viz.positions import terms
+from viz.shell.examples import example_traces, read_examples
+
+MAX_MODELS = 2
+"""How many trained models are kept."""
+
+MAX_SNAPSHOTS = 16
+"""How many models of snapshots are kept: those of a whole run, which are tiny."""
+
+WARM_UP = "One."
+"""Translated once at load: a model packs its weights at its first sentence, which takes longer."""
+
+Device = Literal["auto", "cpu"]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelVersion:
+    """A checkpoint, or one of its snapshots, with the files that it had at one moment.
+
+    A folder that is replaced while the app runs is another version, and nothing that is kept of
+    the one before is shown for it.
+
+    Attributes:
+        checkpoint: its folder, or one of its snapshots.
+        files: name, size, inode and time of the last change of each file, in nanoseconds.
+    """
+
+    checkpoint: Path
+    files: tuple[tuple[str, int, int, int], ...]
+
+    @property
+    def folder(self) -> Path:
+        """The checkpoint's folder."""
+        return folder_of(self.checkpoint)
+
+
+def version_of(checkpoint: Path) -> ModelVersion:
+    """The version of a checkpoint, or of one of its snapshots, that is there now."""
+    found = []
+    with contextlib.suppress(OSError), os.scandir(folder_of(checkpoint)) as entries:
+        for entry in entries:
+            with contextlib.suppress(OSError):
+                if entry.is_file():
+                    state = os.stat(entry.path)
+                    found.append((entry.name, state.st_size, state.st_ino, state.st_mtime_ns))
+    if is_snapshot(checkpoint):
+        with contextlib.suppress(OSError):
+            state = checkpoint.stat()
+            found.append((checkpoint.name, state.st_size, state.st_ino, state.st_mtime_ns))
+    return ModelVersion(checkpoint, tuple(sorted(found)))
+
+
+def snapshot_of(folder: Path, step: int) -> Path:
+    """A checkpoint as it was after so many steps, for whatever here takes a checkpoint.
+
+    It is the path of the snapshot's file, so that everything kept under a checkpoint is kept apart
+    for each of its snapshots.
+    """
+    return snapshot_file(folder, step)
+
+
+def folder_of(checkpoint: Path) -> Path:
+    """The folder of a checkpoint, or of what `snapshot_of` gave."""
+    return checkpoint.parents[1] if is_snapshot(checkpoint) else checkpoint
+
+
+def is_snapshot(checkpoint: Path) -> bool:
+    """Whether it is what `snapshot_of` gave."""
+    return checkpoint.suffix == ".safetensors" and checkpoint.parent.name == SNAPSHOTS
+
+
+_loading = threading.Lock()
+
+
+def translator(version: ModelVersion, device: Device = "auto") -> Translator:
+    """The translator of a version, loaded once a process.
+
+    Args:
+        version: as `version_of` gave it.
+        device: "auto" for a GPU where there is one, and then ready for its first sentence.
+
+    Raises:
+        CheckpointError: if the folder is incomplete or damaged, or has become another version.
+    """
+    # Apart, so that moving through a run's snapshots does not push the large models out.
+    kept = _SNAPSHOTS if is_snapshot(version.checkpoint) else _TRAINED
+    with _loading:
+        return kept[device](version)
+
+
+def _loaded(device: Device, version: ModelVersion) -> Translator:
+    # Several people's requests share the cores; more threads a request would only fight for them.
+    torch.set_num_threads(1)
+    checkpoint, folder = version.checkpoint, version.folder
+    number = None
+    if is_snapshot(checkpoint):
+        steps = [snapshot_of(folder, step) for step in snapshots(folder)]
+        if checkpoint not in steps:
+            raise CheckpointError(
+                f"The checkpoint {folder} no longer has the snapshot {checkpoint.name}; choose "
+                "another training step."
+            )
+        number = steps.index(checkpoint)
+    loaded = load(folder, device=device, snapshot=number)
+    if version_of(checkpoint) != version:
+        # Its files may be of two versions.
+        raise CheckpointError(
+            f"The checkpoint {folder} was replaced while it was read; ask again in a moment."
+        )
+    if device == "auto":
+        # A vocabulary may hold none of its letters; such a model warms up at its first sentence.
+        with contextlib.suppress(TextError):
+            loaded.trace(WARM_UP)
+    return loaded
+
+
+def _kept(most: int) -> dict[Device, Callable[[ModelVersion], Translator]]:
+    devices: tuple[Device, ...] = ("auto", "cpu")
+    return {
+        device: functools.lru_cache(most)(functools.partial(_loaded, device)) for device in devices
+    }
+
+
+_TRAINED, _SNAPSHOTS = _kept(MAX_MODELS), _kept(MAX_SNAPSHOTS)
+
+
+@dataclass(frozen=True, slots=True)
+class Timed:
+    """A translation, the seconds it took when it was made, and the device that made it."""
+
+    translation: Translation
+    seconds: float
+    device: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Batch:
+    """Several sentences in one padded pass, each with the model's own translation.
+
+    Attributes:
+        padded: a trace a sentence, with the rows and columns of its padding.
+        n_source: tokens of each source, without padding.
+        n_target: tokens of each decoder input, without padding.
+    """
+
+    padded: tuple[Trace, ...]
+    n_source: tuple[int, ...]
+    n_target: tuple[int, ...]
+
+    @property
+    def nbytes(self) -> int:
+        """What all traces hold, in bytes."""
+        return sum(trace.nbytes for trace in self.padded)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Outcome:
+    """What the model does with one sentence of a batch under an intervention.
+
+    Attributes:
+        forced: the pass over its own unchanged translation, with the rows and columns of padding.
+        free: the translation it writes under the intervention, token by token, without padding.
+    """
+
+    forced: Trace
+    free: Trace
+
+    @property
+    def nbytes(self) -> int:
+        """What both traces hold, in bytes."""
+        return self.forced.nbytes + self.free.nbytes
+
+
+@dataclass(frozen=True, slots=True)
+class Job(ABC):
+    """Something to be computed with a model. Equal jobs have equal results."""
+
+    version: ModelVersion
+
+    @property
+    def doing(self) -> str:
+        """What a person is told who waits for it."""
+        return "Comparing…"
+
+    @abstractmethod
+    def results(self, model: Translator) -> Mapping[Job, Any]:
+        """Its result, and results of other jobs that came with it.
+
+        Raises:
+            TextError, MaskError, PositionError: as the translator does.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class Translate(Job):
+    """The model's translation of a sentence, `Timed`; its trace comes with it."""
+
+    sentence: str
+
+    @property
+    def doing(self) -> str:
+        """As above."""
+        return "Translating…"
+
+    def results(self, model: Translator) -> Mapping[Job, Any]:
+        """As above: nearly every page shows both, and recording takes a tenth of translating."""
+        started = time.perf_counter()
+        translation = model.translate(self.sentence)
+        timed = Timed(translation, time.perf_counter() - started, model.device.type)
+        recorded = Record(self.version, self.sentence)
+        return {self: timed, recorded: model.trace_of(translation)}
+
+
+@dataclass(frozen=True, slots=True)
+class Record(Job):
+    """What every head does on a sentence, as a trace.
+
+    Attributes:
+        sentence: the source.
+        target: a translation to record; None records the model's own.
+        own: the model's own translation, where it is known; None has it translate.
+    """
+
+    sentence: str
+    target: str | None = None
+    own: Translation | None = field(default=None, compare=False)
+
+    def results(self, model: Translator) -> Mapping[Job, Any]:
+        """As above."""
+        if self.target is None and self.own is not None:
+            return {self: model.trace_of(self.own)}
+        return {self: model.trace(self.sentence, self.target)}
+
+
+@dataclass(frozen=True, slots=True)
+class RecordBatch(Job):
+    """Sentences padded to one length and recorded in one pass, as a `Batch`.
+
+    Attributes:
+        sentences: as they are typed.
+        target: a target for the first of them; empty for the model's own translation.
+        own: the model's own translations.
+    """
+
+    sentences: tuple[str, ...]
+    target: str
+    own: tuple[Translation, ...] = field(compare=False)
+
+    @property
+    def targets(self) -> list[str | Translation]:
+        """What the decoder is given."""
+        return [self.target or self.own[0], *self.own[1:]]
+
+    def results(self, model: Translator) -> Mapping[Job, Any]:
+        """As above."""
+        made = model.trace_batch(self.sentences, self.targets)
+        return {self: Batch(made.padded, made.source_lengths, made.target_lengths)}
+
+
+@dataclass(frozen=True, slots=True)
+class Intervene(Job):
+    """What the model does with one sentence of a batch under an intervention, as an `Outcome`.
+
+    Attributes:
+        batch: the sentences.
+        number: which of them is looked at, from 0.
+        under: what the model is asked to do differently with it.
+        n_source: tokens of each source of the batch, without padding.
+    """
+
+    batch: RecordBatch
+    number: int
+    under: Intervention
+    n_source: tuple[int, ...] = field(compare=False)
+
+    def results(self, model: Translator) -> Mapping[Job, Any]:
+        """As above."""
+        sentences, number, under = self.batch.sentences, self.number, self.under
+        # In one pass all sentences stand at the same positions.
+        other = Intervention(positions=under.positions)
+        each = [under if place == number else other for place in range(len(sentences))]
+        forced = model.trace_batch(sentences, self.batch.targets, under=each).padded[number]
+        alone = under.without_padding(self.n_source[number])
+        if alone is None:
+            # Decoded beside the longest sentence, for as much padding as in the batch.
+            longest = sentences[self.n_source.index(max(self.n_source))]
+            free = model.trace_batch([sentences[number], longest], under=[under, other]).traces[0]
+        else:
+            free = model.trace(sentences[number], under=alone)
+        return {self: Outcome(forced, free)}
+
+
+@dataclass(frozen=True, slots=True)
+class Survey(Job):
+    """What is measured over the checkpoint's examples; each of its results is asked for alone.
+
+    Attributes:
+        about: "labels", "read_later" or "resting".
+    """
+
+    about: Literal["labels", "read_later", "resting"]
+
+    @property
+    def doing(self) -> str:
+        """As above."""
+        return "Comparing the rows…" if self.about == "read_later" else "Comparing the heads…"
+
+    def results(self, model: Translator) -> Mapping[Job, Any]:
+        """As above."""
+        examples = read_examples(self.version.folder)
+        traces = example_traces(model, examples)
+        found: Mapping[Any, Any] = {}
+        if self.about == "read_later":
+            found = alignment.read_later(model, traces)
+        elif traces:
+            found = (measures.survey if self.about == "labels" else measures.resting)(traces)
+        # A view that cannot be changed cannot go to another process either.
+        return {self: dict(found)}
+
+
+@dataclass(frozen=True, slots=True)
+class TermShares(Job):
+    """Which share of each head's scores comes from each term, in the encoder's first layer.
+
+    The terms of a long sentence hold a hundred times what is kept, and take as long to make.
+    """
+
+    sentence: str
+
+    def results(self, model: Translator) -> Mapping[Job, Any]:
+        """As above."""
+        found: Mapping[str, NDArray[np.float64]]
+        found = terms.term_shares(model.score_terms(self.sentence).terms)
+        return {self: found}
+
+
+def compute(job: Job) -> Mapping[Job, Any]:
+    """A job's results, on the GPU where there is one, and else on the CPU.
+
+    A GPU that is full, or gone, is left alone for this job; the next one tries it again.
+
+    Raises:
+        CheckpointError: if the checkpoint is incomplete or damaged.
+        ServiceError: if there is too little memory.
+        TextError, MaskError, PositionError: as `Job.results`.
+    """
+    try:
+        try:
+            return job.results(translator(job.version))
+        except RuntimeError:
+            if not torch.cuda.is_available():
+                raise
+        return job.results(translator(job.version, "cpu"))
+    except (MemoryError, RuntimeError) as error:
+        if isinstance(error, MemoryError) or "alloc" in str(error):
+            raise ServiceError(
+                "This machine has too little memory left for this; try something shorter."
+            ) from None
+        raise
