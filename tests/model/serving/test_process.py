@@ -109,13 +109,12 @@ def test_many_people_at_once_each_get_their_own(process: WorkerProcess) -> None:
 
 
 HOLDER = """
-import sys, time
 from model.serving.process import WorkerProcess
-process = WorkerProcess("tests.kit.worker")
-print(process.start().pid, flush=True)
-for _ in process([("pid", 0)]):
-    print("stands", flush=True)
 try:
+    process = WorkerProcess("tests.kit.worker")
+    print(process.start().pid, flush=True)
+    for _ in process([("pid", 0)]):
+        print("stands", flush=True)
     list(process([("sleep", 600)]))
 except KeyboardInterrupt:
     pass
