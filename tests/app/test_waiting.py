@@ -1,0 +1,179 @@
+"""What a person sees who waits, and what becomes of requests on bad days."""
+
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+import streamlit as st
+import torch
+from streamlit.testing.v1 import AppTest
+
+from model.checkpoint import CheckpointError
+from model.serving.queue import RequestQueue, ServiceError, one_by_one
+from model.translator import Translation, Translator
+from tests.kit.tiny_checkpoint import write_tiny_checkpoint
+from viz.shell import jobs, session
+from viz.shell.jobs import version_of
+
+OpenApp = Callable[..., AppTest]
+
+SENTENCE = "The dog eats."
+
+
+@pytest.fixture
+def folder(checkpoints: Path) -> Path:
+    return checkpoints / "en-de"
+
+
+def full_queue() -> RequestQueue:
+    return RequestQueue(one_by_one(jobs.compute), session.result_store(), most_waiting=0)
+
+
+def test_a_full_queue_is_said_in_a_sentence_and_the_answer_before_stays(
+    open_app: OpenApp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app = open_app()
+    with monkeypatch.context() as patch:
+        patch.setattr(session, "request_queue", full_queue)
+        app.text_input(key="sentence").set_value("The man sees the dog.").run()
+        assert "Too many people are asking at once" in app.warning[0].value
+        assert "belongs to the sentence before" in app.info[0].value
+    app.button(key="try-again").click().run()
+    assert not app.warning
+    assert "try-again" not in {button.key for button in app.button}
+
+
+def test_a_full_queue_behind_the_sentence_bar_is_said_where_the_page_would_be(
+    open_app: OpenApp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app = open_app()
+    monkeypatch.setattr(session, "labels", refuse)
+    app.text_input(key="sentence").set_value("The man sees a dog.").run()
+    assert app.warning[0].value == "Busy."
+    assert app.button(key="try-again")
+
+
+def refuse(*_: Any) -> None:
+    raise ServiceError("Busy.")
+
+
+def test_whoever_waits_is_told_how_many_are_before_them_and_then_what_is_done(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said: list[str] = []
+    standing: list[str] = []
+
+    @contextmanager
+    def spinner(text: str) -> Iterator[None]:
+        said.append(text)
+        standing.append(text)
+        yield
+        standing.remove(text)
+        # There is a line at every moment.
+        assert standing or request.wait(0)
+
+    before = [5, 5, 1, 0, 0]
+    queue = RequestQueue(lambda _: iter(()), session.result_store())
+    request = queue._admit("job")
+    monkeypatch.setattr(st, "spinner", spinner)
+    monkeypatch.setattr(session, "_POLL_SECONDS", 0.001)
+
+    def count(waiting: Any) -> int:
+        if len(before) == 1:
+            waiting.answer("answer")
+        return before.pop(0)
+
+    monkeypatch.setattr(queue, "before", count)
+    session._wait(queue, request, jobs.Translate(version_of(folder), SENTENCE))
+    assert said == [
+        "5 questions are answered before yours…",
+        "One question is answered before yours…",
+        "Translating…",
+    ]
+    assert not standing
+
+
+def test_a_run_that_is_out_of_date_takes_its_request_along(folder: Path) -> None:
+    queue = RequestQueue(lambda _: iter(()), session.result_store(), most_waiting=1)
+
+    class OutOfDate(BaseException):
+        pass
+
+    with pytest.raises(OutOfDate), queue.ask("typed on", "one"):
+        raise OutOfDate
+    with queue.ask("other", "one"):
+        pass
+
+
+def test_a_checkpoint_that_is_replaced_is_another_one_and_never_a_mixture(tmp_path: Path) -> None:
+    folder, other = tmp_path / "en-de", tmp_path / "other"
+    write_tiny_checkpoint(folder, steps=0)
+    shutil.copytree(folder, other)
+    write_tiny_checkpoint(other, steps=3)
+    before = session.translate(folder, SENTENCE)
+    weights = session.translator(folder).head_matrices(
+        next(iter(session.trace(folder, SENTENCE).maps)), 0
+    )
+    shutil.rmtree(folder)
+    other.rename(folder)
+    after = session.translate(folder, SENTENCE)
+    assert after.translation.token_ids != before.translation.token_ids
+    site = next(iter(session.trace(folder, SENTENCE).maps))
+    assert (session.translator(folder).head_matrices(site, 0).w_q != weights.w_q).any()
+
+
+def test_a_checkpoint_that_is_replaced_while_it_is_read_is_refused_in_a_sentence(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy = shutil.copytree(folder, tmp_path / "en-de")
+    load = jobs.load
+
+    def load_slowly(*arguments: Any, **settings: Any) -> Translator:
+        loaded = load(*arguments, **settings)
+        (copy / "metrics.json").write_text("{}")
+        return loaded
+
+    with monkeypatch.context() as patch:
+        patch.setattr(jobs, "load", load_slowly)
+        with pytest.raises(CheckpointError, match="was replaced while it was read"):
+            session.translate(copy, SENTENCE)
+    assert session.translate(copy, SENTENCE).translation.source_text == SENTENCE
+
+
+@pytest.mark.parametrize("error", [torch.OutOfMemoryError("full"), RuntimeError("CUDA error")])
+def test_a_gpu_that_fails_leaves_the_sentence_to_the_cpu_and_the_next_one_tries_it_again(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: RuntimeError
+) -> None:
+    copy = shutil.copytree(folder, tmp_path / "en-de")
+    version = version_of(copy)
+    on_gpu = jobs.translator(version, "auto")
+    fails = [True]
+    translate = Translator.translate
+
+    def failing(model: Translator, *arguments: Any) -> Translation:
+        if model is on_gpu and fails.pop():
+            raise error
+        return translate(model, *arguments)
+
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(Translator, "translate", failing)
+    monkeypatch.setattr(on_gpu, "device", torch.device("cuda"))
+    assert session.translate(copy, SENTENCE).device == "cpu"
+    fails.append(False)
+    monkeypatch.setattr(on_gpu, "device", torch.device("cpu"))
+    assert session.translate(copy, "The dog sees.").translation.text
+    assert not fails
+
+
+def test_too_little_memory_is_said_in_a_sentence(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: Any, **__: Any) -> None:
+        raise RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate …")
+
+    monkeypatch.setattr(Translator, "translate", full)
+    with pytest.raises(ServiceError, match="too little memory"):
+        session.translate(folder, "The dog sees the man.")
