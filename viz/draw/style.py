@@ -8,6 +8,9 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from viz.draw.constants import CONSTANTS
 
 LOGO = str(Path(__file__).with_name("logo.svg"))
@@ -24,6 +27,12 @@ FEW_LABELS, DENSE_FONT_SIZE = 24, 12
 """An axis with more labels than that writes them smaller."""
 
 BLACK, WHITE = "#000000", "#ffffff"
+
+BAR, NARROW_BAR = 260, 180
+"""Pixels of a colour bar, and of one on a phone."""
+
+CLIPPED = 0.99
+"""The share of numbers that `clipped_axis` tells apart."""
 
 CLEAR = "rgba(0, 0, 0, 0)"
 """No colour: what lies below shows."""
@@ -351,6 +360,24 @@ def layout(
     }
 
 
+def bar_layout(
+    theme: Look, *, title: str, height: int, top: int, lines: Sequence[str]
+) -> dict[str, Any]:
+    """`layout` for a figure that has a colour bar and no legend."""
+    shared = layout(theme, title=title, height=height, top=top, lines=lines)
+    spare = shared["margin"]["b"] - BOTTOM
+    return {
+        **shared,
+        "height": shared["height"] - spare,
+        "margin": {**shared["margin"], "b": BOTTOM},
+    }
+
+
+def axis_title(text: str, standoff: int = 10) -> dict[str, Any]:
+    """The title of an axis that is none of tokens, like those that `axis` makes."""
+    return {"text": text, "standoff": standoff, "font": {"size": SMALL_FONT_SIZE}}
+
+
 def axis(title: str, labels: list[str], step: int, **more: Any) -> dict[str, Any]:
     """An axis over positions 0, 1, …, with labels that are already safe to show.
 
@@ -390,7 +417,7 @@ def weight_bar(theme: Look) -> dict[str, Any]:
         },
         "orientation": "h",
         "thickness": 12,
-        "len": 260,
+        "len": BAR,
         "lenmode": "pixels",
         "x": 0,
         "xanchor": "left",
@@ -404,6 +431,54 @@ def weight_bar(theme: Look) -> dict[str, Any]:
         "tickfont": {"size": SMALL_FONT_SIZE, "color": theme.muted},
         "outlinecolor": theme.grid,
         "outlinewidth": 1,
+    }
+
+
+def value_bar(theme: Look, limit: float, title: str, *, narrow: bool = False) -> dict[str, Any]:
+    """The colour bar of numbers from -limit to limit, below the plot.
+
+    Args:
+        theme: the colours.
+        limit: the number at its right end.
+        title: what the numbers are.
+        narrow: for a plot as narrow as on a phone.
+    """
+    bar = weight_bar(theme)
+    end = f"{limit:.3g}"
+    return {
+        **bar,
+        "title": {**bar["title"], "text": title},
+        "len": NARROW_BAR if narrow else bar["len"],
+        "tickvals": [-limit, 0, limit],
+        "ticktext": [f"−{end}", "0", end],
+    }
+
+
+def clipped_limit(values: Sequence[NDArray[np.floating[Any]]]) -> float:
+    """Where a colour scale ends, so that a few large numbers do not pale all others."""
+    sizes = np.concatenate([np.abs(each).ravel() for each in values])
+    return float(np.quantile(sizes, CLIPPED)) or 1.0
+
+
+def clipped_axis(
+    theme: Look, values: Sequence[NDArray[np.floating[Any]]], title: str, *, length: int
+) -> dict[str, Any]:
+    """A colour axis to both sides of 0 that ends at `clipped_limit`, with its bar.
+
+    Args:
+        theme: the colours.
+        values: all numbers that are drawn on it.
+        title: what they are.
+        length: of the bar, in pixels.
+    """
+    limit = clipped_limit(values)
+    bar = value_bar(theme, limit, title)
+    low, middle, high = bar["ticktext"]
+    return {
+        "cmin": -limit,
+        "cmax": limit,
+        "colorscale": theme.signed_colorscale,
+        "colorbar": {**bar, "len": length, "ticktext": [f"≤ {low}", middle, f"≥ {high}"]},
     }
 
 

@@ -20,9 +20,6 @@ _GAP = 62
 _AXIS_ROOM, _LEFT = 34, 62
 """Pixels of the title of the axis across, above the colour bar, and of all that stands left."""
 
-_CLIPPED = 1
-"""Percent of the numbers that have the end colours: a few would leave the rest pale."""
-
 _HOVER = (
     "row <b>%{y}</b>, dimension <b>%{x}</b> of the token<br><b>%{z:.3~g}</b><extra>%{fullData.name}"
     "</extra>"
@@ -46,29 +43,19 @@ def matrices_figure(
     """
     theme = style.look(dark)
     drawn = _drawn(matrices)
-    limit = _limit(list(drawn.values()))
     columns = 1 if narrow else 2
     rows = len(drawn) // columns
     full = rows * HEIGHT + (rows - 1) * _GAP
     title = site.head_name(head)
-    bar = style.weight_bar(theme)
     shared = style.layout(theme, title=title, height=full, top=style.SMALL_FONT_SIZE + 10, lines=[])
     layout: dict[str, Any] = {
         **shared,
         "height": shared["height"] + _AXIS_ROOM,
         "margin": {**shared["margin"], "l": _LEFT, "b": shared["margin"]["b"] + _AXIS_ROOM},
         "plot_bgcolor": style.CLEAR,
-        "coloraxis": {
-            "cmin": -limit,
-            "cmax": limit,
-            "colorscale": theme.signed_colorscale,
-            "colorbar": {
-                **bar,
-                "title": {**bar["title"], "text": "weight in the matrix"},
-                "tickvals": [-limit, 0, limit],
-                "ticktext": [f"≤ −{limit:.2g}", "0", f"≥ {limit:.2g}"],
-            },
-        },
+        "coloraxis": style.clipped_axis(
+            theme, list(drawn.values()), "weight in the matrix", length=style.BAR
+        ),
         "annotations": [],
     }
     data = []
@@ -152,7 +139,7 @@ def matrices_caption(matrices: HeadMatrices) -> str:
         f"Each row of W_Q, W_K and W_V makes one number of the head’s query, key and value, "
         f"{numbers}, from the token’s {d_model}; W_O writes what the head found back into the "
         "token. A pale column is a dimension that the matrix hardly uses. All four share one "
-        f"scale; the largest {_CLIPPED} % of the numbers have its end colours."
+        f"scale; the largest {1 - style.CLIPPED:.0%} of the numbers have its end colours."
     )
 
 
@@ -164,8 +151,3 @@ def _drawn(matrices: HeadMatrices) -> dict[str, FloatArray]:
         "W<sub>V</sub>, to the value": matrices.w_v.T,
         "W<sub>O</sub>, back to the token": matrices.w_o,
     }
-
-
-def _limit(values: list[FloatArray]) -> float:
-    sizes = np.concatenate([np.abs(each).ravel() for each in values])
-    return float(np.percentile(sizes, 100 - _CLIPPED)) or 1.0

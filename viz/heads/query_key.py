@@ -377,7 +377,7 @@ def _layout(
         "shapes": [_mark(key, axis, theme) for axis in ("y3", "y4")],
         "xaxis": across
         | {
-            "title": _axis_title("Dimension"),
+            "title": style.axis_title("Dimension", 8),
             "domain": plan.columns[0],
             "anchor": "y2",
             "range": [-0.5, numbers.d_k - 0.5],
@@ -389,7 +389,7 @@ def _layout(
         },
         "xaxis2": across
         | {
-            "title": _axis_title(key_title(seen.site.kind)),
+            "title": style.axis_title(key_title(seen.site.kind), 8),
             "domain": plan.columns[1],
             "anchor": "y4",
             "range": [-0.5, len(texts) - 0.5],
@@ -407,11 +407,12 @@ def _layout(
             "showgrid": False,
             "zeroline": False,
         },
-        "yaxis2": numeric | {"title": _axis_title("q × k"), "domain": products},
-        "yaxis3": numeric | {"title": _axis_title("score"), "domain": scores, "anchor": "x2"},
+        "yaxis2": numeric | {"title": style.axis_title("q × k", 8), "domain": products},
+        "yaxis3": numeric
+        | {"title": style.axis_title("score", 8), "domain": scores, "anchor": "x2"},
         "yaxis4": numeric
         | {
-            "title": _axis_title("weight"),
+            "title": style.axis_title("weight", 8),
             "domain": weights,
             "anchor": "x2",
             "range": [0, 1],
@@ -544,10 +545,6 @@ def _key_ticks(texts: list[str], key: int, side_by_side: bool) -> dict[str, Any]
             for place, label in zip(tickvals, labels, strict=True)
         ],
     }
-
-
-def _axis_title(text: str) -> dict[str, Any]:
-    return {"text": text, "font": {"size": style.SMALL_FONT_SIZE}, "standoff": 8}
 
 
 def _dimension_step(d_k: int) -> int:

@@ -43,7 +43,6 @@ TRAIL = 16
 _CURVE_HEIGHT = 320
 _SQUARE_HEIGHT, _NARROW_SQUARE_HEIGHT = style.COMFORTABLE_HEIGHT, 280
 _AXIS_HEIGHT, _NARROW_AXIS_HEIGHT = 54, 30
-_NARROW_BAR = 180
 _LEGEND_ENTRIES, _NARROW_LEGEND_ENTRIES = 3, 1
 _DASHES = ("solid", "dash", "dot")
 _SQUARE = {"scaleanchor": "y", "constrain": "domain", "constraintoward": "left"}
@@ -283,12 +282,12 @@ def encoding_heatmap(
         "zmin": -limit,
         "zmax": limit,
         "colorscale": theme.signed_colorscale,
-        "colorbar": value_bar(theme, limit, "value", narrow=narrow),
+        "colorbar": style.value_bar(theme, limit, "value", narrow=narrow),
         "hovertemplate": _TOKEN_HOVER if named else _TABLE_HOVER,
         "name": "encoding",
     }
     layout = {
-        **bar_layout(
+        **style.bar_layout(
             theme,
             title=escape_html(title),
             height=height,
@@ -643,13 +642,13 @@ def likeness_heatmap(
         "zmin": -limit,
         "zmax": limit,
         "colorscale": theme.signed_colorscale,
-        "colorbar": value_bar(theme, limit, name, narrow=narrow),
+        "colorbar": style.value_bar(theme, limit, name, narrow=narrow),
         "hovertemplate": _PAIR_HOVER,
         "name": name,
     }
     side = "" if narrow else "Position"
     layout = {
-        **bar_layout(
+        **style.bar_layout(
             theme,
             title=f"{name.capitalize()} of every two positions",
             height=_NARROW_SQUARE_HEIGHT if narrow else _SQUARE_HEIGHT,
@@ -792,46 +791,6 @@ def by_offset_caption(table: FloatArray, offset: int = 1) -> str:
 # What the figures share.
 
 
-def value_bar(
-    theme: style.Look, limit: float, title: str, *, narrow: bool = False
-) -> dict[str, Any]:
-    """The colour bar of numbers from -limit to limit, below the plot.
-
-    Args:
-        theme: the colours.
-        limit: the number at its right end.
-        title: what the numbers are.
-        narrow: for a plot as narrow as on a phone.
-    """
-    bar = style.weight_bar(theme)
-    end = f"{limit:.3g}"
-    return {
-        **bar,
-        "title": {**bar["title"], "text": title},
-        "len": _NARROW_BAR if narrow else bar["len"],
-        "tickvals": [-limit, 0, limit],
-        "ticktext": [f"−{end}", "0", end],
-    }
-
-
-def bar_layout(
-    theme: style.Look, *, title: str, height: int, top: int, lines: Sequence[str]
-) -> dict[str, Any]:
-    """`style.layout` for a figure that has a colour bar and no legend."""
-    shared = style.layout(theme, title=title, height=height, top=top, lines=lines)
-    spare = shared["margin"]["b"] - style.BOTTOM
-    return {
-        **shared,
-        "height": shared["height"] - spare,
-        "margin": {**shared["margin"], "b": style.BOTTOM},
-    }
-
-
-def axis_title(text: str, standoff: int = 10) -> dict[str, Any]:
-    """The title of an axis that is none of tokens, like those that `style.axis` makes."""
-    return {"text": text, "standoff": standoff, "font": {"size": style.SMALL_FONT_SIZE}}
-
-
 def _has_untrained(trained: int | None, length: int) -> TypeGuard[int]:
     return trained is not None and trained < length
 
@@ -876,7 +835,7 @@ def _limit(values: NDArray[np.floating[Any]]) -> float:
 def _numbered(title: str, length: int, **more: Any) -> dict[str, Any]:
     """An axis over 0, 1, … that labels round numbers by itself."""
     return {
-        "title": axis_title(title),
+        "title": style.axis_title(title),
         "range": [-0.5, length - 0.5],
         "tickmode": "auto",
         "nticks": 9,
@@ -893,7 +852,7 @@ def _numbered(title: str, length: int, **more: Any) -> dict[str, Any]:
 
 def _curve_axis(theme: style.Look, title: str) -> dict[str, Any]:
     return {
-        "title": axis_title(title),
+        "title": style.axis_title(title),
         "nticks": 7,
         "tickfont": {"size": style.SMALL_FONT_SIZE},
         "gridcolor": theme.grid,

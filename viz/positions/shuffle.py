@@ -13,7 +13,6 @@ from model.trace import Tokens
 from viz.draw import style
 from viz.draw.labels import escape_html, side_texts
 from viz.draw.word_diff import word_diff
-from viz.positions.encoding import axis_title
 
 Distances = Mapping[str, NDArray[np.floating]]
 """How far each row moved, (token,), by what was done."""
@@ -107,7 +106,7 @@ def distances_figure(
             side="top",
         ),
         "yaxis": {
-            "title": axis_title("" if narrow else "Distance"),
+            "title": style.axis_title("" if narrow else "Distance"),
             "tickfont": {"size": style.SMALL_FONT_SIZE},
             "rangemode": "tozero",
             "gridcolor": theme.grid,

@@ -17,7 +17,7 @@ from viz.draw import style
 from viz.draw.labels import axis_texts, escape_html, side_texts
 from viz.draw.panels import Panel
 from viz.heads.measures import SELF, head_facts
-from viz.positions.encoding import Values, axis_title, bar_layout, value_bar
+from viz.positions.encoding import Values
 
 _PART_HOVER = "<b>%{y}</b><br>dimension <b>%{x}</b><br>value <b>%{z:.6~g}</b><extra></extra>"
 _SHARE_HOVER = "head <b>%{x}</b><br>share <b>%{y:.1f} %</b><extra>%{fullData.name}</extra>"
@@ -29,9 +29,6 @@ NEIGHBOURS = ("previous", "next")
 
 MOST_HEADS = 8
 """So many heads that look at neighbours are shown."""
-
-CLIPPED = 0.99
-"""The share of numbers that a colour scale tells apart; a few large ones would pale all others."""
 
 _PANEL_WIDTH, _NARROW_PANEL_WIDTH = 0.185, 0.84
 """Of each heatmap, as a share of the plot's width; what is left of its part holds the norms."""
@@ -68,7 +65,7 @@ def parts_figure(parts: EmbeddingParts, *, narrow: bool = False, dark: bool = Fa
     full = 4 * height + 3 * _PANEL_GAP if narrow else height
     labels = [escape_html(text) for text in side_texts(parts.tokens, narrow)]
     step = style.label_step(n_tokens, height // style.MIN_ROW_HEIGHT)
-    shared = bar_layout(
+    shared = style.bar_layout(
         theme,
         title="Word and position",
         height=full,
@@ -78,9 +75,12 @@ def parts_figure(parts: EmbeddingParts, *, narrow: bool = False, dark: bool = Fa
     layout: dict[str, Any] = {
         **shared,
         "plot_bgcolor": style.CLEAR,
-        "coloraxis": _scale(theme, [parts.word], "word"),
-        "coloraxis2": _scale(
-            theme, [parts.scaled, parts.position, parts.sum], "scaled word, position and sum"
+        "coloraxis": style.clipped_axis(theme, [parts.word], "word", length=_BAR),
+        "coloraxis2": style.clipped_axis(
+            theme,
+            [parts.scaled, parts.position, parts.sum],
+            "scaled word, position and sum",
+            length=_BAR,
         ),
         "annotations": [],
     }
@@ -129,7 +129,7 @@ def parts_figure(parts: EmbeddingParts, *, narrow: bool = False, dark: bool = Fa
             "ticks": "",
             "tickfont": {"size": style.DENSE_FONT_SIZE},
             "ticklabelstandoff": 4,
-            "title": axis_title("" if narrow else "Dimension", 6),
+            "title": style.axis_title("" if narrow else "Dimension", 6),
             "showticklabels": last,
             "showgrid": False,
             "zeroline": False,
@@ -296,7 +296,7 @@ def terms_figure(
             autotickangles=[0],
         ),
         "yaxis": {
-            "title": axis_title("" if narrow else "Share of the scores’ variance"),
+            "title": style.axis_title("" if narrow else "Share of the scores’ variance"),
             "ticksuffix": " %",
             "range": [
                 min(0.0, float(np.minimum(percents, 0).sum(axis=0).min()) * 1.05),
@@ -449,7 +449,7 @@ def neighbours_figure(
             "traceorder": "normal",
         },
         "xaxis": {
-            "title": axis_title("" if narrow else "Share of the weight on that token"),
+            "title": style.axis_title("" if narrow else "Share of the weight on that token"),
             # A little more, or the last label would be left out.
             "range": [0, 101],
             "ticksuffix": " %",
@@ -511,7 +511,7 @@ def parts_panels(parts: EmbeddingParts) -> list[Panel]:
     """
     panels = _panels(parts)
     dimensions = Tokens.unnamed(range(parts.word.shape[-1]))
-    shared = _limit([parts.scaled, parts.position, parts.sum])
+    shared = style.clipped_limit([parts.scaled, parts.position, parts.sum])
     return [
         Panel(
             title=name,
@@ -532,7 +532,7 @@ def parts_panels(parts: EmbeddingParts) -> list[Panel]:
         )
         for (name, values), limit, unit, sign in zip(
             panels.items(),
-            (_limit([parts.word]), shared, shared, shared),
+            (style.clipped_limit([parts.word]), shared, shared, shared),
             ("word", *3 * ("scaled word, position and sum",)),
             ("", "→", "+", "="),
             strict=True,
@@ -601,23 +601,6 @@ def _headings(
             "font": {"size": style.SMALL_FONT_SIZE, "color": theme.muted},
         },
     ]
-
-
-def _limit(values: list[FloatArray]) -> float:
-    """Where a colour scale ends, so that a few large numbers do not pale all others."""
-    return float(np.quantile(np.abs(np.concatenate(values)), CLIPPED)) or 1.0
-
-
-def _scale(theme: style.Look, values: list[FloatArray], title: str) -> dict[str, Any]:
-    limit = _limit(values)
-    bar = value_bar(theme, limit, title)
-    low, middle, high = bar["ticktext"]
-    return {
-        "cmin": -limit,
-        "cmax": limit,
-        "colorscale": theme.signed_colorscale,
-        "colorbar": {**bar, "len": _BAR, "ticktext": [f"≤ {low}", middle, f"≥ {high}"]},
-    }
 
 
 def _centred(values: NDArray[Any]) -> Values:
