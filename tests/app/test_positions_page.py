@@ -25,7 +25,7 @@ from tests.kit.explorer_payload import Decoded
 from tests.kit.shown import captions, headings, query, said
 from tests.kit.tiny_checkpoint import PAIRS
 from viz.draw.labels import axis_texts
-from viz.positions.encoding import by_offset, formula_table, likeness, offset_deviation
+from viz.positions.measures import by_offset, formula_table, likeness, offset_deviation
 from viz.positions.terms import neighbour_heads, term_shares
 
 OpenApp = Callable[..., AppTest]

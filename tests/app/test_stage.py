@@ -14,6 +14,7 @@ from tests.kit.tiny_checkpoint import PAIRS, write_tiny_snapshots
 from viz.browser.stage import presses
 from viz.draw import style
 from viz.positions import encoding as figures
+from viz.positions import measures
 from viz.shell import stage
 from viz.shell.stage import Step, for_stage
 
@@ -238,7 +239,7 @@ def test_a_figure_on_stage_is_larger_and_stronger_and_as_high_as_its_place() -> 
     for dark in (False, True):
         usual, strong = style.look(dark), style.stage_look(dark)
         figure = figures.encoding_heatmap(
-            figures.formula_table(8, 2, 10_000.0), tokens=tokens, dark=dark
+            measures.formula_table(8, 2, 10_000.0), tokens=tokens, dark=dark
         )
         before = go.Figure(figure)
         made = for_stage(figure, dark=dark)

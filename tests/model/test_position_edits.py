@@ -24,7 +24,8 @@ from model.terms import TERMS
 from model.trace import FloatArray
 from model.transformer import Transformer
 from model.translator import TextError, Translator, load
-from viz.positions.encoding import encoding_heatmap, offset_deviation, row_norms
+from viz.positions.encoding import encoding_heatmap
+from viz.positions.measures import offset_deviation, row_norms
 
 SENTENCE = "The cat sat on the mat."
 OTHER = "The woman sees the cat."

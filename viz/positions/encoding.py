@@ -1,14 +1,9 @@
-"""Position encodings as pictures and as measures (Vaswani et al. 2017, section 3.5).
-
-Everything here is measured on a table that is handed in, (position, d_model), whoever made it: a
-model's own, exactly, or the formula's. Only `formula_table` and `wavelengths` know the formula.
-"""
+"""Position encodings as pictures (Vaswani et al. 2017, section 3.5), of any table handed in."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, TypeGuard
 
 import numpy as np
@@ -18,11 +13,22 @@ from numpy.typing import NDArray
 from model.trace import FloatArray, Tokens
 from viz.draw import style
 from viz.draw.labels import escape_html, side_texts
-
-Values = NDArray[np.float64]
-
-BASE = 10000.0
-"""Of the wavelengths in section 3.5."""
+from viz.positions.measures import (
+    BASE,
+    ROUND,
+    Values,
+    by_offset,
+    count_of,
+    likeness,
+    on_circle,
+    pair_of,
+    require_index,
+    require_table,
+    rotation_angles,
+    rotation_deviation,
+    row_norms,
+    wavelengths,
+)
 
 MODEL_TITLE = "Position encodings"
 FORMULA_TITLE = "The formula, not the model"
@@ -30,9 +36,6 @@ FORMULA_TITLE = "The formula, not the model"
 
 NAMED_POSITIONS = 64
 """Up to so many positions, tokens stand on the axis of positions."""
-
-ROUND = 1e-3
-"""A pair of dimensions whose points keep this close to one radius lies on a circle."""
 
 AROUND = 32
 """Positions at either side of a marked one that waves are shown over: more hide the fast ones."""
@@ -61,171 +64,6 @@ _CIRCLE_HOVER = "position <b>%{text}</b><br>(%{x:.4~f}, %{y:.4~f})<extra></extra
 
 
 # Measures.
-
-
-def wavelengths(d_model: int, base: float = BASE) -> Values:
-    """Positions that each pair of dimensions takes to turn once: 2π · base^(2i/d_model).
-
-    Args:
-        d_model: even.
-        base: above 0.
-
-    Returns:
-        (d_model / 2,), shortest first where base is above 1; pair i is the dimensions 2i (sine) and
-        2i + 1 (cosine).
-
-    Raises:
-        ValueError: if d_model is odd or below 2, or base is not a finite number above 0.
-    """
-    _require_formula(d_model, base)
-    return 2 * math.pi * base ** (np.arange(0, d_model, 2, dtype=np.float64) / d_model)
-
-
-def formula_table(d_model: int, length: int, base: float = BASE) -> FloatArray:
-    """What the formula of section 3.5 alone gives; no model has a part in it.
-
-    Args:
-        d_model: even.
-        length: positions.
-        base: of the wavelengths.
-
-    Returns:
-        (length, d_model).
-
-    Raises:
-        ValueError: if d_model is odd or below 2, length below 1, or base not a finite number
-            above 0.
-    """
-    _require_formula(d_model, base)
-    if length < 1:
-        raise ValueError(f"A table needs at least 1 position; {length} were asked for.")
-    # In double precision, as the model makes its own.
-    angles = np.arange(length, dtype=np.float64)[:, None] * (
-        2 * math.pi / wavelengths(d_model, base)
-    )
-    table = np.empty((length, d_model), dtype=np.float32)
-    table[:, 0::2] = np.sin(angles)
-    table[:, 1::2] = np.cos(angles)
-    return table
-
-
-def row_norms(table: FloatArray) -> Values:
-    """The length of each position's vector, (position,); √(d_model / 2) for sinusoids."""
-    _require_table(table)
-    return np.linalg.norm(table.astype(np.float64), axis=1)
-
-
-def likeness(table: FloatArray, *, cosine: bool) -> Values:
-    """The dot product of every two positions, or their cosine.
-
-    Args:
-        table: (position, d_model).
-        cosine: divide by the norms; a vector of zeros has the cosine 0 with every other.
-
-    Returns:
-        (position, position).
-    """
-    _require_table(table)
-    rows = table.astype(np.float64)
-    if cosine:
-        norms = np.linalg.norm(rows, axis=1, keepdims=True)
-        rows = rows / np.where(norms > 0, norms, 1)
-    return rows @ rows.T
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ByOffset:
-    """How alike two positions are, by how far apart they stand.
-
-    Attributes:
-        offsets: 0, 1, …, (offset,).
-        mean: over all pairs so far apart, (offset,).
-        low: the least of them.
-        high: the greatest of them.
-    """
-
-    offsets: NDArray[np.int64]
-    mean: Values
-    low: Values
-    high: Values
-
-
-def by_offset(table: FloatArray, *, cosine: bool = False) -> ByOffset:
-    """The likeness of positions p and p + k for each k, over all p; arguments as in `likeness`."""
-    alike = likeness(table, cosine=cosine)
-    diagonals = [np.diagonal(alike, offset) for offset in range(len(alike))]
-    return ByOffset(
-        np.arange(len(alike)),
-        np.array([diagonal.mean() for diagonal in diagonals]),
-        np.array([diagonal.min() for diagonal in diagonals]),
-        np.array([diagonal.max() for diagonal in diagonals]),
-    )
-
-
-def offset_deviation(table: FloatArray) -> float:
-    """How far PE(p)·PE(p + k) is from depending on k alone.
-
-    Returns:
-        the most by which two dot products at one offset differ; 0 for exact sinusoids.
-    """
-    found = by_offset(table)
-    return float((found.high - found.low).max())
-
-
-def rotation_angles(table: FloatArray, offset: int) -> Values:
-    """The angle by which a shift turns each pair of dimensions, as it fits the table best.
-
-    Measured and not taken from the formula: of all rotations, the one that brings PE(p) nearest to
-    PE(p + offset) over all p, in least squares.
-
-    Args:
-        table: (position, d_model), d_model even.
-        offset: of the shift, from 0 to one less than there are positions.
-
-    Returns:
-        (d_model / 2,), radians from -π to π; a sinusoid's is offset · 2π / wavelength, but for
-        whole turns.
-
-    Raises:
-        ValueError: if d_model is odd, or no two positions are so far apart.
-    """
-    before, after = _shifted_pairs(table, offset)
-    (sine, cosine), (later_sine, later_cosine) = before, after
-    across = (cosine * later_sine - sine * later_cosine).sum(axis=0)
-    along = (cosine * later_cosine + sine * later_sine).sum(axis=0)
-    return np.arctan2(across, along)
-
-
-def rotation_deviation(table: FloatArray, offset: int) -> float:
-    """How far PE(p + offset) = R PE(p) is from holding with one rotation R for every p.
-
-    R turns each pair of dimensions by its `rotation_angles` (section 3.5: PE(p + k) is a linear
-    function of PE(p)). Arguments and errors as there.
-
-    Returns:
-        the largest absolute difference between the two sides; 0 for exact sinusoids.
-    """
-    angles = rotation_angles(table, offset)
-    (sine, cosine), (later_sine, later_cosine) = _shifted_pairs(table, offset)
-    turned_sine = sine * np.cos(angles) + cosine * np.sin(angles)
-    turned_cosine = cosine * np.cos(angles) - sine * np.sin(angles)
-    differences = np.abs(turned_sine - later_sine), np.abs(turned_cosine - later_cosine)
-    return float(max(difference.max() for difference in differences))
-
-
-def on_circle(table: FloatArray, pair: int) -> bool:
-    """Whether all positions of a pair of dimensions have one distance from the origin, not 0.
-
-    Args:
-        table: (position, d_model), d_model even.
-        pair: the dimensions 2 · pair and 2 · pair + 1.
-
-    Raises:
-        ValueError: if d_model is odd.
-        IndexError: if there is no such pair.
-    """
-    radii = np.hypot(*_pair(table, pair))
-    return bool(radii.min() > ROUND and radii.max() - radii.min() <= ROUND * radii.max())
 
 
 # The table itself.
@@ -257,7 +95,7 @@ def encoding_heatmap(
     Raises:
         ValueError: if the table is empty or not finite, or there are more tokens than positions.
     """
-    _require_table(table)
+    require_table(table)
     theme = style.look(dark)
     length, d_model = table.shape
     if tokens is not None and len(tokens) > length:
@@ -305,11 +143,12 @@ def encoding_alt_text(
     table: FloatArray, *, title: str = MODEL_TITLE, trained: int | None = None
 ) -> str:
     """The heatmap in words, for those who do not see it; arguments as in `encoding_heatmap`."""
-    _require_table(table)
+    require_table(table)
     norms = row_norms(table)
     low, high = float(table.min()), float(table.max())
     return (
-        f"{title}: {_count(table.shape[0], 'position')} by {_count(table.shape[1], 'dimension')}, "
+        f"{title}: {count_of(table.shape[0], 'position')} by "
+        f"{count_of(table.shape[1], 'dimension')}, "
         f"values from {style.number(low)} to {style.number(high)}; "
         f"{_between('the norm of a row is', norms)}."
         + (
@@ -430,7 +269,7 @@ def waves(
     ]
     shown, marks = _ends(len(table)), []
     if position is not None:
-        _require_index("position", position, len(table))
+        require_index("position", position, len(table))
         shown = _ends_around(position, len(table))
         ends = {"x0": position, "x1": position, "y0": 0, "y1": 1, "yref": "paper"}
         marks = [{"type": "line", **ends, "line": {"color": theme.text, "width": 1.5}}]
@@ -456,7 +295,7 @@ def waves_alt_text(
 ) -> str:
     """The waves in words; arguments and errors as in `waves`."""
     names = "; ".join(_wave_names(table, dimensions, base)) or "none is chosen"
-    return f"Dimensions over {_count(len(table), 'position')}, one line each: {names}."
+    return f"Dimensions over {count_of(len(table), 'position')}, one line each: {names}."
 
 
 def waves_caption(
@@ -510,8 +349,8 @@ def circle(
         ValueError: if d_model is odd.
         IndexError: if there is no such pair or position.
     """
-    sine, cosine = _pair(table, pair)
-    _require_index("position", position, len(table))
+    sine, cosine = pair_of(table, pair)
+    require_index("position", position, len(table))
     theme = style.look(dark)
     data: list[dict[str, Any]] = []
     if on_circle(table, pair):
@@ -589,8 +428,8 @@ def circle(
 
 def circle_alt_text(table: FloatArray, pair: int, position: int) -> str:
     """The point on its circle in words; arguments and errors as in `circle`."""
-    sine, cosine = _pair(table, pair)
-    _require_index("position", position, len(table))
+    sine, cosine = pair_of(table, pair)
+    require_index("position", position, len(table))
     where = "on a circle" if on_circle(table, pair) else "on no circle"
     return (
         f"Dimensions {2 * pair} and {2 * pair + 1} of all positions as points {where}; position "
@@ -672,7 +511,7 @@ def likeness_alt_text(table: FloatArray, *, cosine: bool) -> str:
         else ""
     )
     return (
-        f"{name.capitalize()} of every two of {_count(len(table), 'position')}: a position with "
+        f"{name.capitalize()} of every two of {count_of(len(table), 'position')}: a position with "
         f"itself has {style.number(float(found.mean[0]))} on average{neighbours}, and the least of "
         f"all is {style.number(float(found.low.min()))}."
     )
@@ -903,9 +742,9 @@ def _ends_around(position: int, length: int) -> list[float]:
 
 
 def _wave_names(table: FloatArray, dimensions: Sequence[int], base: float | None) -> list[str]:
-    _require_table(table)
+    require_table(table)
     for dimension in dimensions:
-        _require_index("dimension", dimension, table.shape[1])
+        require_index("dimension", dimension, table.shape[1])
     if base is None:
         return [f"dimension {dimension}" for dimension in dimensions]
     turns = wavelengths(table.shape[1], base)
@@ -920,9 +759,9 @@ def _turning(dimension: int, turns: Values, length: int) -> str:
     turn = float(turns[dimension // 2])
     around = length / turn
     share = (
-        f"{around:,.1f} times over the {_count(length, 'position')} shown"
+        f"{around:,.1f} times over the {count_of(length, 'position')} shown"
         if around >= 1
-        else f"{_percent(around)} of one turn over the {_count(length, 'position')} shown"
+        else f"{_percent(around)} of one turn over the {count_of(length, 'position')} shown"
     )
     return f"turns once in {_positions(turn)}, {share}"
 
@@ -946,65 +785,3 @@ def _likeness_name(cosine: bool) -> str:
 def _between(words: str, values: Values) -> str:
     low, high = style.number(float(values.min())), style.number(float(values.max()))
     return f"{words} {low} throughout" if low == high else f"{words} between {low} and {high}"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
-
-
-def _pair(table: FloatArray, pair: int) -> tuple[Values, Values]:
-    """The sine and the cosine of one frequency, (position,) each."""
-    sines, cosines = _pairs(table)
-    _require_index("pair of dimensions", pair, sines.shape[1])
-    return sines[:, pair], cosines[:, pair]
-
-
-def _pairs(table: FloatArray) -> tuple[Values, Values]:
-    """Even and odd dimensions, (position, d_model / 2) each."""
-    _require_table(table)
-    if table.shape[1] % 2:
-        raise ValueError(
-            f"Dimensions pair up only where there is an even number of them; the table has "
-            f"{table.shape[1]}."
-        )
-    exact = table.astype(np.float64)
-    return exact[:, 0::2], exact[:, 1::2]
-
-
-def _shifted_pairs(
-    table: FloatArray, offset: int
-) -> tuple[tuple[Values, Values], tuple[Values, Values]]:
-    """The pairs of every position that has one `offset` later, and of that one."""
-    sines, cosines = _pairs(table)
-    length = len(table)
-    if not 0 <= offset < length:
-        raise ValueError(
-            f"Among {_count(length, 'position')} a shift may be from 0 to {length - 1}; it is "
-            f"{offset}."
-        )
-    kept = length - offset
-    return (sines[:kept], cosines[:kept]), (sines[offset:], cosines[offset:])
-
-
-def _require_table(table: FloatArray) -> None:
-    if table.ndim != 2 or not table.size:
-        raise ValueError(
-            f"A table of positions has the shape (position, d_model); this one has {table.shape}."
-        )
-    if not np.isfinite(table).all():
-        raise ValueError("The table of positions holds numbers that are not finite; check it.")
-
-
-def _require_index(noun: str, index: int, count: int) -> None:
-    if not 0 <= index < count:
-        raise IndexError(f"There is no {noun} {index}; choose one from 0 to {count - 1}.")
-
-
-def _require_formula(d_model: int, base: float) -> None:
-    if d_model < 2 or d_model % 2:
-        raise ValueError(
-            f"Sinusoids pair a sine with a cosine, so d_model must be even and at least 2; it is "
-            f"{d_model}."
-        )
-    if not 0 < base < math.inf:
-        raise ValueError(f"The base must be a finite number above 0; it is {base}.")

@@ -17,8 +17,8 @@ from viz.browser.word_order import chosen_order, word_order
 from viz.draw import css, word_diff
 from viz.draw.labels import axis_texts, escape_html, escape_markdown, visible
 from viz.positions import encoding as figures
+from viz.positions import measures, pictures, terms
 from viz.positions import page_stage as on_stage
-from viz.positions import pictures, terms
 from viz.positions.shuffle import (
     moved_words,
     reordered,
@@ -465,7 +465,7 @@ def show_formula() -> None:
     one.slider("d_model", 2, 1024, step=2, key="d_model")
     two.slider("Positions", 2, 1024, key="rows")
     three.slider("Base", 2, 100_000, key="base", help="10,000 in the paper.")
-    table = figures.formula_table(d_model, view.rows, base)
+    table = measures.formula_table(d_model, view.rows, base)
     show(pictures.Formula(table, base), "formula")
     dimensions = sorted({0, d_model // 8, d_model // 4, d_model // 2})
     show(pictures.FormulaWaves(table, dimensions, base), "formula-waves")

@@ -8,8 +8,7 @@ from viz.browser.matrices import matrices
 from viz.draw import css
 from viz.draw.labels import escape_html, escape_markdown, visible
 from viz.masks import panels as mask_panels
-from viz.positions import encoding as figures
-from viz.positions import pictures, terms
+from viz.positions import measures, pictures, terms
 from viz.positions.view import LENGTHS, PositionsView
 from viz.shell import session, stage
 from viz.shell.theme import is_dark
@@ -116,6 +115,6 @@ def show_formula(view: PositionsView) -> None:
     base = view.base
     stage.say(f"What if the base were {base:,}? The formula alone, and not the model")
     stage.offer("Up and down: base", down=stage.Step("base", BASES[::-1], base))
-    table = figures.formula_table(view.d_model - view.d_model % 2, view.rows, float(base))
+    table = measures.formula_table(view.d_model - view.d_model % 2, view.rows, float(base))
     with stage.picture():
         stage.show((pictures.Formula(table, float(base)), "formula"))

@@ -14,7 +14,7 @@ from model.intervention import PositionEdit
 from model.terms import EmbeddingParts
 from model.trace import AttentionKind, FloatArray, Tokens
 from viz.heads.request import Request
-from viz.positions import encoding, shuffle, terms
+from viz.positions import encoding, measures, shuffle, terms
 from viz.positions.terms import NeighbourHead
 from viz.save.notebook import Lines
 from viz.save.numbers import Numbers, array_name
@@ -235,7 +235,7 @@ class Similarity(Picture):
         return encoding.likeness_heatmap(self.rows, cosine=self.cosine, **layout.options)
 
     def numbers(self) -> Numbers:
-        alike = encoding.likeness(self.rows, cosine=self.cosine)
+        alike = measures.likeness(self.rows, cosine=self.cosine)
         cells = ("position", "other_position")
         places = range(len(alike))
         return Numbers({}, dict.fromkeys(cells, places), {_similarity(self.cosine): (cells, alike)})
@@ -277,7 +277,7 @@ class ByOffset(Picture):
         return encoding.by_offset_figure(self.rows, cosine=self.cosine, **layout.options)
 
     def numbers(self) -> Numbers:
-        found = encoding.by_offset(self.rows, cosine=self.cosine)
+        found = measures.by_offset(self.rows, cosine=self.cosine)
         arrays = {"mean": found.mean, "least": found.low, "greatest": found.high}
         return Numbers(
             {},
@@ -517,7 +517,7 @@ class _OfFormula(Picture):
     """A picture of the formula of section 3.5, whatever the model.
 
     Attributes:
-        rows: of `encoding.formula_table`, (position, d_model).
+        rows: of `measures.formula_table`, (position, d_model).
         base: of the wavelengths.
     """
 
@@ -564,7 +564,8 @@ class Formula(_OfFormula):
 
     def python(self, layout: Layout) -> Lines:
         return [
-            "from viz.positions.encoding import FORMULA_TITLE, encoding_heatmap, formula_table",
+            "from viz.positions.encoding import FORMULA_TITLE, encoding_heatmap",
+            "from viz.positions.measures import formula_table",
             self.table_python,
             f"encoding_heatmap(table, title=FORMULA_TITLE{layout.python})",
         ]
@@ -597,7 +598,8 @@ class FormulaWaves(_OfFormula):
 
     def python(self, layout: Layout) -> Lines:
         return [
-            "from viz.positions.encoding import formula_table, waves",
+            "from viz.positions.encoding import waves",
+            "from viz.positions.measures import formula_table",
             self.table_python,
             f"waves(table, {list(self.dimensions)}, base={self.base!r}{layout.python})",
         ]

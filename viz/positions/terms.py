@@ -17,7 +17,7 @@ from viz.draw import style
 from viz.draw.labels import axis_texts, escape_html, side_texts
 from viz.draw.panels import Panel
 from viz.heads.measures import SELF, head_facts
-from viz.positions.encoding import Values
+from viz.positions.measures import Values
 
 _PART_HOVER = "<b>%{y}</b><br>dimension <b>%{x}</b><br>value <b>%{z:.6~g}</b><extra></extra>"
 _SHARE_HOVER = "head <b>%{x}</b><br>share <b>%{y:.1f} %</b><extra>%{fullData.name}</extra>"

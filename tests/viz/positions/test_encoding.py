@@ -20,7 +20,6 @@ from viz.draw import style
 from viz.positions.encoding import (
     FORMULA_TITLE,
     NAMED_POSITIONS,
-    by_offset,
     by_offset_alt_text,
     by_offset_caption,
     by_offset_figure,
@@ -30,21 +29,24 @@ from viz.positions.encoding import (
     encoding_alt_text,
     encoding_caption,
     encoding_heatmap,
-    formula_table,
-    likeness,
     likeness_alt_text,
     likeness_caption,
     likeness_heatmap,
+    untrained_words,
+    waves,
+    waves_alt_text,
+    waves_caption,
+)
+from viz.positions.measures import (
+    by_offset,
+    formula_table,
+    likeness,
     offset_deviation,
     on_circle,
     rotation_angles,
     rotation_deviation,
     row_norms,
-    untrained_words,
     wavelengths,
-    waves,
-    waves_alt_text,
-    waves_caption,
 )
 from viz.positions.terms import (
     MOST_HEADS,

@@ -11,7 +11,7 @@ from model import Translator
 from model.intervention import Intervention, PositionEdit
 from tests.kit.pictures import LAYOUTS, require_same, values
 from viz.positions import pictures, terms
-from viz.positions.encoding import formula_table
+from viz.positions.measures import formula_table
 from viz.positions.shuffle import reordered
 
 SENTENCE = "The cat sat on the mat."
