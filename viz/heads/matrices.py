@@ -138,8 +138,9 @@ def matrices_caption(matrices: HeadMatrices) -> str:
     return (
         f"Each row of W_Q, W_K and W_V makes one number of the head’s query, key and value, "
         f"{numbers}, from the token’s {d_model}; W_O writes what the head found back into the "
-        "token. A pale column is a dimension that the matrix hardly uses. All four share one "
-        f"scale; the largest {1 - style.CLIPPED:.0%} of the numbers have its end colours."
+        "token. A column in the colour of 0 is a dimension that the matrix hardly uses. All four "
+        f"share one scale; the largest {100 * (1 - style.CLIPPED):.0f} % of the numbers have its "
+        "end colours."
     )
 
 
