@@ -1,0 +1,425 @@
+"""What many people at once wait for: real sessions over Streamlit's own WebSocket protocol.
+
+    python -m benchmarks.load
+
+Starts the app and lets 1, 10, 20, 50 and 100 people type a sentence every so often; then 50 who
+open the link within ten seconds, and twice as many questions as the app can answer. People and app
+share this machine's cores, so the people's own work (they read every message) is in the figures.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import importlib.metadata
+import itertools
+import os
+import random
+import re
+import time
+from collections.abc import AsyncIterator, Coroutine, Iterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import median
+from typing import Any
+from urllib.request import ProxyHandler, build_opener
+
+import torch
+import websockets
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+
+from benchmarks._inputs import sentences
+from benchmarks._measure import write
+from benchmarks.memory import resident
+from model.checkpoint import TOKENIZER
+from model.tokenizer import Tokenizer
+from model.translator import resolve_device
+from tests.kit.running_app import ROOT, AppServer, serve
+
+CHECKPOINT = ROOT / "checkpoints" / "en-de"
+CHECKPOINTS_VARIABLE = "HEADSCOPE_CHECKPOINTS"
+SENTENCE_TOKENS = 20
+
+CROWDS = ("1x10", "10x10", "20x10", "50x10", "100x10", "20x2")
+"""How many people, and after how many seconds each asks the next sentence."""
+
+MOST_P95 = {"50x10": 1.5, "20x2": 2.0}
+"""Seconds that 95 of 100 answers may take at most."""
+
+OPENING, OPENING_SECONDS, MOST_OPENING = 50, 10.0, 8.0
+"""How many open the link within how many seconds, and when the last page has to stand."""
+
+RECOVERY_SECONDS = 10.0
+"""After an overload, when one person has to be answered as alone again."""
+
+GIVEN_UP = 60.0
+"""Seconds after which a person counts a question as lost."""
+
+KEPT_RUNS = 2
+"""For how many runs a browser keeps a message that it may be referred to (Streamlit 1.67)."""
+
+
+class Lost(RuntimeError):
+    """A question that was not answered; the message says how."""
+
+
+@dataclass
+class Answer:
+    """What one run of the page took."""
+
+    seconds: float
+    nbytes: int
+
+
+@dataclass
+class Person:
+    """One browser session, as far as the server can tell.
+
+    Attributes:
+        socket: to the server.
+        page: the name in the address; "" for the first one.
+        query: of the address, as the server last wrote it.
+        input_id: of the field for the sentence, once it is there.
+        sentence: what stands in it.
+        kept: the messages that may be referred to, by their hash, and the run that used them last.
+    """
+
+    socket: websockets.ClientConnection
+    page: str = ""
+    query: str = ""
+    input_id: str = ""
+    sentence: str = ""
+    kept: dict[str, int] = field(default_factory=dict)
+    runs: int = 0
+
+    async def open(self) -> Answer:
+        """The first page."""
+        return await self._run()
+
+    async def ask(self, sentence: str) -> Answer:
+        """Another sentence, typed."""
+        self.sentence = sentence
+        return await self._run()
+
+    async def _run(self) -> Answer:
+        message = BackMsg()
+        asked = message.rerun_script
+        asked.query_string, asked.page_name = self.query, self.page
+        if self.sentence:
+            widget = asked.widget_states.widgets.add()
+            widget.id, widget.string_value = self.input_id, self.sentence
+        asked.cached_message_hashes.extend(self.kept)
+        began = time.perf_counter()
+        try:
+            await self.socket.send(message.SerializeToString())
+            nbytes = await asyncio.wait_for(self._answer(), GIVEN_UP)
+        except TimeoutError:
+            raise Lost(f"no answer within {GIVEN_UP:g} s") from None
+        except websockets.ConnectionClosed as error:
+            raise Lost(f"the connection was closed: {error}") from None
+        return Answer(time.perf_counter() - began, nbytes)
+
+    async def _answer(self) -> int:
+        """Wait until the page stands with its answer; gives the bytes that came."""
+        nbytes, answered = 0, False
+        while True:
+            raw = await self.socket.recv(decode=False)
+            nbytes += len(raw)
+            message = ForwardMsg.FromString(raw)
+            if message.metadata.cacheable or message.ref_hash:
+                self.kept[message.ref_hash or message.hash] = self.runs
+            match message.WhichOneof("type"):
+                case "delta":
+                    answered |= self._take(message)
+                case "page_info_changed":
+                    self.query = message.page_info_changed.query_string
+                # A run that was overtaken by the page itself ends in another way.
+                case "script_finished" if message.script_finished == 0 and answered:
+                    self.runs += 1
+                    self.kept = {
+                        each: run for each, run in self.kept.items() if run + KEPT_RUNS > self.runs
+                    }
+                    return nbytes
+
+    def _take(self, message: ForwardMsg) -> bool:
+        """Look at an element; True if it is the translation."""
+        element = message.delta.new_element
+        match element.WhichOneof("type"):
+            case "exception":
+                raise Lost(f"an exception on the page: {element.exception.message[:200]}")
+            case "text_input" if element.text_input.label.endswith("sentence"):
+                self.input_id = self.input_id or element.text_input.id
+            case "html":
+                return 'class="answer"' in element.html.body
+        return False
+
+
+@asynccontextmanager
+async def person(url: str, page: str = "") -> AsyncIterator[Person]:
+    """Someone whose browser has connected and shows nothing yet."""
+    address = url.replace("http", "ws", 1) + "/_stcore/stream"
+    async with websockets.connect(
+        address, max_size=None, subprotocols=["streamlit"], open_timeout=GIVEN_UP, proxy=None
+    ) as socket:
+        yield Person(socket, page)
+
+
+@dataclass
+class Crowd:
+    """What many people lived through.
+
+    Attributes:
+        first: of every first page, seconds.
+        answers: of each person, in their order.
+        lost: how, for each question that was.
+        seconds: from the first question to the last answer.
+        cpu: seconds of processor time of the server in those.
+    """
+
+    first: list[float] = field(default_factory=list)
+    answers: list[list[Answer]] = field(default_factory=list)
+    lost: list[str] = field(default_factory=list)
+    seconds: float = 0.0
+    cpu: float = 0.0
+
+    def row(self, what: str, **more: Any) -> dict[str, Any]:
+        """One line of the table."""
+        every = [answer for answers in self.answers for answer in answers]
+        taken = sorted(answer.seconds for answer in every)
+        medians = [median(each.seconds for each in answers) for answers in self.answers if answers]
+        return {
+            "what": what,
+            "answers": len(every),
+            "lost": len(self.lost),
+            "per_second": round(len(every) / self.seconds, 2),
+            **{f"p{share}_s": round(quantile(taken, share), 3) for share in (50, 95, 99)},
+            "slowest_person_p50_s": round(max(medians, default=0.0), 3),
+            "first_page_p95_s": round(quantile(sorted(self.first), 95), 3),
+            "cpu_s_an_answer": round(self.cpu / max(1, len(every)), 3),
+            "kb_an_answer": round(sum(each.nbytes for each in every) / max(1, len(every)) / 1000),
+            **more,
+        }
+
+
+def quantile(ordered: list[float], share: int) -> float:
+    """The value that so many of a hundred do not exceed; 0 of none."""
+    return ordered[min(len(ordered) - 1, len(ordered) * share // 100)] if ordered else 0.0
+
+
+def tree(pid: int) -> list[int]:
+    """A process and all that it started, as far as they live."""
+    found = [pid]
+    for each in found:
+        for children in Path(f"/proc/{each}/task").glob("*/children"):
+            try:
+                found.extend(map(int, children.read_text().split()))
+            except OSError:
+                continue
+    return found
+
+
+def cpu(pid: int) -> float:
+    """Seconds of processor time that a process and all that it started have used."""
+    ticks = 0
+    for each in tree(pid):
+        try:
+            fields = Path(f"/proc/{each}/stat").read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        ticks += int(fields[11]) + int(fields[12])
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
+async def crowd(
+    server: AppServer, asked: Iterator[str], people: int, every: float, seconds: float, page: str
+) -> Crowd:
+    """So many people with a sentence every so often, each when the last one is answered.
+
+    All have their first page before the first sentence is asked.
+    """
+    lived = Crowd(answers=[[] for _ in range(people)])
+    chance = random.Random(people)
+    standing = asyncio.Barrier(people + 1)
+
+    async def live(number: int) -> None:
+        # The barrier waits for everyone, also for whom the first page never came to.
+        async with person(server.url, page) as one:
+            try:
+                lived.first.append((await one.open()).seconds)
+            except Lost as loss:
+                lived.lost.append(str(loss))
+            await standing.wait()
+            end = time.perf_counter() + seconds
+            await asyncio.sleep(chance.random() * every)
+            while time.perf_counter() < end:
+                try:
+                    lived.answers[number].append(await one.ask(next(asked)))
+                except Lost as loss:
+                    lived.lost.append(str(loss))
+                    return
+                await asyncio.sleep(chance.expovariate(1 / every) if every else 0)
+
+    lives = asyncio.gather(*(live(number) for number in range(people)))
+    await standing.wait()
+    began, used = time.perf_counter(), cpu(server.pid)
+    await lives
+    lived.seconds, lived.cpu = time.perf_counter() - began, cpu(server.pid) - used
+    return lived
+
+
+async def opening(server: AppServer, people: int, within: float, page: str) -> Crowd:
+    """So many people who open the link at moments of their own, with the code of the page."""
+    lived = Crowd()
+    chance = random.Random(people)
+
+    async def come() -> None:
+        await asyncio.sleep(chance.random() * within)
+        began = time.perf_counter()
+        await asyncio.to_thread(fetch_code, server.url)
+        try:
+            async with person(server.url, page) as one:
+                await one.open()
+        except Lost as loss:
+            lived.lost.append(str(loss))
+            return
+        lived.first.append(time.perf_counter() - began)
+
+    began, used = time.perf_counter(), cpu(server.pid)
+    await asyncio.gather(*(come() for _ in range(people)))
+    lived.seconds, lived.cpu = time.perf_counter() - began, cpu(server.pid) - used
+    return lived
+
+
+def fetch_code(url: str) -> None:
+    """Load what a browser loads before it connects: the page and the code that it names."""
+    # Straight to the server: a proxy named in the environment knows nothing of it.
+    direct = build_opener(ProxyHandler({}))
+
+    def load(path: str) -> bytes:
+        with direct.open(f"{url}/{path}", timeout=GIVEN_UP) as response:
+            return bytes(response.read())
+
+    for path in re.findall(r'(?:src|href)="\./(static/[^"]+)"', load("").decode()):
+        load(path)
+
+
+async def recovery(server: AppServer, asked: Iterator[str], alone: float, page: str) -> float:
+    """Seconds until someone new is answered in no more than twice the time that it takes alone."""
+    began = time.perf_counter()
+    async with person(server.url, page) as one:
+        await one.open()
+        while time.perf_counter() - began < GIVEN_UP:
+            if (await one.ask(next(asked))).seconds <= 2 * alone:
+                break
+    return time.perf_counter() - began
+
+
+def questions(data: Path | None) -> Iterator[str]:
+    """Different sentences without end: those of a file, or made-up ones of one length."""
+    if data is None:
+        return sentences(Tokenizer.load(CHECKPOINT / TOKENIZER), SENTENCE_TOKENS)
+    lines = [line.partition("\t")[0] for line in data.read_text(encoding="utf-8").splitlines()]
+    random.Random(0).shuffle(lines)
+    return itertools.cycle(lines)
+
+
+def met(row: dict[str, Any], name: str, most: float) -> dict[str, Any]:
+    """A line with what was to be reached."""
+    return {**row, "target": f"{name} <= {most:g}", "met": row[name] <= most and not row["lost"]}
+
+
+def show(row: dict[str, Any]) -> dict[str, Any]:
+    """Print a line and give it."""
+    values = {name: value for name, value in row.items() if name != "what"}
+    listed = "  ".join(f"{name} {value}" for name, value in values.items())
+    print(f"{row['what']}\n    {listed}", flush=True)
+    return row
+
+
+async def measure(
+    server: AppServer, asked: Iterator[str], chosen: argparse.Namespace
+) -> list[dict[str, Any]]:
+    """Every part that was chosen, one after another."""
+    rows: list[dict[str, Any]] = []
+
+    async def add(
+        what: str, lives: Coroutine[Any, Any, Crowd], goal: tuple[str, float] | None = None
+    ) -> dict[str, Any]:
+        lived = await lives
+        row = lived.row(what, server_mb=round(sum(map(resident, tree(server.pid)))))
+        for reason in dict.fromkeys(lived.lost):
+            print(f"    lost: {reason}")
+        rows.append(show(met(row, *goal) if goal else row))
+        return row
+
+    page, seconds = chosen.page, chosen.seconds
+    # The very first visitor; whoever comes later finds everything loaded.
+    await add("the first page", opening(server, 1, 0, page), ("first_page_p95_s", 3.0))
+    if "crowds" in chosen.parts:
+        for each in chosen.crowds:
+            people, every = map(int, each.split("x"))
+            await add(
+                f"{people} people, a sentence every {every} s",
+                crowd(server, asked, people, every, seconds, page),
+                ("p95_s", MOST_P95[each]) if each in MOST_P95 else None,
+            )
+    if "opening" in chosen.parts:
+        await add(
+            f"{OPENING} people open the link within {OPENING_SECONDS:g} s",
+            opening(server, OPENING, OPENING_SECONDS, page),
+            ("first_page_p95_s", MOST_OPENING),
+        )
+    if "overload" in chosen.parts:
+        alone = await add("one person alone", crowd(server, asked, 1, 1, seconds / 2, page))
+        most = await add("as much as it can", crowd(server, asked, 8, 0, seconds / 2, page))
+        # Who is answered at once would ask again after a second.
+        people = max(2, round(2 * most["per_second"]))
+        await add(
+            f"twice that: {people} people, a sentence every second",
+            crowd(server, asked, people, 1, seconds / 2, page),
+        )
+        recovered = round(await recovery(server, asked, alone["p50_s"], page), 1)
+        row = {"what": "answered as alone again", "recovered_s": recovered, "lost": 0}
+        rows.append(show(met(row, "recovered_s", RECOVERY_SECONDS)))
+    return rows
+
+
+def main(argv: list[str] | None = None) -> None:
+    """Measure, print and write."""
+    options = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parts = ("crowds", "opening", "overload")
+    options.add_argument(
+        "--parts", nargs="+", choices=parts, default=parts, help="what to measure (default all)"
+    )
+    options.add_argument(
+        "--crowds", nargs="+", default=CROWDS, help="people x seconds between sentences, as 20x2"
+    )
+    options.add_argument(
+        "--seconds", type=float, default=60.0, help="how long each asks (default 60)"
+    )
+    options.add_argument("--page", default="", help="of the app, such as masks (default heads)")
+    options.add_argument(
+        "--data", type=Path, help="a TSV with sentences in its first column (default made-up ones)"
+    )
+    chosen = options.parse_args(argv)
+    # As the app sets it for itself; it is among the facts of the result.
+    torch.set_num_threads(1)
+    with serve("app.py", {CHECKPOINTS_VARIABLE: str(CHECKPOINT.parent)}) as server:
+        rows = asyncio.run(measure(server, questions(chosen.data), chosen))
+    write(
+        "load",
+        resolve_device("auto"),
+        streamlit=importlib.metadata.version("streamlit"),
+        cores=os.cpu_count(),
+        checkpoint=CHECKPOINT.name,
+        source_tokens=None if chosen.data else SENTENCE_TOKENS,
+        rows=rows,
+    )
+
+
+if __name__ == "__main__":
+    main()
