@@ -1,50 +1,63 @@
-"""Headscope's router: what every page shares, then the page. `make run` starts it."""
+"""Headscope: the server, the router of its pages, and the window of its own. `make run` starts it.
+
+Streamlit imports this file for the server, and runs it for every page.
+"""
 
 import streamlit as st
 from streamlit import runtime
+from streamlit.starlette import App
 
-if __name__ == "__main__" and not runtime.exists():
+if __name__ != "__main__":
+    from viz.shell import server
+
+    app = App(__file__, lifespan=server.lifespan, middleware=server.MIDDLEWARE)
+
+elif not runtime.exists():
     from viz.shell import desktop
 
     raise SystemExit(desktop.main())
 
-from viz.browser.drawer import close_drawer
-from viz.draw import style
-from viz.shell import address, bar, session, stage, tools
-from viz.shell.reader import show_reading
-from viz.shell.scene_panel import title_scene
-from viz.shell.theme import watch_theme
-from viz.shell.welcome import show_welcome
-from viz.views import HOME, VIEWS
+else:
+    from viz.browser.drawer import close_drawer
+    from viz.draw import style
+    from viz.shell import address, bar, session, stage, tools
+    from viz.shell.reader import show_reading
+    from viz.shell.scene_panel import title_scene
+    from viz.shell.theme import watch_theme
+    from viz.shell.welcome import show_welcome
+    from viz.views import HOME, VIEWS
 
-st.set_page_config(page_title="Headscope", page_icon=style.ICON, layout="wide")
-st.logo(style.LOGO, size="large")
-pages = [
-    st.Page(
-        view.script, title=view.title, icon=view.icon, url_path=view.name, default=view.name == HOME
-    )
-    for view in VIEWS.values()
-]
-page = st.navigation(pages, position="top")
-address.begin_run(page.url_path, pages)
-stage.begin()
-tools.show_tools()
-# Before the page for whoever goes by keyboard, and filled after it, when its view stands.
-reading = st.container(key="reader")
-show_welcome()
-notices = st.container(key="notices")
-if VIEWS[page.url_path or HOME].asks:
-    bar.ask()
-with session.refusals():
-    page.run()
-title_scene()
-with notices:
-    # Only now is known what the page could not take.
-    address.show_notices()
-stage.show_foot()
-close_drawer()
-watch_theme()
-address.write_address()
-with reading:
-    show_reading()
-session.freeze_gc()
+    st.set_page_config(page_title="Headscope", page_icon=style.ICON, layout="wide")
+    st.logo(style.LOGO, size="large")
+    pages = [
+        st.Page(
+            view.script,
+            title=view.title,
+            icon=view.icon,
+            url_path=view.name,
+            default=view.name == HOME,
+        )
+        for view in VIEWS.values()
+    ]
+    page = st.navigation(pages, position="top")
+    address.begin_run(page.url_path, pages)
+    stage.begin()
+    tools.show_tools()
+    # Before the page for whoever goes by keyboard, and filled after it, when its view stands.
+    reading = st.container(key="reader")
+    show_welcome()
+    notices = st.container(key="notices")
+    if VIEWS[page.url_path or HOME].asks:
+        bar.ask()
+    with session.refusals():
+        page.run()
+    title_scene()
+    with notices:
+        # Only now is known what the page could not take.
+        address.show_notices()
+    stage.show_foot()
+    close_drawer()
+    watch_theme()
+    address.write_address()
+    with reading:
+        show_reading()

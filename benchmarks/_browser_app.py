@@ -10,9 +10,15 @@ from viz.browser.explorer import explorer
 from viz.heads.measures import head_facts
 from viz.heads.payload import pack
 from viz.heads.reading import read
-from viz.shell import session
+from viz.shell import garbage
 
 st.set_page_config(layout="wide")
+
+
+@st.cache_resource
+def collect_when_idle():
+    """As the app does, once all that a page needs is loaded."""
+    return garbage.collect_when_idle()
 
 
 # One shape is measured at a time; the largest two traces hold 300 MB.
@@ -40,4 +46,4 @@ def show_the_other() -> None:
 
 st.button("Show the other", on_click=show_the_other)
 explorer(pack(seen, facts, labels, epoch=epoch, selection=selection), on_selection=lambda: None)
-session.freeze_gc()
+collect_when_idle()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import gc
 import os
 import threading
 from collections.abc import Generator, Hashable, Mapping
@@ -353,14 +352,3 @@ def show_refusal(error: ServiceError) -> None:
     """Why something was not answered, and a way to ask again."""
     st.warning(str(error), icon=":material/hourglass_top:")
     st.button("Try again", key="try-again", icon=":material/refresh:")
-
-
-@functools.cache
-def freeze_gc() -> None:
-    """Set everything loaded so far aside from the garbage collector, once a process.
-
-    Streamlit collects garbage after every run. With torch and Plotly loaded that looks at half a
-    million objects which never go away, and holds every session up for a tenth of a second.
-    """
-    gc.collect()
-    gc.freeze()
