@@ -172,6 +172,8 @@ def opened(browser: Browser, url: str, picture: Picture) -> Iterator[Page]:
         color_scheme="dark" if picture.dark else "light",
         device_scale_factor=picture.scale,
         reduced_motion="reduce",
+        # To wait with code made of text, as Playwright does.
+        bypass_csp=True,
     )
     context.add_init_script(CAME_BEFORE)
     page = context.new_page()
