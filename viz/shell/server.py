@@ -25,7 +25,7 @@ from streamlit.runtime.session_manager import SessionClient
 from streamlit.starlette import App
 from streamlit.web.server import server_util
 
-from viz.shell import garbage
+from viz.shell import garbage, session
 
 EVERYBODY = ("0.0.0.0", "::")
 """Addresses that stand for all networks of this machine."""
@@ -37,7 +37,8 @@ FRAMES = ("'self'", "https://*.streamlit.app", "https://huggingface.co")
 @asynccontextmanager
 async def lifespan(_: App) -> AsyncIterator[None]:
     """Load everything, and only then let people in: until here, connections wait at the door."""
-    await visit()
+    # The model's process begins while this one loads what it needs itself.
+    await asyncio.gather(asyncio.to_thread(session.warm_up), visit())
     ended = garbage.collect_when_idle()
     announce()
     yield
@@ -52,12 +53,12 @@ async def visit() -> None:
     """
     server = runtime.get_instance()
     visitor = _Visitor()
-    session = server.connect_session(visitor, {})
+    name = server.connect_session(visitor, {})
     message = BackMsg()
     message.rerun_script.query_string = ""
-    server.handle_backmsg(session, message)
+    server.handle_backmsg(name, message)
     await visitor.seen.wait()
-    server.close_session(session)
+    server.close_session(name)
 
 
 class _Visitor(SessionClient):
