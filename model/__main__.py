@@ -13,6 +13,7 @@ import torch
 
 from model.checkpoint import CheckpointError
 from model.decoding import DecodingError
+from model.files import unwritten
 from model.search import Sampling, Search
 from model.translator import DeviceError, TextError, Translation, Translator, load
 
@@ -116,7 +117,7 @@ def main(argv: list[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except OSError as error:
-        print(f"{error.filename} cannot be written: {error.strerror}.", file=sys.stderr)
+        print(unwritten(error), file=sys.stderr)
         return 1
     return 0
 

@@ -25,6 +25,7 @@ from safetensors.torch import load_file, save
 from torch import Tensor
 
 from model.config import ConfigError, TransformerConfig
+from model.files import write_whole
 from model.tokenizer import Tokenizer, TokenizerError
 from model.transformer import Transformer
 
@@ -87,12 +88,12 @@ def save_checkpoint(
     state = _stored(model, half=half)
     shards = _shards(state)
     if len(shards) == 1:
-        (directory / WEIGHTS).write_bytes(save(state))
+        write_whole(directory / WEIGHTS, save(state))
         return
     weight_map: dict[str, str] = {}
     for number, names in enumerate(shards, start=1):
         file = f"model-{number:05}-of-{len(shards):05}.safetensors"
-        (directory / file).write_bytes(save({name: state[name] for name in names}))
+        write_whole(directory / file, save({name: state[name] for name in names}))
         weight_map |= dict.fromkeys(names, file)
     write_json(directory / INDEX, {"weight_map": weight_map})
 
@@ -120,7 +121,7 @@ def save_snapshots(
     _save_all_but_weights(directory, models[max(models)], tokenizer, metrics)
     (directory / SNAPSHOTS).mkdir(exist_ok=True)
     for step, model in models.items():
-        snapshot_file(directory, step).write_bytes(save(_stored(model, half=True)))
+        write_whole(snapshot_file(directory, step), save(_stored(model, half=True)))
 
 
 def snapshots(directory: str | PathLike[str]) -> tuple[int, ...]:
@@ -311,7 +312,7 @@ def _object(path: Path, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def write_json(path: Path, content: dict[str, Any]) -> None:
     """A JSON file that a person can read."""
-    path.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    write_whole(path, f"{json.dumps(content, indent=2, ensure_ascii=False)}\n".encode())
 
 
 def read_tensors(path: Path) -> dict[str, Tensor]:

@@ -15,6 +15,8 @@ from typing import Any
 
 import sentencepiece
 
+from model.files import write_whole
+
 PAD, UNK, BOS, EOS = 0, 1, 2, 3
 """Ids of the special tokens in every vocabulary trained here."""
 
@@ -132,7 +134,7 @@ class Tokenizer:
 
     def save(self, path: Path) -> None:
         """Write the tokenizer file."""
-        path.write_bytes(self.serialized)
+        write_whole(path, self.serialized)
 
     def __len__(self) -> int:
         return int(self._processor.vocab_size())

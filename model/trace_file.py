@@ -11,6 +11,7 @@ from typing import Any, BinaryIO, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from model.files import whole_file
 from model.trace import (
     ARRAYS,
     AXES,
@@ -53,7 +54,7 @@ def save_trace(trace: Trace, file: str | os.PathLike[str] | BinaryIO) -> None:
     # A zip file whose directory is damaged may lose entries without a word.
     arrays["contents"] = np.array(sorted(arrays))
     if isinstance(file, str | os.PathLike):
-        with open(file, "wb") as opened:
+        with whole_file(file) as opened:
             np.savez(opened, allow_pickle=False, **arrays)
     else:
         np.savez(file, allow_pickle=False, **arrays)

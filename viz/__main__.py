@@ -13,6 +13,7 @@ import torch
 from model.__main__ import DEFAULT_CHECKPOINT
 from model.checkpoint import CheckpointError
 from model.decoding import DecodingError
+from model.files import unwritten, write_whole
 from model.intervention import PositionError
 from model.trace import AttentionKind, TraceError
 from model.translator import DeviceError, TextError, Translator, load
@@ -149,7 +150,7 @@ def _export(arguments: argparse.Namespace) -> None:
             f"in one of {' '.join(f'.{each}' for each in FORMATS)}."
         )
     picture = PICTURES[arguments.figure].of(_request(arguments))
-    arguments.out.write_bytes(_content(picture, arguments, format))
+    write_whole(arguments.out, _content(picture, arguments, format))
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -161,7 +162,7 @@ def main(argv: list[str] | None = None) -> int:
         print(error, file=sys.stderr)
         return 2
     except OSError as error:
-        print(f"{error.filename} cannot be written: {error.strerror}.", file=sys.stderr)
+        print(unwritten(error), file=sys.stderr)
         return 2
     return 0
 

@@ -21,7 +21,7 @@ from typing import Any, cast
 import numpy as np
 import torch
 import torch.distributed as dist
-from safetensors.torch import save_file
+from safetensors.torch import save
 from torch import Tensor, nn
 from torch.distributed.optim import ZeroRedundancyOptimizer
 from torch.nn.parallel import DistributedDataParallel
@@ -41,6 +41,7 @@ from model.checkpoint import (
     write_json,
 )
 from model.config import ConfigError, TransformerConfig
+from model.files import unwritten, write_whole
 from model.tokenizer import PAD, Tokenizer, TokenizerError
 from model.training.batches import BUCKETS, Batch, Batches
 from model.training.corpus import CorpusError, Pair, read_pairs
@@ -127,7 +128,11 @@ class Trainer:
 
     def run(self) -> None:
         """Train to the last step or until validation stops improving."""
-        if (self.output / STATE / "progress.json").exists():
+        old, state = self.output / f"{STATE}.old", self.output / STATE
+        if not self.rank and old.exists() and not state.exists():
+            # Killed between two renames.
+            old.rename(state)
+        if (state / "progress.json").exists():
             self._restore()
         elif self.rank == 0:
             self._snapshot()
@@ -319,7 +324,8 @@ class Trainer:
         )
         weights = self.output / "weights"
         weights.mkdir(exist_ok=True)
-        save_file(_cpu(unique_state(self.model)), weights / f"step-{progress.step:07}.safetensors")
+        file = weights / f"step-{progress.step:07}.safetensors"
+        write_whole(file, save(_cpu(unique_state(self.model))))
         for stale in sorted(weights.glob("step-*.safetensors"))[: -settings.average_last]:
             stale.unlink()
         if scores["bleu"] > progress.best_bleu:
@@ -366,7 +372,7 @@ class Trainer:
         folder = self.output / "snapshots"
         folder.mkdir(exist_ok=True)
         state = {name: value.half() for name, value in _cpu(unique_state(self.model)).items()}
-        save_file(state, folder / f"step-{self.progress.step:07}.safetensors")
+        write_whole(folder / f"step-{self.progress.step:07}.safetensors", save(state))
 
     def _log_training(self, bar: tqdm[Any], loss: float, speed: float) -> None:
         if self.rank:
@@ -397,15 +403,12 @@ class Trainer:
         fresh = self.output / f"{STATE}.new"
         shutil.rmtree(fresh, ignore_errors=True)
         fresh.mkdir()
-        save_file(_cpu(unique_state(self.model)), fresh / "model.safetensors")
-        for number, optimizer in enumerate(self.optimizers):
-            tensors = {
-                f"{index}.{name}": torch.as_tensor(value)
-                for index, values in optimizer.state_dict()["state"].items()
-                for name, value in values.items()
-            }
-            save_file(_cpu(tensors), fresh / f"optimizer-{number}.safetensors")
-        write_json(fresh / "progress.json", dataclasses.asdict(self.progress))
+        try:
+            self._write_state(fresh)
+        except BaseException:
+            # On a full disk that makes room.
+            shutil.rmtree(fresh, ignore_errors=True)
+            raise
         # A kill at any moment leaves the old state or the new one whole.
         old = self.output / f"{STATE}.old"
         shutil.rmtree(old, ignore_errors=True)
@@ -413,6 +416,17 @@ class Trainer:
             (self.output / STATE).rename(old)
         fresh.rename(self.output / STATE)
         shutil.rmtree(old, ignore_errors=True)
+
+    def _write_state(self, fresh: Path) -> None:
+        write_whole(fresh / "model.safetensors", save(_cpu(unique_state(self.model))))
+        for number, optimizer in enumerate(self.optimizers):
+            tensors = {
+                f"{index}.{name}": torch.as_tensor(value)
+                for index, values in optimizer.state_dict()["state"].items()
+                for name, value in values.items()
+            }
+            write_whole(fresh / f"optimizer-{number}.safetensors", save(_cpu(tensors)))
+        write_json(fresh / "progress.json", dataclasses.asdict(self.progress))
 
     def _restore(self) -> None:
         folder = self.output / STATE
@@ -436,8 +450,10 @@ class Trainer:
         if self.rank or not path.exists():
             return
         lines = path.read_text(encoding="utf-8").splitlines()
-        kept = [line for line in lines if json.loads(line)["step"] <= self.progress.step]
-        path.write_text("".join(f"{line}\n" for line in kept), encoding="utf-8")
+        # On a full disk the last one may be cut short.
+        whole = [line for line in lines if line.endswith("}")]
+        kept = [line for line in whole if json.loads(line)["step"] <= self.progress.step]
+        write_whole(path, "".join(f"{line}\n" for line in kept).encode())
 
 
 def _optimizers(model: Transformer, settings: TrainingSettings) -> list[torch.optim.Optimizer]:
@@ -646,6 +662,13 @@ def main(argv: list[str] | None = None) -> int:
         CheckpointError, ConfigError, CorpusError, DeviceError, SettingsError, TokenizerError
     ) as error:  # fmt: skip
         print(error, file=sys.stderr)
+        return 1
+    except OSError as error:
+        print(
+            f"{unwritten(error).removesuffix('.')}; the same command goes on from the last saved "
+            "state.",
+            file=sys.stderr,
+        )
         return 1
     finally:
         if dist.is_initialized():

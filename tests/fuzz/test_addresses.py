@@ -127,7 +127,7 @@ def test_any_address_opens_its_page_without_a_traceback_or_markup(
     view = views.VIEWS[name]
     # Half a character never comes through a browser.
     query = {
-        key: text.encode(errors="replace").decode()
+        key.encode(errors="replace").decode(): text.encode(errors="replace").decode()
         for key, text in data.draw(queries(view)).items()
     }
     with limits(seconds=60, megabytes=512):

@@ -13,6 +13,7 @@ import pytest
 
 from model.__main__ import main
 from model.trace import Trace
+from tests.kit.full_disk import full_disk
 from tests.kit.tiny_checkpoint import write_tiny_snapshots
 
 ROOT = Path(__file__).parents[2]
@@ -151,3 +152,12 @@ def test_a_snapshot_of_the_training_translates_as_it_could_then(run, tmp_path):
     status, _, said = run("The cat eats.", "--snapshot", "9", checkpoint=folder)
     assert status == 1
     assert "choose one from 0 to 3" in said
+
+
+def test_on_a_full_disk_no_trace_is_written_and_one_sentence_says_so(run, tmp_path):
+    file = tmp_path / "cat.npz"
+    with full_disk():
+        status, output, error = run("The cat eats.", "--save-trace", str(file))
+    assert (status, output) == (1, "")
+    assert error == f"'{file}' cannot be written: File too large.\n"
+    assert list(tmp_path.iterdir()) == []

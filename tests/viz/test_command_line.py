@@ -20,6 +20,7 @@ import pytest
 
 from model.trace import AttentionKind, Site, Trace
 from tests.kit.explorer_payload import Decoded
+from tests.kit.full_disk import full_disk
 from viz.__main__ import KINDS, main
 from viz.heads.reading import Reading, read
 from viz.pictures import PICTURES
@@ -206,3 +207,14 @@ def test_help_names_every_figure_and_every_kind_of_file(
         ".py",
     ):
         assert word in output
+
+
+def test_on_a_full_disk_an_older_file_stays_and_one_sentence_says_so(
+    run: Run, tmp_path: Path
+) -> None:
+    (tmp_path / "out.csv").write_bytes(b"old")
+    with full_disk(room=100):
+        status, file, error = run("--figure", "head")
+    assert (status, file) == (2, b"old")
+    assert error == f"'{tmp_path / 'out.csv'}' cannot be written: File too large.\n"
+    assert [each.name for each in tmp_path.iterdir()] == ["out.csv"]

@@ -12,6 +12,8 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
+from model.files import write_whole
+
 FOLDER = "HEADSCOPE_TALKS"
 """The environment variable that names the folder; without it, browsers keep the talks."""
 
@@ -65,9 +67,7 @@ def store(folder: Path, mark: str, text: str | None) -> None:
         (folder / name).unlink(missing_ok=True)
         return
     folder.mkdir(parents=True, exist_ok=True)
-    fresh = folder / f"{name}.new"
-    fresh.write_text(text, encoding="utf-8")
-    fresh.replace(folder / name)
+    write_whole(folder / name, text.encode())
 
 
 def dismissed(folder: Path, names: Iterable[str]) -> list[str]:

@@ -21,6 +21,7 @@ from model.training.distill import main as distill
 from model.training.evaluate import main as evaluate
 from model.training.export import main as export
 from model.training.train import main as train
+from tests.kit.full_disk import full_disk
 from tests.kit.tiny_checkpoint import PAIRS, write_tiny_checkpoint
 
 ROOT = Path(__file__).parents[3]
@@ -42,6 +43,14 @@ TOY = (
     "model.n_heads=4",
     "model.n_encoder_layers=1",
     "model.n_decoder_layers=1",
+)
+
+WHOLE = (
+    "training.max_steps=60",
+    "training.validate_every=20",
+    "training.save_every=10",
+    "training.snapshots=5",
+    "training.average_last=2",
 )
 
 CLOSE: dict[str, dict[str, float]] = {
@@ -81,6 +90,10 @@ def logged(output: Path) -> list[dict]:
     return [json.loads(line) for line in lines]
 
 
+def logged_scores(output: Path) -> list[tuple]:
+    return [(line["step"], line.get("loss"), line.get("bleu")) for line in logged(output)]
+
+
 def assert_equal(found: dict[str, torch.Tensor], expected: dict[str, torch.Tensor]) -> None:
     assert found.keys() == expected.keys()
     for name, value in expected.items():
@@ -91,14 +104,7 @@ def assert_equal(found: dict[str, torch.Tensor], expected: dict[str, torch.Tenso
 def finished(corpus, tmp_path_factory) -> Path:
     """A run that went through undisturbed."""
     output = tmp_path_factory.mktemp("runs") / "whole"
-    overrides = (
-        "training.max_steps=60",
-        "training.validate_every=20",
-        "training.save_every=10",
-        "training.snapshots=5",
-        "training.average_last=2",
-    )
-    assert train(arguments(corpus, output, *overrides)) == 0
+    assert train(arguments(corpus, output, *WHOLE)) == 0
     return output
 
 
@@ -269,8 +275,42 @@ def test_a_killed_run_goes_on_to_the_very_weights_of_an_undisturbed_one(corpus, 
     assert killed_at < 60
     assert train(arguments(corpus, output, *overrides)) == 0
     assert_equal(final_weights(output), final_weights(finished))
-    kept = [(line["step"], line.get("loss"), line.get("bleu")) for line in logged(output)]
-    assert kept == [(line["step"], line.get("loss"), line.get("bleu")) for line in logged(finished)]
+    assert logged_scores(output) == logged_scores(finished)
+
+
+def test_a_run_whose_disk_is_full_says_so_and_can_be_started_again(
+    corpus, finished, tmp_path, capsys
+):
+    output = tmp_path / "full"
+    output.mkdir()
+    shutil.copy(finished / "tokenizer.model", output)
+    with full_disk(room=20_000):
+        assert train(arguments(corpus, output, *WHOLE)) == 1
+    error = capsys.readouterr().err.splitlines()[-1]
+    assert "cannot be written: File too large; the same command goes on from the last" in error
+    assert not [*output.rglob("*.safetensors")]
+    assert train(arguments(corpus, output, *WHOLE)) == 0
+    assert_equal(final_weights(output), final_weights(finished))
+    assert logged_scores(output) == logged_scores(finished)
+    before = {file.name: file.read_bytes() for file in (output / "state").iterdir()}
+    with full_disk(room=20_000):
+        assert train(arguments(corpus, output, *WHOLE, "training.max_steps=70")) == 1
+    assert {file.name: file.read_bytes() for file in (output / "state").iterdir()} == before
+    assert not (output / "state.new").exists()
+
+
+def test_a_run_killed_between_two_renames_goes_on_from_its_last_state(corpus, finished, tmp_path):
+    output = shutil.copytree(finished, tmp_path / "renamed")
+    (output / "state").rename(output / "state.old")
+    with (output / "metrics.jsonl").open("a") as log:
+        # What a full disk cut short.
+        log.write('{"step": 60, "lo')
+    assert train(arguments(corpus, output, *WHOLE)) == 0
+    assert_equal(final_weights(output), final_weights(finished))
+    # A finished run that is started again averages again.
+    *before, averaged = logged_scores(output)
+    assert before == logged_scores(finished)
+    assert averaged == before[-1]
 
 
 def train_in_two_processes(*given: str) -> None:

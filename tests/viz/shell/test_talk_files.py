@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.kit.full_disk import full_disk
 from viz.shell import desktop, talk_files
 
 SIZE = 100
@@ -73,3 +74,11 @@ def test_a_folder_that_cannot_be_made_is_an_error_and_holds_nothing(tmp_path: Pa
     with pytest.raises((FileExistsError, NotADirectoryError)):
         talk_files.store(file, "0a1b2c3d", "text")
     assert talk_files.read(file, 9, SIZE) == []
+
+
+def test_on_a_full_disk_the_old_talk_stays_and_nothing_is_left_behind(tmp_path: Path) -> None:
+    talk_files.store(tmp_path, "0a1b2c3d", "old")
+    with full_disk(), pytest.raises(OSError, match="File too large"):
+        talk_files.store(tmp_path, "0a1b2c3d", "x" * 100_000)
+    assert [file.name for file in tmp_path.iterdir()] == ["0a1b2c3d.json"]
+    assert talk_files.read(tmp_path, 9, SIZE) == [("0a1b2c3d", b"old")]
