@@ -235,13 +235,17 @@ class StagePage:
         for place in range(charts.count()):
             expect(charts.nth(place).locator(".main-svg").first).to_be_visible()
 
-    def show(self, view: str) -> StagePage:
-        """Walks to one of VIEWS."""
-        path, query = VIEWS[view]
+    def walk(self, path: str = "", **query: str) -> None:
+        """As `open`, within the page that stands."""
         self.reader.walk(path, present="1", **query)
         expect(self.foot).to_be_visible()
         expect(self.page).to_have_url(re.compile(rf"/{path}\?.*present=1"))
         self.settle()
+
+    def show(self, view: str) -> StagePage:
+        """Walks to one of VIEWS."""
+        path, query = VIEWS[view]
+        self.walk(path, **query)
         if view == "shuffle":
             self.press("ArrowDown")
             expect(self.page.get_by_test_id("stPlotlyChart")).to_be_visible()
@@ -454,50 +458,50 @@ def test_tokens_reach_the_back_row(visitor: Callable[..., HeadsPage], view: str)
 
 
 def test_the_foot_says_what_is_shown_and_of_which_sentence(
-    stage: StagePage, model: Translator
+    walking: StagePage, model: Translator
 ) -> None:
-    stage.open(sentence=SENTENCE, layer="1", head="2")
-    expect(stage.shown).to_contain_text(title("cross", 1, 2))
+    walking.walk(sentence=SENTENCE, layer="1", head="2")
+    expect(walking.shown).to_contain_text(title("cross", 1, 2))
     translation = model.translate(SENTENCE).text
-    expect(stage.sentence).to_have_text(f"{SENTENCE}→{translation}")
-    expect(stage.page.locator(".stage-foot .help")).to_contain_text("Arrow keys: layer and head")
-    expect(stage.page.locator(".stage-foot .help")).to_contain_text("Esc: back")
+    expect(walking.sentence).to_have_text(f"{SENTENCE}→{translation}")
+    expect(walking.page.locator(".stage-foot .help")).to_contain_text("Arrow keys: layer and head")
+    expect(walking.page.locator(".stage-foot .help")).to_contain_text("Esc: back")
 
 
-def test_hostile_text_stays_text_in_the_foot(stage: StagePage) -> None:
-    stage.open(sentence=SENTENCE, target=HOSTILE)
-    expect(stage.sentence).to_have_text(f"{SENTENCE}→{HOSTILE}")
-    assert stage.sentence.locator("img, b, em, a").count() == 0
+def test_hostile_text_stays_text_in_the_foot(walking: StagePage) -> None:
+    walking.walk(sentence=SENTENCE, target=HOSTILE)
+    expect(walking.sentence).to_have_text(f"{SENTENCE}→{HOSTILE}")
+    assert walking.sentence.locator("img, b, em, a").count() == 0
 
 
 # ---- the keys ---------------------------------------------------------------------------------
 
 
-def test_arrow_keys_choose_a_head_without_the_server(stage: StagePage) -> None:
-    stage.open(layer="0", head="0")
-    page = stage.page
+def test_arrow_keys_choose_a_head_without_the_server(walking: StagePage) -> None:
+    walking.walk(layer="0", head="0")
+    page = walking.page
     page.evaluate("window.held = []")
-    stage.press("ArrowLeft")
-    stage.press("ArrowUp")
-    assert stage.reader.selected == ("cross", 0, 0), "nothing goes round"
-    stage.press("ArrowRight")
-    stage.press("ArrowDown")
-    assert stage.reader.selected == ("cross", 1, 1)
-    expect(stage.shown).to_contain_text(title("cross", 1, 1))
-    stage.press("a")
-    assert stage.reader.painted["attention"] != "cross"
+    walking.press("ArrowLeft")
+    walking.press("ArrowUp")
+    assert walking.reader.selected == ("cross", 0, 0), "nothing goes round"
+    walking.press("ArrowRight")
+    walking.press("ArrowDown")
+    assert walking.reader.selected == ("cross", 1, 1)
+    expect(walking.shown).to_contain_text(title("cross", 1, 1))
+    walking.press("a")
+    assert walking.reader.painted["attention"] != "cross"
     page.evaluate("window.release()")
-    stage.reader.wait_for_query(layer="1", head="1")
+    walking.reader.wait_for_query(layer="1", head="1")
 
 
-def test_arrow_keys_choose_a_head_wherever_the_focus_is(stage: StagePage) -> None:
-    stage.open(layer="0", head="0")
-    stage.reader.matrix.click(position={"x": 400, "y": 300})
-    stage.press("ArrowRight")
-    assert stage.reader.selected == ("cross", 0, 1)
-    stage.page.locator(".stage-foot .full").focus()
-    stage.press("ArrowDown")
-    assert stage.reader.selected == ("cross", 1, 1)
+def test_arrow_keys_choose_a_head_wherever_the_focus_is(walking: StagePage) -> None:
+    walking.walk(layer="0", head="0")
+    walking.reader.matrix.click(position={"x": 400, "y": 300})
+    walking.press("ArrowRight")
+    assert walking.reader.selected == ("cross", 0, 1)
+    walking.page.locator(".stage-foot .full").focus()
+    walking.press("ArrowDown")
+    assert walking.reader.selected == ("cross", 1, 1)
 
 
 def test_keys_lead_through_the_masks_and_nothing_of_the_page_flashes_up(stage: StagePage) -> None:
@@ -523,42 +527,42 @@ def test_keys_lead_through_the_masks_and_nothing_of_the_page_flashes_up(stage: S
     assert stage.page.evaluate("window.flashes") == []
 
 
-def test_quick_presses_are_all_heard(stage: StagePage) -> None:
-    stage.open("positions", topic="table")
+def test_quick_presses_are_all_heard(walking: StagePage) -> None:
+    walking.walk("positions", topic="table")
     for _ in range(3):
-        stage.press("ArrowRight")
-    stage.reader.wait_for_query(topic="without")
+        walking.press("ArrowRight")
+    walking.reader.wait_for_query(topic="without")
     for _ in range(4):
-        stage.press("ArrowDown")
-    stage.reader.wait_for_query(scale="60")
-    expect(stage.shown).to_have_text("60 % of the encoding")
+        walking.press("ArrowDown")
+    walking.reader.wait_for_query(scale="60")
+    expect(walking.shown).to_have_text("60 % of the encoding")
 
 
-def test_a_mask_is_painted_on_stage(stage: StagePage) -> None:
-    stage.open("masks", part="change", masked="decoder")
-    canvas = stage.page.locator("canvas.editable")
+def test_a_mask_is_painted_on_stage(walking: StagePage) -> None:
+    walking.walk("masks", part="change", masked="decoder")
+    canvas = walking.page.locator("canvas.editable")
     box = canvas.bounding_box()
     assert box
     canvas.click(position={"x": 0.9 * box["width"], "y": 0.6 * box["height"]})
-    stage.page.wait_for_function("new URLSearchParams(location.search).get('edit')")
+    walking.page.wait_for_function("new URLSearchParams(location.search).get('edit')")
 
 
-def test_a_text_on_stage_is_scrolled_with_the_arrow_keys(stage: StagePage) -> None:
-    stage.open("about")
+def test_a_text_on_stage_is_scrolled_with_the_arrow_keys(walking: StagePage) -> None:
+    walking.walk("about")
     scrolled = """document.querySelector('[data-testid="stMain"]').scrollTop"""
-    stage.press("ArrowDown")
-    stage.page.wait_for_function(f"{scrolled} > 100")
+    walking.press("ArrowDown")
+    walking.page.wait_for_function(f"{scrolled} > 100")
 
 
-def test_brackets_lead_through_the_training(stage: StagePage, checkpoints: Path) -> None:
+def test_brackets_lead_through_the_training(walking: StagePage, checkpoints: Path) -> None:
     *_, before, last = steps = snapshots(checkpoints / CHILDHOOD)
-    stage.open(sentence=SENTENCE, checkpoint=CHILDHOOD)
-    expect(stage.sentence).to_contain_text(f"after {last:,} of {last:,} steps")
-    stage.press("[")
-    stage.reader.wait_for_query(step=str(before))
-    stage.press("Shift+ArrowLeft")
-    stage.reader.wait_for_query(step=str(steps[-3]))
-    stage.press("]")
-    stage.press("]")
-    stage.reader.wait_for_query(step=None)
-    expect(stage.sentence).to_contain_text(f"after {last:,} of {last:,} steps")
+    walking.walk(sentence=SENTENCE, checkpoint=CHILDHOOD)
+    expect(walking.sentence).to_contain_text(f"after {last:,} of {last:,} steps")
+    walking.press("[")
+    walking.reader.wait_for_query(step=str(before))
+    walking.press("Shift+ArrowLeft")
+    walking.reader.wait_for_query(step=str(steps[-3]))
+    walking.press("]")
+    walking.press("]")
+    walking.reader.wait_for_query(step=None)
+    expect(walking.sentence).to_contain_text(f"after {last:,} of {last:,} steps")
