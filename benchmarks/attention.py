@@ -78,7 +78,7 @@ class WholePrefix(DecodingState):
     """A decoding that keeps the tokens so far and the encoder's output, and nothing computed."""
 
     def __init__(self, memory: Tensor) -> None:
-        super().__init__([], None)
+        super().__init__([], [])
         self.memory = memory
         self.prefix = torch.empty(memory.shape[0], 0, dtype=torch.long, device=memory.device)
 
@@ -91,7 +91,8 @@ class WholePrefix(DecodingState):
 class WithoutCache(Transformer):
     """The same model, which computes every earlier position anew at every step."""
 
-    def start(self, source: Tensor) -> DecodingState:
+    def start(self, *sources: Tensor) -> DecodingState:
+        (source,) = sources
         return WholePrefix(self.encode(source))
 
     def step(self, tokens: Tensor, state: DecodingState) -> Tensor:

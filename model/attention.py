@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import ClassVar, Self, cast
 
 import torch
@@ -268,6 +268,28 @@ class MultiHead(nn.Module, ABC):
         heads, weights = self.attend_heads(q, *key_value, allowed)
         # (batch, head, query, d_v) -> (batch, query, head * d_v)
         return self.w_o(heads.transpose(1, 2).flatten(2)), weights
+
+    def attend_apart(
+        self, q: Tensor, key_values: Sequence[KeyValue], allowed: Sequence[Tensor | None]
+    ) -> Tensor:
+        """What `attend` gives of queries whose keys are of several lengths.
+
+        Args:
+            q: (batch, head, query, d_k).
+            key_values: each of the next of the queries, (own batch, head, own key, width).
+            allowed: for each of them, as `forward` takes it.
+
+        Returns:
+            (batch, query, d_model).
+        """
+        own = q.split([len(k) for k, _ in key_values])
+        heads = [
+            self.attend_heads(each, *key_value, mask)[0]
+            for each, key_value, mask in zip(own, key_values, allowed, strict=True)
+        ]
+        together = heads[0] if len(heads) == 1 else torch.cat(heads)
+        output: Tensor = self.w_o(together.transpose(1, 2).flatten(2))
+        return output
 
     def head_matrices(self, head: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """What `projections` gives, and the head's rows of W_O, (d_v, d_model).

@@ -221,8 +221,7 @@ class _Path:
 @torch.inference_mode()
 def beam_search(
     model: Transformer,
-    source: Tensor,
-    *,
+    *sources: Tensor,
     beam: int = 4,
     alpha: float = 0.6,
     n_best: int = 1,
@@ -237,7 +236,8 @@ def beam_search(
 
     Args:
         model: in eval mode.
-        source: (batch, source), as in greedy.
+        sources: (batch, source), as in greedy; several where sentences of different lengths shall
+            not be padded.
         beam: live hypotheses for each sentence.
         alpha: of the length penalty; 0 ranks by log-probability alone.
         n_best: hypotheses that are wanted of each sentence; fewer end the search sooner.
@@ -245,8 +245,8 @@ def beam_search(
         keep_distributions: as in greedy.
 
     Returns:
-        for each sentence, `n_best` to `beam` hypotheses, best first. Finished ones come first;
-        unfinished ones appear only where the length limit cut the search.
+        for each sentence of each source, `n_best` to `beam` hypotheses, best first. Finished ones
+        come first; unfinished ones appear only where the length limit cut the search.
 
     Raises:
         DecodingError: if the beam is narrower than n_best or wider than the vocabulary allows.
@@ -260,12 +260,12 @@ def beam_search(
         raise DecodingError(f"n_best must be between 1 and the beam of {beam}; it is {n_best}.")
     if alpha < 0:
         raise DecodingError(f"alpha of the length penalty must be at least 0; it is {alpha}.")
-    limits = _length_limits(source, model, max_length)
+    limits = [limit for source in sources for limit in _length_limits(source, model, max_length)]
     beams = [_Beam(limit) for limit in limits]
     active = list(range(len(beams)))
     paths: list[list[_Path]] = [[] for _ in beams]
-    state = model.start(source)
-    device = source.device
+    state = model.start(*sources)
+    device = sources[0].device
     newest = torch.full((len(beams),), config.bos_id, device=device)
     totals = torch.zeros(len(beams), 1, device=device)
     unsayable = _unsayable(config, device)

@@ -32,6 +32,15 @@ class Linear(nn.Linear):
         """Keep weights packed from now on, where torch can and nothing is lost."""
         self._packing = torch.backends.quantized.engine in ("x86", "fbgemm")
 
+    @property
+    def is_packed(self) -> bool:
+        """Whether inference uses packed weights."""
+        return (
+            self._packing
+            and self.weight.device.type == "cpu"
+            and self._packed_rows(0, self.out_features) is not None
+        )
+
     def forward(self, x: Tensor) -> Tensor:
         """(…, in_features) -> (…, out_features)."""
         return self.rows(x, 0, self.out_features)
@@ -69,6 +78,15 @@ class Linear(nn.Linear):
     def __getstate__(self) -> dict[str, Any]:
         # A copy packs its own.
         return {**self.__dict__, "_packed": {}}
+
+
+def multiplies_rows_apart(model: nn.Module) -> bool:
+    """Whether every product of a model with its weights gives each row what it gives it alone.
+
+    Packed weights are multiplied with one row like with many, bit for bit. What torch calls
+    otherwise chooses among kernels by the number of rows, and they round differently.
+    """
+    return all(module.is_packed for module in model.modules() if isinstance(module, Linear))
 
 
 def pack_linears(model: nn.Module) -> None:

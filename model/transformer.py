@@ -7,7 +7,7 @@ Shapes: source (batch, source) and target (batch, target) are token ids; hidden 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextvars import ContextVar
 from typing import cast
 
@@ -94,11 +94,12 @@ class LayerCache:
     """Keys and values that one decoder layer need not compute again while decoding.
 
     Attributes:
-        cross: keys and values of the source, (sentence, head, source, width).
+        cross: keys and values of the sources, (sentence, head, source, width), once for each
+            length that they have.
         length: target positions held.
     """
 
-    def __init__(self, cross: KeyValue) -> None:
+    def __init__(self, cross: list[KeyValue]) -> None:
         self.cross = cross
         self.length = 0
         # (sentence * beam, head, room, width), filled up to `length`.
@@ -129,10 +130,13 @@ class LayerCache:
         if self._own is not None:
             self._own = self._own[0].index_select(0, rows), self._own[1].index_select(0, rows)
 
-    def select_sentences(self, sentences: Tensor) -> None:
-        """Keep these sentences' source; the others are finished."""
-        k, v = self.cross
-        self.cross = k.index_select(0, sentences), v.index_select(0, sentences)
+    def select_sentences(self, sentences: Sequence[Tensor]) -> None:
+        """Keep these sentences' sources, of each length; the others are finished."""
+        self.cross = [
+            (k.index_select(0, rows), v.index_select(0, rows))
+            for (k, v), rows in zip(self.cross, sentences, strict=True)
+            if len(rows)
+        ]
 
 
 def _with_room(x: Tensor, length: int) -> Tensor:
@@ -201,7 +205,7 @@ class DecoderLayer(nn.Module):
         self,
         x: Tensor,
         cache: LayerCache,
-        memory_allowed: Tensor | None,
+        memory_allowed: Sequence[Tensor | None],
         rotation: Rotation | None = None,
     ) -> Tensor:
         """The newest target position alone, (sentence * beam, 1, d_model) in and out."""
@@ -214,10 +218,11 @@ class DecoderLayer(nn.Module):
         def attend_to_source(y: Tensor) -> Tensor:
             # The beams of a sentence become queries over its one copy of the source:
             # (sentence * beam, 1, d_model) -> (sentence, beam, d_model) and back.
-            q = self.cross_attention.project_query(
-                y.reshape(cache.cross[0].shape[0], -1, y.shape[-1])
+            sentences = sum(len(k) for k, _ in cache.cross)
+            q = self.cross_attention.project_query(y.reshape(sentences, -1, y.shape[-1]))
+            return self.cross_attention.attend_apart(q, cache.cross, memory_allowed).reshape(
+                y.shape
             )
-            return self.cross_attention.attend(q, cache.cross, memory_allowed)[0].reshape(y.shape)
 
         x = self.self_residual(x, attend_to_target)
         x = self.cross_residual(x, attend_to_source)
@@ -272,7 +277,7 @@ class Decoder(nn.Module):
         embedded: Tensor,
         position: int,
         caches: list[LayerCache],
-        memory_allowed: Tensor | None,
+        memory_allowed: Sequence[Tensor | None],
     ) -> Tensor:
         """One target position, (sentence * beam, 1, d_model) in and out."""
         x = self.dropout(self.positions.embed(embedded, start=position))
@@ -287,9 +292,14 @@ class DecodingState:
     """Where a cached decoding stands: the layers' caches and the number of positions fed.
 
     Rows are hypotheses, sentence * beam of them, the beams of a sentence beside each other.
+
+    Args:
+        caches: of each layer.
+        memory_allowed: which source tokens may be attended to, once for each length of source;
+            None for all.
     """
 
-    def __init__(self, caches: list[LayerCache], memory_allowed: Tensor | None) -> None:
+    def __init__(self, caches: list[LayerCache], memory_allowed: Sequence[Tensor | None]) -> None:
         self.caches = caches
         self.memory_allowed = memory_allowed
         self.position = 0
@@ -299,14 +309,23 @@ class DecodingState:
 
         Args:
             rows: (kept hypotheses,), indices into the present rows.
-            sentences: (kept sentences,), indices, or None while every sentence stays.
+            sentences: (kept sentences,), ascending indices, or None while every sentence stays.
         """
         for cache in self.caches:
             cache.select(rows)
-            if sentences is not None:
-                cache.select_sentences(sentences)
-        if sentences is not None and self.memory_allowed is not None:
-            self.memory_allowed = self.memory_allowed.index_select(0, sentences)
+        if sentences is None:
+            return
+        kept, start = [], 0
+        for k, _ in self.caches[0].cross:
+            kept.append(sentences[(sentences >= start) & (sentences < start + len(k))] - start)
+            start += len(k)
+        for cache in self.caches:
+            cache.select_sentences(kept)
+        self.memory_allowed = [
+            None if allowed is None else allowed.index_select(0, own)
+            for allowed, own in zip(self.memory_allowed, kept, strict=True)
+            if len(own)
+        ]
 
 
 class Transformer(nn.Module):
@@ -358,14 +377,22 @@ class Transformer(nn.Module):
             allowed = padding_allowed(source, self.config.pad_id)
         return self.encoder(self.embed(self.source_embedding, source), allowed)
 
-    def start(self, source: Tensor) -> DecodingState:
-        """Encode the source and prepare for decoding one position at a time."""
-        allowed = padding_allowed(source, self.config.pad_id)
-        memory = self.encode(source, allowed)
+    def start(self, *sources: Tensor) -> DecodingState:
+        """Encode sources and prepare for decoding one position at a time.
+
+        Args:
+            sources: (batch, source) each, token ids. Sentences of different lengths that come as
+                sources of their own need no padding, and give what each of them gives alone.
+        """
         layers = cast("Iterable[DecoderLayer]", self.decoder.layers)
-        caches = [LayerCache(layer.cross_attention.project_key_value(memory)) for layer in layers]
+        allowed = [padding_allowed(source, self.config.pad_id) for source in sources]
+        memories = [self.encode(*each) for each in zip(sources, allowed, strict=True)]
+        caches = [
+            LayerCache([layer.cross_attention.project_key_value(memory) for memory in memories])
+            for layer in layers
+        ]
         # Sentences of one length need no mask, and no step then spends time on it.
-        return DecodingState(caches, None if bool(allowed.all()) else allowed)
+        return DecodingState(caches, [None if bool(mask.all()) else mask for mask in allowed])
 
     def step(self, tokens: Tensor, state: DecodingState) -> Tensor:
         """Feed one token to every hypothesis.

@@ -19,7 +19,7 @@ from model.checkpoint import load_checkpoint, longest_trained
 from model.decoding import EXTRA_LENGTH, Hypothesis, beam_search, greedy, sample
 from model.editing import SentenceLengths, intervening
 from model.intervention import UNCHANGED, Intervention, PositionEdit, PositionError, Side, ordered
-from model.linear import pack_linears
+from model.linear import multiplies_rows_apart, pack_linears
 from model.positions import LengthError, PositionalEncoding
 from model.recording import recording
 from model.search import AS_IN_THE_PAPER, Search
@@ -146,6 +146,38 @@ class Translator:
             PositionError: if positions cannot be edited so, or the order misses a token.
         """
         return self._decoded(text, search, under, 1, keep_distributions)[0]
+
+    def translate_batch(self, texts: Sequence[str]) -> list[Translation]:
+        """What `translate` gives of each text, bit for bit, in less time where that is possible.
+
+        Texts that are decoded together share the products with the model's weights. They are
+        neither padded nor do they see each other, and nothing of a translation depends on its
+        batch. Where torch rounds otherwise for more rows, as on a GPU, they are decoded one by one.
+
+        Raises:
+            TextError: as `translate`, for any of the texts.
+        """
+        if len(texts) < 2 or not multiplies_rows_apart(self.model):
+            return [self.translate(text) for text in texts]
+        sources = [self._source_ids(text, UNCHANGED) for text in texts]
+        by_length: dict[int, list[int]] = {}
+        for place, ids in enumerate(sources):
+            by_length.setdefault(len(ids), []).append(place)
+        found = beam_search(
+            self.model,
+            *(
+                torch.tensor([sources[place] for place in places], device=self.device)
+                for places in by_length.values()
+            ),
+            beam=AS_IN_THE_PAPER.beam,
+            alpha=AS_IN_THE_PAPER.length_penalty,
+        )
+        order = [place for places in by_length.values() for place in places]
+        translations = {
+            place: self._translation(texts[place], sources[place], best[0])
+            for place, best in zip(order, found, strict=True)
+        }
+        return [translations[place] for place in range(len(texts))]
 
     def candidates(
         self,

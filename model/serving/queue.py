@@ -16,7 +16,7 @@ import copy
 import itertools
 import threading
 from collections import OrderedDict, deque
-from collections.abc import Callable, Generator, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -239,16 +239,3 @@ class RequestQueue:
     def _drop_empty_lines(self) -> None:
         for person in [person for person, line in self._lines.items() if not line]:
             del self._lines[person]
-
-
-def one_by_one(compute: Callable[[Any], Any]) -> Compute:
-    """A `Compute` of a function of one job, in the thread that calls it."""
-
-    def each(jobs: Iterable[Any]) -> Iterator[tuple[int, Any]]:
-        for place, job in enumerate(jobs):
-            try:
-                yield place, compute(job)
-            except Exception as error:
-                yield place, error
-
-    return each

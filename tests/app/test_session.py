@@ -1,4 +1,5 @@
 import json
+import random
 import shutil
 import threading
 import time
@@ -12,7 +13,7 @@ import pytest
 from model.checkpoint import CheckpointError
 from model.intervention import UNCHANGED, Intervention, Place
 from model.mask_rules import MaskError
-from model.serving.queue import RequestQueue, one_by_one
+from model.serving.queue import RequestQueue
 from model.serving.store import ResultStore
 from model.trace import AttentionKind, BoolArray, Trace
 from model.translator import TextError, Translator
@@ -308,9 +309,7 @@ def test_outcomes_count_towards_what_all_traces_may_hold(
 ) -> None:
     one = session.batch(asked(folder))
     store = ResultStore(10, 10, one.nbytes + 1)
-    monkeypatch.setattr(
-        session, "request_queue", lambda: RequestQueue(one_by_one(jobs.compute), store)
-    )
+    monkeypatch.setattr(session, "request_queue", lambda: RequestQueue(jobs.compute, store))
     assert session.batch(asked(folder)).nbytes == one.nbytes
     for place in range(4):
         allowed = own_mask(folder, AttentionKind.DECODER).copy()
@@ -326,3 +325,58 @@ def test_a_batch_with_an_empty_sentence_is_refused_in_a_sentence(
 ) -> None:
     with pytest.raises(TextError, match="The text is empty"):
         session.batch(Question(folder, sentences[0], further=sentences[1:]))
+
+
+# ---- what is computed together ------------------------------------------------------------------
+
+
+def translations(folder: Path, *sentences: str) -> list[jobs.Translate]:
+    version = jobs.version_of(folder)
+    return [jobs.Translate(version, sentence) for sentence in sentences]
+
+
+def test_sentences_are_computed_together_and_one_that_is_refused_leaves_the_others(
+    folder: Path,
+) -> None:
+    asked = translations(folder, "The cat eats.", "", "The man eats.")
+    outcomes = dict(jobs.compute(asked))
+    assert isinstance(outcomes[1], TextError)
+    model = session.translator(folder)
+    for place in (0, 2):
+        timed = outcomes[place][asked[place]]
+        assert timed.translation.text == model.translate(asked[place].sentence).text
+        # Its trace comes along.
+        (recorded,) = (value for value in outcomes[place].values() if isinstance(value, Trace))
+        assert recorded.source_text == asked[place].sentence
+
+
+def test_what_is_long_or_of_another_model_or_kind_is_not_computed_along(
+    folder: Path, with_examples: Path
+) -> None:
+    one, other, long = translations(folder, "The cat eats.", "The man eats.", "cat " * 90)
+    (elsewhere,) = translations(with_examples, "The man eats.")
+    assert jobs.fit_together(one, other)
+    for job in (long, elsewhere, jobs.Survey(one.version, "labels")):
+        assert not jobs.fit_together(one, job)
+        assert not jobs.fit_together(job, one)
+
+
+def test_people_at_once_see_what_they_asked_for_themselves(folder: Path) -> None:
+    words = [word for source, _ in PAIRS for word in source.rstrip(".").split()]
+
+    def person(number: int) -> None:
+        draw = random.Random(number)
+        for _ in range(12):
+            sentence = " ".join(draw.choices(words, k=draw.randint(1, 4)))
+            trace = session.trace(folder, sentence)
+            assert trace.source_text == sentence
+            assert trace.text == session.translate(folder, sentence).translation.text
+            closed = np.ones((1, len(trace.source)), dtype=np.bool_)
+            closed[:, 0] = False
+            rows = np.repeat(closed, len(trace.source), axis=0)
+            edited = session.run(Question(folder, sentence), Intervention(masks={"encoder": rows}))
+            assert edited.free.source_text == sentence
+            assert not edited.forced.attention("encoder", 0).weights[..., 0].any()
+
+    with ThreadPoolExecutor(12) as pool:
+        list(pool.map(person, range(12)))

@@ -12,7 +12,7 @@ import torch
 from streamlit.testing.v1 import AppTest
 
 from model.checkpoint import CheckpointError
-from model.serving.queue import RequestQueue, ServiceError, one_by_one
+from model.serving.queue import RequestQueue, ServiceError
 from model.translator import Translation, Translator
 from tests.kit.tiny_checkpoint import write_tiny_checkpoint
 from viz.shell import jobs, session
@@ -29,7 +29,7 @@ def folder(checkpoints: Path) -> Path:
 
 
 def full_queue() -> RequestQueue:
-    return RequestQueue(one_by_one(jobs.compute), session.result_store(), most_waiting=0)
+    return RequestQueue(jobs.compute, session.result_store(), most_waiting=0)
 
 
 def test_a_full_queue_is_said_in_a_sentence_and_the_answer_before_stays(

@@ -4,12 +4,12 @@ import os
 import signal
 import sys
 import time
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from model.serving.process import serve
-from model.serving.queue import one_by_one
 
 
 def compute(job: tuple[str, Any]) -> dict[Any, Any]:
@@ -30,5 +30,13 @@ def compute(job: tuple[str, Any]) -> dict[Any, Any]:
     return {job: os.getpid()}
 
 
+def one_by_one(jobs: Sequence[tuple[str, Any]]) -> Iterator[tuple[int, Any]]:
+    for place, job in enumerate(jobs):
+        try:
+            yield place, compute(job)
+        except ValueError as error:
+            yield place, error
+
+
 if __name__ == "__main__":
-    serve(one_by_one(compute))
+    serve(one_by_one)

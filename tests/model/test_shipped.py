@@ -57,6 +57,16 @@ def test_every_example_is_translated_exactly_as_promised(folder, shipped):
     assert all(each["shows"] for each in examples(folder))
 
 
+def test_examples_are_translated_alike_to_the_bit_in_one_batch_and_alone(folder, shipped):
+    sources = [each["source"] for each in examples(folder)]
+    # Of half the length too, so that few have equals to be batched with.
+    sources += [source[: len(source) // 2].strip() for source in sources]
+    for own, found in zip(sources, shipped.translate_batch(sources), strict=True):
+        alone = shipped.translate(own)
+        assert (found.token_ids, found.log_probs) == (alone.token_ids, alone.log_probs)
+        assert found.score == alone.score
+
+
 def test_ten_good_examples_and_ten_bad_ones_come_with_the_card(folder):
     assert len(examples(folder)) >= 10
     _, _, bad = (folder / "card.md").read_text(encoding="utf-8").partition("## Bad at")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import random
 import re
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -12,8 +14,9 @@ import torch
 
 from model import Sampling, Search, load
 from model.decoding import DecodingError, length_penalty
+from model.linear import multiplies_rows_apart
 from model.tokenizer import BOS, EOS
-from model.translator import DeviceError, TextError
+from model.translator import DeviceError, TextError, Translator
 from tests.kit.tiny_checkpoint import PAIRS
 
 
@@ -186,3 +189,63 @@ def test_a_gpu_sees_what_the_cpu_sees(checkpoint_folder, translator):
         assert found.text == expected.text
         for site, seen in expected.maps.items():
             np.testing.assert_allclose(found.maps[site].weights, seen.weights, atol=1e-3)
+
+
+@pytest.fixture(scope="module")
+def packed(checkpoint_folder):
+    """The model with weights of half precision, as shipped ones are."""
+    model = load(checkpoint_folder, device="cpu")
+    with torch.no_grad():
+        for parameter in model.model.parameters():
+            parameter.copy_(parameter.half().float())
+    return model
+
+
+def generated(pairs, count):
+    """Sentences of the words of others, one to four words long."""
+    words = sorted({word for source, _ in pairs for word in source.rstrip(".").split()})
+    draw = random.Random(7)
+    return [" ".join(draw.choices(words, k=draw.randint(1, 4))) + "." for _ in range(count)]
+
+
+def bits(translation):
+    return translation.token_ids, translation.log_probs, translation.score, translation.text
+
+
+@pytest.mark.slow
+def test_a_thousand_sentences_are_translated_alike_to_the_bit_alone_and_in_batches(packed):
+    assert multiplies_rows_apart(packed.model)
+    sentences = generated(PAIRS, 1000)
+    alone = {text: bits(packed.translate(text)) for text in dict.fromkeys(sentences)}
+    start = 0
+    for size in itertools.cycle((1, 2, 3, 5, 8, 16)):
+        batch = sentences[start : start + size]
+        assert [bits(each) for each in packed.translate_batch(batch)] == [
+            alone[text] for text in batch
+        ]
+        start += size
+        if start >= len(sentences):
+            break
+
+
+def test_a_model_whose_weights_are_not_packed_translates_one_by_one(
+    translator, packed, monkeypatch
+):
+    assert not multiplies_rows_apart(translator.model)
+    calls = []
+    translate = Translator.translate
+    monkeypatch.setattr(
+        Translator, "translate", lambda model, text: calls.append(text) or translate(model, text)
+    )
+    texts = [source for source, _ in PAIRS]
+    assert [each.text for each in translator.translate_batch(texts)] == [text for _, text in PAIRS]
+    assert calls == texts
+    packed.translate_batch(texts)
+    assert calls == texts
+
+
+def test_a_batch_is_refused_for_any_text_that_cannot_be_translated(packed, translator):
+    for model in (packed, translator):
+        with pytest.raises(TextError, match="The text is empty"):
+            model.translate_batch(["The cat eats.", " "])
+    assert packed.translate_batch([]) == []

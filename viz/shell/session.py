@@ -20,7 +20,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from model.checkpoint import CONFIG, CheckpointError
 from model.intervention import UNCHANGED, Intervention
 from model.serving.process import WorkerProcess
-from model.serving.queue import Request, RequestQueue, ServiceError, one_by_one
+from model.serving.queue import Compute, Request, RequestQueue, ServiceError
 from model.serving.store import ResultStore
 from model.trace import Site, Trace
 from model.translator import DeviceError, TextError, Translator
@@ -283,11 +283,11 @@ _starting = threading.Lock()
 
 @functools.cache
 def _request_queue() -> RequestQueue:
-    if not _has_process():
-        return RequestQueue(one_by_one(jobs.compute), result_store())
-    process = WorkerProcess("viz.shell.worker")
-    process.start()
-    return RequestQueue(process, result_store())
+    compute: Compute = jobs.compute
+    if _has_process():
+        compute = process = WorkerProcess("viz.shell.worker")
+        process.start()
+    return RequestQueue(compute, result_store(), together=jobs.fit_together)
 
 
 def warm_up() -> None:

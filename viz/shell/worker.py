@@ -4,8 +4,7 @@ It loads models when they are asked for, and remembers nothing else.
 """
 
 from model.serving.process import serve
-from model.serving.queue import one_by_one
 from viz.shell.jobs import compute
 
 if __name__ == "__main__":
-    serve(one_by_one(compute))
+    serve(compute)

@@ -13,7 +13,6 @@ from model.serving.queue import (
     RequestQueue,
     ServiceError,
     WorkerLostError,
-    one_by_one,
 )
 from model.serving.store import ResultStore
 
@@ -232,7 +231,9 @@ def test_an_error_that_no_job_explains_is_raised_and_the_next_is_answered() -> N
 
 
 def test_nobody_sees_what_another_asked_and_nothing_is_left() -> None:
-    queue = a_queue(one_by_one(lambda job: {job: f"answer to {job}"}), together=lambda *_: True)
+    worker = Worker(lambda job: f"answer to {job}")
+    worker.go(10_000)
+    queue = a_queue(worker, together=lambda *_: True)
 
     def person(name: int) -> None:
         draw = random.Random(name)
