@@ -366,7 +366,7 @@ def test_people_at_once_see_what_they_asked_for_themselves(folder: Path) -> None
 
     def person(number: int) -> None:
         draw = random.Random(number)
-        for _ in range(12):
+        for _ in range(5):
             sentence = " ".join(draw.choices(words, k=draw.randint(1, 4)))
             trace = session.trace(folder, sentence)
             assert trace.source_text == sentence
