@@ -260,6 +260,10 @@ html {{ font-size: clamp(100%, min(2.65vh, 1.66vw), 400%) !important }}
 .st-key-clean-address {{ margin-top: 0.5rem }}
 [data-testid="stAlert"], [data-testid="stExpander"] {{ position: relative; z-index: 20;
   width: auto; margin: 0.5rem 1rem; background: {theme.hover} }}
+/* Over the picture's lower edge, where its answer is awaited. */
+[data-testid="stSpinner"] {{ position: fixed; left: 1rem; bottom: var(--stage-foot); z-index: 20;
+  width: auto; padding: 0.2rem 0.8rem; border-radius: 0.4rem; background: {theme.hover};
+  color: {theme.text} }}
 .st-key-leave-stage {{ position: fixed; right: 0.5rem; bottom: 0; z-index: 30; width: auto;
   height: min(3.5rem, var(--stage-foot)); display: flex; align-items: center }}
 .st-key-leave-stage button {{ min-height: 0; padding: 0.1rem 0.4rem }}
