@@ -22,9 +22,6 @@ from model.serving.queue import Compute, WorkerLostError
 
 ROOT = Path(__file__).parents[2]
 
-_PIPE_BYTES = 1 << 20
-"""What a pipe holds, where that can be set: a trace of one sentence goes through at once."""
-
 
 class WorkerProcess:
     """Computes in a process of its own, which starts when it is needed and again when it was lost.
@@ -73,8 +70,6 @@ class WorkerProcess:
                 start_new_session=True,
                 creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
             )
-            for stream in (self._process.stdin, self._process.stdout):
-                _widen(stream)
         return self._process
 
     def close(self) -> None:
@@ -144,12 +139,3 @@ def _read(stream: BinaryIO | Any, size: int) -> bytes:
     if len(found) < size:
         raise EOFError
     return found
-
-
-def _widen(stream: Any) -> None:
-    if sys.platform == "linux":
-        import fcntl
-
-        # Refused where an account's pipes hold much already.
-        with contextlib.suppress(OSError):
-            fcntl.fcntl(stream.fileno(), fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
