@@ -275,6 +275,10 @@ class AttentionMap:
         self._require("k", (full[0], full[2], None if self.q is None else self.q.shape[-1]))
         self._require("v", (full[0], full[2], None))
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # A copy is checked as well, and its arrays are read-only.
+        return _remade, (AttentionMap, _values(self))
+
     @property
     def n_heads(self) -> int:
         """How many heads there are."""
@@ -380,8 +384,7 @@ class Trace:
 
     def __reduce__(self) -> tuple[Any, ...]:
         # A mapping that cannot be changed cannot be copied to another process either.
-        values = {each.name: getattr(self, each.name) for each in fields(self)}
-        return _trace, (values | {"maps": dict(self.maps)},)
+        return _remade, (Trace, _values(self) | {"maps": dict(self.maps)})
 
     def attention(self, kind: AttentionKind | str, layer: int) -> AttentionMap:
         """The map of one site.
@@ -478,8 +481,12 @@ def known_kind(kind: AttentionKind | str) -> AttentionKind:
         ) from None
 
 
-def _trace(values: dict[str, Any]) -> Trace:
-    return Trace(**values)
+def _values(made: Any) -> dict[str, Any]:
+    return {each.name: getattr(made, each.name) for each in fields(made)}
+
+
+def _remade(kind: type[T], values: dict[str, Any]) -> T:
+    return kind(**values)
 
 
 def _read_only(name: str, value: Any, kind: type[np.generic]) -> NDArray[Any]:

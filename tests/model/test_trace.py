@@ -1,5 +1,6 @@
 import dataclasses
 import io
+import pickle
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -496,3 +497,31 @@ def test_a_trace_knows_how_many_bytes_it_holds() -> None:
         for queries, keys in pairs
     )
     assert trace.nbytes == expected
+
+
+def test_a_pickled_trace_is_the_same_and_as_read_only():
+    broadcast = np.broadcast_to(np.ones(3, dtype=np.bool_), (3, 3))
+    tokens = Tokens.unnamed("abc")
+    seen = AttentionMap(
+        Site("encoder", 0),
+        weights=np.full((2, 3, 3), 1 / 3, dtype=np.float32),
+        allowed=broadcast,
+        queries=tokens,
+        keys=tokens,
+    )
+    trace = Trace(
+        source=tokens,
+        target=Tokens(),
+        predictions=Tokens(),
+        text="",
+        source_text="abc",
+        maps={seen.site: seen},
+    )
+    found = pickle.loads(pickle.dumps(trace))
+    assert (found.source, found.source_text) == (tokens, "abc")
+    for name in ("weights", "allowed"):
+        array = getattr(found.maps[seen.site], name)
+        assert np.array_equal(array, getattr(seen, name))
+        assert not array.flags.writeable
+    with pytest.raises(TypeError):
+        found.maps[seen.site] = seen
