@@ -1,5 +1,8 @@
+import { onReconnect } from "./connection.js";
+
 // Tells Python when the reader changes between light and dark. Streamlit recolours its own page then,
 // but runs no script, so a figure drawn in Python would keep the colours of the other theme.
+// And when the page is connected anew, so that a server that does not know it runs it.
 export default function ({ parentElement, setTriggerValue }) {
   const probe = parentElement.querySelector("span");
   const ground = () => getComputedStyle(probe).backgroundColor;
@@ -11,6 +14,10 @@ export default function ({ parentElement, setTriggerValue }) {
     setTriggerValue("changed", seen);
   };
   probe.addEventListener("transitionend", report);
+  const stop = onReconnect(() => setTriggerValue("changed", "connected"));
   probe.removeAttribute("aria-busy");
-  return () => probe.removeEventListener("transitionend", report);
+  return () => {
+    stop();
+    probe.removeEventListener("transitionend", report);
+  };
 }

@@ -1,4 +1,4 @@
-"""Whether the page is light or dark, and a new run when that changes."""
+"""Whether the page is light or dark, and a new run when that changes or the server does."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ _watcher = st.components.v2.component(
 
 
 def watch_theme() -> None:
-    """Run the page again whenever its reader changes the theme; mount it once a page."""
+    """Run the page again whenever its reader changes the theme, or is connected anew.
+
+    Mount it once a page.
+    """
     _watcher(key="theme", height=1, on_changed_change=address.remain)
 
 
