@@ -175,6 +175,7 @@ def load_checkpoint(directory: Path, *, snapshot: int | None = None) -> Checkpoi
             f"The weights in {directory} do not fit its configuration: there are {found:,} numbers "
             f"where such a model has more than {least:,}."
         )
+    _require_weights(state, directory)
     model = Transformer(config)
     load_weights(model, state, directory)
     has_metrics = (directory / METRICS).exists()
@@ -195,7 +196,7 @@ def load_weights(model: Transformer, state: dict[str, Tensor], origin: Path) -> 
     """Fill a model with what unique_state gave, of any floating type.
 
     Raises:
-        CheckpointError: if names or shapes are not the model's, or a weight is no finite number.
+        CheckpointError: if names or shapes are not the model's.
     """
     expected = {name: value.shape for name, value in unique_state(model).items()}
     found = {name: value.shape for name, value in state.items()}
@@ -206,16 +207,6 @@ def load_weights(model: Transformer, state: dict[str, Tensor], origin: Path) -> 
         raise CheckpointError(
             f"The weights in {origin} do not fit its configuration, first at {wrong[0]}."
         )
-    for name, value in state.items():
-        if not value.is_floating_point():
-            kind = str(value.dtype).removeprefix("torch.")
-            raise CheckpointError(
-                f"The weights in {origin} are damaged: {name} holds {kind} and no weights."
-            )
-        if not value.isfinite().all():
-            raise CheckpointError(
-                f"The weights in {origin} are damaged: {name} holds what is no finite number."
-            )
     model.load_state_dict(state, strict=False)
 
 
@@ -387,6 +378,19 @@ def _read_weights(directory: Path, snapshot: int | None) -> dict[str, Tensor]:
 def _read_snapshot(directory: Path, step: int) -> dict[str, Tensor]:
     name = snapshot_file(directory, step).relative_to(directory)
     return read_tensors(own_file(directory, str(name)))
+
+
+def _require_weights(state: dict[str, Tensor], origin: Path) -> None:
+    for name, value in state.items():
+        if not value.is_floating_point():
+            kind = str(value.dtype).removeprefix("torch.")
+            raise CheckpointError(
+                f"The weights in {origin} are damaged: {name} holds {kind} and no weights."
+            )
+        if not value.isfinite().all():
+            raise CheckpointError(
+                f"The weights in {origin} are damaged: {name} holds what is no finite number."
+            )
 
 
 def _least_parameters(config: TransformerConfig) -> int:
