@@ -19,7 +19,7 @@ ARGS ?=
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run desktop test quick check format bench screenshots clean
+.PHONY: help run desktop test quick fuzz deployment check format bench screenshots clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -46,6 +46,12 @@ endif
 quick: $(VENV)/.installed-dev ## Run the tests that need no browser, no whole page and no training
 	$(PY) -m pytest $(WORKERS) --hypothesis-profile few -m "not (browser or slow)" \
 	  tests $(addprefix --ignore ,$(WINDOWS) tests/app)
+
+fuzz: $(VENV)/.installed-dev ## Try 20,000 hostile inputs, others each time (ARGS="-k talk" goes to pytest)
+	$(PY) -m pytest --hypothesis-profile fuzz $(ARGS) tests/fuzz
+
+deployment: $(VENV)/.installed-dev ## Try replicas behind HAProxy and nginx, a path, and what is kept; needs Chromium
+	HEADSCOPE_DEPLOYMENT=1 $(PY) -m pytest $(ARGS) tests/deployment
 
 # The one that comes with Playwright.
 NODE := $(VENV)/lib/python*/site-packages/playwright/driver/node

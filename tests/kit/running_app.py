@@ -106,7 +106,11 @@ def is_local(url: str) -> bool:
 
 @contextmanager
 def serve(
-    script: str, environment: Mapping[str, str] | None = None, options: Sequence[str] = ()
+    script: str,
+    environment: Mapping[str, str] | None = None,
+    options: Sequence[str] = (),
+    *,
+    path: str = "",
 ) -> Iterator[AppServer]:
     """A Streamlit script of this repository, served until the context ends.
 
@@ -114,17 +118,19 @@ def serve(
         script: its path, seen from the root of the repository.
         environment: variables on top of those of this process.
         options: more of Streamlit's own, such as "--server.maxMessageSize=400".
+        path: below which it is served, such as "/lecture".
 
     Raises:
         StartError: if it ends or does not answer in time; the message holds its log.
     """
     port = free_port()
-    url = f"http://127.0.0.1:{port}"
+    url = f"http://127.0.0.1:{port}{path}"
     command = [
         *(sys.executable, "-m", "streamlit", "run", script),
         "--server.headless=true",
         "--server.address=127.0.0.1",
         f"--server.port={port}",
+        f"--server.baseUrlPath={path}",
         "--server.fileWatcherType=none",
         "--browser.gatherUsageStats=false",
         *options,
