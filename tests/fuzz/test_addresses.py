@@ -29,6 +29,7 @@ from tests.kit.fuzz import (
 )
 from viz import views
 from viz.masks import edits
+from viz.shell import session
 from viz.view import Parameter, View, parse, write
 
 ROOT = Path(__file__).parents[2]
@@ -87,6 +88,8 @@ def test_any_address_is_read_or_refused_in_sentences(name: str, data: st.DataObj
 def open_page(checkpoints: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[object]:
     def open_at(view: View, query: dict[str, str], folder: Path = checkpoints) -> AppTest:
         monkeypatch.setenv("HEADSCOPE_CHECKPOINTS", str(folder))
+        # The limits are those of this process.
+        monkeypatch.setenv(session.PROCESS_VARIABLE, "0")
         app = AppTest.from_file(ROOT / "app.py", default_timeout=120)
         for name, value in query.items():
             app.query_params[name] = value
