@@ -132,10 +132,13 @@ class Trainer:
         if not self.rank and old.exists() and not state.exists():
             # Killed between two renames.
             old.rename(state)
+        if dist.is_initialized():
+            dist.barrier()
         if (state / "progress.json").exists():
             self._restore()
         elif self.rank == 0:
             self._snapshot()
+        self._trim_log()
         settings, progress = self.settings, self.progress
         bar = tqdm(
             total=settings.max_steps,
@@ -442,7 +445,6 @@ class Trainer:
             # One whose state is shared out has none of its own to tell before it was gathered.
             groups = torch.optim.Optimizer.state_dict(optimizer)["param_groups"]
             optimizer.load_state_dict({"state": state, "param_groups": groups})
-        self._trim_log()
 
     def _trim_log(self) -> None:
         """Drop what a killed run logged after its last saved state: those steps come again."""

@@ -259,6 +259,18 @@ def test_a_run_killed_between_two_renames_goes_on_from_its_last_state(corpus, fi
     assert averaged == before[-1]
 
 
+def test_what_a_run_logged_that_was_killed_before_its_first_state_is_not_logged_twice(
+    corpus, finished, tmp_path
+):
+    output = tmp_path / "early"
+    output.mkdir()
+    shutil.copy(finished / "tokenizer.model", output)
+    first, *_ = (finished / "metrics.jsonl").read_text().splitlines(keepends=True)
+    (output / "metrics.jsonl").write_text(first)
+    assert train(arguments(corpus, output, *WHOLE)) == 0
+    assert logged_scores(output) == logged_scores(finished)
+
+
 def train_in_two_processes(*given: str) -> None:
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
     subprocess.run(
