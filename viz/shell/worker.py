@@ -3,8 +3,13 @@
 It loads models when they are asked for, and remembers nothing else.
 """
 
+import gc
+
 from model.serving.process import serve
 from viz.shell.jobs import compute
 
 if __name__ == "__main__":
+    # Half a million objects that never go away: looking at them all takes as long as a sentence.
+    gc.collect()
+    gc.freeze()
     serve(compute)
