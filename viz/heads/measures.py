@@ -315,6 +315,52 @@ def head_facts(seen: AttentionMap) -> dict[str, Values]:
     return facts
 
 
+def facts_of(maps: Mapping[Site, AttentionMap]) -> dict[Site, dict[str, Values]]:
+    """`head_facts` of every site of a trace.
+
+    Layers of one kind go together where they can, since numpy takes longer to be called than to
+    compute as little as one layer of a sentence.
+    """
+    groups: list[list[AttentionMap]] = []
+    for each in maps.values():
+        if groups and _go_together(groups[-1], each):
+            groups[-1].append(each)
+        else:
+            groups.append([each])
+    found = {}
+    for layers in groups:
+        first = layers[0]
+        facts = head_facts(
+            AttentionMap(
+                first.site,
+                weights=np.concatenate([each.weights for each in layers]),
+                allowed=first.allowed,
+                queries=first.queries,
+                keys=first.keys,
+            )
+            if len(layers) > 1
+            else first
+        )
+        start = 0
+        for each in layers:
+            heads = slice(start, start := start + each.n_heads)
+            found[each.site] = {key: values[heads] for key, values in facts.items()}
+    return found
+
+
+def _go_together(layers: Sequence[AttentionMap], other: AttentionMap) -> bool:
+    first = layers[0]
+    return (
+        first.site.kind is other.site.kind
+        and (first.queries, first.keys) == (other.queries, other.keys)
+        # One mask for all heads.
+        and first.allowed.ndim == 2
+        and np.array_equal(first.allowed, other.allowed)
+        # Those of a long sentence are copied for nothing.
+        and sum(each.weights.size for each in layers) + other.weights.size <= _CHUNK
+    )
+
+
 def survey(traces: Sequence[Trace]) -> Mapping[Site, tuple[Label | None, ...]]:
     """The label of every head that earned one over several sentences.
 

@@ -16,7 +16,7 @@ from viz.browser.explorer import explorer
 from viz.draw import css, style
 from viz.draw.labels import escape_html, escape_markdown
 from viz.heads import pictures
-from viz.heads.measures import Label, head_facts, measures, opening_heads, written
+from viz.heads.measures import Label, facts_of, measures, opening_heads, written
 from viz.heads.payload import JOINT, pack
 from viz.heads.reading import Reading, Seen, alignment_note, read
 from viz.heads.tables import facts_table, weights_table
@@ -71,7 +71,7 @@ def prepare(question: session.Question, reading: Reading) -> Prepared:
     if seen.by_prediction:
         note = alignment_note(session.read_later(question.checkpoint))
         seen = replace(seen, notes=(*seen.notes, *filter(None, [note])))
-    facts = {site: head_facts(each) for site, each in seen.maps.items()}
+    facts = facts_of(seen.maps)
     labels = session.labels(question.checkpoint)
     prepared = Prepared(question, reading, trace, seen, facts, labels)
     st.session_state[_PREPARED] = prepared

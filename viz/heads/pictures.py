@@ -17,7 +17,7 @@ from viz.heads import heatmap
 from viz.heads import query_key as inside
 from viz.heads.lines import lines_figure
 from viz.heads.matrices import matrices_alt_text, matrices_caption, matrices_figure
-from viz.heads.measures import MEASURES, Label, head_facts
+from viz.heads.measures import MEASURES, Label, facts_of
 from viz.heads.overview import chosen_maps, heads_overview, overview_alt_text
 from viz.heads.panels import compared_panels, joint_maps, joint_panel
 from viz.heads.payload import JOINT
@@ -557,7 +557,7 @@ class WholeView(Picture):
             selection["head"] = str(asked.head)
         return cls(
             seen,
-            {site: head_facts(each) for site, each in seen.maps.items()},
+            facts_of(seen.maps),
             request.labels(),
             f"{trace.source_text} – {trace.text}",
             selection,

@@ -19,6 +19,7 @@ from viz.heads.measures import (
     RULES,
     Label,
     Measure,
+    facts_of,
     head_facts,
     head_numbers,
     measures,
@@ -618,3 +619,30 @@ def test_heads_that_rest_are_counted_among_those_that_can() -> None:
         maps={site: a_map(rows, site, queries=keys, keys=keys)},
     )
     assert resting([trace] * 3) == {"start": (0, 0), "end": (1, 3), "punctuation": (1, 3)}
+
+
+@pytest.mark.parametrize("specials", [True, False])
+def test_layers_together_measure_as_each_alone(specials: bool) -> None:
+    chance = np.random.default_rng(3)
+    own = np.tril(np.ones((5, 5), dtype=bool))
+    per_head = np.stack([own, np.ones_like(own)])
+    maps = {}
+    for kind, shape, masks in (
+        (AttentionKind.ENCODER, (2, 7, 7), [np.ones((7, 7), dtype=bool)] * 3),
+        # The last two cannot go with the others: another mask, and one of each head.
+        (AttentionKind.DECODER, (2, 5, 5), [own, own, np.ones_like(own), per_head]),
+        (AttentionKind.CROSS, (2, 5, 7), [np.ones((5, 7), dtype=bool)] * 2),
+    ):
+        for layer, allowed in enumerate(masks):
+            weights = even(np.broadcast_to(allowed, shape) * chance.random(shape))
+            if not specials:
+                weights[..., 0] = 0
+            site = Site(kind, layer)
+            maps[site] = a_map(weights, site, keys=words(shape[2] - 1, end="."), allowed=allowed)
+    together = facts_of(maps)
+    assert list(together) == list(maps)
+    for site, seen in maps.items():
+        alone = head_facts(seen)
+        assert together[site].keys() == alone.keys()
+        for key, values in alone.items():
+            np.testing.assert_array_equal(together[site][key], values, err_msg=f"{site} {key}")
