@@ -60,7 +60,8 @@ def pytest_runtest_makereport(
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     report = yield
     server = getattr(item, "funcargs", {}).get("app_server")
-    if report.failed and server is not None:
+    # Torn down with the last test, the server has no log any more.
+    if report.failed and report.when != "teardown" and server is not None:
         report.sections.append(("Streamlit's log", server.log()))
     return report
 
