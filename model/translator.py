@@ -107,6 +107,8 @@ class Translator:
         self.sites = install_taps(self.model)
         """Every attention of the model, in the order of sites."""
         pack_linears(self.model)
+        # Whether batches give what each sentence gives alone; None until the first has told.
+        self._batches_are_exact: bool | None = None
 
     @property
     def max_tokens(self) -> int:
@@ -152,13 +154,22 @@ class Translator:
 
         Texts that are decoded together share the products with the model's weights. They are
         neither padded nor do they see each other, and nothing of a translation depends on its
-        batch. Where torch rounds otherwise for more rows, as on a GPU, they are decoded one by one.
+        batch. Where torch rounds otherwise for more rows, as on a GPU, they are decoded one by one;
+        so they are if the first batch, which is translated both ways, differs in any bit.
 
         Raises:
             TextError: as `translate`, for any of the texts.
         """
-        if len(texts) < 2 or not multiplies_rows_apart(self.model):
-            return [self.translate(text) for text in texts]
+        several = len(texts) > 1 and multiplies_rows_apart(self.model)
+        if several and self._batches_are_exact:
+            return self._translate_together(texts)
+        alone = [self.translate(text) for text in texts]
+        if several and self._batches_are_exact is None:
+            together = self._translate_together(texts)
+            self._batches_are_exact = all(map(_same_bits, alone, together))
+        return alone
+
+    def _translate_together(self, texts: Sequence[str]) -> list[Translation]:
         sources = [self._source_ids(text, UNCHANGED) for text in texts]
         by_length: dict[int, list[int]] = {}
         for place, ids in enumerate(sources):
@@ -616,6 +627,14 @@ class Translator:
             unseen=self.tokenizer.unseen_characters(text),
             distributions=None if kept is None else kept.cpu().numpy(),
         )
+
+
+def _same_bits(one: Translation, other: Translation) -> bool:
+    return (one.token_ids, one.log_probs, one.score) == (
+        other.token_ids,
+        other.log_probs,
+        other.score,
+    )
 
 
 def _text(target: str | Translation) -> str:

@@ -4,18 +4,13 @@ from __future__ import annotations
 
 import copy
 
-import pytest
 import torch
 import torch.nn.functional as F
 from hypothesis import given
 from hypothesis import strategies as st
 
 from model.linear import Linear, pack_linears
-
-needs_packing = pytest.mark.skipif(
-    torch.backends.quantized.engine not in ("x86", "fbgemm"),
-    reason="this torch has no kernel for packed half-precision weights",
-)
+from tests.kit.packing import needs_packing
 
 
 def half_layer(inputs: int, outputs: int, *, bias: bool = True, seed: int = 1) -> Linear:

@@ -16,6 +16,7 @@ from model.recording import recording
 from model.tokenizer import BOS, EOS
 from model.trace import AttentionKind, Site
 from model.training.snapshots import mean_entropies
+from tests.kit.packing import needs_packing
 from tests.kit.tiny_checkpoint import PAIRS, SNAPSHOTS, write_tiny_snapshots
 
 TINY = "tiny-childhood"
@@ -57,14 +58,20 @@ def test_every_example_is_translated_exactly_as_promised(folder, shipped):
     assert all(each["shows"] for each in examples(folder))
 
 
-def test_examples_are_translated_alike_to_the_bit_in_one_batch_and_alone(folder, shipped):
+@needs_packing
+def test_examples_are_translated_alike_to_the_bit_in_one_batch_and_alone(
+    folder, shipped, monkeypatch
+):
     sources = [each["source"] for each in examples(folder)]
     # Of half the length too, so that few have equals to be batched with.
     sources += [source[: len(source) // 2].strip() for source in sources]
-    for own, found in zip(sources, shipped.translate_batch(sources), strict=True):
-        alone = shipped.translate(own)
-        assert (found.token_ids, found.log_probs) == (alone.token_ids, alone.log_probs)
-        assert found.score == alone.score
+    alone = [shipped.translate(source) for source in sources]
+    # The first batch is translated one by one as well.
+    shipped.translate_batch(sources[:2])
+    monkeypatch.setattr(shipped, "translate", None)
+    for own, found in zip(alone, shipped.translate_batch(sources), strict=True):
+        assert (found.token_ids, found.log_probs) == (own.token_ids, own.log_probs)
+        assert found.score == own.score
 
 
 def test_ten_good_examples_and_ten_bad_ones_come_with_the_card(folder):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import random
 import re
 from concurrent.futures import ThreadPoolExecutor
@@ -16,7 +17,8 @@ from model import Sampling, Search, load
 from model.decoding import DecodingError, length_penalty
 from model.linear import multiplies_rows_apart
 from model.tokenizer import BOS, EOS
-from model.translator import DeviceError, TextError, Translator
+from model.translator import DeviceError, TextError
+from tests.kit.packing import needs_packing
 from tests.kit.tiny_checkpoint import PAIRS
 
 
@@ -212,13 +214,18 @@ def bits(translation):
     return translation.token_ids, translation.log_probs, translation.score, translation.text
 
 
+@needs_packing
 @pytest.mark.slow
-def test_a_thousand_sentences_are_translated_alike_to_the_bit_alone_and_in_batches(packed):
-    assert multiplies_rows_apart(packed.model)
+def test_a_thousand_sentences_are_translated_alike_to_the_bit_alone_and_in_batches(
+    packed, monkeypatch
+):
     sentences = generated(PAIRS, 1000)
     alone = {text: bits(packed.translate(text)) for text in dict.fromkeys(sentences)}
+    # The first batch is translated one by one as well, and so tells nothing here.
+    packed.translate_batch(sentences[:2])
+    monkeypatch.setattr(packed, "translate", None)
     start = 0
-    for size in itertools.cycle((1, 2, 3, 5, 8, 16)):
+    for size in itertools.cycle((2, 3, 5, 8, 16)):
         batch = sentences[start : start + size]
         assert [bits(each) for each in packed.translate_batch(batch)] == [
             alone[text] for text in batch
@@ -228,20 +235,28 @@ def test_a_thousand_sentences_are_translated_alike_to_the_bit_alone_and_in_batch
             break
 
 
-def test_a_model_whose_weights_are_not_packed_translates_one_by_one(
-    translator, packed, monkeypatch
-):
+def test_a_model_whose_weights_are_not_packed_translates_one_by_one(translator, monkeypatch):
     assert not multiplies_rows_apart(translator.model)
-    calls = []
-    translate = Translator.translate
-    monkeypatch.setattr(
-        Translator, "translate", lambda model, text: calls.append(text) or translate(model, text)
-    )
+    monkeypatch.setattr(translator, "_translate_together", None)
     texts = [source for source, _ in PAIRS]
     assert [each.text for each in translator.translate_batch(texts)] == [text for _, text in PAIRS]
-    assert calls == texts
-    packed.translate_batch(texts)
-    assert calls == texts
+
+
+@needs_packing
+def test_where_a_batch_gives_another_bit_nothing_is_translated_together(packed, monkeypatch):
+    texts = [source for source, _ in PAIRS]
+    alone = [packed.translate(text) for text in texts]
+    asked = []
+
+    def rounded_otherwise(together):
+        asked.append(together)
+        return [replace(each, score=math.nextafter(each.score, 0)) for each in alone]
+
+    monkeypatch.setattr(packed, "_batches_are_exact", None)
+    monkeypatch.setattr(packed, "_translate_together", rounded_otherwise)
+    for _ in range(2):
+        assert [bits(each) for each in packed.translate_batch(texts)] == [bits(x) for x in alone]
+    assert asked == [texts]
 
 
 def test_a_batch_is_refused_for_any_text_that_cannot_be_translated(packed, translator):
