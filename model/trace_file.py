@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 import zipfile
 import zlib
 from collections.abc import Callable, Mapping
+from reprlib import repr as shortened
 from typing import Any, BinaryIO, TypeVar
 
 import numpy as np
@@ -67,7 +69,7 @@ def load_trace(file: str | os.PathLike[str] | BinaryIO) -> Trace:
         raise TraceError("The file is no trace that this version of Headscope can read.")
     lost = set(_take(entries, "contents", _words)) - {*entries, "format"}
     if lost:
-        raise TraceError(f"The file is damaged: it lacks {min(lost)}.")
+        raise TraceError(f"The file is damaged: it lacks {_named(min(lost))}.")
     text, source_text = (_take(entries, name, _string) for name in TEXTS)
     source, target, predictions = (_take_tokens(entries, name) for name in SEQUENCES)
     log_probs = entries.pop("log_probs", None)
@@ -86,7 +88,7 @@ def load_trace(file: str | os.PathLike[str] | BinaryIO) -> Trace:
                 raise TraceError(f"The trace lacks {site}.{name}.")
         maps[site] = AttentionMap(site, queries=queries, keys=keys, **arrays)
     if entries:
-        raise TraceError(f"The trace holds an unknown entry, {min(entries)}.")
+        raise TraceError(f"The trace holds an unknown entry, {_named(min(entries))}.")
     return Trace(
         source=source,
         target=target,
@@ -135,13 +137,18 @@ def _read_arrays(file: str | os.PathLike[str] | BinaryIO) -> dict[str, NDArray[A
     raise TraceError("The file holds one array and is no saved trace.")
 
 
+def _named(entry: str) -> str:
+    """An entry's name, which anybody may have chosen, in one line of readable length."""
+    return entry if re.fullmatch(r"[\w.]{1,80}", entry) else shortened(entry)
+
+
 def _sites(entries: Mapping[str, Any]) -> list[Site]:
     found = set()
     for name in entries:
         kind, _, rest = name.partition(".")
         layer, _, field = rest.partition(".")
         if not (layer.isdecimal() and layer.isascii() and field):
-            raise TraceError(f"The trace holds an unknown entry, {name}.")
+            raise TraceError(f"The trace holds an unknown entry, {_named(name)}.")
         found.add(Site(known_kind(kind), int(layer)))
     return sorted(found)
 
