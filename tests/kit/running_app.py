@@ -21,7 +21,7 @@ from playwright.sync_api import Browser, Playwright
 
 ROOT = Path(__file__).resolve().parents[2]
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-START_SECONDS = 60
+START_SECONDS = 180
 
 
 CAME_BEFORE = """

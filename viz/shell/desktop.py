@@ -40,7 +40,7 @@ ADDRESS = "127.0.0.1"
 TALKS = "HEADSCOPE_TALKS"
 """The environment variable that tells the app to keep talks as files in a folder, and in which."""
 
-START_SECONDS = 90
+START_SECONDS = 180
 """A server that takes longer to answer has a reason that waiting will not mend."""
 
 OPEN_SECONDS = 15
