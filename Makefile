@@ -45,7 +45,7 @@ endif
 
 quick: $(VENV)/.installed-dev ## Run the tests that need no browser, no whole page and no training
 	$(PY) -m pytest $(WORKERS) --hypothesis-profile few -m "not (browser or slow)" \
-	  tests $(addprefix --ignore ,$(WINDOWS) tests/app)
+	  tests $(addprefix --ignore ,$(WINDOWS) tests/app tests/fuzz)
 
 fuzz: $(VENV)/.installed-dev ## Try 20,000 hostile inputs, others each time (ARGS="-k talk" goes to pytest)
 	$(PY) -m pytest --hypothesis-profile fuzz $(ARGS) tests/fuzz
