@@ -3,6 +3,7 @@
 import functools
 import os
 from collections.abc import Iterator
+from pathlib import Path
 
 # Before transformers is first imported: a forgotten download fails here instead of passing by luck.
 os.environ["HF_HUB_OFFLINE"] = "1"
@@ -14,6 +15,7 @@ import torch
 from streamlit.components.v2 import manifest_scanner
 
 from tests.kit.fuzz import PROFILE
+from tests.kit.tiny_checkpoint import write_tiny_checkpoint
 
 # Sums split over threads round differently from run to run.
 torch.set_num_threads(1)
@@ -37,6 +39,14 @@ def _scan_packages_once() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(manifest_scanner, "scan_component_manifests", once)
         yield
+
+
+@pytest.fixture(scope="session")
+def checkpoints(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the tiny checkpoint in it, which no test changes."""
+    folder = tmp_path_factory.mktemp("checkpoints")
+    write_tiny_checkpoint(folder / "en-de")
+    return folder
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

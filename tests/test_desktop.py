@@ -23,7 +23,6 @@ import pytest
 from PIL import ImageGrab
 
 from tests.kit.running_app import BROWSERS
-from tests.kit.tiny_checkpoint import write_tiny_checkpoint
 from viz.shell import desktop
 from viz.shell.session import PROCESS_VARIABLE
 
@@ -178,13 +177,6 @@ def is_served(port: int) -> bool:
 def is_open(port: int) -> bool:
     with socket.socket() as asked:
         return asked.connect_ex(("127.0.0.1", port)) == 0
-
-
-@pytest.fixture(scope="module")
-def checkpoints(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("checkpoints")
-    write_tiny_checkpoint(folder / "en-de")
-    return folder
 
 
 @pytest.fixture

@@ -9,19 +9,10 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.kit.tiny_checkpoint import write_tiny_checkpoint
 from viz.shell import session
 
 ROOT = Path(__file__).resolve().parents[2]
 SECONDS = 120
-
-
-@pytest.fixture(scope="session")
-def checkpoints(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the tiny checkpoint in it."""
-    folder = tmp_path_factory.mktemp("checkpoints")
-    write_tiny_checkpoint(folder / "en-de")
-    return folder
 
 
 @pytest.fixture(autouse=True)

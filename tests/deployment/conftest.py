@@ -12,7 +12,6 @@ import pytest
 from playwright.sync_api import Browser, expect, sync_playwright
 
 from tests.kit.running_app import AppServer, StartError, find_chromium, launch, serve
-from tests.kit.tiny_checkpoint import write_tiny_checkpoint
 
 VARIABLE = "HEADSCOPE_DEPLOYMENT"
 PATH = "/lecture"
@@ -29,12 +28,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture
-def replicas(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[AppServer]]:
+def replicas(checkpoints: Path) -> Iterator[list[AppServer]]:
     """Two servers; a test may kill them."""
-    folder = tmp_path_factory.mktemp("checkpoints")
-    write_tiny_checkpoint(folder / "en-de")
     environment = {
-        "HEADSCOPE_CHECKPOINTS": str(folder),
+        "HEADSCOPE_CHECKPOINTS": str(checkpoints),
         "STREAMLIT_SERVER_COOKIE_SECRET": secrets.token_hex(),
     }
     with ExitStack() as stack:

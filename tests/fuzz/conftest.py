@@ -10,18 +10,9 @@ import pytest
 
 from model.translator import Translator, load
 from tests.kit.fuzz import PROFILE
-from tests.kit.tiny_checkpoint import write_tiny_checkpoint
 
 # Limits of memory and of processor time are those of Linux.
 collect_ignore_glob = [] if sys.platform == "linux" else ["*"]
-
-
-@pytest.fixture(scope="session")
-def checkpoints(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the checkpoint in it."""
-    folder = tmp_path_factory.mktemp("checkpoints")
-    write_tiny_checkpoint(folder / "en-de")
-    return folder
 
 
 @pytest.fixture(scope="session")

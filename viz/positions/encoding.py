@@ -63,9 +63,6 @@ _OFFSET_HOVER = (
 _CIRCLE_HOVER = "position <b>%{text}</b><br>(%{x:.4~f}, %{y:.4~f})<extra></extra>"
 
 
-# Measures.
-
-
 # The table itself.
 
 
