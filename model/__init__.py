@@ -1,5 +1,6 @@
 """The Transformer of "Attention Is All You Need", trained, with every attention head recorded."""
 
+from model.head_edits import Gate, HeadError, MeanAblation, ReplacedWeights
 from model.intervention import Intervention
 from model.mask_presets import PRESETS
 from model.mask_rules import MaskError
@@ -9,8 +10,12 @@ from model.translator import BatchTrace, Translation, Translator, load
 __all__ = [
     "PRESETS",
     "BatchTrace",
+    "Gate",
+    "HeadError",
     "Intervention",
     "MaskError",
+    "MeanAblation",
+    "ReplacedWeights",
     "Sampling",
     "Search",
     "Translation",

@@ -7,7 +7,7 @@
         model(source, target)       with other positions than the model's own
 
     with intervening([Intervention(...)]):
-        model(source, target)       under everything that an intervention asks for
+        model(source, target)       under everything that an intervention asks for, of heads too
 
 The model itself is not changed: other threads that run it keep its own masks and positions.
 """
@@ -23,6 +23,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from model.editing_heads import editing_heads
 from model.intervention import (
     Intervention,
     MaskEdits,
@@ -395,6 +396,7 @@ def intervening(
 
     Raises:
         MaskError, CaptureError: as `editing`.
+        HeadError: as `model.editing_heads.editing_heads`.
         PositionError: as `editing_positions`, and if sentences of one batch are to have different
             positions.
     """
@@ -408,6 +410,9 @@ def intervening(
     with ExitStack() as stack:
         if any(masks):
             stack.enter_context(editing(masks, lengths=lengths, exact=exact, sites=sites))
+        if any(each.heads for each in under):
+            heads = [each.heads for each in under]
+            stack.enter_context(editing_heads(heads, sites=sites))
         for edit in positions:
             if not edit.at_rest:
                 stack.enter_context(editing_positions(edit))

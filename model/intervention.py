@@ -1,6 +1,7 @@
-"""What a run can be asked to do differently: other masks, other positions, another word order.
+"""What a run can be asked to do differently: other masks, positions, word order, heads.
 
     Intervention(masks={"decoder": allowed}, positions=PositionEdit(scale=0))
+    Intervention(heads={("cross", 2, 3): 0})
 
 Frozen values that have been checked and can be compared and hashed, without a model and without
 torch; model/editing.py makes a model follow them.
@@ -19,6 +20,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
+from model.head_edits import HeadEdits, Heads
 from model.mask_rules import MaskError, Preset, Rule
 from model.trace import AttentionKind, BoolArray, Site
 
@@ -298,18 +300,24 @@ class Intervention:
             positions, where a translation is cut; while one is written, they must not be reversed.
         source_order: for each place, which of the source's tokens before </s> the encoder reads
             there, counted from 0; None leaves them as they stand in the text.
+        heads: what is done to single heads before W_O, as {("cross", 2, 3): 0}, which removes one;
+            see `model.head_edits.HeadEdits`.
 
     Raises:
         MaskError: as `MaskEdits`.
+        HeadError: as `HeadEdits`.
     """
 
     masks: Masks = field(default_factory=dict)
     positions: PositionEdit = PositionEdit()
     source_order: Sequence[int] | None = None
+    heads: Heads = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not isinstance(self.masks, MaskEdits):
             object.__setattr__(self, "masks", MaskEdits(self.masks))
+        if not isinstance(self.heads, HeadEdits):
+            object.__setattr__(self, "heads", HeadEdits(self.heads))
         if self.positions.at_rest:
             # On whichever side nothing is changed, it is the same nothing.
             object.__setattr__(self, "positions", PositionEdit())
@@ -332,6 +340,11 @@ class Intervention:
                 if (place.kind if isinstance(place, Site) else place) is AttentionKind.ENCODER
             },
             positions=self.positions if self.positions.concerns("encoder") else PositionEdit(),
+            heads={
+                (site, head): edit
+                for (site, head), edit in self.heads.items()
+                if site.kind is AttentionKind.ENCODER
+            },
         )
 
 

@@ -35,7 +35,8 @@ class AttentionRecord:
 
     Attributes:
         weights: after the softmax and before dropout, (batch, head, query, key); rows with no
-            allowed key are zeros.
+            allowed key are zeros. Where a head's weights were replaced (model/head_edits.py), those
+            that took their place; a gate and a mean change what a head gives and not its weights.
         scores: before masking, (batch, head, query, key). An additive mask is not part of them.
         q: projected queries, (batch, head, query, d_k).
         k: projected keys, (batch, head, key, d_k).

@@ -2,8 +2,8 @@
 
 A cached model is shared by every browser session. Hooks that come and go around a forward pass
 would leak one person's sentence into another's; these stay, and ask a ContextVar who is recording
-(model/recording.py) and another who edits (model/editing.py). While nobody does in the present
-thread, these questions are all they cost.
+(model/recording.py) and others who edits (model/editing.py, model/editing_heads.py). While nobody
+does in the present thread, these questions are all they cost.
 
 Recording changes nothing for the caller. Our own attention is asked for its weights and then runs
 the explicit formula, which gives the same logits bit for bit where the configuration already uses
@@ -33,6 +33,7 @@ from model.attention import (
     masked_softmax,
 )
 from model.editing import active_edits, active_position_editing, edited_rows
+from model.editing_heads import active_head_edits
 from model.intervention import PositionError, Side
 from model.positions import PositionalEncoding
 from model.recording import AttentionRecord, CaptureError, CaptureWarning, active_recording
@@ -108,14 +109,14 @@ class Tap(ABC):
 
     def after(
         self, function: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], output: Any
-    ) -> None:
+    ) -> Any:
         """The forward hook: hand what happened to whoever records in this thread."""
         seen = active_recording.get()
-        if seen is None:
-            return
-        request = self.bind(args, kwargs).arguments
-        with torch.no_grad():
-            seen.add(self.site, self.part, self.parts, self.see(function, request, output))
+        if seen is not None:
+            request = self.bind(args, kwargs).arguments
+            with torch.no_grad():
+                seen.add(self.site, self.part, self.parts, self.see(function, request, output))
+        return None
 
     @abstractmethod
     def see(self, function: Any, request: Mapping[str, Any], output: Any) -> AttentionRecord:
@@ -153,6 +154,18 @@ class FunctionTap(Tap):
             )
         return request.args, request.kwargs
 
+    def after(
+        self, function: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], output: Any
+    ) -> Any:
+        """The forward hook: what edited heads give, which is what is recorded too."""
+        edits = active_head_edits.get()
+        if edits is None or not edits.concerns(self.site):
+            return super().after(function, args, kwargs, output)
+        request = self.bind(args, kwargs).arguments
+        edited = edits.edited(self.site, self.part, self.parts, function, request, output)
+        super().after(function, args, kwargs, edited)
+        return edited
+
     def see(self, function: Any, request: Mapping[str, Any], output: Any) -> AttentionRecord:
         """Tensors that went in and the weights that came out; scores are computed again."""
         q, k, v = (request[name].detach() for name in ("q", "k", "v"))
@@ -171,20 +184,25 @@ class TorchTap(Tap):
 
     Takes every form of its arguments: batch first or second, no batch, nested tensors, boolean and
     additive masks. A hint `is_causal` is believed to describe attn_mask, as torch believes it.
-    Its masks cannot be edited.
+    Its masks and heads cannot be edited.
     """
 
     def after(
         self, function: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], output: Any
-    ) -> None:
+    ) -> Any:
         """The forward hook, which refuses an edit instead of ignoring it."""
-        edits = active_edits.get()
+        edits, head_edits = active_edits.get(), active_head_edits.get()
         if edits is not None and edits.concerns(self.site):
             raise CaptureError(
                 f"{self.site} is a {type(function).__name__}, whose mask cannot be replaced; edit "
                 "attention built of this project's modules, or pass the mask to the model itself."
             )
-        super().after(function, args, kwargs, output)
+        if head_edits is not None and head_edits.concerns(self.site):
+            raise CaptureError(
+                f"{self.site} is a {type(function).__name__}, whose heads cannot be edited; edit "
+                "attention built of this project's modules."
+            )
+        return super().after(function, args, kwargs, output)
 
     def see(self, function: Any, request: Mapping[str, Any], output: Any) -> AttentionRecord:
         """The module's own formula, on its own inputs and parameters."""

@@ -145,6 +145,7 @@ class Translator:
             TextError: if the text is empty, too long, or all of characters the model never saw.
             DecodingError: if a setting is out of range.
             MaskError: if a mask does not fit the sentence, or the model has no such attention.
+            HeadError: if the model has no such head, or a mean does not fit it.
             PositionError: if positions cannot be edited so, or the order misses a token.
         """
         return self._decoded(text, search, under, 1, keep_distributions)[0]
@@ -284,7 +285,7 @@ class Translator:
         Raises:
             TextError: as translate, and for a target that is empty or too long.
             MaskError: as translate, and for a matrix of another shape.
-            PositionError: as translate.
+            HeadError, PositionError: as translate.
         """
         if target is None:
             return self.trace_of(self.translate(text, search=search, under=under), under=under)
@@ -335,7 +336,7 @@ class Translator:
 
         Raises:
             TextError: as trace, and if there is no list of texts, or not one target for each.
-            MaskError: as trace.
+            MaskError, HeadError: as trace.
             PositionError: as trace, and if positions differ between sentences.
             ValueError: if there is not one intervention for each text.
         """
@@ -451,14 +452,14 @@ class Translator:
     def embedding_parts(self, text: str, *, under: Intervention = UNCHANGED) -> EmbeddingParts:
         """Word and position of a sentence's tokens, and the sum that the encoder reads.
 
-        Masks have no part in it. Arguments and errors are those of `translate`, and PositionError
-        for a model that adds no positions to its embeddings.
+        Masks and heads have no part in it. Arguments and errors are those of `translate`, and
+        PositionError for a model that adds no positions to its embeddings.
         """
         self._require_added()
         source = self._source(text, under)
         word = self.model.source_embedding(source)
         scaled = self.model.embed(self.model.source_embedding, source)
-        with intervening([replace(under.of_encoder, masks={})]):
+        with intervening([replace(under.of_encoder, masks={}, heads={})]):
             position = self.model.encoder.positions(source.shape[1])
         parts = {
             "word": word[0],

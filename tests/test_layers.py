@@ -8,7 +8,10 @@ ROOT = Path(__file__).resolve().parents[1]
 
 VALUES = tuple(
     f"model.{name}"
-    for name in ("files", "trace", "trace_file", "terms", "mask_rules", "intervention", "search")
+    for name in (
+        *("files", "trace", "trace_file", "terms", "search"),
+        *("mask_rules", "head_edits", "intervention"),
+    )
 )
 """Of the model, what knows no torch."""
 WINGS = ("viz.heads", "viz.masks", "viz.positions", "viz.about")

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from model import PRESETS, Intervention, MaskError, Sampling, Search, Translator
+from model import PRESETS, Intervention, MaskError, ReplacedWeights, Sampling, Search, Translator
 from model.intervention import UNCHANGED, MaskEdits, PositionEdit
 from model.search import AS_IN_THE_PAPER
 from model.trace import ARRAYS, AttentionKind, Site, Trace
@@ -43,7 +43,19 @@ edits = st.builds(
     side=st.sampled_from(["both", "encoder", "decoder"]),
 )
 orders = st.none() | st.permutations(range(4))
-interventions = st.builds(Intervention, masks=masks, positions=edits, source_order=orders)
+heads = st.dictionaries(
+    st.tuples(st.sampled_from(KINDS), st.integers(0, 3), st.integers(0, 3)),
+    st.one_of(
+        st.floats(0, 1),
+        st.sampled_from(["uniform", "diagonal", "shuffled", "first"]),
+        st.lists(st.floats(-2, 2), min_size=1, max_size=3),
+        st.builds(ReplacedWeights, st.just("shuffled"), st.integers(0, 3)),
+    ),
+    max_size=4,
+)
+interventions = st.builds(
+    Intervention, masks=masks, positions=edits, source_order=orders, heads=heads
+)
 
 
 def rebuilt(mask: Any) -> Any:
@@ -64,6 +76,7 @@ def test_interventions_built_alike_are_one_key(under: Intervention) -> None:
         masks={place: rebuilt(mask) for place, mask in reversed([*under.masks.items()])},
         positions=dataclasses.replace(under.positions),
         source_order=None if under.source_order is None else list(under.source_order),
+        heads=dict(reversed(pickle.loads(pickle.dumps([*under.heads.items()])))),
     )
     assert again == under
     assert {under: "seen"}[again] == "seen"
@@ -77,7 +90,8 @@ def test_two_interventions_are_equal_only_if_every_part_of_them_is(
         alike(mask, other.masks[place]) for place, mask in one.masks.items()
     )
     parts = (one.positions, one.source_order) == (other.positions, other.source_order)
-    assert (one == other) is (same_masks and parts)
+    same_heads = dict(one.heads) == dict(other.heads)
+    assert (one == other) is (same_masks and parts and same_heads)
     if one == other:
         assert hash(one) == hash(other)
 
@@ -141,6 +155,9 @@ def test_the_part_of_the_encoder_leaves_the_decoder_alone(under: Intervention) -
     assert part.positions.concerns("encoder") is under.positions.concerns("encoder")
     assert not part.positions.concerns("decoder") or under.positions.concerns("decoder")
     assert part.source_order == under.source_order
+    assert dict(part.heads) == {
+        place: edit for place, edit in under.heads.items() if place[0].kind == "encoder"
+    }
     assert part.of_encoder == part
 
 
@@ -161,7 +178,9 @@ def assert_same_bits(found: Trace, expected: Trace) -> None:
     "search", [AS_IN_THE_PAPER, Search(beam=1), Search(sampling=Sampling(seed=5))], ids=str
 )
 def test_the_identity_changes_not_one_bit(translator: Translator, search: Search) -> None:
-    nothing = Intervention(masks={}, positions=PositionEdit(side="decoder"), source_order=None)
+    nothing = Intervention(
+        masks={}, positions=PositionEdit(side="decoder"), heads={("cross", 0, 1): 1}
+    )
     plain = translator.translate(TEXT, search=search, keep_distributions=True)
     same = translator.translate(TEXT, search=search, keep_distributions=True, under=nothing)
     assert (plain.token_ids, plain.log_probs) == (same.token_ids, same.log_probs)
@@ -230,7 +249,7 @@ def test_a_search_without_settings_is_the_papers(translator: Translator) -> None
 def test_without_padding_a_sentence_keeps_what_is_said_of_its_words(
     masks: Any, edit: PositionEdit, n_source: int
 ) -> None:
-    under = Intervention(masks=masks, positions=edit)
+    under = Intervention(masks=masks, positions=edit, heads={("decoder", 0, 0): 0.5})
     reads_padding = any(
         isinstance(mask, np.ndarray)
         and (place if isinstance(place, str) else place.kind).key_side == "source"
@@ -241,7 +260,7 @@ def test_without_padding_a_sentence_keeps_what_is_said_of_its_words(
     assert (alone is None) is reads_padding
     if alone is None:
         return
-    assert alone.positions == under.positions
+    assert (alone.positions, alone.heads) == (under.positions, under.heads)
     assert alone.masks.keys() == under.masks.keys()
     for place, mask in under.masks.items():
         kind = place if isinstance(place, str) else place.kind
