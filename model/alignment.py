@@ -4,10 +4,8 @@ A row is named by the token just read or by the token it goes on to predict. Che
 ("Accurate Word Alignment Induction from Neural Machine Translation", section 3) found that a token
 is aligned best by the row that has read it. Whether that holds of a layer is measured here.
 
-The source of a token is the source token without which it becomes least likely: one after the other
-is hidden from the encoder and from cross-attention (Li et al. 2019, "On the Word Alignment from
-Neural Machine Translation", where it is called prediction difference). No attention weight takes
-part in that, so weights can be held against it.
+The source of a token is the source token without which it becomes least likely, as
+model/deletion.py measures it.
 """
 
 from __future__ import annotations
@@ -17,7 +15,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from model.intervention import Intervention
+from model.deletion import deletion_losses
 from model.trace import AttentionKind, AttentionMap, Trace
 from model.translator import Translator
 
@@ -65,27 +63,12 @@ def token_sources(translator: Translator, trace: Trace) -> dict[int, int]:
 
     Left out are tokens that no source token makes more likely by TELLING.
     """
-    n_source, n_target = len(trace.source), len(trace.target)
-    hidden: list[Intervention] = []
     # Not </s>, which stands for no word.
-    for position in range(n_source - 1):
-        encoder = np.ones((n_source, n_source), dtype=np.bool_)
-        encoder[:, position] = False
-        # A row must look at something, and this one is looked at by nobody.
-        encoder[position, position] = True
-        cross = np.ones((n_target, n_source), dtype=np.bool_)
-        cross[:, position] = False
-        hidden.append(Intervention(masks={"encoder": encoder, "cross": cross}))
-    if not hidden or trace.log_probs is None:
+    losses = deletion_losses(translator, trace)[:, :-1]
+    if not losses.size:
         return {}
-    count = len(hidden)
-    without = translator.trace_batch(
-        [trace.source_text] * count, [trace.text] * count, under=hidden
-    )
-    log_probs = [each.log_probs for each in without.traces if each.log_probs is not None]
-    lost = trace.log_probs[:, None] - np.stack(log_probs, axis=-1)
     return {
-        row: int(loss.argmax()) for row, loss in enumerate(lost) if float(loss.max()) >= TELLING
+        row: int(loss.argmax()) for row, loss in enumerate(losses) if float(loss.max()) >= TELLING
     }
 
 
