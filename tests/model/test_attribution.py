@@ -1,0 +1,214 @@
+"""Maps held against the truth: on a model whose answer hangs on one token, and as values."""
+
+import pickle
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from model.attribution import AttributionError, Attributions, mean_correlations
+from model.attribution_methods import METHODS, attributions
+from model.config import TransformerConfig
+from model.deletion import deletion_losses
+from model.intervention import Intervention
+from model.rank_correlation import mean_rank_correlation, rank_correlation
+from model.tokenizer import Tokenizer
+from model.trace import AttentionKind, Site
+from model.transformer import Transformer
+from model.translator import Translator
+
+CROSS = Site(AttentionKind.CROSS, 0)
+KEY, OTHER, READ, FOUND = range(4)
+"""The dimensions of a source token that matters, of another, of a target token, of the answer."""
+SURE = 1000.0
+"""A score so much greater than others that their weights are zero exactly."""
+
+
+def one_token_model(tokenizer: Tokenizer, key: int, answers: list[int]) -> Transformer:
+    """Cross-attention looks at one token and at no other; the answers are likely if it is there.
+
+    Every sum in it has one term that is not zero, so that nothing depends on how a sum is rounded.
+    """
+    model = Transformer(
+        TransformerConfig(
+            vocab_size=len(tokenizer),
+            d_model=4,
+            d_ff=4,
+            n_heads=1,
+            n_encoder_layers=1,
+            n_decoder_layers=1,
+            dropout=0.0,
+            max_positions=64,
+            positions="rotary",
+            norm="pre",
+            tie_embeddings=False,
+            scale_embeddings=False,
+        )
+    ).eval()
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            if not name.endswith("norm.weight"):
+                parameter.zero_()
+        model.source_embedding.weight[:, OTHER] = 1
+        model.source_embedding.weight[key] = torch.eye(4)[KEY]
+        model.target_embedding.weight[:, READ] = 1
+        attention = model.decoder.layers[0].cross_attention
+        attention.w_q.bias[0] = SURE
+        attention.w_k.weight[0, KEY] = 1
+        attention.w_v.weight[0, KEY] = 1
+        attention.w_o.weight[FOUND, 0] = 1
+        model.output.weight[answers, FOUND] = 1
+    return model
+
+
+@pytest.fixture(scope="module")
+def sentences(translator: Translator) -> list[Attributions]:
+    """Of a model whose answer hangs on the letter k, which stands in many places."""
+    tokenizer, target = translator.tokenizer, "Der Hund."
+    key = tokenizer.encode("k")[-1]
+    made = Translator(one_token_model(tokenizer, key, [*tokenizer.encode(target), 3]), tokenizer)
+    letters = ["b", "c", "d", "f", "g", "h", "j", "l", "m", "n", "p", "q"]
+    draw = np.random.default_rng(3)
+    found = []
+    for _ in range(20):
+        words = list(draw.choice(letters, draw.integers(5, 9)))
+        words.insert(draw.integers(len(words)), "k")
+        found.append(attributions(made, made.trace(" ".join(words), target)))
+    return found
+
+
+def key_columns(sentence: Attributions) -> np.ndarray:
+    return np.array([token.endswith("k") for token in sentence.source])
+
+
+def test_without_the_one_token_every_answer_is_lost_and_without_another_none(
+    sentences: list[Attributions],
+) -> None:
+    for sentence in sentences:
+        own = key_columns(sentence)
+        assert own.sum() == 1
+        assert (sentence.losses[:, own] > 0.5).all()
+        assert not sentence.losses[:, ~own].any()
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_right_map_scores_one_and_a_shuffled_one_nothing(
+    sentences: list[Attributions], method: str
+) -> None:
+    found = mean_correlations(sentences)[method, CROSS, 0]
+    assert (found.mean, found.low, found.high) == (1, 1, 1)
+    assert (found.n_sentences, found.n_constant) == (len(sentences), 0)
+    draw = np.random.default_rng(4)
+    shuffled = mean_rank_correlation(
+        [
+            rank_correlation(draw.permuted(sentence.map(method, CROSS).together, axis=1), losses)
+            for sentence in sentences
+            for losses in [sentence.losses]
+        ]
+    )
+    assert shuffled.low < 0 < shuffled.high
+    assert shuffled.high - shuffled.low < 0.3
+
+
+def test_losses_are_those_of_runs_whose_masks_hide_a_token(translator: Translator) -> None:
+    trace = translator.trace("The cat sat on the mat.", "Die Katze saß auf der Matte.")
+    losses = deletion_losses(translator, trace)
+    n_source, n_target = len(trace.source), len(trace.target)
+    assert losses.shape == (n_target, n_source)
+    for position in range(n_source):
+        # A token may look at itself: it is looked at by nobody, so that says nothing.
+        encoder = np.ones((n_source, n_source), dtype=np.bool_)
+        encoder[:, position] = False
+        encoder[position, position] = True
+        cross = np.ones((n_target, n_source), dtype=np.bool_)
+        cross[:, position] = False
+        without = translator.trace(
+            trace.source_text,
+            trace.text,
+            under=Intervention(masks={"encoder": encoder, "cross": cross}),
+        )
+        np.testing.assert_allclose(
+            losses[:, position], trace.log_probs - without.log_probs, atol=2e-5
+        )
+
+
+def test_losses_do_not_depend_on_how_many_are_computed_together(
+    translator: Translator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trace = translator.trace("The dog sleeps.")
+    together = deletion_losses(translator, trace)
+    monkeypatch.setattr("model.deletion._BATCH", 2)
+    np.testing.assert_allclose(deletion_losses(translator, trace), together, atol=2e-5)
+
+
+def test_a_text_is_translated_and_a_trace_taken_as_it_is(translator: Translator) -> None:
+    sites = [CROSS, Site(AttentionKind.ENCODER, 1)]
+    wanted = attributions(translator, "The man eats.", methods=["norms"], sites=sites)
+    trace = translator.trace("The man eats.")
+    found = attributions(translator, trace, methods=["norms"], sites=sites)
+    assert (found.source, found.predictions) == (trace.source, trace.predictions)
+    np.testing.assert_array_equal(found.losses, wanted.losses)
+    assert [(each.method, each.site) for each in found.maps] == [("norms", site) for site in sites]
+    np.testing.assert_array_equal(found.maps[1].heads, wanted.maps[1].heads)
+
+
+def test_the_recorded_weights_are_the_first_of_the_maps(translator: Translator) -> None:
+    trace = translator.trace("A woman reads a book.")
+    found = attributions(translator, trace, methods=["weights"])
+    for site in translator.sites:
+        weights = trace.maps[site].weights
+        np.testing.assert_allclose(found.map("weights", site).heads, weights, atol=1e-6)
+        np.testing.assert_allclose(
+            found.map("weights", site).together, weights.mean(axis=0), atol=1e-6
+        )
+
+
+def test_the_interval_over_sentences_is_of_what_each_sentence_gives(
+    translator: Translator,
+) -> None:
+    found = [
+        attributions(translator, text, methods=["weights", "norms"], sites=[CROSS])
+        for text in ("The cat eats.", "The dog sleeps.", "A man sees the dog.")
+    ]
+    means = mean_correlations(found)
+    assert set(means) == {
+        (method, CROSS, head) for method in ("weights", "norms") for head in (None, 0, 1, 2, 3)
+    }
+    by_hand = [
+        rank_correlation(sentence.map("norms", CROSS).heads[2], sentence.losses).mean
+        for sentence in found
+    ]
+    assert means["norms", CROSS, 2].mean == pytest.approx(np.mean(by_hand))
+    assert min(by_hand) <= means["norms", CROSS, 2].low <= means["norms", CROSS, 2].mean
+    assert mean_correlations([]) == {}
+    with pytest.raises(AttributionError, match=r"no map of norms for cross\.0; there are weights"):
+        mean_correlations([found[0], replace(found[1], maps=found[1].maps[:1])])
+
+
+def test_arrays_are_read_only_in_another_process_too(translator: Translator) -> None:
+    found = attributions(translator, "The cat eats.", methods=["weights"])
+    copied = pickle.loads(pickle.dumps(found))
+    np.testing.assert_array_equal(copied.losses, found.losses)
+    for each in (found, copied):
+        for array in (each.losses, each.maps[0].heads, each.maps[0].together):
+            with pytest.raises(ValueError, match="read-only"):
+                array[0] = 0
+
+
+def test_what_is_not_there_is_refused_in_a_sentence(translator: Translator) -> None:
+    trace = translator.trace("The cat eats.")
+    found = attributions(translator, trace, methods=["weights"])
+    with pytest.raises(AttributionError, match=r"no map of norms for cross\.0; there are weights"):
+        found.map("norms", CROSS)
+    with pytest.raises(AttributionError, match="heads 0 to 3; there is no head 4"):
+        found.maps[0].of(4)
+    with pytest.raises(AttributionError, match="choose cross-attention"):
+        found.correlation("weights", Site(AttentionKind.ENCODER, 0))
+    with pytest.raises(AttributionError, match="no method Norms; choose among weights, norms"):
+        attributions(translator, trace, methods=["Norms"])
+    with pytest.raises(AttributionError, match=r"no site cross\.9; choose among encoder\.0"):
+        attributions(translator, trace, sites=[Site(AttentionKind.CROSS, 9)])
+    for row in (-1, len(trace.target)):
+        with pytest.raises(AttributionError, match=f"there is no row {row}"):
+            attributions(translator, trace, token=row)
