@@ -1,5 +1,6 @@
 """The Transformer of "Attention Is All You Need", trained, with every attention head recorded."""
 
+from model.attribution_methods import attributions
 from model.head_edits import Gate, HeadError, MeanAblation, ReplacedWeights
 from model.intervention import Intervention
 from model.mask_presets import PRESETS
@@ -20,5 +21,6 @@ __all__ = [
     "Search",
     "Translation",
     "Translator",
+    "attributions",
     "load",
 ]

@@ -69,19 +69,19 @@ class Attributions:
         source: what the encoder read.
         target: what the decoder read, <s> first; the rows of maps.
         predictions: what each of these rows went on to predict.
-        losses: the truth: what the log-probability of each prediction loses where a source token is
-            deleted from attention, (target, source); see `model.deletion.deletion_losses`.
+        deletion_losses: the truth: what the log-probability of each prediction loses where a source
+            token is deleted from attention, (target, source); see `model.deletion`.
         maps: of every method and site.
     """
 
     source: Tokens
     target: Tokens
     predictions: Tokens
-    losses: FloatArray
+    deletion_losses: FloatArray
     maps: tuple[AttributionMap, ...]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "losses", _read_only(self.losses))
+        object.__setattr__(self, "deletion_losses", _read_only(self.deletion_losses))
         object.__setattr__(self, "maps", tuple(self.maps))
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -118,28 +118,29 @@ class Attributions:
                 f"The rows and columns of {site} are not target and source, so its maps cannot be "
                 "held against the deletion of source tokens; choose cross-attention."
             )
-        return rank_correlation(self.map(method, site).of(head), self.losses)
+        return rank_correlation(self.map(method, site).of(head), self.deletion_losses)
 
 
-Place = tuple[str, Site, int | None]
-"""A method, a site and one of its heads, or None for all together."""
-
-
-def mean_correlations(sentences: Sequence[Attributions]) -> Mapping[Place, MeanRankCorrelation]:
+def mean_correlations(
+    sentences: Sequence[Attributions],
+) -> Mapping[tuple[str, Site, int | None], MeanRankCorrelation]:
     """How well each map of cross-attention ranks source tokens, on average over sentences.
+
+    Returns:
+        by method, site and head; None stands for all heads together.
 
     Raises:
         AttributionError: if the sentences have not the same maps.
     """
-    places: list[Place] = [
+    of_maps: list[tuple[str, Site, int | None]] = [
         (each.method, each.site, head)
         for each in (sentences[0].maps if sentences else ())
         if each.site.kind is AttentionKind.CROSS
         for head in (None, *range(len(each.heads)))
     ]
     return {
-        place: mean_rank_correlation([sentence.correlation(*place) for sentence in sentences])
-        for place in places
+        of_map: mean_rank_correlation([sentence.correlation(*of_map) for sentence in sentences])
+        for of_map in of_maps
     }
 
 

@@ -26,6 +26,10 @@ from model.translator import Translator
 _BATCH = 16
 """Passes with a graph, or layers with a value less, that are computed together."""
 
+_CELLS = _BATCH * 128**2
+"""Weights of one head in passes with a graph that are computed together: of long sentences, fewer.
+"""
+
 
 class Run:
     """One sentence that went through a model, as methods read it.
@@ -65,8 +69,10 @@ class Run:
         nothing, for all of them together.
         """
         found: dict[Site, Tensor] = {}
-        for start in range(0, len(self._rows), _BATCH):
-            rows = self._rows[start : start + _BATCH]
+        longest = max(len(self._source), len(self._target))
+        batch = max(1, min(_BATCH, _CELLS // longest**2))
+        for start in range(0, len(self._rows), batch):
+            rows = self._rows[start : start + batch]
             for site, gradients in self._gradients_of(rows).items():
                 if self._token is None and site.kind is not AttentionKind.ENCODER:
                     # Of each copy of the sentence its own row: (row, head, key).
@@ -382,6 +388,6 @@ def attributions(
         source=trace.source,
         target=trace.target,
         predictions=trace.predictions,
-        losses=deletion_losses(translator, trace),
+        deletion_losses=deletion_losses(translator, trace),
         maps=tuple(maps),
     )

@@ -71,7 +71,7 @@ def sentences(translator: Translator) -> list[Attributions]:
     letters = ["b", "c", "d", "f", "g", "h", "j", "l", "m", "n", "p", "q"]
     draw = np.random.default_rng(3)
     found = []
-    for _ in range(20):
+    for _ in range(12):
         words = list(draw.choice(letters, draw.integers(5, 9)))
         words.insert(draw.integers(len(words)), "k")
         found.append(attributions(made, made.trace(" ".join(words), target)))
@@ -88,8 +88,8 @@ def test_without_the_one_token_every_answer_is_lost_and_without_another_none(
     for sentence in sentences:
         own = key_columns(sentence)
         assert own.sum() == 1
-        assert (sentence.losses[:, own] > 0.5).all()
-        assert not sentence.losses[:, ~own].any()
+        assert (sentence.deletion_losses[:, own] > 0.5).all()
+        assert not sentence.deletion_losses[:, ~own].any()
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -104,7 +104,7 @@ def test_every_right_map_scores_one_and_a_shuffled_one_nothing(
         [
             rank_correlation(draw.permuted(sentence.map(method, CROSS).together, axis=1), losses)
             for sentence in sentences
-            for losses in [sentence.losses]
+            for losses in [sentence.deletion_losses]
         ]
     )
     assert shuffled.low < 0 < shuffled.high
@@ -148,7 +148,7 @@ def test_a_text_is_translated_and_a_trace_taken_as_it_is(translator: Translator)
     trace = translator.trace("The man eats.")
     found = attributions(translator, trace, methods=["norms"], sites=sites)
     assert (found.source, found.predictions) == (trace.source, trace.predictions)
-    np.testing.assert_array_equal(found.losses, wanted.losses)
+    np.testing.assert_array_equal(found.deletion_losses, wanted.deletion_losses)
     assert [(each.method, each.site) for each in found.maps] == [("norms", site) for site in sites]
     np.testing.assert_array_equal(found.maps[1].heads, wanted.maps[1].heads)
 
@@ -176,7 +176,7 @@ def test_the_interval_over_sentences_is_of_what_each_sentence_gives(
         (method, CROSS, head) for method in ("weights", "norms") for head in (None, 0, 1, 2, 3)
     }
     by_hand = [
-        rank_correlation(sentence.map("norms", CROSS).heads[2], sentence.losses).mean
+        rank_correlation(sentence.map("norms", CROSS).heads[2], sentence.deletion_losses).mean
         for sentence in found
     ]
     assert means["norms", CROSS, 2].mean == pytest.approx(np.mean(by_hand))
@@ -189,9 +189,9 @@ def test_the_interval_over_sentences_is_of_what_each_sentence_gives(
 def test_arrays_are_read_only_in_another_process_too(translator: Translator) -> None:
     found = attributions(translator, "The cat eats.", methods=["weights"])
     copied = pickle.loads(pickle.dumps(found))
-    np.testing.assert_array_equal(copied.losses, found.losses)
+    np.testing.assert_array_equal(copied.deletion_losses, found.deletion_losses)
     for each in (found, copied):
-        for array in (each.losses, each.maps[0].heads, each.maps[0].together):
+        for array in (each.deletion_losses, each.maps[0].heads, each.maps[0].together):
             with pytest.raises(ValueError, match="read-only"):
                 array[0] = 0
 

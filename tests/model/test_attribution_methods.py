@@ -299,9 +299,11 @@ def test_gradients_of_many_rows_are_those_of_each(
     model: Transformer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     together = Run(model, SOURCE, TARGET, PREDICTIONS).gradients
-    monkeypatch.setattr("model.attribution_methods._BATCH", 3)
-    for site, found in Run(model, SOURCE, TARGET, PREDICTIONS).gradients.items():
-        torch.testing.assert_close(found, together[site])
+    # One, two and three of its four rows at a time.
+    for cells in (1, 2 * 5**2, 3 * 5**2):
+        monkeypatch.setattr("model.attribution_methods._CELLS", cells)
+        for site, found in Run(model, SOURCE, TARGET, PREDICTIONS).gradients.items():
+            torch.testing.assert_close(found, together[site])
     assert all(parameter.grad is None for parameter in model.parameters())
 
 
