@@ -15,15 +15,13 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from model.attribution import TELLING
 from model.deletion import deletion_losses
 from model.trace import AttentionKind, AttentionMap, Trace
 from model.translator import Translator
 
 MIN_SENTENCES, MIN_PASSING = 5, 0.8
 """A layer needs so many sentences that can tell, and it must hold in this share of them."""
-
-TELLING = 0.5
-"""What a token's log-probability must lose at least, or nothing is known of its source."""
 
 
 def read_later(translator: Translator, traces: Sequence[Trace]) -> Mapping[int, bool]:

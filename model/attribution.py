@@ -5,17 +5,24 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
-from model.rank_correlation import (
-    MeanRankCorrelation,
-    RankCorrelation,
-    mean_rank_correlation,
+from model.agreement import (
+    Agreement,
+    MeanAgreement,
+    mean_agreement,
     rank_correlation,
+    top_agreement,
 )
 from model.trace import AttentionKind, FloatArray, Site, Tokens
+
+_NOT_LATER: Mapping[int, bool] = MappingProxyType({})
+
+TELLING = 0.5
+"""What a token's log-probability must lose at least, or nothing is known of its source."""
 
 
 class AttributionError(ValueError):
@@ -102,45 +109,93 @@ class Attributions:
             f"{', '.join(map(str, sites)) or 'no site'}."
         )
 
-    def correlation(self, method: str, site: Site, head: int | None = None) -> RankCorrelation:
+    def correlation(
+        self, method: str, site: Site, head: int | None = None, *, later: bool = False
+    ) -> Agreement:
         """How well a map ranks the source tokens of each prediction as their deletion does.
 
         Args:
             method: as in `map`.
             site: of cross-attention, for its maps alone have the axes of the truth.
             head: None for all together.
+            later: whether the map is read one row later, in the row that has read the token; see
+                `model.alignment.read_later`.
 
         Raises:
             AttributionError: if there is no such map, or it has other axes.
         """
+        return rank_correlation(*self._beside(method, site, head, later))
+
+    def top_agreement(
+        self, method: str, site: Site, head: int | None = None, *, later: bool = False
+    ) -> Agreement:
+        """Whether a map is greatest at the source token whose deletion costs each prediction most.
+
+        Left out are predictions that no deletion costs as much as TELLING. Arguments and errors are
+        those of `correlation`.
+        """
+        return top_agreement(*self._beside(method, site, head, later), least=TELLING)
+
+    def _beside(
+        self, method: str, site: Site, head: int | None, later: bool
+    ) -> tuple[FloatArray, FloatArray]:
         if site.kind is not AttentionKind.CROSS:
             raise AttributionError(
                 f"The rows and columns of {site} are not target and source, so its maps cannot be "
                 "held against the deletion of source tokens; choose cross-attention."
             )
-        return rank_correlation(self.map(method, site).of(head), self.deletion_losses)
+        estimate = self.map(method, site).of(head)
+        if later:
+            # The last token is never read.
+            return estimate[1:], self.deletion_losses[:-1]
+        return estimate, self.deletion_losses
+
+
+OfMaps = Mapping[tuple[str, Site, int | None], MeanAgreement]
+"""By method, site and head; None stands for all heads together."""
 
 
 def mean_correlations(
-    sentences: Sequence[Attributions],
-) -> Mapping[tuple[str, Site, int | None], MeanRankCorrelation]:
-    """How well each map of cross-attention ranks source tokens, on average over sentences.
+    sentences: Sequence[Attributions], *, later: Mapping[int, bool] = _NOT_LATER
+) -> OfMaps:
+    """`Attributions.correlation` of each map of cross-attention, on average over sentences.
 
-    Returns:
-        by method, site and head; None stands for all heads together.
+    Args:
+        sentences: all with the same maps.
+        later: the layers that are read one row later, as `model.alignment.read_later` gives them.
 
     Raises:
-        AttributionError: if the sentences have not the same maps.
+        AttributionError: if a sentence lacks a map that the first has.
     """
-    of_maps: list[tuple[str, Site, int | None]] = [
+    return _mean_agreements(Attributions.correlation, sentences, later)
+
+
+def mean_top_agreements(
+    sentences: Sequence[Attributions], *, later: Mapping[int, bool] = _NOT_LATER
+) -> OfMaps:
+    """`Attributions.top_agreement` in the same way."""
+    return _mean_agreements(Attributions.top_agreement, sentences, later)
+
+
+def _mean_agreements(
+    agreement: Callable[..., Agreement],
+    sentences: Sequence[Attributions],
+    later: Mapping[int, bool],
+) -> OfMaps:
+    of_maps = [
         (each.method, each.site, head)
         for each in (sentences[0].maps if sentences else ())
         if each.site.kind is AttentionKind.CROSS
         for head in (None, *range(len(each.heads)))
     ]
     return {
-        of_map: mean_rank_correlation([sentence.correlation(*of_map) for sentence in sentences])
-        for of_map in of_maps
+        (method, site, head): mean_agreement(
+            [
+                agreement(sentence, method, site, head, later=later.get(site.layer, False))
+                for sentence in sentences
+            ]
+        )
+        for method, site, head in of_maps
     }
 
 

@@ -11,7 +11,7 @@ VALUES = tuple(
     for name in (
         *("files", "trace", "trace_file", "terms", "search"),
         *("mask_rules", "head_edits", "intervention"),
-        *("rank_correlation", "attribution"),
+        *("agreement", "attribution"),
     )
 )
 """Of the model, what knows no torch."""

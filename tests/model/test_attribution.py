@@ -7,12 +7,18 @@ import numpy as np
 import pytest
 import torch
 
-from model.attribution import AttributionError, Attributions, mean_correlations
+from model.agreement import mean_agreement, rank_correlation, top_agreement
+from model.attribution import (
+    TELLING,
+    AttributionError,
+    Attributions,
+    mean_correlations,
+    mean_top_agreements,
+)
 from model.attribution_methods import METHODS, attributions
 from model.config import TransformerConfig
 from model.deletion import deletion_losses
 from model.intervention import Intervention
-from model.rank_correlation import mean_rank_correlation, rank_correlation
 from model.tokenizer import Tokenizer
 from model.trace import AttentionKind, Site
 from model.transformer import Transformer
@@ -71,6 +77,7 @@ def sentences(translator: Translator) -> list[Attributions]:
     letters = ["b", "c", "d", "f", "g", "h", "j", "l", "m", "n", "p", "q"]
     draw = np.random.default_rng(3)
     found = []
+    # As many sentences as make the interval of shuffled maps a narrow one.
     for _ in range(12):
         words = list(draw.choice(letters, draw.integers(5, 9)))
         words.insert(draw.integers(len(words)), "k")
@@ -98,13 +105,16 @@ def test_every_right_map_scores_one_and_a_shuffled_one_nothing(
 ) -> None:
     found = mean_correlations(sentences)[method, CROSS, 0]
     assert (found.mean, found.low, found.high) == (1, 1, 1)
-    assert (found.n_sentences, found.n_constant) == (len(sentences), 0)
+    assert (found.n_sentences, found.n_left_out) == (len(sentences), 0)
+    assert mean_top_agreements(sentences)[method, CROSS, 0].low == 1
     draw = np.random.default_rng(4)
-    shuffled = mean_rank_correlation(
+    shuffled = mean_agreement(
         [
-            rank_correlation(draw.permuted(sentence.map(method, CROSS).together, axis=1), losses)
+            rank_correlation(
+                draw.permuted(sentence.map(method, CROSS).together, axis=1),
+                sentence.deletion_losses,
+            )
             for sentence in sentences
-            for losses in [sentence.deletion_losses]
         ]
     )
     assert shuffled.low < 0 < shuffled.high
@@ -184,6 +194,27 @@ def test_the_interval_over_sentences_is_of_what_each_sentence_gives(
     assert mean_correlations([]) == {}
     with pytest.raises(AttributionError, match=r"no map of norms for cross\.0; there are weights"):
         mean_correlations([found[0], replace(found[1], maps=found[1].maps[:1])])
+
+
+def test_a_layer_can_be_read_one_row_later(translator: Translator) -> None:
+    later = Site(AttentionKind.CROSS, 1)
+    found = attributions(
+        translator, "The woman sees the cat.", methods=["weights"], sites=[CROSS, later]
+    )
+    losses, weights = found.deletion_losses, found.map("weights", later).heads[1]
+    correlation = rank_correlation(weights[1:], losses[:-1])
+    top = top_agreement(weights[1:], losses[:-1], least=TELLING)
+    for wanted, of_one, over_all in (
+        (correlation, found.correlation, mean_correlations),
+        (top, found.top_agreement, mean_top_agreements),
+    ):
+        rows = of_one("weights", later, 1, later=True).rows
+        np.testing.assert_array_equal(rows, wanted.rows)
+        assert len(rows) == len(found.target) - 1
+        means = over_all([found], later={1: True})
+        assert means["weights", later, 1].mean == wanted.mean
+        # The other layer is read as it is.
+        assert means["weights", CROSS, 1].mean == of_one("weights", CROSS, 1).mean
 
 
 def test_arrays_are_read_only_in_another_process_too(translator: Translator) -> None:

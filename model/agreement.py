@@ -1,4 +1,4 @@
-"""Whether one map ranks as another does: Spearman's correlation of their rows."""
+"""How well a map that estimates agrees with the truth, row by row."""
 
 from __future__ import annotations
 
@@ -16,12 +16,11 @@ SEED = 2017
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class RankCorrelation:
+class Agreement:
     """Of two maps of one sentence.
 
     Attributes:
-        rows: of each row, from -1 to 1; nan where a row is constant in either map, for then it
-            ranks nothing.
+        rows: of each row, 1 where they agree entirely; nan where a row cannot tell.
     """
 
     rows: Values
@@ -33,22 +32,22 @@ class RankCorrelation:
 
     def __reduce__(self) -> tuple[Any, ...]:
         # A copy is read-only as well.
-        return RankCorrelation, (self.rows,)
+        return Agreement, (self.rows,)
 
     @property
     def mean(self) -> float:
-        """Over the rows that rank; nan where none does."""
-        ranking = self.rows[~np.isnan(self.rows)]
-        return float(ranking.mean()) if len(ranking) else float("nan")
+        """Over the rows that can tell; nan where none can."""
+        telling = self.rows[~np.isnan(self.rows)]
+        return float(telling.mean()) if len(telling) else float("nan")
 
     @property
-    def n_constant(self) -> int:
+    def n_left_out(self) -> int:
         """How many rows are left out."""
         return int(np.isnan(self.rows).sum())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MeanRankCorrelation:
+class MeanAgreement:
     """Of two maps over several sentences, with its bootstrap interval.
 
     Attributes:
@@ -56,61 +55,87 @@ class MeanRankCorrelation:
         low: where the interval begins.
         high: where it ends.
         n_sentences: how many sentences have a mean.
-        n_constant: how many rows are left out, of all sentences together.
+        n_left_out: how many rows are left out, of all sentences together.
     """
 
     mean: float
     low: float
     high: float
     n_sentences: int
-    n_constant: int
+    n_left_out: int
 
 
-def rank_correlation(one: ArrayLike, other: ArrayLike) -> RankCorrelation:
-    """Spearman's correlation of each row of two maps (Spearman 1904).
+def rank_correlation(estimate: ArrayLike, truth: ArrayLike) -> Agreement:
+    """Spearman's correlation of each row of two maps, from -1 to 1 (Spearman 1904).
 
-    Equal values share the mean of their ranks.
+    Equal values share the mean of their ranks. A row that is constant in either map ranks nothing
+    and is left out.
 
     Args:
-        one: (row, column).
-        other: of the same shape.
+        estimate: (row, column).
+        truth: of the same shape.
 
     Raises:
         ValueError: if the shapes are not equal, or have not two axes.
     """
-    first, second = np.asarray(one), np.asarray(other)
-    if first.shape != second.shape or first.ndim != 2:
-        raise ValueError(
-            "Two maps that are compared need the same rows and columns; their shapes are "
-            f"{first.shape} and {second.shape}."
-        )
-    return RankCorrelation(np.array([_spearman(*rows) for rows in zip(first, second, strict=True)]))
+    rows = zip(*_alike(estimate, truth), strict=True)
+    return Agreement(np.array([_spearman(*both) for both in rows]))
 
 
-def mean_rank_correlation(
-    sentences: Sequence[RankCorrelation], *, level: float = 0.95
-) -> MeanRankCorrelation:
+def top_agreement(estimate: ArrayLike, truth: ArrayLike, *, least: float) -> Agreement:
+    """Whether the greatest cell of each row is the same in two maps: 1 if so, else 0.
+
+    Where several cells of the estimate are greatest, it names each of them in part: one of two
+    counts a half. A row whose estimate is constant is left out.
+
+    Args:
+        estimate: (row, column).
+        truth: of the same shape.
+        least: what the greatest cell of the truth must have, or its row is left out.
+
+    Raises:
+        ValueError: as rank_correlation.
+    """
+    found = []
+    for estimated, true in zip(*_alike(estimate, truth), strict=True):
+        top = estimated == estimated.max()
+        telling = true.max() >= least and not top.all()
+        found.append(top[true.argmax()] / top.sum() if telling else float("nan"))
+    return Agreement(np.array(found))
+
+
+def mean_agreement(sentences: Sequence[Agreement], *, level: float = 0.95) -> MeanAgreement:
     """The mean over sentences, with its bootstrap interval.
 
     Its ends are percentiles (Efron and Tibshirani 1993, section 13.3) of the means of sentences
     that are drawn anew with replacement; the draws are the same on every run.
 
     Args:
-        sentences: the correlation of each.
+        sentences: the agreement of each.
         level: the share of the draws' means that lie within the interval.
     """
     means = np.array([sentence.mean for sentence in sentences], dtype=np.float64)
     means = means[~np.isnan(means)]
-    n_constant = sum(sentence.n_constant for sentence in sentences)
+    n_left_out = sum(sentence.n_left_out for sentence in sentences)
     mean = low = high = float("nan")
     if len(means):
         draws = np.random.default_rng(SEED).choice(means, (RESAMPLES, len(means)))
         outside = (1 - level) / 2
         mean = float(means.mean())
         low, high = map(float, np.quantile(draws.mean(axis=1), [outside, 1 - outside]))
-    return MeanRankCorrelation(
-        mean=mean, low=low, high=high, n_sentences=len(means), n_constant=n_constant
+    return MeanAgreement(
+        mean=mean, low=low, high=high, n_sentences=len(means), n_left_out=n_left_out
     )
+
+
+def _alike(one: ArrayLike, other: ArrayLike) -> tuple[NDArray[Any], NDArray[Any]]:
+    first, second = np.asarray(one), np.asarray(other)
+    if first.shape != second.shape or first.ndim != 2:
+        raise ValueError(
+            "Two maps that are compared need the same rows and columns; their shapes are "
+            f"{first.shape} and {second.shape}."
+        )
+    return first, second
 
 
 def _spearman(one: NDArray[Any], other: NDArray[Any]) -> float:
