@@ -31,19 +31,23 @@ class AttributionError(ValueError):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class AttributionMap:
-    """What one method gives of one site, for one sentence.
+    """What one method gives of one site or of the whole model, for one sentence.
 
     Attributes:
         method: its name in `model.attribution_methods.METHODS`.
-        site: whose queries and keys these are.
-        heads: of each head alone, (head, query, key).
-        together: of all its heads together, (query, key).
+        site: whose queries and keys these are; None for the whole model, whose rows are those of
+            the target and whose columns are the source.
+        heads: of each head alone, (head, query, key); none for the whole model.
+        together: of all heads together, (query, key).
+        by_prediction: whether its rows are of what they predict, whichever token the layer looks
+            for; then it is never read one row later.
     """
 
     method: str
-    site: Site
+    site: Site | None
     heads: FloatArray
     together: FloatArray
+    by_prediction: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "heads", _read_only(self.heads))
@@ -62,7 +66,8 @@ class AttributionMap:
             return self.together
         if not 0 <= head < len(self.heads):
             raise AttributionError(
-                f"{self.site} has the heads 0 to {len(self.heads) - 1}; there is no head {head}."
+                f"The map of {_named(self.site)} has {len(self.heads)} heads, counted from 0; "
+                f"there is no head {head}."
             )
         found: FloatArray = self.heads[head]
         return found
@@ -78,7 +83,7 @@ class Attributions:
         predictions: what each of these rows went on to predict.
         deletion_losses: the truth: what the log-probability of each prediction loses where a source
             token is deleted from attention, (target, source); see `model.deletion`.
-        maps: of every method and site.
+        maps: of every method, of each site and of the whole model.
     """
 
     source: Tokens
@@ -94,8 +99,8 @@ class Attributions:
     def __reduce__(self) -> tuple[Any, ...]:
         return _remade(self)
 
-    def map(self, method: str, site: Site) -> AttributionMap:
-        """What one method gives of one site.
+    def map(self, method: str, site: Site | None) -> AttributionMap:
+        """What one method gives of one site, or of the whole model for None.
 
         Raises:
             AttributionError: if it is not among the maps.
@@ -103,23 +108,25 @@ class Attributions:
         for each in self.maps:
             if (each.method, each.site) == (method, site):
                 return each
-        methods, sites = ({getattr(each, name): None for each in self.maps} for name in _NAMES)
+        methods = {each.method: None for each in self.maps}
+        sites = {_named(each.site): None for each in self.maps}
         raise AttributionError(
-            f"There is no map of {method} for {site}; there are {', '.join(methods) or 'none'} for "
-            f"{', '.join(map(str, sites)) or 'no site'}."
+            f"There is no map of {method} for {_named(site)}; there are {', '.join(methods)} for "
+            f"{', '.join(sites)}."
         )
 
     def correlation(
-        self, method: str, site: Site, head: int | None = None, *, later: bool = False
+        self, method: str, site: Site | None, head: int | None = None, *, later: bool = False
     ) -> Agreement:
         """How well a map ranks the source tokens of each prediction as their deletion does.
 
         Args:
             method: as in `map`.
-            site: of cross-attention, for its maps alone have the axes of the truth.
+            site: of cross-attention, or None for the whole model; no other map has the axes of the
+                truth.
             head: None for all together.
             later: whether the map is read one row later, in the row that has read the token; see
-                `model.alignment.read_later`.
+                `model.alignment.read_later`. Maps by prediction are not, whatever is asked.
 
         Raises:
             AttributionError: if there is no such map, or it has other axes.
@@ -127,7 +134,7 @@ class Attributions:
         return rank_correlation(*self._beside(method, site, head, later))
 
     def top_agreement(
-        self, method: str, site: Site, head: int | None = None, *, later: bool = False
+        self, method: str, site: Site | None, head: int | None = None, *, later: bool = False
     ) -> Agreement:
         """Whether a map is greatest at the source token whose deletion costs each prediction most.
 
@@ -137,28 +144,29 @@ class Attributions:
         return top_agreement(*self._beside(method, site, head, later), least=TELLING)
 
     def _beside(
-        self, method: str, site: Site, head: int | None, later: bool
+        self, method: str, site: Site | None, head: int | None, later: bool
     ) -> tuple[FloatArray, FloatArray]:
-        if site.kind is not AttentionKind.CROSS:
+        if site is not None and site.kind is not AttentionKind.CROSS:
             raise AttributionError(
                 f"The rows and columns of {site} are not target and source, so its maps cannot be "
                 "held against the deletion of source tokens; choose cross-attention."
             )
-        estimate = self.map(method, site).of(head)
-        if later:
+        found = self.map(method, site)
+        estimate = found.of(head)
+        if later and not found.by_prediction:
             # The last token is never read.
             return estimate[1:], self.deletion_losses[:-1]
         return estimate, self.deletion_losses
 
 
-OfMaps = Mapping[tuple[str, Site, int | None], MeanAgreement]
-"""By method, site and head; None stands for all heads together."""
+OfMaps = Mapping[tuple[str, Site | None, int | None], MeanAgreement]
+"""By method, site and head; None stands for the whole model, and for all heads together."""
 
 
 def mean_correlations(
     sentences: Sequence[Attributions], *, later: Mapping[int, bool] = _NOT_LATER
 ) -> OfMaps:
-    """`Attributions.correlation` of each map of cross-attention, on average over sentences.
+    """`Attributions.correlation` of each map that has one, on average over sentences.
 
     Args:
         sentences: all with the same maps.
@@ -185,13 +193,19 @@ def _mean_agreements(
     of_maps = [
         (each.method, each.site, head)
         for each in (sentences[0].maps if sentences else ())
-        if each.site.kind is AttentionKind.CROSS
+        if each.site is None or each.site.kind is AttentionKind.CROSS
         for head in (None, *range(len(each.heads)))
     ]
     return {
         (method, site, head): mean_agreement(
             [
-                agreement(sentence, method, site, head, later=later.get(site.layer, False))
+                agreement(
+                    sentence,
+                    method,
+                    site,
+                    head,
+                    later=site is not None and later.get(site.layer, False),
+                )
                 for sentence in sentences
             ]
         )
@@ -199,7 +213,8 @@ def _mean_agreements(
     }
 
 
-_NAMES = ("method", "site")
+def _named(site: Site | None) -> str:
+    return "the whole model" if site is None else str(site)
 
 
 def _remade(value: Any) -> tuple[Any, ...]:

@@ -19,7 +19,7 @@ from torch import Tensor
 from model.attribution import AttributionError, AttributionMap, Attributions
 from model.decomposition import Sublayer, decompose
 from model.deletion import deletion_losses
-from model.trace import AttentionKind, Site, Trace
+from model.trace import AttentionKind, FloatArray, Site, Trace
 from model.transformer import Transformer
 from model.translator import Translator
 
@@ -55,12 +55,11 @@ class Run:
     ) -> None:
         self._model = model
         self._source, self._target, self._predictions = source, target, predictions
-        self._rows = list(range(len(target))) if token is None else [token]
         self._token = token
         with torch.no_grad():
             self.sublayers = decompose(model, source[None], target[None]).sublayers
 
-    @cached_property
+    @property
     def gradients(self) -> dict[Site, Tensor]:
         """Of a prediction's log-probability by the weights of every site, (head, query, key).
 
@@ -68,20 +67,43 @@ class Run:
         cross-attention is differentiated for its own prediction; rows of the encoder, which predict
         nothing, for all of them together.
         """
-        found: dict[Site, Tensor] = {}
-        longest = max(len(self._source), len(self._target))
-        batch = max(1, min(_BATCH, _CELLS // longest**2))
-        for start in range(0, len(self._rows), batch):
-            rows = self._rows[start : start + batch]
+        return self._backward[0]
+
+    @property
+    def first_order_losses(self) -> Tensor:
+        """What each prediction would lose without each source token, to first order.
+
+        Gradient times weight, summed over all heads, layers and rows of the encoder and of
+        cross-attention that look at the token; (target, source).
+        """
+        return self._backward[1]
+
+    @cached_property
+    def _backward(self) -> tuple[dict[Site, Tensor], Tensor]:
+        parts: dict[Site, list[Tensor]] = {site: [] for site in self.sublayers}
+        losses = []
+        n_target = len(self._target)
+        batch = max(1, min(_BATCH, _CELLS // max(len(self._source), n_target) ** 2))
+        for start in range(0, n_target, batch):
+            rows = list(range(start, min(start + batch, n_target)))
+            chosen = [self._token in (None, row) for row in rows]
+            loss = []
             for site, gradients in self._gradients_of(rows).items():
-                if self._token is None and site.kind is not AttentionKind.ENCODER:
-                    # Of each copy of the sentence its own row: (row, head, key).
-                    own = gradients[range(len(rows)), :, rows].transpose(0, 1)
-                    found[site] = own if start == 0 else torch.cat([found[site], own], dim=1)
+                if site.kind is not AttentionKind.DECODER:
+                    loss.append((gradients * self.sublayers[site].weights).sum(dim=(1, 2)))
+                if self._by_row(site):
+                    # Of each copy of the sentence its own row: (head, row, key).
+                    parts[site].append(gradients[range(len(rows)), :, rows].transpose(0, 1))
                 else:
-                    total = gradients.sum(dim=0)
-                    found[site] = total if start == 0 else found[site] + total
-        return found
+                    parts[site].append(gradients[chosen].sum(dim=0))
+            losses.append(torch.stack(loss).sum(dim=0))
+        return {
+            site: torch.cat(each, dim=1) if self._by_row(site) else torch.stack(each).sum(dim=0)
+            for site, each in parts.items()
+        }, torch.cat(losses)
+
+    def _by_row(self, site: Site) -> bool:
+        return self._token is None and site.kind is not AttentionKind.ENCODER
 
     def _gradients_of(self, rows: list[int]) -> dict[Site, Tensor]:
         # A copy of the sentence for each row, so that one backward pass gives them all:
@@ -110,6 +132,8 @@ class AttributionMethod(ABC):
     """Its name for people, in sentence case."""
     paper: ClassVar[str]
     """Where it is from."""
+    by_prediction: ClassVar[bool] = False
+    """Whether a row of the decoder is of what it predicts, whichever token its layer looks for."""
 
     @classmethod
     @abstractmethod
@@ -124,6 +148,15 @@ class AttributionMethod(ABC):
         Returns:
             (head, query, key), or (1, query, key) for all together.
         """
+
+    @classmethod
+    def whole(cls, run: Run) -> Tensor:
+        """One map for the whole model, (target, source): the mean over layers of cross-attention.
+
+        Of each layer, its map for all heads together.
+        """
+        sites = [site for site in run.sublayers if site.kind is AttentionKind.CROSS]
+        return torch.cat([cls.of(run, site, together=True) for site in sites]).mean(dim=0)
 
 
 class Weights(AttributionMethod):
@@ -233,6 +266,12 @@ class Rollout(AttributionMethod):
         return (mixed + own @ cls._encoder(run)) / 2
 
     @classmethod
+    def whole(cls, run: Run) -> Tensor:
+        """That of the last layer, which is a product of all."""
+        last = max(site for site in run.sublayers if site.kind is AttentionKind.CROSS)
+        return cls.of(run, last, together=True)[0]
+
+    @classmethod
     def _encoder(cls, run: Run, n_layers: int | None = None) -> Tensor:
         # Of so many layers, or of all, (source, source).
         sites = [site for site in run.sublayers if site.kind is AttentionKind.ENCODER]
@@ -311,10 +350,12 @@ class GradientTimesWeight(AttributionMethod):
     """The gradient of a prediction's log-probability by a weight, times the weight.
 
     To first order, what the log-probability would lose without that weight, all other weights
-    staying as they are; below 0 where it would gain. Together, the sum over heads.
+    staying as they are; below 0 where it would gain. Together, the sum over heads; for the whole
+    model, over everything that looks at a source token, the encoder included.
     """
 
     title = "Gradient × weight"
+    by_prediction = True
     paper = "Serrano and Smith 2019, “Is Attention Interpretable?”, section 5"
 
     @classmethod
@@ -322,6 +363,11 @@ class GradientTimesWeight(AttributionMethod):
         """Rows are those that `Run.gradients` says."""
         product = run.gradients[site] * run.sublayers[site].weights[0]
         return product.sum(dim=0, keepdim=True) if together else product
+
+    @classmethod
+    def whole(cls, run: Run) -> Tensor:
+        """The sum over layers."""
+        return run.first_order_losses
 
 
 METHODS: dict[str, type[AttributionMethod]] = {
@@ -350,7 +396,7 @@ def attributions(
         sentence: a text, which the model translates; or a trace of it, of a run in which nothing
             was changed.
         methods: names in METHODS.
-        sites: those wanted; None for all of the model.
+        sites: those wanted; None for all of the model. A map for the whole model is made as well.
         token: the row of the target whose prediction "gradient_times_weight" is of; None for every
             row its own, and for the encoder's all together.
 
@@ -378,12 +424,24 @@ def attributions(
     maps = []
     with torch.no_grad():
         for name in methods:
+            method = METHODS[name]
             for site in wanted:
                 heads, (together,) = (
-                    METHODS[name].of(run, site, together=each).float().cpu().numpy()
-                    for each in (False, True)
+                    _array(method.of(run, site, together=each)) for each in (False, True)
                 )
-                maps.append(AttributionMap(method=name, site=site, heads=heads, together=together))
+                maps.append(
+                    AttributionMap(
+                        method=name,
+                        site=site,
+                        heads=heads,
+                        together=together,
+                        by_prediction=method.by_prediction,
+                    )
+                )
+            whole = _array(method.whole(run))
+            maps.append(
+                AttributionMap(method=name, site=None, heads=whole[None][:0], together=whole)
+            )
     return Attributions(
         source=trace.source,
         target=trace.target,
@@ -391,3 +449,8 @@ def attributions(
         deletion_losses=deletion_losses(translator, trace),
         maps=tuple(maps),
     )
+
+
+def _array(x: Tensor) -> FloatArray:
+    array: FloatArray = x.float().cpu().numpy()
+    return array

@@ -103,10 +103,11 @@ def test_without_the_one_token_every_answer_is_lost_and_without_another_none(
 def test_every_right_map_scores_one_and_a_shuffled_one_nothing(
     sentences: list[Attributions], method: str
 ) -> None:
-    found = mean_correlations(sentences)[method, CROSS, 0]
-    assert (found.mean, found.low, found.high) == (1, 1, 1)
-    assert (found.n_sentences, found.n_left_out) == (len(sentences), 0)
-    assert mean_top_agreements(sentences)[method, CROSS, 0].low == 1
+    for of_map in ((CROSS, 0), (CROSS, None), (None, None)):
+        found = mean_correlations(sentences)[method, *of_map]
+        assert (found.mean, found.low, found.high) == (1, 1, 1)
+        assert (found.n_sentences, found.n_left_out) == (len(sentences), 0)
+        assert mean_top_agreements(sentences)[method, *of_map].low == 1
     draw = np.random.default_rng(4)
     shuffled = mean_agreement(
         [
@@ -159,7 +160,9 @@ def test_a_text_is_translated_and_a_trace_taken_as_it_is(translator: Translator)
     found = attributions(translator, trace, methods=["norms"], sites=sites)
     assert (found.source, found.predictions) == (trace.source, trace.predictions)
     np.testing.assert_array_equal(found.deletion_losses, wanted.deletion_losses)
-    assert [(each.method, each.site) for each in found.maps] == [("norms", site) for site in sites]
+    assert [(each.method, each.site) for each in found.maps] == [
+        ("norms", site) for site in (*sites, None)
+    ]
     np.testing.assert_array_equal(found.maps[1].heads, wanted.maps[1].heads)
 
 
@@ -183,7 +186,9 @@ def test_the_interval_over_sentences_is_of_what_each_sentence_gives(
     ]
     means = mean_correlations(found)
     assert set(means) == {
-        (method, CROSS, head) for method in ("weights", "norms") for head in (None, 0, 1, 2, 3)
+        (method, *of_map)
+        for method in ("weights", "norms")
+        for of_map in ((None, None), *((CROSS, head) for head in (None, 0, 1, 2, 3)))
     }
     by_hand = [
         rank_correlation(sentence.map("norms", CROSS).heads[2], sentence.deletion_losses).mean
@@ -193,7 +198,7 @@ def test_the_interval_over_sentences_is_of_what_each_sentence_gives(
     assert min(by_hand) <= means["norms", CROSS, 2].low <= means["norms", CROSS, 2].mean
     assert mean_correlations([]) == {}
     with pytest.raises(AttributionError, match=r"no map of norms for cross\.0; there are weights"):
-        mean_correlations([found[0], replace(found[1], maps=found[1].maps[:1])])
+        mean_correlations([found[0], replace(found[1], maps=found[1].maps[:2])])
 
 
 def test_a_layer_can_be_read_one_row_later(translator: Translator) -> None:
@@ -217,6 +222,14 @@ def test_a_layer_can_be_read_one_row_later(translator: Translator) -> None:
         assert means["weights", CROSS, 1].mean == of_one("weights", CROSS, 1).mean
 
 
+def test_a_gradient_is_of_its_rows_own_prediction_in_any_layer(translator: Translator) -> None:
+    found = attributions(
+        translator, "The man eats.", methods=["gradient_times_weight"], sites=[CROSS]
+    )
+    correlation = found.correlation("gradient_times_weight", CROSS, later=True)
+    assert len(correlation.rows) == len(found.target)
+
+
 def test_arrays_are_read_only_in_another_process_too(translator: Translator) -> None:
     found = attributions(translator, "The cat eats.", methods=["weights"])
     copied = pickle.loads(pickle.dumps(found))
@@ -232,8 +245,10 @@ def test_what_is_not_there_is_refused_in_a_sentence(translator: Translator) -> N
     found = attributions(translator, trace, methods=["weights"])
     with pytest.raises(AttributionError, match=r"no map of norms for cross\.0; there are weights"):
         found.map("norms", CROSS)
-    with pytest.raises(AttributionError, match="heads 0 to 3; there is no head 4"):
+    with pytest.raises(AttributionError, match="has 4 heads, counted from 0; there is no head 4"):
         found.maps[0].of(4)
+    with pytest.raises(AttributionError, match="the whole model has 0 heads"):
+        found.correlation("weights", None, 0)
     with pytest.raises(AttributionError, match="choose cross-attention"):
         found.correlation("weights", Site(AttentionKind.ENCODER, 0))
     with pytest.raises(AttributionError, match="no method Norms; choose among weights, norms"):

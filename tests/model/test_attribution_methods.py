@@ -295,15 +295,65 @@ def test_gradients_are_those_of_finite_differences(
         torch.testing.assert_close(found, (own * weight, slopes[2] * weight), atol=1e-8, rtol=1e-5)
 
 
+class FadedToken:
+    """Attends like the module, but a share of one key's weight is taken away in every head."""
+
+    def __init__(self, attention: Any, weights: Tensor, key: int, share: float) -> None:
+        self.attend_heads, self.key = attention.attend_heads, key
+        self.taken = share * weights[..., key, None]
+
+    def __call__(self, q: Tensor, k: Tensor, v: Tensor, allowed: Tensor | None) -> Any:
+        heads, weights = self.attend_heads(q, k, v, allowed)
+        return heads - self.taken * v[:, :, self.key, None], weights
+
+
+@torch.no_grad()
+def test_for_the_whole_model_gradients_are_those_of_fading_out_a_source_token(
+    model: Transformer, run: Run
+) -> None:
+    found = METHODS["gradient_times_weight"].whole(run)
+
+    def log_probs(key: int, share: float) -> Tensor:
+        faded = copy.deepcopy(model)
+        for site in SITES:
+            name = {"encoder": "self_attention", "cross": "cross_attention"}.get(site.kind)
+            if name is not None:
+                attention = getattr(layer_of(faded, site), name)
+                weights = run.sublayers[site].weights
+                attention.attend_heads = FadedToken(attention, weights, key, share)
+        logits = faded(SOURCE[None], TARGET[None])[0]
+        return logits.log_softmax(dim=-1)[range(4), PREDICTIONS]
+
+    for key in (0, 3):
+        lost = (log_probs(key, -STEP) - log_probs(key, STEP)) / (2 * STEP)
+        torch.testing.assert_close(found[:, key], lost, atol=1e-7, rtol=1e-5)
+
+
+@torch.no_grad()
+def test_for_the_whole_model_other_maps_are_the_mean_of_layers_and_rollout_the_last(
+    run: Run,
+) -> None:
+    for name in ("weights", "norms", "residual_norms", "value_zeroing"):
+        layers = [of(run, name, site, together=True)[0] for site in SITES[4:]]
+        torch.testing.assert_close(METHODS[name].whole(run), (layers[0] + layers[1]) / 2)
+    rollout = of(run, "rollout", SITES[5], together=True)[0]
+    torch.testing.assert_close(METHODS["rollout"].whole(run), rollout)
+
+
 def test_gradients_of_many_rows_are_those_of_each(
     model: Transformer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    together = Run(model, SOURCE, TARGET, PREDICTIONS).gradients
+    whole = Run(model, SOURCE, TARGET, PREDICTIONS)
+    chosen = Run(model, SOURCE, TARGET, PREDICTIONS, token=1)
+    wanted = (whole.gradients, chosen.gradients, whole.first_order_losses)
     # One, two and three of its four rows at a time.
     for cells in (1, 2 * 5**2, 3 * 5**2):
         monkeypatch.setattr("model.attribution_methods._CELLS", cells)
-        for site, found in Run(model, SOURCE, TARGET, PREDICTIONS).gradients.items():
-            torch.testing.assert_close(found, together[site])
+        parts = Run(model, SOURCE, TARGET, PREDICTIONS)
+        of_chosen = Run(model, SOURCE, TARGET, PREDICTIONS, token=1)
+        found = (parts.gradients, of_chosen.gradients, parts.first_order_losses)
+        torch.testing.assert_close(found, wanted)
+        torch.testing.assert_close(of_chosen.first_order_losses, whole.first_order_losses)
     assert all(parameter.grad is None for parameter in model.parameters())
 
 
