@@ -104,10 +104,10 @@ def test_every_right_map_scores_one_and_a_shuffled_one_nothing(
     sentences: list[Attributions], method: str
 ) -> None:
     for of_map in ((CROSS, 0), (CROSS, None), (None, None)):
-        found = mean_correlations(sentences)[method, *of_map]
+        found = mean_agreement([each.correlation(method, *of_map) for each in sentences])
         assert (found.mean, found.low, found.high) == (1, 1, 1)
         assert (found.n_sentences, found.n_left_out) == (len(sentences), 0)
-        assert mean_top_agreements(sentences)[method, *of_map].low == 1
+        assert all(each.top_agreement(method, *of_map).mean == 1 for each in sentences)
     draw = np.random.default_rng(4)
     shuffled = mean_agreement(
         [
