@@ -87,7 +87,8 @@ def selected(app: AppTest) -> tuple[str, int, int]:
 def select(app: AppTest, **changes: str) -> AppTest:
     """Does what the browser does when something is selected in the explorer."""
     at = {name: str(app.session_state[name]) for name in ("layer", "head")}
-    state = json.dumps({"selection": PLAIN | at | changes})
+    epoch = {"epoch": sent(app).header["epoch"]}
+    state = json.dumps({"selection": PLAIN | at | epoch | changes})
     return deliver(app, WidgetState(id=component(app).id, json_value=state))
 
 
@@ -213,6 +214,17 @@ def test_what_was_selected_in_the_browser_is_not_sent_back(open_app: OpenApp) ->
     assert component(app).bytes == before
     assert app.query_params == {"attention": "encoder", "layer": "1", "head": "3"}
     assert done(app) == f"{sent(app).id}/encoder/1/3"
+
+
+def test_a_selection_made_before_the_view_was_another_changes_nothing(open_app: OpenApp) -> None:
+    app = open_app(attention="encoder", layer="0", head="2", cell="1.1")
+    app.query_params = {"attention": "cross", "layer": "2", "head": "1"}
+    before = {"epoch": sent(app).header["epoch"]}
+    app.run()
+    select(app, attention="encoder", layer="0", head="3", width="narrow", **before)
+    assert selected(app) == ("cross", 2, 1)
+    assert app.query_params == {"layer": "2", "head": "1"}
+    assert told(app)["head"] == "1"
 
 
 def test_a_selection_that_no_explorer_makes_changes_nothing_illegal(open_app: OpenApp) -> None:

@@ -129,6 +129,25 @@ def test_a_talk_is_read_by_keyboard_left_by_a_click_and_gone_back_in(newcomer: N
     expect(newcomer.offer).to_be_hidden()
 
 
+def test_what_is_told_of_the_scene_before_does_not_leave_the_next(newcomer: Newcomer) -> None:
+    newcomer.reader.open(read="1", scene="1", **READY.scenes[0].view)
+    newcomer.wait_for(1)
+    page = newcomer.page
+    # Of quick steps among heads the last is told after a pause, in which the reader goes on.
+    page.evaluate(
+        """() => {
+            window.held = [];
+            const keys = ["ArrowRight", "ArrowRight"];
+            window.pressed(window.explorer().querySelector("canvas.overview"), ...keys);
+        }"""
+    )
+    page.wait_for_function("window.held.length === 2")
+    newcomer.button("Next")
+    page.wait_for_function("window.held.length === 3")
+    page.evaluate("window.held.unshift(window.held.pop()), window.release()")
+    newcomer.wait_for(2)
+
+
 @pytest.mark.parametrize("number", [2, 7])
 def test_on_a_phone_picture_and_text_stand_together(
     visitor: Callable[..., HeadsPage], number: int

@@ -22,7 +22,8 @@ def explorer(payload: bytes, *, on_selection: Callable[[], None], key: str = "ex
     Args:
         payload: of viz.heads.payload.pack.
         on_selection: called when another head, view or cell was selected; st.session_state[key]
-            then holds the new selection under "selection", unchecked.
+            then holds the new selection under "selection", unchecked, with the epoch of the
+            payload that it was made on.
         key: of the mounted component.
     """
     _explorer(key=key, data=payload, on_selection_change=on_selection)

@@ -83,12 +83,16 @@ def on_selection() -> None:
     told = st.session_state["explorer"].get("selection")
     if not isinstance(told, Mapping):
         return
+    st.session_state["_width"] = told.get("width")
+    epoch, _ = st.session_state.get(_TOLD, (0, None))
+    if told.get("epoch") != epoch or address.is_followed():
+        # Of the view before: a link, a scene or Back has come between.
+        return
     before = address.read(HeadsView)
     for name in SELECTED:
         with suppress(ValueError):
             address.change(**{name: BY_NAME[name].parse(str(told.get(name)))})
     view = address.read(HeadsView)
-    st.session_state["_width"] = told.get("width")
     st.session_state[_HEARD] = view.selection
     if view.cell and view.cell != before.cell:
         address.change(below="query-key")

@@ -40,6 +40,7 @@ class _Visit:
         parameters: those of the sentence bar and of the page, by name.
         kept: the last value of every parameter of every page.
         shown: the values that the address stands for; None if it has yet to be written.
+        before: what was shown when the address began to be followed.
         blanks: what an address without a query stood for when its page was come to, by page.
         notices: what is to be said of the values that are shown, by parameter.
     """
@@ -51,6 +52,7 @@ class _Visit:
     parameters: dict[str, Parameter[Any]] = field(default_factory=dict)
     kept: dict[str, Any] = field(default_factory=dict)
     shown: dict[str, Any] | None = None
+    before: dict[str, Any] = field(default_factory=dict)
     blanks: dict[str, dict[str, Any]] = field(default_factory=dict)
     notices: dict[str, str] = field(default_factory=dict)
 
@@ -60,6 +62,27 @@ class _Visit:
             name: st.session_state.get(name, self.kept.get(name, parameter.default))
             for name, parameter in self.parameters.items()
         }
+
+    def is_following(self) -> bool:
+        """Whether no run has come to its end yet since the address was another."""
+        return self.reading and self.shown is None
+
+    def follow(self, page: str, query: dict[str, str], *, reads: bool = True) -> None:
+        """Go where an address leads, by `query` or, unless `reads`, with what the session has."""
+        if not self.is_following():
+            self.before = dict(self.kept)
+        self.page, self.query, self.reading, self.shown = page, query, reads, None
+        self.opened.clear()
+
+    def restore(self) -> None:
+        """Say again what the address says where the browser has not heard of it.
+
+        With every run the browser sends the values of all widgets. If one cuts the run short that
+        follows an address, those are still the values from before.
+        """
+        for name in self.opened:
+            if name in self.before and st.session_state.get(name) == self.before[name]:
+                st.session_state[name] = self.kept[name]
 
     def is_touched(self) -> bool:
         """Whether a widget changed a value since the address was last looked after."""
@@ -83,14 +106,16 @@ def begin_run(page: str, pages: Sequence[Any] = ()) -> None:
     if visit is None:
         st.session_state[_VISIT] = _Visit(page, query)
         return
+    if visit.is_following():
+        visit.restore()
     if page != visit.page or query != visit.query or visit.is_touched():
         visit.notices.clear()
     if page != visit.page:
-        # A click on a page's name brings an address without a query, and means: the same, there.
-        visit.reading = bool(query)
         if not query:
             visit.blanks[page] = dict(visit.kept)
         visit.parameters.clear()
+        # A click on a page's name brings an address without a query, and means: the same, there.
+        visit.follow(page, query, reads=bool(query))
     elif query == visit.query:
         # Not visit.reading = False: a run that was interrupted leaves the rest to be read.
         return
@@ -98,9 +123,7 @@ def begin_run(page: str, pages: Sequence[Any] = ()) -> None:
         # Sent before the browser heard what the run before had written: not the Back button.
         return
     else:
-        visit.reading = True
-    visit.page, visit.query, visit.shown = page, query, None
-    visit.opened.clear()
+        visit.follow(page, query)
 
 
 def _follow(
@@ -115,8 +138,7 @@ def _follow(
         visit.parameters.clear()
     visit.notices.clear()
     st.query_params.from_dict(query)
-    visit.page, visit.query, visit.reading, visit.shown = page, query, True, None
-    visit.opened.clear()
+    visit.follow(page, query)
 
 
 def navigate(page: str, query: Mapping[str, str]) -> None:
@@ -143,9 +165,12 @@ def is_navigating() -> bool:
 
 
 def is_followed() -> bool:
-    """Whether this run shows what its address asks for, and not what a widget changed."""
+    """Whether this run shows what its address asks for, and not what a widget changed.
+
+    In a callback: whether the last run was to do so, and was cut short.
+    """
     visit: _Visit = st.session_state[_VISIT]
-    return visit.reading and visit.shown is None
+    return visit.is_following()
 
 
 def current() -> tuple[str, dict[str, str]]:
@@ -281,7 +306,7 @@ def write_address() -> None:
     visit: _Visit = st.session_state[_VISIT]
     values = visit.values()
     visit.kept |= values
-    if visit.reading and visit.shown is None:
+    if visit.is_following():
         visit.shown = values
     if values == visit.shown:
         return

@@ -119,6 +119,8 @@ def small_app() -> None:
     st.button("Anything else")
     st.button("Another width", key="report", on_click=address.remain)
     address.show_notices()
+    if st.session_state.get("cut"):
+        st.stop()
     address.write_address()
 
 
@@ -254,6 +256,32 @@ def test_a_report_of_the_page_before_the_browser_shows_the_last_address_is_not_t
     # The one after it may be the Back button again.
     open_at(app)
     assert shown(app) == ("usual", 3)
+
+
+@pytest.mark.parametrize("report", [True, False])
+def test_a_run_that_is_cut_short_by_a_browser_that_has_not_heard_of_it_leads_on(
+    app: AppTest, report: bool
+) -> None:
+    open_at(app, layer="1")
+    unheard = app._tree.get_widget_states()
+    app.session_state["cut"] = True
+    open_at(app, layer="2", sentence="hello")
+    app.session_state["cut"] = False
+    button = next(each for each in unheard.widgets if ("report" in each.id) == report)
+    button.trigger_value = True
+    app._run(unheard)
+    assert shown(app) == ("hello", 2)
+    assert app.query_params == {"layer": "2", "sentence": "hello"}
+
+
+def test_what_a_person_changes_while_an_address_is_followed_stays(app: AppTest) -> None:
+    open_at(app, layer="1")
+    app.session_state["cut"] = True
+    open_at(app, layer="2", sentence="hello")
+    app.session_state["cut"] = False
+    app.slider[0].set_value(4).run()
+    assert shown(app) == ("hello", 4)
+    assert app.query_params == {"layer": "4", "sentence": "hello"}
 
 
 def test_another_page_takes_the_sentence_along_and_not_the_values_of_this_one(

@@ -274,7 +274,7 @@ export class Explorer {
     const tell = () => {
       this.reported = JSON.stringify(this._selection());
       this.lastTold = performance.now();
-      this.report(this._selection());
+      this.report({ ...this._selection(), epoch: this.payload.epoch });
     };
     clearTimeout(this.waiting);
     const pause = Math.max(0, (this.lastTold ?? -Infinity) + REPORT_PAUSE - now);
