@@ -218,7 +218,7 @@ def test_what_was_selected_in_the_browser_is_not_sent_back(open_app: OpenApp) ->
 
 def test_a_selection_made_before_the_view_was_another_changes_nothing(open_app: OpenApp) -> None:
     app = open_app(attention="encoder", layer="0", head="2", cell="1.1")
-    app.query_params = {"attention": "cross", "layer": "2", "head": "1"}
+    app.query_params = {"layer": "2", "head": "1"}
     before = {"epoch": sent(app).header["epoch"]}
     app.run()
     select(app, attention="encoder", layer="0", head="3", width="narrow", **before)
