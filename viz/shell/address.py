@@ -41,6 +41,7 @@ class _Visit:
         kept: the last value of every parameter of every page.
         shown: the values that the address stands for; None if it has yet to be written.
         before: what was shown when the address began to be followed.
+        unheard: what the browser says until it hears of the address; None if it led there itself.
         blanks: what an address without a query stood for when its page was come to, by page.
         notices: what is to be said of the values that are shown, by parameter.
     """
@@ -53,6 +54,7 @@ class _Visit:
     kept: dict[str, Any] = field(default_factory=dict)
     shown: dict[str, Any] | None = None
     before: dict[str, Any] = field(default_factory=dict)
+    unheard: dict[str, str] | None = None
     blanks: dict[str, dict[str, Any]] = field(default_factory=dict)
     notices: dict[str, str] = field(default_factory=dict)
 
@@ -70,17 +72,18 @@ class _Visit:
     def follow(self, page: str, query: dict[str, str], *, reads: bool = True) -> None:
         """Go where an address leads, by `query` or, unless `reads`, with what the session has."""
         if not self.is_following():
-            self.before = dict(self.kept)
+            sent = st.query_params.to_dict()
+            self.before, self.unheard = dict(self.kept), None if sent == query else sent
         self.page, self.query, self.reading, self.shown = page, query, reads, None
         self.opened.clear()
 
     def restore(self) -> None:
         """Say again what the address says where the browser has not heard of it.
 
-        With every run the browser sends the values of all widgets. If one cuts the run short that
-        follows an address, those are still the values from before.
+        With every run the browser sends the values of all widgets. Until it has heard of the run
+        that followed an address, those are still the values from before.
         """
-        for name in self.opened:
+        for name in self.parameters:
             if name in self.before and st.session_state.get(name) == self.before[name]:
                 st.session_state[name] = self.kept[name]
 
@@ -106,7 +109,7 @@ def begin_run(page: str, pages: Sequence[Any] = ()) -> None:
     if visit is None:
         st.session_state[_VISIT] = _Visit(page, query)
         return
-    if visit.is_following():
+    if visit.is_following() or query == visit.unheard:
         visit.restore()
     if page != visit.page or query != visit.query or visit.is_touched():
         visit.notices.clear()
@@ -137,8 +140,15 @@ def _follow(
     if page != visit.page:
         visit.parameters.clear()
     visit.notices.clear()
-    st.query_params.from_dict(query)
     visit.follow(page, query)
+    st.query_params.from_dict(query)
+
+
+def begin_fragment() -> None:
+    """Call it first where a part of a page runs by itself."""
+    visit: _Visit = st.session_state[_VISIT]
+    if st.query_params.to_dict() == visit.unheard:
+        visit.restore()
 
 
 def navigate(page: str, query: Mapping[str, str]) -> None:
@@ -304,6 +314,8 @@ def write_address() -> None:
     address and stay with the session.
     """
     visit: _Visit = st.session_state[_VISIT]
+    # A fragment's report is no reason for the run after it.
+    st.session_state.pop(_REMAINING, None)
     values = visit.values()
     visit.kept |= values
     if visit.is_following():

@@ -9,11 +9,12 @@ from typing import ParamSpec
 
 import streamlit as st
 
-from viz.shell import session
+from viz.shell import address, session
 
 P = ParamSpec("P")
 
 _RUNNING: ContextVar[bool] = ContextVar("fragment_running", default=False)
+_WITH_PAGE: ContextVar[bool] = ContextVar("fragment_with_page", default=False)
 
 
 def fragment(part: Callable[P, None]) -> Callable[P, None]:
@@ -28,6 +29,8 @@ def fragment(part: Callable[P, None]) -> Callable[P, None]:
     def marked(*args: P.args, **kwargs: P.kwargs) -> None:
         token = _RUNNING.set(True)
         try:
+            if not _WITH_PAGE.get():
+                address.begin_fragment()
             with session.refusals():
                 part(*args, **kwargs)
         finally:
@@ -37,6 +40,10 @@ def fragment(part: Callable[P, None]) -> Callable[P, None]:
 
     @wraps(part)
     def called(*args: P.args, **kwargs: P.kwargs) -> None:
-        (part if _RUNNING.get() else alone)(*args, **kwargs)
+        token = _WITH_PAGE.set(True)
+        try:
+            (part if _RUNNING.get() else alone)(*args, **kwargs)
+        finally:
+            _WITH_PAGE.reset(token)
 
     return called
