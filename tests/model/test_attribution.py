@@ -79,7 +79,7 @@ def sentences(translator: Translator) -> list[Attributions]:
     found = []
     # As many sentences as make the interval of shuffled maps a narrow one.
     for _ in range(12):
-        words = list(draw.choice(letters, draw.integers(5, 9)))
+        words = list(draw.choice(letters, draw.integers(4, 6)))
         words.insert(draw.integers(len(words)), "k")
         found.append(attributions(made, made.trace(" ".join(words), target)))
     return found
