@@ -14,6 +14,7 @@ from torch import Tensor
 
 from model.mask_rules import MaskError, Preset
 from model.trace import AttentionKind
+from model.words import WORD_START
 
 
 def everything(n_queries: int, n_keys: int) -> Tensor:
@@ -169,7 +170,6 @@ def sentence_lengths(tokens: Iterable[str]) -> tuple[int, ...]:
     return tuple(lengths)
 
 
-WORD_START = "▁"
 _SENTENCE_ENDS = (".", "!", "?", "…")
 _CLOSING = "\"')]}»«“”’"
 

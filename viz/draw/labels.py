@@ -7,10 +7,8 @@ import re
 import unicodedata
 
 from model.trace import NO_ID, Tokens
+from model.words import WORD_START
 from viz.draw import style
-
-WORD_START = "▁"
-"""How SentencePiece spells the space before a word."""
 
 CONTINUED = "…"
 """Stands before a token that goes on with the word of the token before it."""

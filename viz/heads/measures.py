@@ -35,7 +35,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from model.trace import AttentionKind, AttentionMap, BoolArray, FloatArray, Site, Tokens, Trace
-from viz.heads.reading import AS_RECORDED, END, START, Reading, punctuation
+from model.words import END, START, punctuation
+from viz.heads.reading import AS_RECORDED, Reading
 
 Values = NDArray[np.float64]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
@@ -21,10 +20,7 @@ from model.trace import (
     Tokens,
     Trace,
 )
-from viz.draw.labels import WORD_START
-
-START, END, PADDING = "<s>", "</s>", "<pad>"
-"""The special tokens: they stand for no part of the text."""
+from model.words import END, START, WORD_START, punctuation, special, word_weights, words
 
 WORDS_NOTE = (
     "Whole words: weights are added up over the tokens of a key word and averaged over those of a "
@@ -101,17 +97,6 @@ class Seen:
     notes: tuple[str, ...]
     by_prediction: bool = False
     reading: Reading = AS_RECORDED
-
-
-def special(token: str) -> bool:
-    """Whether a token stands for no part of the text: <s>, </s> or <pad>."""
-    return token in (START, END, PADDING)
-
-
-def punctuation(token: str) -> bool:
-    """Whether a token is punctuation throughout, by Unicode's categories P*, a space aside."""
-    text = token.removeprefix(WORD_START)
-    return bool(text) and all(unicodedata.category(character)[0] == "P" for character in text)
 
 
 def read(trace: Trace, reading: Reading = Reading()) -> Seen:
@@ -270,9 +255,9 @@ def _axis(tokens: Tokens, reading: Reading) -> _Axis:
     starts = np.arange(len(tokens))
     labels = tokens
     if reading.words and _marked(tokens):
-        words = list(_words(tokens))
-        starts = np.array([word.start for word in words], dtype=np.intp)
-        named = [_word_label(tokens[word]) for word in words]
+        slices = list(words(tokens))
+        starts = np.array([word.start for word in slices], dtype=np.intp)
+        named = [_word_label(tokens[word]) for word in slices]
         labels = Tokens(tuple(name for name, _ in named), tuple(token_id for _, token_id in named))
         # A special token is a group of its own.
         kept = kept[starts]
@@ -282,40 +267,6 @@ def _axis(tokens: Tokens, reading: Reading) -> _Axis:
 def _marked(tokens: Tokens) -> bool:
     """Whether some token says that it starts a word; else nothing is known of words."""
     return any(token.startswith(WORD_START) for token in tokens)
-
-
-def _words(tokens: Tokens) -> Iterator[slice]:
-    """The tokens of each word, in order: every position once."""
-    alone = [
-        special(token) or token_id == NO_ID
-        for token, token_id in zip(tokens.tokens, tokens.ids, strict=True)
-    ]
-    first = 0
-    for position in range(1, len(tokens) + 1):
-        if (
-            position == len(tokens)
-            or alone[position]
-            or alone[position - 1]
-            or tokens.tokens[position].startswith(WORD_START)
-        ):
-            yield from _parts(tokens.tokens, first, position)
-            first = position
-
-
-def _parts(tokens: Sequence[str], first: int, end: int) -> Iterator[slice]:
-    """What is between two spaces: each punctuation mark before the word, the word, each after."""
-    cuts = list(range(first, end + 1))
-    if end - first > 1 and tokens[first] == WORD_START:
-        # A space by itself belongs to what follows it.
-        del cuts[1]
-    marks = [punctuation(tokens[right - 1]) for right in cuts[1:]]
-    if all(marks):
-        inner = cuts
-    else:
-        before = marks.index(False)
-        after = len(marks) - marks[::-1].index(False)
-        inner = [*cuts[: before + 1], *cuts[after:]]
-    yield from map(slice, inner, inner[1:])
 
 
 def _word_label(word: Tokens) -> tuple[str, int]:
@@ -362,14 +313,8 @@ def _read_map(seen: AttentionMap, rows: _Axis, columns: _Axis, reading: Reading)
 
 def _word_weights(seen: AttentionMap, rows: _Axis, columns: _Axis) -> FloatArray:
     """Keys summed and queries averaged, (head, query word, key word)."""
-    weights: NDArray[np.floating] = seen.weights
-    if columns.grouped:
-        weights = np.add.reduceat(weights, columns.starts, axis=2)
-    if rows.grouped:
-        looking = np.logical_not(seen.empty_queries).astype(np.float32)
-        counts = np.add.reduceat(looking, rows.starts, axis=-1)
-        weights = np.add.reduceat(weights, rows.starts, axis=1)
-        weights = weights / np.maximum(counts, 1)[..., None]
+    looking = np.logical_not(seen.empty_queries)
+    weights = word_weights(seen.weights, rows.starts, columns.starts, looking)
     # Rounding can carry a sum past 1.
     return np.minimum(weights, 1).astype(np.float32, copy=False)
 

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from model.trace import AttentionKind, BoolArray, Tokens, Trace
+from model.words import PADDING
 from viz.draw.labels import axis_texts
-from viz.heads.reading import PADDING
 
 CellArray = NDArray[np.uint8]
 

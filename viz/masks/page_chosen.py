@@ -10,8 +10,8 @@ import streamlit as st
 from model.mask_presets import sentence_lengths
 from model.mask_rules import Preset
 from model.trace import AttentionKind, AttentionMap, BoolArray, FloatArray, Tokens, Trace
+from model.words import PADDING
 from viz.draw.labels import escape_markdown
-from viz.heads.reading import PADDING
 from viz.masks.edits import EDITABLE, Edit, parse, require_shape, write
 from viz.masks.mask import Mask, batch_masks
 from viz.masks.panels import translations_html

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from model.trace import NO_ID, AttentionKind, AttentionMap, FloatArray, Site, Tokens, Trace
+from model.words import special
 from viz.draw.labels import CONTINUED, axis_texts
 from viz.heads.reading import (
     FIRST_ROW_NOTE,
@@ -19,9 +20,7 @@ from viz.heads.reading import (
     WORDS_NOTE,
     Reading,
     alignment_note,
-    punctuation,
     read,
-    special,
 )
 
 ENCODER, DECODER, CROSS, MODULE = (Site(kind, 0) for kind in AttentionKind)
@@ -435,24 +434,3 @@ def test_what_was_read_cannot_be_changed() -> None:
         seen.beside[AttentionKind.CROSS] = seen.source  # type: ignore[index]
     with pytest.raises(ValueError, match="read-only"):
         seen.maps[CROSS].weights[0, 0, 0] = 1
-
-
-@pytest.mark.parametrize("token", ["<s>", "</s>", "<pad>"])
-def test_special_tokens_stand_for_no_text(token: str) -> None:
-    assert special(token)
-    assert not punctuation(token)
-
-
-@pytest.mark.parametrize("token", ["<unk>", "▁<s>", "<0x0A>", "s", "", "▁"])
-def test_other_tokens_are_not_special(token: str) -> None:
-    assert not special(token)
-
-
-@pytest.mark.parametrize("token", [".", "▁(", '!"', "…", "。", "'", "▁—", "%"])
-def test_tokens_of_punctuation_throughout_are_punctuation(token: str) -> None:
-    assert punctuation(token)
-
-
-@pytest.mark.parametrize("token", ["", "▁", "▁a.", "St.", "5", "▁$", "<unk>", "<0x2E>", "</s>"])
-def test_tokens_with_anything_else_in_them_are_not_punctuation(token: str) -> None:
-    assert not punctuation(token)
