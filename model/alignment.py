@@ -24,12 +24,12 @@ MIN_SENTENCES, MIN_PASSING = 5, 0.8
 """A layer needs so many sentences that can tell, and it must hold in this share of them."""
 
 
-def read_later(translator: Translator, traces: Sequence[Trace]) -> Mapping[int, bool]:
+def read_later(traces: Sequence[Trace], sources: Sequence[Mapping[int, int]]) -> Mapping[int, bool]:
     """In which layers the row that has read a token looks at its source more than the one before.
 
     Args:
-        translator: the model.
-        traces: of it, recorded with a target, of different sentences.
+        traces: of one model, recorded with a target, of different sentences.
+        sources: of each, as `token_sources` gives them.
 
     Returns:
         By layer True where that is so, False where the row that predicts the token looks there
@@ -37,13 +37,12 @@ def read_later(translator: Translator, traces: Sequence[Trace]) -> Mapping[int, 
         five can tell.
     """
     found: dict[int, list[bool]] = {}
-    for trace in traces:
-        sources = token_sources(translator, trace)
+    for trace, own in zip(traces, sources, strict=True):
         # The last token is never read.
-        rows = [row for row in sources if row + 1 < len(trace.target)]
+        rows = [row for row in own if row + 1 < len(trace.target)]
         if not rows:
             continue
-        columns = [sources[row] for row in rows]
+        columns = [own[row] for row in rows]
         for site, seen in trace.maps.items():
             if site.kind is AttentionKind.CROSS:
                 later = _weight(seen, [row + 1 for row in rows], columns)

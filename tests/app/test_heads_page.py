@@ -22,7 +22,7 @@ from tests.kit.explorer_payload import Decoded
 from tests.kit.shown import captions, html, warnings
 from tests.kit.tiny_checkpoint import PAIRS
 from viz.draw.labels import axis_texts
-from viz.heads.measures import MEASURES, RULES, head_facts, written
+from viz.heads.measures import MEASURES, RULES, head_facts, opening_heads, written
 from viz.heads.query_key import alt_text
 from viz.heads.reading import HIDDEN_NOTE, Reading, read
 from viz.heads.words import head_words
@@ -395,8 +395,10 @@ def test_facts_of_whole_words_without_special_tokens_say_what_they_count(
 
 def test_the_column_of_labels_has_room_for_the_longest(open_app: OpenApp) -> None:
     columns = json.loads(table(open_app()).proto.columns)
+    texts = [rule.text for rule in RULES]
+    texts += [f"mostly {rule.place}, 100 %" for rule in RULES if rule.place]
     # About seven pixels a letter, and the cell's own margins.
-    assert columns["Label"]["width"] >= 7 * max(len(rule.text) for rule in RULES) + 16
+    assert columns["Label"]["width"] >= 7 * max(map(len, texts)) + 16
 
 
 def test_lines_do_not_ask_to_click_a_heatmap_that_is_not_there(open_app: OpenApp) -> None:
@@ -665,16 +667,12 @@ def test_labels_and_facts_are_those_of_the_checkpoint_with_examples(
     for site, names in labels.items():
         entries = found.kind(site.kind)["facts"][site.layer]
         assert [entry["label"] for entry in entries] == [
-            label.text if label else None for label in names
+            label.text if label and label.earned else None for label in names
         ]
-    earned = [
-        (site.layer, head)
-        for site, names in labels.items()
-        if site.kind is CROSS
-        for head, label in enumerate(names)
-        if label is not None
-    ]
-    assert selected(app)[1:] == (earned[0] if earned else opening(trace))
+        assert [entry["tendency"] for entry in entries] == [
+            None if label is None or label.earned else label.text for label in names
+        ]
+    assert selected(app)[1:] == opening_heads(trace.maps, labels)[CROSS]
 
 
 @pytest.mark.parametrize(

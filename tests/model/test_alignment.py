@@ -17,7 +17,8 @@ FEW = 6
 def verdicts(name: str, snapshot: int | None = None, count: int = FEW) -> dict[int, bool]:
     model = load(SHIPPED / name, device="cpu", snapshot=snapshot)
     examples = read_examples(SHIPPED / name)[:count]
-    return dict(read_later(model, example_traces(model, examples)))
+    traces = example_traces(model, examples)
+    return dict(read_later(traces, [token_sources(model, trace) for trace in traces]))
 
 
 def test_only_the_first_layer_of_the_shipped_model_looks_at_the_source_one_row_later() -> None:

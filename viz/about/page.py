@@ -117,15 +117,19 @@ to tell. The first label that fits is given:
 
 {rules}
 
-A head may earn none. A label sums up these sentences; on another one the head may do otherwise.
-That tokens are paired does not say that they translate each other: rows that each look at one token
-picked at random mostly reach so much pairing, and only the correlation tells the two apart.
+A head may earn none; it has a line with a number instead. A label sums up these sentences; on
+another one the head may do otherwise. The source of a token is found without any weight: it is the
+source token without which the model finds this token least likely. Beyond chance means less what
+the head's rows would give in any other order, on average.
 
 ## Which head opens
 
-Each kind of attention opens with its first head that has a label. Where none has, it opens with the
-head whose rows tell most about the token they look at: the largest mutual information of row and
-token on the sentence shown.
+Each kind of attention opens with the head that says most. Heads whose label says which tokens
+belong together come before those that rest on one place. Among them, or among all where no head has
+such a label, it is the one with the most weight on its tokens' sources beyond chance; in
+self-attention, and where no source is known, the one whose rows tell most about the token they look
+at: the largest mutual information of row and token. Both are means over the examples; a model
+without examples is judged by the sentence shown.
 """
 
 

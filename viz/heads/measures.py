@@ -9,18 +9,19 @@ that spread their weight). The words here are earned by weight and not by the la
 * half of the weight or more for the heads that look at a neighbour, at the start or end of the
   sentence or at punctuation, so that all else together gets less;
 * 90 % of the greatest possible entropy for heads that spread their weight;
-* for cross-attention, 65 % of the most mutual information that row and token could have, together
-  with a correlation of 0.5. Neither alone would do. Rows that each look at one token picked at
-  random mostly reach the 65 %; and a head that runs through the source ahead of the target and then
-  rests on </s> reaches a correlation of 0.9 without pairing words that belong together, while one
-  that follows their change of order stays lower. Even so the words say that tokens are paired, and
-  not that they are translations of each other: nothing here knows that.
+* for cross-attention, half of the weight on a token's source, beyond what shuffled rows would give.
+  The source of a token is the one without which the model finds it least likely, which no weight
+  takes part in (see model.alignment). The shape of the rows alone would not do: rows that each look
+  at one token picked at random share as much information with the tokens as most heads do, and a
+  head that runs through the source ahead of the target and then rests on </s> follows its order
+  without pairing what belongs together.
 
 Each must hold on average over the sentences, and by itself in four of five of them, of which there
 must be five. A sentence counts only where it can tell: it needs five tokens on both axes; and for a
 share of the weight, a head without preference must stay at a quarter or below, and at least half of
-the rows must have such a token to look at. A word says what a head mostly did on these sentences,
-and not what the model uses it for.
+the rows must have such a token to look at. A head that earns no label has a line all the same, with
+its number. A word says what a head mostly did on these sentences, and not what the model uses it
+for.
 """
 
 from __future__ import annotations
@@ -194,7 +195,26 @@ MAX_BY_CHANCE = 0.25
 MIN_ROWS = 0.5
 """The share of rows that must have such a token to look at, or the sentence cannot tell."""
 
-_MEASURE = {measure.key: measure for measure in MEASURES}
+ON_SOURCE = tuple(
+    Measure(
+        key,
+        f"On the source of {token}, beyond chance",
+        "share",
+        f"The weight on the source of {token}, less what rows in any other order would give on "
+        "average; the source is the token without which the model finds it least likely.",
+        frozenset({AttentionKind.CROSS}),
+    )
+    for key, token in (
+        ("predicted_source", "the token predicted"),
+        ("read_source", "the token just read"),
+    )
+)
+"""What can be told of a sentence only by running the model again: labels count it, pages do not."""
+
+MIN_SOURCES = 4
+"""So many tokens of known source a sentence needs, or it cannot tell."""
+
+_MEASURE = {measure.key: measure for measure in (*MEASURES, *ON_SOURCE)}
 
 _CHUNK = 1 << 18
 """Cells worked on at a time: they stay in the processor's cache, and no long trace is doubled."""
@@ -203,76 +223,96 @@ _ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
-class Condition:
-    """What a label asks of one measure.
-
-    Attributes:
-        measure: its key.
-        least: the value to reach.
-        wording: the value in a sentence, with {} for it.
-    """
-
-    measure: str
-    least: float
-    wording: str
-
-
-@dataclass(frozen=True, slots=True)
 class Rule:
-    """A label and what earns it, for the kinds of attention that have its measures.
+    """A label and what earns it, for the kinds of attention that have its measure.
 
     Attributes:
         text: the label.
-        conditions: all of them must hold.
+        measure: the key of what is measured.
+        least: the value to reach.
+        wording: the value in a sentence, with {} for it.
+        place: what is looked at, for the line of a head that falls short; empty for none.
     """
 
     text: str
-    conditions: tuple[Condition, ...]
+    measure: str
+    least: float
+    wording: str
+    place: str = ""
 
     @property
     def needs(self) -> str:
-        """The conditions in words: "at least 50 % of the weight"."""
-        return "at least " + " and ".join(
-            condition.wording.format(written(_MEASURE[condition.measure], condition.least))
-            for condition in self.conditions
-        )
+        """What must hold, in words: "at least 50 % of the weight"."""
+        return f"at least {self.in_words(self.least)}"
+
+    def in_words(self, value: float) -> str:
+        """A value of the measure: "62 % of the weight"."""
+        return self.wording.format(written(_MEASURE[self.measure], value))
 
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """What a head does, in words it has earned.
+    """What a head does, in words.
 
     Attributes:
-        text: such as "looks at the previous token".
+        text: such as "looks at the previous token"; for a head that earns no label what comes
+            nearest, with its number: "often the previous token, 43 %".
         reason: the numbers behind it, one sentence.
+        earned: whether it passed the thresholds.
+        telling: how much the head says of which tokens belong together, from 0 (or a little below)
+            to 1: its weight on a token's source beyond chance, or where that is not known, the
+            mutual information of row and key as a share of the most there could be.
     """
 
     text: str
     reason: str
+    earned: bool = True
+    telling: float = 0.0
 
-
-_OF_WEIGHT = "{} of the weight"
 
 RULES = (
-    Rule("looks at the previous token", (Condition("previous", 0.5, _OF_WEIGHT),)),
-    Rule("looks at the same token", (Condition("same", 0.5, _OF_WEIGHT),)),
-    Rule("looks at the next token", (Condition("next", 0.5, _OF_WEIGHT),)),
-    Rule("looks at the sentence start", (Condition("start", 0.5, _OF_WEIGHT),)),
-    Rule("looks at the sentence end", (Condition("end", 0.5, _OF_WEIGHT),)),
-    Rule("looks at punctuation", (Condition("punctuation", 0.5, _OF_WEIGHT),)),
-    Rule(
-        "pairs target with source tokens",
-        (
-            Condition("pairing", 0.65, "{} of the most pairing there could be"),
-            Condition("diagonal", 0.5, "a correlation of {}"),
-        ),
+    *(
+        Rule(f"looks at {place}", key, 0.5, "{} of the weight", place)
+        for key, place in (
+            ("previous", "the previous token"),
+            ("same", "the same token"),
+            ("next", "the next token"),
+            ("start", "the sentence start"),
+            ("end", "the sentence end"),
+            ("punctuation", "punctuation"),
+        )
+    ),
+    *(
+        Rule(
+            f"pairs {token} with its source",
+            key,
+            0.5,
+            "{} of the weight beyond chance",
+            f"the source of {token}",
+        )
+        for key, token in (
+            ("predicted_source", "the predicted token"),
+            ("read_source", "the token just read"),
+        )
     ),
     Rule(
         "spreads its weight almost evenly",
-        (Condition("entropy_share", 0.9, "{} of the greatest possible entropy"),),
+        "entropy_share",
+        0.9,
+        "{} of the greatest possible entropy",
     ),
 )
-"""Every label with its thresholds; the first one earned is given."""
+"""Every label with its threshold; the first one earned is given."""
+
+PAIRS_TOKENS = frozenset(
+    rule.text for rule in RULES if rule.measure not in (*TOKENS, "entropy_share")
+)
+"""The labels that say which tokens belong together, and not only where a head rests."""
+
+OFTEN, MOSTLY = 0.2, 0.5
+"""The share of the weight from which on a line without a label names a place so."""
+
+NO_LABEL = "No label: over the examples, nothing this head does passes a threshold."
 
 
 def head_facts(seen: AttentionMap) -> dict[str, Values]:
@@ -362,45 +402,90 @@ def _go_together(layers: Sequence[AttentionMap], other: AttentionMap) -> bool:
     )
 
 
-def survey(traces: Sequence[Trace]) -> Mapping[Site, tuple[Label | None, ...]]:
-    """The label of every head that earned one over several sentences.
+def survey(
+    traces: Sequence[Trace], sources: Sequence[Mapping[int, int]] | None = None
+) -> Mapping[Site, tuple[Label | None, ...]]:
+    """What every head does over several sentences, in words.
 
     Args:
         traces: of one model, of different sentences, as recorded.
+        sources: for each of them the position of a token's source by the row that predicts the
+            token, as model.alignment.token_sources gives it. Without them no head is said to pair
+            tokens with their sources.
 
     Returns:
-        For each site one entry a head; None where no label is earned, and throughout where fewer
-        than MIN_SENTENCES can tell. Cannot be changed.
+        For each site one entry a head; None throughout where fewer than MIN_SENTENCES can tell.
+        Cannot be changed.
 
     Raises:
-        ValueError: if a site has more heads in one trace than in another.
+        ValueError: if a site has more heads in one trace than in another, or there are not as many
+            sources as traces.
     """
+    known = [{}] * len(traces) if sources is None else sources
+    if len(known) != len(traces):
+        raise ValueError(
+            f"Each trace needs its own sources; there are {len(traces)} traces and sources for "
+            f"{len(known)}."
+        )
     labels = {}
     for site in sorted({site for trace in traces for site in trace.maps}):
-        maps = [trace.maps[site] for trace in traces if site in trace.maps]
-        counts = sorted({seen.n_heads for seen in maps})
+        found = [
+            (trace.maps[site], own)
+            for trace, own in zip(traces, known, strict=True)
+            if site in trace.maps
+        ]
+        counts = sorted({seen.n_heads for seen, _ in found})
         if len(counts) > 1:
             raise ValueError(
                 f"{site} has {counts[0]} heads in one trace and {counts[-1]} in another; "
                 "give traces of one model."
             )
-        found = [_telling_facts(seen) for seen in maps if _is_long(seen)]
+        facts = [
+            _telling_facts(seen) | on_sources(seen, own) for seen, own in found if _is_long(seen)
+        ]
         labels[site] = tuple(
-            _label([{key: values[head] for key, values in facts.items()} for facts in found])
+            _label([{key: values[head] for key, values in each.items()} for each in facts])
             for head in range(counts[0])
         )
     return MappingProxyType(labels)
 
 
+def on_sources(seen: AttentionMap, sources: Mapping[int, int]) -> dict[str, Values]:
+    """The weight on tokens' sources, less what shuffled rows would give; (head,) values.
+
+    The mean over all orders of the rows is exact: each row then stands at each place equally often.
+
+    Args:
+        seen: a map.
+        sources: the position of a token's source by the row that predicts the token.
+
+    Returns:
+        The measures ON_SOURCE; nan for other attention than cross-attention, and where fewer than
+        MIN_SOURCES tokens have a known source.
+    """
+    found = {}
+    for later, measure in enumerate(ON_SOURCE):
+        rows = [row for row in sources if row + later < len(seen.queries)]
+        beyond = np.full(seen.n_heads, np.nan)
+        if seen.site.kind is AttentionKind.CROSS and len(rows) >= MIN_SOURCES:
+            # (head, row, the source of each row)
+            cells = seen.weights[:, [row + later for row in rows]][:, :, [sources[r] for r in rows]]
+            own = np.diagonal(cells, axis1=1, axis2=2).mean(axis=-1, dtype=np.float64)
+            beyond = own - cells.mean(axis=(1, 2), dtype=np.float64)
+        found[measure.key] = beyond
+    return found
+
+
 def opening_heads(
     maps: Mapping[Site, AttentionMap], labels: Mapping[Site, tuple[Label | None, ...]]
 ) -> dict[AttentionKind, tuple[int, int]]:
-    """The head of each kind of attention to begin with.
+    """The head of each kind of attention to begin with: the one that says most.
 
-    A head that earned a label shows a stranger what to look for, so the first one of its kind is
-    taken. Where there is none it is the head whose rows tell most about the token they look at:
-    the one of the largest mutual information, which the measure "pairing" scales, and which is as
-    low for a head that is even as for one that rests on one token. The first of several alike.
+    Heads whose label says which tokens belong together come first, and among them, or among all
+    where there is none, the most telling one. Where nothing is known of any, it is the head whose
+    rows tell most about the token they look at: the one of the largest mutual information, which
+    the measure "pairing" scales, and which is as low for a head that is even as for one that rests
+    on one token. The first of several alike.
 
     Args:
         maps: of one trace.
@@ -412,13 +497,17 @@ def opening_heads(
     opening = {}
     for kind in dict.fromkeys(site.kind for site in maps):
         sites = sorted(site for site in maps if site.kind is kind)
-        labelled = [
-            (place, head)
+        surveyed = {
+            (place, head): (label.earned and label.text in PAIRS_TOKENS, label.telling)
             for place, site in enumerate(sites)
             for head, label in enumerate(labels.get(site, ()))
             if label is not None
-        ]
-        opening[kind] = labelled[0] if labelled else _most_telling([maps[site] for site in sites])
+        }
+        opening[kind] = (
+            max(surveyed, key=lambda head: surveyed[head])
+            if surveyed
+            else _most_telling([maps[site] for site in sites])
+        )
     return opening
 
 
@@ -630,36 +719,56 @@ def even_shares(seen: AttentionMap) -> dict[str, Values]:
 
 
 def _telling_facts(seen: AttentionMap) -> dict[str, Values]:
-    """`head_facts` with nan for the shares of which this sentence cannot tell."""
+    """`head_facts` with nan for the shares of which this sentence cannot tell.
+
+    The mutual information stands under "pairing" for every kind of attention.
+    """
     facts = head_facts(seen)
     for key, even in even_shares(seen).items():
         facts[key] = np.where(even <= MAX_BY_CHANCE, facts[key], np.nan)
+    facts["pairing"] = _pairing(seen)
     return facts
 
 
 def _label(sentences: Sequence[Mapping[str, float]]) -> Label | None:
-    """The first label that one head's facts earn."""
+    """The first label that one head's facts earn, or what comes nearest to one."""
+    known = {}
+    for key in ("pairing", *(rule.measure for rule in RULES)):
+        values = np.array([facts[key] for facts in sentences])
+        values = values[~np.isnan(values)]
+        if len(values) >= MIN_SENTENCES:
+            known[key] = values
+    if not known:
+        return None
+    means = {key: float(values.mean()) for key, values in known.items()}
+    telling = max(
+        (means[measure.key] for measure in ON_SOURCE if measure.key in means),
+        default=means.get("pairing", 0.0),
+    )
     for rule in RULES:
-        keys = [condition.measure for condition in rule.conditions]
-        least = np.array([condition.least for condition in rule.conditions])
-        values = np.array([[facts[key] for key in keys] for facts in sentences])
-        values = values.reshape(-1, len(keys))
-        values = values[~np.isnan(values).any(axis=-1)]
-        passing = int(np.count_nonzero((values >= least).all(axis=-1)))
-        if len(values) < MIN_SENTENCES or passing < MIN_PASSING * len(values):
+        if means.get(rule.measure, -np.inf) < rule.least:
             continue
-        means = values.mean(axis=0)
-        if (means >= least).all():
-            return Label(rule.text, _reason(rule, means, passing, len(values)))
-    return None
+        values = known[rule.measure]
+        passing = int(np.count_nonzero(values >= rule.least))
+        if passing >= MIN_PASSING * len(values):
+            least = written(_MEASURE[rule.measure], rule.least)
+            reason = (
+                f"On average {rule.in_words(means[rule.measure])}, and at least {least} in "
+                f"{passing} of {len(values)} sentences."
+            )
+            return Label(rule.text, reason, telling=telling)
+    return Label(_nearest(means), NO_LABEL, earned=False, telling=telling)
 
 
-def _reason(rule: Rule, means: Values, passing: int, count: int) -> str:
-    found = " and ".join(
-        condition.wording.format(written(_MEASURE[condition.measure], mean))
-        for condition, mean in zip(rule.conditions, means, strict=True)
-    )
-    least = " and ".join(
-        written(_MEASURE[condition.measure], condition.least) for condition in rule.conditions
-    )
-    return f"On average {found}, and at least {least} in {passing} of {count} sentences."
+def _nearest(means: Mapping[str, float]) -> str:
+    """What a head without a label does most, with the number: "often the previous token, 43 %"."""
+    places = [rule for rule in RULES if rule.place and rule.measure in means]
+    most = max(places, key=lambda rule: means[rule.measure], default=None)
+    if most is not None and means[most.measure] >= OFTEN:
+        mean = means[most.measure]
+        share = written(_MEASURE[most.measure], mean)
+        return f"{'mostly' if mean >= MOSTLY else 'often'} {most.place}, {share}"
+    if "entropy_share" in means:
+        spread = written(_MEASURE["entropy_share"], means["entropy_share"])
+        return f"no one place, {spread} of the greatest entropy"
+    return "no one place"

@@ -277,13 +277,14 @@ def show_head_facts(prepared: Prepared, site: Site, head: int) -> None:
 
 
 def verdict(prepared: Prepared, site: Site, head: int) -> str:
-    """What a head is called over the model's examples and why, as HTML; empty without examples."""
+    """What a head does over the model's examples and why, as HTML; empty without examples."""
     labels = prepared.labels.get(site)
     if labels is None:
         return ""
     if (label := labels[head]) is None:
-        return "<p>No label: over the examples, nothing this head does passes a threshold.</p>"
-    return f"<p><strong>{escape_html(label.text)}</strong><br>{escape_html(label.reason)}</p>"
+        return "<p>No label: the examples are too few or too short to tell.</p>"
+    mark = "strong" if label.earned else "span"
+    return f"<p><{mark}>{escape_html(label.text)}</{mark}><br>{escape_html(label.reason)}</p>"
 
 
 def show_numbers(prepared: Prepared, sites: list[Site], head: int) -> None:

@@ -171,7 +171,10 @@ def _head_facts(
     labels: tuple[Label | None, ...] | None,
     reading: Reading,
 ) -> list[dict[str, Any]]:
-    """One entry a head: what it does in words and in numbers, and its label if it earned one."""
+    """One entry a head: what it does in words and in numbers, and its label if it earned one.
+
+    Over the examples, a head without a label has a tendency instead.
+    """
     columns = {key: values.tolist() for key, values in facts.items()}
     entries = []
     for head, words in enumerate(head_words(seen, facts, reading)):
@@ -183,7 +186,8 @@ def _head_facts(
                 "pairs": words.pairs,
                 "ignored": words.ignored,
                 "numbers": head_numbers(seen.site.kind, values, reading),
-                "label": label.text if label else None,
+                "label": label.text if label and label.earned else None,
+                "tendency": label.text if label and not label.earned else None,
                 "reason": label.reason if label else "",
                 "measures": [
                     _number(values.get(measure.key, math.nan)) for measure in measures(reading)

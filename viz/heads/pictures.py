@@ -530,7 +530,7 @@ class WholeView(Picture):
     Attributes:
         seen: the trace as it is read.
         facts: of every head.
-        labels: of those that earned one.
+        labels: what heads do over the examples.
         heading: of the document.
         selection: what is selected at first, as the explorer spells it.
     """

@@ -44,7 +44,7 @@ class Request:
         text: the sentence.
         arguments: those of the command line.
         load: gives the model.
-        labels: gives what heads earned, by site.
+        labels: gives what heads do over the examples, by site.
     """
 
     text: str

@@ -75,8 +75,8 @@ def facts_table(
 
     Args:
         facts: by site and by the measure's key, one number a head.
-        labels: by site, what each head is called, None for a head without a label; a site may be
-            missing.
+        labels: by site, what each head does over the examples, None where that is not known; a
+            site may be missing.
         measures: the columns, in their order. A measure that is not defined for a kind of attention
             is empty (NaN) there; one that is defined for none of the sites has no column.
 

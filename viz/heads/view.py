@@ -39,8 +39,7 @@ def _place(name: str) -> Parameter[int]:
     return replace(
         integer(name, USUAL, low=0, high=999, meaning=f"the {name} of the large head"),
         instead=f"the {name} that the page opens with is shown",
-        values="from 0; default: of the first head of its kind that has a label, else of the one "
-        "whose rows tell most about the token they look at",
+        values="from 0; default: of the head of its kind that says most over the model's examples",
     )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from model.alignment import token_sources
 from model.checkpoint import EXAMPLES, CheckpointError, own_file, parse_json
 from model.trace import Site, Trace
 from model.translator import TextError, Translator
@@ -44,12 +45,13 @@ def read_examples(folder: Path) -> tuple[Example, ...]:
 def head_labels(
     translator: Translator, examples: Sequence[Example]
 ) -> Mapping[Site, tuple[Label | None, ...]]:
-    """What each head does in plain words where it earns them over the examples.
+    """What each head does over the examples, in plain words.
 
-    One label or None a head, by site; empty without examples that this model can take.
+    One label a head, by site, or None where too few examples can tell; empty without examples that
+    this model can take.
     """
     traces = example_traces(translator, examples)
-    return survey(traces) if traces else {}
+    return survey(traces, [token_sources(translator, trace) for trace in traces])
 
 
 def example_traces(translator: Translator, examples: Sequence[Example]) -> list[Trace]:

@@ -9,7 +9,7 @@ import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -332,13 +332,15 @@ class Survey(Job):
         """As above."""
         examples = read_examples(self.version.folder)
         traces = example_traces(model, examples)
-        found: Mapping[Any, Any] = {}
-        if self.about == "read_later":
-            found = alignment.read_later(model, traces)
-        elif traces:
-            found = (measures.survey if self.about == "labels" else measures.resting)(traces)
+        if self.about == "resting":
+            return {self: measures.resting(traces) if traces else {}}
+        # Takes longer than all else, and both are told by it.
+        sources = [alignment.token_sources(model, trace) for trace in traces]
         # A view that cannot be changed cannot go to another process either.
-        return {self: dict(found)}
+        return {
+            replace(self, about="labels"): dict(measures.survey(traces, sources)),
+            replace(self, about="read_later"): dict(alignment.read_later(traces, sources)),
+        }
 
 
 @dataclass(frozen=True, slots=True)

@@ -131,9 +131,10 @@ def examples(checkpoint: Path) -> tuple[Example, ...]:
 
 
 def labels(checkpoint: Path) -> Mapping[Site, tuple[facts.Label | None, ...]]:
-    """What each head does in plain words where it earns them, over the checkpoint's examples.
+    """What each head does over the checkpoint's examples, in plain words.
 
-    One label or None a head, by site; empty for a checkpoint without examples.
+    One label a head, by site, or None where too few examples can tell; empty for a checkpoint
+    without examples.
 
     Raises:
         CheckpointError: if the checkpoint is incomplete or damaged.

@@ -255,11 +255,13 @@ def test_a_measure_that_no_one_gave_is_null() -> None:
 def test_each_head_brings_its_numbers_and_the_label_it_earned() -> None:
     trace = a_trace()
     site = Site(AttentionKind.CROSS, 1)
-    label = Label("pairs target with source tokens", "On average 90 %, and <b>more</b>.")
-    found = decoded(read(trace), labels={site: (None, label, None)})
+    label = Label("looks at the sentence end", "On average 90 %, and <b>more</b>.")
+    below = Label("often the sentence end, 43 %", "No label.", earned=False)
+    found = decoded(read(trace), labels={site: (None, label, below)})
     entries = found.kind("cross")["facts"][1]
     assert [entry["label"] for entry in entries] == [None, label.text, None]
-    assert [entry["reason"] for entry in entries] == ["", label.reason, ""]
+    assert [entry["tendency"] for entry in entries] == [None, None, below.text]
+    assert [entry["reason"] for entry in entries] == ["", label.reason, below.reason]
     assert all(entry["label"] is None for entry in found.kind("cross")["facts"][0])
     facts = head_facts(trace.maps[site])
     for head, entry in enumerate(entries):

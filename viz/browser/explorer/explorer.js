@@ -22,8 +22,8 @@ const HEIGHT_LEAST = 260;
 const ROOM_AROUND_CAPTION = 24;
 
 const OPENING =
-  "Another kind opens with its first head that earned a label, or else with the one whose rows tell most about the " +
-  "token they look at (mutual information)";
+  "Another kind opens with the head that says most over the examples: which tokens belong together, and not only " +
+  "where it rests";
 
 export class Explorer {
   /** @param {boolean} canAskPython - whether the trace can be read in another way, and a cell be looked into. */
@@ -493,7 +493,7 @@ export class Explorer {
       }
     } else if (facts?.parts) for (const [name, part] of facts.parts) short(name, part);
     else if (facts) {
-      const label = facts.label ? element("strong", "", {}, facts.label) : "earns no label";
+      const label = facts.label ? element("strong", "", {}, facts.label) : facts.tendency ?? "earns no label";
       if (payload.surveyed) add("On the examples", label);
       add("On this sentence", facts.sentence);
       const pairs = facts.pairs.map((pair) => pairOf(payload, kind, pair));

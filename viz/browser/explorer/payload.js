@@ -91,7 +91,7 @@ export class Payload {
       Array.from({ length: heads }, (_, head) => {
         const heads = parts.filter((part) => part.facts[layer]?.[head]);
         const named = heads.map((part) => [part.short, part.facts[layer][head]]);
-        return { parts: named, sentence: "", numbers: "", label: null, reason: "", measures: [] };
+        return { parts: named, sentence: "", numbers: "", label: null, tendency: null, reason: "", measures: [] };
       }),
     );
     this.byName.set(constants.JOINT, {
