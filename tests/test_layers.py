@@ -9,7 +9,8 @@ ROOT = Path(__file__).resolve().parents[1]
 VALUES = tuple(
     f"model.{name}"
     for name in (
-        *("files", "trace", "trace_file", "terms", "head_effects", "search"),
+        *("files", "trace", "trace_file", "terms", "words"),
+        *("head_effects", "search"),
         *("mask_rules", "head_edits", "intervention"),
         *("agreement", "attribution"),
     )
