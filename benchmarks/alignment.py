@@ -1,10 +1,10 @@
-"""Cross-attention held against word alignments that a person made.
+"""Cross-attention held against word alignments made by hand.
 
     python -m benchmarks.alignment
 
 Every head and layer of a checkpoint reads the pairs of benchmarks/gold, their target forced on the
 decoder, and links words by its weights or by the norms of what it adds. Runs on one CPU core in
-about two minutes.
+about three minutes.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Word alignments held against those that a person made: the alignment error rate.
+"""Word alignments held against a gold set made by hand: the alignment error rate.
 
-People link the words of two sentences that translate each other, as sure where there is no doubt,
-and as possible where words belong together only as part of a phrase or others would do otherwise
+An annotator links the words of two sentences that translate each other, as sure where there is no
+doubt, and as possible where words belong together only within a phrase or others would do otherwise
 (Och and Ney 2003, "A Systematic Comparison of Various Statistical Alignment Models"). Words count
 from 0; a link is (source word, target word).
 """
@@ -41,7 +41,7 @@ class AlignmentError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class AlignedPair:
-    """Two sentences whose words a person linked.
+    """Two sentences whose words were linked by hand.
 
     Attributes:
         line: where the pair stands in the corpus that it is from, counted from 1.
@@ -64,7 +64,7 @@ class AlignedPair:
 
 @dataclass(frozen=True, slots=True)
 class ErrorRate:
-    """How far alignments are from those that people made; shares from 0 to 1.
+    """How far alignments are from those of the gold set; shares from 0 to 1.
 
     Attributes:
         error: the alignment error rate; 0 is the best.

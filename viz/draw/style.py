@@ -196,7 +196,7 @@ NOTES_COLORS = {
 """Of the window with the speaker's notes, which is dark, since halls are."""
 
 
-LABEL_COLUMN_WIDTH = 340
+LABEL_COLUMN_WIDTH = 360
 """Pixels of the column of labels in a table: as wide as the longest label."""
 
 ROW_HEIGHT = 34
