@@ -51,6 +51,8 @@ def word_maps(
     for pair in gold:
         trace = translator.trace(pair.source, pair.target)
         for found in attributions(translator, trace, methods=[method], sites=sites).maps:
+            if found.site is None:
+                continue
             for row, later in ROWS.items():
                 (together,) = word_map(trace, found.together[None], later=later)
                 if together.shape != (len(pair.target_words), len(pair.source_words)):
