@@ -394,6 +394,22 @@ def test_a_move_that_is_none_changes_nothing(panel: AppTest, moved: Any) -> None
     assert told(move(panel, moved))["keep"] == {}
 
 
+def test_the_browser_is_told_what_of_its_moves_was_heard_and_nothing_else(panel: AppTest) -> None:
+    def heard() -> int:
+        found = [each.proto for each in panel.get("bidi_component") if each.key == "talk-handles"]
+        count: int = json.loads(found[0].json)["heard"]
+        return count
+
+    assert heard() == 0
+    move(panel, [1, 4])
+    assert heard() == 1
+    panel.run()
+    assert heard() == 1
+    # One that is refused is no reason to wait for ever.
+    move(panel, [0, 1])
+    assert heard() == 2
+
+
 def test_the_first_scene_does_not_move_up_nor_the_last_down(panel: AppTest) -> None:
     assert "Move up" not in panel.menu_button(key="talk-scene-1").options
     assert "Move down" not in panel.menu_button(key="talk-scene-10").options

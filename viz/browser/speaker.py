@@ -91,15 +91,19 @@ def notes_button(*, key: str) -> None:
     _notes_button(key=key)
 
 
-def scene_handles(titles: Sequence[str], *, key: str, on_move: Callable[[], None]) -> None:
+def scene_handles(
+    titles: Sequence[str], *, heard: int, key: str, on_move: Callable[[], None]
+) -> None:
     """Mount a handle beside each row of scenes: dragged, or moved with the arrow keys up and down.
 
     Args:
         titles: of the scenes, as plain text; row N is the element of the class st-key-talk-row-N.
+        heard: how often `on_move` was called; the next move is told when the last one was heard.
         key: of the mounted component.
         on_move: called when a scene was moved, for `moved_scene` to read.
     """
-    _handles(key=key, data={"titles": list(titles)}, width=24, on_moved_change=on_move)
+    data = {"titles": list(titles), "heard": heard}
+    _handles(key=key, data=data, width=24, on_moved_change=on_move)
 
 
 def moved_scene(key: str) -> tuple[int, int] | None:

@@ -35,6 +35,8 @@ NEW, COPY = "new", "copy"
 _TALKS, _KEEP, _VISIT, _HEARD = "_talks", "_talks_to_keep", "_talks_visit", "_talks_heard"
 _STALE, _NOTICE, _EDITING, _UNDO = "_talks_stale", "_talks_notice", "_talks_editing", "_talks_undo"
 _UPLOAD, _DRAFT, _SETTLED = "_talks_upload", "_talks_draft", "_talks_settled"
+_MOVES = "_talks_moves"
+"""How many moves were heard of."""
 
 
 def show_talk() -> None:
@@ -472,6 +474,7 @@ def _move(number: int, to: int) -> None:
 
 
 def _on_moved() -> None:
+    st.session_state[_MOVES] = st.session_state.get(_MOVES, 0) + 1
     if moved := moved_scene("talk-handles"):
         _move(*moved)
 
@@ -623,6 +626,7 @@ def _show_list(shown: Talk) -> None:
     with st.container(horizontal=True, gap=None, key="talk-order"):
         scene_handles(
             [visible(scene.title) for scene in shown.scenes],
+            heard=st.session_state.get(_MOVES, 0),
             key="talk-handles",
             on_move=_on_moved,
         )

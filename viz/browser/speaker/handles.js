@@ -35,10 +35,12 @@ class Handles {
     this.resized.disconnect();
   }
 
-  update({ titles }, _, tell) {
+  update({ titles, heard }, _, tell) {
     this.tell = tell;
+    const isChanged = JSON.stringify(titles) !== JSON.stringify(this.titles);
+    // What else the page runs for takes nothing out of anybody's hand.
+    if (isChanged) this._drop(false);
     this.titles = titles;
-    this._drop(false);
     while (this.buttons.children.length > titles.length) this.buttons.lastChild.remove();
     while (this.buttons.children.length < titles.length) {
       const button = document.createElement("button");
@@ -55,10 +57,13 @@ class Handles {
     const list = this.root.getRootNode().host?.ownerDocument.querySelector(".st-key-talk-list");
     if (list) this.resized.observe(list);
     this._place();
-    // Python has heard of the first move, and only then of the next one, which begins where that one ended.
-    this.moves.shift();
+    if (heard !== this.heard) {
+      // Python has heard of the first move, and only then of the next one, which begins where that one ended.
+      this.heard = heard;
+      this.moves.shift();
+      if (this.moves.length) this.tell("moved", this.moves[0]);
+    }
     if (!this.moves.length) this.order = [...titles];
-    else this.tell("moved", this.moves[0]);
   }
 
   _rows() {
