@@ -652,15 +652,22 @@ def test_an_address_opens_a_checkpoint_with_its_own_heads(open_app: OpenApp, two
     assert not app.error
 
 
+def with_examples(two: Path, count: int) -> Path:
+    """The folder of checkpoints, the first with so many examples."""
+    examples = [
+        {"source": source, "translation": text, "shows": "A sentence."}
+        for source, text in PAIRS[:count]
+    ]
+    folder = two.parent / f"{two.name}-{count}-examples"
+    shutil.copytree(two, folder)
+    (folder / "en-de" / "examples.json").write_text(json.dumps(examples), encoding="utf-8")
+    return folder
+
+
 def test_labels_and_facts_are_those_of_the_checkpoint_with_examples(
     open_app: OpenApp, two: Path, trace: Trace
 ) -> None:
-    examples = [
-        {"source": source, "translation": text, "shows": "A sentence."} for source, text in PAIRS
-    ]
-    folder = two.parent / f"{two.name}-examples"
-    shutil.copytree(two, folder)
-    (folder / "en-de" / "examples.json").write_text(json.dumps(examples), encoding="utf-8")
+    folder = with_examples(two, len(PAIRS))
     app = open_app(folder=folder)
     labels = session.labels(folder / "en-de")
     found = sent(app)
@@ -672,7 +679,17 @@ def test_labels_and_facts_are_those_of_the_checkpoint_with_examples(
         assert [entry["tendency"] for entry in entries] == [
             None if label is None or label.earned else label.text for label in names
         ]
-    assert selected(app)[1:] == opening_heads(trace.maps, labels)[CROSS]
+    layer, head = opening_heads(trace.maps, labels)[CROSS]
+    assert selected(app)[1:] == (layer, head)
+    shown = labels[Site(CROSS, layer)][head]
+    assert shown is not None
+    assert f"{shown.text}</{'strong' if shown.earned else 'span'}><br>{shown.reason}" in html(app)
+
+
+def test_too_few_examples_give_no_label(open_app: OpenApp, two: Path, trace: Trace) -> None:
+    app = open_app(folder=with_examples(two, 3))
+    assert "No label: the examples are too few or too short to tell." in html(app)
+    assert selected(app)[1:] == opening(trace)
 
 
 @pytest.mark.parametrize(
