@@ -1,5 +1,6 @@
 """The Transformer of "Attention Is All You Need", trained, with every attention head recorded."""
 
+from model.alignment_error import alignment_error_rate
 from model.attribution_methods import attributions
 from model.head_edits import Gate, HeadError, MeanAblation, ReplacedWeights
 from model.intervention import Intervention
@@ -21,6 +22,7 @@ __all__ = [
     "Search",
     "Translation",
     "Translator",
+    "alignment_error_rate",
     "attributions",
     "load",
 ]

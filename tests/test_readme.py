@@ -16,7 +16,8 @@ ROOT = Path(__file__).parents[1]
 def test_the_python_of_the_readme_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # Drawing needs a browser, which the tests of images have.
     monkeypatch.setattr(image, "image", lambda figure, format, width: b"")
-    (tmp_path / "checkpoints").symlink_to(ROOT / "checkpoints")
+    for name in ("checkpoints", "benchmarks"):
+        (tmp_path / name).symlink_to(ROOT / name)
     monkeypatch.chdir(tmp_path)
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     pieces = re.findall(r"```python\n(.*?)```", readme, re.DOTALL)
