@@ -16,7 +16,7 @@ VALUES = tuple(
     )
 )
 """Of the model, what knows no torch."""
-WINGS = ("viz.heads", "viz.masks", "viz.positions", "viz.about")
+WINGS = ("viz.heads", "viz.effects", "viz.masks", "viz.positions", "viz.about")
 
 OURS = {
     "values": VALUES,
@@ -56,7 +56,7 @@ def layer(path: Path) -> str:
         # Starts the app as a process of its own.
         case ("viz", "shell", "desktop.py"):
             return "window"
-        case ("viz", "heads" | "masks" | "positions" | "about", name):
+        case ("viz", "heads" | "effects" | "masks" | "positions" | "about", name):
             return "page" if name.startswith("page") else "wing"
         case ("viz", "views.py" | "pictures.py"):
             return "registry"

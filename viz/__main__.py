@@ -13,6 +13,7 @@ import torch
 from model.__main__ import DEFAULT_CHECKPOINT
 from model.checkpoint import CheckpointError
 from model.decoding import DecodingError
+from model.effects import effects_of
 from model.files import unwritten, write_whole
 from model.intervention import PositionError
 from model.trace import AttentionKind, TraceError
@@ -79,6 +80,9 @@ def _parser() -> argparse.ArgumentParser:
         "--dimensions", type=int, nargs="+", default=[0], metavar="N", help="of the positions"
     )
     command.add_argument("--position", type=int, default=0, metavar="N", help="on the circle")
+    command.add_argument(
+        "--token", type=int, metavar="N", help="of the target, from 1; without it, all of them"
+    )
     command.add_argument("--target", default="", help="a translation of your own")
     command.add_argument("--checkpoint", type=Path, default=DEFAULT_CHECKPOINT, metavar="DIR")
     command.add_argument("--device", default="auto", help="auto, cpu, cuda or cuda:1")
@@ -121,6 +125,7 @@ def _request(arguments: argparse.Namespace) -> Request:
         arguments,
         load=translator,
         labels=lambda: head_labels(translator(), read_examples(arguments.checkpoint)),
+        measure=lambda trace: effects_of(translator(), trace),
     )
 
 

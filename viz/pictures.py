@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from viz.effects.pictures import EffectMap
 from viz.heads.pictures import EveryHead, OneHead, QueryKey, WeightMatrices
 from viz.heads.request import Exported
 from viz.masks.pictures import OneMask
@@ -16,7 +17,7 @@ from viz.positions.pictures import (
 )
 
 _CLASSES: tuple[type[Exported], ...] = (
-    *(EveryHead, OneHead, QueryKey, WeightMatrices, OneMask),
+    *(EveryHead, OneHead, QueryKey, WeightMatrices, OneMask, EffectMap),
     *(Positions, Waves, Circle, Similarity, ByOffset, EmbeddingSum, TermShares),
 )
 

@@ -4,12 +4,18 @@ from dataclasses import asdict
 from pathlib import Path
 
 from viz import views
+from viz.effects.view import EffectsView
 from viz.heads.view import HeadsView
 from viz.masks.view import MasksView
 from viz.positions.view import PositionsView
 
 ROOT = Path(__file__).parents[2]
-VALUES = {"heads": HeadsView(), "masks": MasksView(), "positions": PositionsView()}
+VALUES = {
+    "heads": HeadsView(),
+    "effects": EffectsView(),
+    "masks": MasksView(),
+    "positions": PositionsView(),
+}
 
 
 def test_the_tables_of_the_readme_are_those_of_the_pages() -> None:

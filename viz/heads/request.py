@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar, Protocol
 
+from model.head_effects import Effects
 from model.terms import EmbeddingParts, HeadMatrices, ScoreTerms
 from model.trace import AttentionMap, FloatArray, Site, Trace
 from viz.heads.measures import Label
@@ -45,12 +46,14 @@ class Request:
         arguments: those of the command line.
         load: gives the model.
         labels: gives what heads do over the examples, by site.
+        measure: gives what the translation of a trace loses without each head.
     """
 
     text: str
     arguments: argparse.Namespace
     load: Callable[[], Translator]
     labels: Callable[[], Mapping[Site, tuple[Label | None, ...]]]
+    measure: Callable[[Trace], Effects]
 
     @cached_property
     def translator(self) -> Translator:
@@ -61,6 +64,11 @@ class Request:
     def trace(self) -> Trace:
         """Of the sentence and the model's translation of it, or the one that was given."""
         return self.translator.trace(self.text, self.target or None)
+
+    @cached_property
+    def effects(self) -> Effects:
+        """What its translation loses without each head."""
+        return self.measure(self.trace)
 
     @cached_property
     def seen(self) -> Seen:

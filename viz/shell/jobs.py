@@ -19,9 +19,10 @@ from numpy.typing import NDArray
 
 from model import alignment
 from model.checkpoint import SNAPSHOTS, CheckpointError, snapshot_file, snapshots
+from model.effects import effects_of, rewritten
 from model.intervention import Intervention
 from model.serving.queue import ServiceError
-from model.trace import Trace
+from model.trace import Site, Trace
 from model.translator import TextError, Translation, Translator, load
 from viz.heads import measures
 from viz.positions import terms
@@ -213,7 +214,7 @@ class Job(ABC):
         """Its result, and results of other jobs that came with it.
 
         Raises:
-            TextError, MaskError, PositionError: as the translator does.
+            TextError, MaskError, PositionError, HeadError: as the translator does.
         """
 
 
@@ -311,6 +312,49 @@ class Intervene(Job):
         else:
             free = model.trace(sentences[number], under=alone)
         return {self: Outcome(forced, free)}
+
+
+@dataclass(frozen=True, slots=True)
+class MeasureEffects(Job):
+    """What a translation loses without each head, as `model.head_effects.Effects`.
+
+    Attributes:
+        recorded: asks for the trace of that translation.
+    """
+
+    recorded: Record
+
+    @property
+    def doing(self) -> str:
+        """As above."""
+        return "Switching every head off…"
+
+    def results(self, model: Translator) -> Mapping[Job, Any]:
+        """As above."""
+        (trace,) = self.recorded.results(model).values()
+        return {self: effects_of(model, trace)}
+
+
+@dataclass(frozen=True, slots=True)
+class WriteWithout(Job):
+    """What the model writes without each head of a site, one at a time, as texts.
+
+    Attributes:
+        sentence: the source.
+        site: whose heads.
+    """
+
+    sentence: str
+    site: Site
+
+    @property
+    def doing(self) -> str:
+        """As above."""
+        return "Translating without single heads…"
+
+    def results(self, model: Translator) -> Mapping[Job, Any]:
+        """As above."""
+        return {self: tuple(each.text for each in rewritten(model, self.sentence, self.site))}
 
 
 @dataclass(frozen=True, slots=True)
@@ -420,7 +464,7 @@ def _results(job: Job) -> Mapping[Job, Any]:
     Raises:
         CheckpointError: if the checkpoint is incomplete or damaged.
         ServiceError: if there is too little memory.
-        TextError, MaskError, PositionError: as `Job.results`.
+        TextError, MaskError, PositionError, HeadError: as `Job.results`.
     """
     try:
         try:

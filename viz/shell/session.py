@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from model.checkpoint import CONFIG, CheckpointError
+from model.head_effects import Effects
 from model.intervention import UNCHANGED, Intervention
 from model.serving.process import WorkerProcess
 from model.serving.queue import Compute, Request, RequestQueue, ServiceError
@@ -192,10 +193,30 @@ def trace(checkpoint: Path, sentence: str, target: str | None = None) -> Trace:
         TextError: as `translate`, and for a target that is empty or too long.
         ServiceError: if it is not answered.
     """
+    return _computed(_record_job(checkpoint, sentence, target))
+
+
+def _record_job(checkpoint: Path, sentence: str, target: str | None) -> jobs.Record:
     _check_length("text", sentence, checkpoint)
     _check_length("target", target or "", checkpoint)
     own = translate(checkpoint, sentence).translation if target is None else None
-    return _computed(jobs.Record(version_of(checkpoint), sentence, target, own))
+    return jobs.Record(version_of(checkpoint), sentence, target, own)
+
+
+def effects(checkpoint: Path, sentence: str, target: str | None = None) -> Effects:
+    """What a translation loses without each head; arguments and errors as of `trace`."""
+    record = _record_job(checkpoint, sentence, target)
+    return _computed(jobs.MeasureEffects(record.version, record))
+
+
+def written_without(checkpoint: Path, sentence: str, site: Site) -> tuple[str, ...]:
+    """What the model writes without each head of a site, one at a time.
+
+    Raises:
+        CheckpointError, TextError, ServiceError: as `translate`.
+    """
+    _check_length("text", sentence, checkpoint)
+    return _computed(jobs.WriteWithout(version_of(checkpoint), sentence, site))
 
 
 def batch(question: Question) -> Batch:
@@ -220,6 +241,7 @@ def run(question: Question, under: Intervention = UNCHANGED) -> Outcome:
     Raises:
         CheckpointError, TextError, ServiceError: as `batch`.
         MaskError: if a mask does not fit.
+        HeadError: if the model has no such head.
         PositionError: if the model has no such positions, the decoder's are to be reversed, whose
             length is not known while it writes, or the order misses a token.
     """

@@ -1,0 +1,287 @@
+"""The map of effects: a layer by head heatmap for each kind of attention."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+
+from model.head_effects import Effects
+from model.trace import AttentionKind, FloatArray, Site
+from viz.draw import style
+from viz.draw.labels import axis_texts, escape_html
+from viz.effects.view import KINDS
+
+LOSS = "loss of log-probability"
+CHANGED = "words changed"
+"""What the numbers of a map are."""
+
+LISTED = 5
+"""How many heads are named in words."""
+
+CERTAIN = 0.01
+"""A change of probability that is less is no change in words."""
+
+Values = NDArray[np.floating[Any]]
+
+_ROW, _GAP, _HEADING = 44, 70, 24
+"""Pixels of a layer, between two maps one below the other, and of a map's name."""
+
+_BETWEEN = 0.055
+"""Between two maps side by side, as a share of the plot."""
+
+_AXIS, _NARROW_AXIS = 46, 24
+_SHORT_TITLE, _LINE = "Effect of each head", 46
+"""Over a narrow figure, and how many characters fit into a line below it."""
+
+NUMBERED = 0.1
+"""Which share of the greatest number one must have to be written into its cell."""
+
+_NUMBERED = 8
+"""Up to so many heads, a cell has room for its number."""
+
+
+def effect_figure(
+    values: Mapping[Site, Values],
+    title: str,
+    unit: str = LOSS,
+    *,
+    narrow: bool = False,
+    dark: bool = False,
+) -> go.Figure:
+    """Every head as a cell, on one colour scale: losses to both sides of 0, words from 0 up.
+
+    There is one trace a kind of attention, whose z is the kind's values, (layer, head).
+
+    Args:
+        values: by site, (head,).
+        title: in plain text.
+        unit: what the values are, LOSS or CHANGED.
+        narrow: for a width below `style.NARROW`: one map below the other.
+        dark: for a dark page.
+
+    Raises:
+        ValueError: if there is no site, or they have different numbers of heads.
+    """
+    maps = by_kind(values)
+    theme = style.look(dark)
+    n_heads = next(iter(maps.values())).shape[1]
+    layers = [len(each) for each in maps.values()]
+    heights = [_ROW * count for count in layers]
+    full = sum(heights) + _GAP * (len(maps) - 1) if narrow else max(heights)
+    limit = max(float(max(np.abs(each).max() for each in maps.values())), 1e-6)
+    axis_room = _NARROW_AXIS if narrow else _AXIS
+    shared = style.bar_layout(
+        theme,
+        title=_SHORT_TITLE if narrow else escape_html(title),
+        height=full,
+        top=_HEADING,
+        lines=[*map(escape_html, textwrap.wrap(title, _LINE)), "Rows – layer, columns – head"]
+        if narrow
+        else [],
+    )
+    layout: dict[str, Any] = {
+        **shared,
+        "height": shared["height"] + axis_room,
+        "margin": {**shared["margin"], "b": shared["margin"]["b"] + axis_room},
+        "coloraxis": {
+            "cmin": 0 if unit == CHANGED else -limit,
+            "cmax": limit,
+            "colorscale": theme.colorscale if unit == CHANGED else theme.signed_colorscale,
+            "colorbar": _bar(theme, limit, unit, narrow),
+        },
+        "annotations": [],
+    }
+    data = []
+    width = (1 - _BETWEEN * (len(maps) - 1)) / len(maps)
+    for place, (kind, each) in enumerate(maps.items()):
+        suffix = "" if place == 0 else str(place + 1)
+        top = full - sum(heights[:place]) - _GAP * place if narrow else full
+        across = [0.0, 1.0] if narrow else [place * (width + _BETWEEN), 0.0]
+        across[1] = 1.0 if narrow else min(1.0, across[0] + width)
+        down = [max(0.0, (top - heights[place]) / full), top / full]
+        data.append(
+            {
+                "type": "heatmap",
+                "z": each,
+                "coloraxis": "coloraxis",
+                "xaxis": f"x{suffix}",
+                "yaxis": f"y{suffix}",
+                "xgap": 1,
+                "ygap": 1,
+                "name": kind.full_name,
+                "hovertemplate": f"{kind.full_name}<br>layer <b>%{{y}}</b>, head <b>%{{x}}</b><br>"
+                f"{unit} <b>%{{z:.4~g}}</b><extra></extra>",
+                **(_numbers(each, limit, unit) if n_heads <= _NUMBERED else {}),
+            }
+        )
+        layout[f"xaxis{suffix}"] = style.axis(
+            "" if narrow else "Head",
+            [str(head) for head in range(n_heads)],
+            style.label_step(n_heads, 12 if narrow else 16),
+            range=[-0.5, n_heads - 0.5],
+            domain=across,
+            anchor=f"y{suffix}",
+            autotickangles=[0],
+        )
+        layout[f"yaxis{suffix}"] = style.axis(
+            "Layer" if place == 0 and not narrow else "",
+            [str(layer) for layer in range(len(each))],
+            1,
+            range=[len(each) - 0.5, -0.5],
+            domain=down,
+            anchor=f"x{suffix}",
+        )
+        layout["annotations"].append(
+            {
+                "text": kind.full_name,
+                "xref": "paper",
+                "yref": "paper",
+                "x": across[0],
+                "y": down[1],
+                "xanchor": "left",
+                "yanchor": "bottom",
+                "showarrow": False,
+                "font": {"size": style.FONT_SIZE, "color": theme.text},
+            }
+        )
+    return go.Figure({"data": data, "layout": layout})
+
+
+def _bar(theme: style.Look, limit: float, unit: str, narrow: bool) -> dict[str, Any]:
+    bar = style.value_bar(theme, limit, unit, narrow=narrow)
+    if unit == CHANGED:
+        bar |= {"tickvals": [0, limit], "ticktext": ["0", f"{limit:.0f}"]}
+    return bar
+
+
+def _numbers(values: Values, limit: float, unit: str) -> dict[str, Any]:
+    digits = 0 if unit == CHANGED else 2
+    return {
+        # A number in every cell would hide the few that matter.
+        "text": [
+            [
+                f"{value:.{digits}f}".replace("-", "−") if abs(value) >= NUMBERED * limit else ""
+                for value in row
+            ]
+            for row in values.tolist()
+        ],
+        "texttemplate": "%{text}",
+        "textfont": {"size": style.DENSE_FONT_SIZE},
+    }
+
+
+def by_kind(values: Mapping[Site, Values]) -> dict[AttentionKind, Values]:
+    """Values of sites, (head,), as (layer, head) for each kind.
+
+    Raises:
+        ValueError: if there is no site, or they have different numbers of heads.
+    """
+    if len({np.shape(each) for each in values.values()}) != 1:
+        raise ValueError("A map needs sites, all with the same number of heads.")
+    found: dict[AttentionKind, Values] = {}
+    for kind in KINDS:
+        rows = [values[site] for site in sorted(values) if site.kind is kind]
+        if rows:
+            found[kind] = np.stack(rows)
+    return found
+
+
+def effect_title(effects: Effects, token: int | None) -> str:
+    """What the map of a translation's or of a target token's losses is called."""
+    whole = "the translation" if token is None else f"“{axis_texts(effects.predictions)[token]}”"
+    return f"What {whole} loses without each head"
+
+
+def effect_alt_text(values: Mapping[Site, Values], title: str, unit: str = LOSS) -> str:
+    """The map in words; arguments and errors as in `effect_figure`."""
+    maps = by_kind(values)
+    sizes = "; ".join(
+        f"{kind.full_name.lower()}, {each.shape[0]} layers by {each.shape[1]} heads"
+        for kind, each in maps.items()
+    )
+    site, head = max(
+        ((site, head) for site, each in values.items() for head in range(len(each))),
+        key=lambda place: abs(float(values[place[0]][place[1]])),
+    )
+    return (
+        f"{title}. Heatmaps of the {unit}: {sizes}. The greatest, "
+        f"{style.number(float(values[site][head]))}, is that of "
+        f"{lower_first(site.head_name(head))}."
+    )
+
+
+def effect_caption(token: int | None) -> str:
+    """How to read the map of losses, in plain text."""
+    what = "the whole translation" if token is None else "this target token"
+    return (
+        f"A cell is one head. Orange: without it, {what} becomes less likely; blue: more likely. "
+        "The number is the natural logarithm of the probability with all heads less that without "
+        "the head: 0.7 halves it, 2.3 leaves a tenth; small ones are left out. Each head is "
+        "removed alone, before W_O, while the decoder reads the same translation. Heads that can "
+        "stand in for each other all look unimportant."
+    )
+
+
+def changed_caption() -> str:
+    """How to read the map of words, in plain text."""
+    return (
+        "A cell is one head: how many words of the translation it takes away or changes when the "
+        "model writes freely without that head. 0 means that the same sentence is written."
+    )
+
+
+def lower_first(name: str) -> str:
+    """A head's name inside a sentence."""
+    return f"{name[:1].lower()}{name[1:]}"
+
+
+def effect_sentences(effects: Effects, token: int | None, count: int = LISTED) -> list[str]:
+    """The heads whose removal changes most, in plain text, the greatest first.
+
+    Args:
+        effects: of the translation.
+        token: a target token, from 0; None for the whole translation.
+        count: how many.
+
+    Raises:
+        IndexError: if there is no such token.
+    """
+    return [
+        f"Without {lower_first(site.head_name(head))}, "
+        + (
+            _of_translation(effects, effects.losses[site][head], loss)
+            if token is None
+            else _of_token(effects, token, loss)
+        )
+        + "."
+        for site, head, loss in effects.ranked(token)[:count]
+    ]
+
+
+def _of_translation(effects: Effects, losses: FloatArray, loss: float) -> str:
+    before = float(effects.log_probs.sum())
+    most = int(np.abs(losses).argmax())
+    return (
+        f"the translation’s log-probability {'falls' if loss > 0 else 'rises'} from "
+        f"{style.number(before)} to {style.number(before - loss)}; most of all, "
+        f"{_of_token(effects, most, float(losses[most]))}"
+    )
+
+
+def _of_token(effects: Effects, token: int, loss: float) -> str:
+    name = axis_texts(effects.predictions)[token]
+    return f"“{name}” {change_words(float(effects.log_probs[token]), loss)}"
+
+
+def change_words(log_prob: float, loss: float) -> str:
+    """How a token's probability moved, such as "falls from 0.93 to 0.12"."""
+    before, after = float(np.exp(log_prob)), float(np.exp(log_prob - loss))
+    if abs(before - after) < CERTAIN:
+        return f"stays at {style.number(before)}"
+    verb = "falls" if after < before else "rises"
+    return f"{verb} from {style.number(before)} to {style.number(after)}"

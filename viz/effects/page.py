@@ -1,0 +1,277 @@
+"""Effects: what each head does for the translation, and what is written without some of them."""
+
+from dataclasses import replace
+
+import numpy as np
+import streamlit as st
+
+from model.checkpoint import CheckpointError
+from model.head_effects import Effects
+from model.trace import Site
+from model.translator import DeviceError, TextError, Translator
+from viz.draw import style
+from viz.draw.labels import axis_texts, escape_markdown
+from viz.effects.effect_map import LISTED, change_words, effect_sentences
+from viz.effects.pictures import EffectMap, WordMap
+from viz.effects.view import MAPS, MOST_HEADS, VIEW, WAYS, EffectsView, written_heads
+from viz.masks.panels import translations_html
+from viz.shell import address, bar, jobs, session, stage
+from viz.shell.save_menu import show
+from viz.shell.theme import is_dark
+from viz.shell.width import is_narrow, watch_width
+
+WHOLE = "The whole translation"
+
+ADDED = 4
+"""How many more heads the button switches off, those with the greatest effect."""
+
+OFF = "heads-off"
+"""The widget of the chosen heads; the address has them as one text."""
+
+
+def clamp_view(model: Translator, effects: Effects) -> EffectsView:
+    """The view, without a target token and heads that there are not."""
+    view = address.read(EffectsView)
+    if view.token > len(effects.predictions):
+        address.change(token=0)
+    n_heads = model.model.config.n_heads
+    known = [(site, head) for site, head in view.heads if site in model.sites and head < n_heads]
+    if len(known) < len(view.heads):
+        missing = next(each for each in view.heads if each not in known)
+        address.note(
+            "off",
+            f"This model has no {missing[0].kind} head {missing[0].layer}.{missing[1]}; the heads "
+            "that it has stay switched off.",
+        )
+    address.change(off=written_heads(known))
+    return address.read(EffectsView)
+
+
+def token_names(effects: Effects) -> list[str]:
+    """What the map can be of: everything, or one target token, with its place where it repeats."""
+    texts = axis_texts(effects.predictions)
+    return [
+        WHOLE,
+        *(
+            f"{text} ({place})" if texts.count(text) > 1 else text
+            for place, text in enumerate(texts)
+        ),
+    ]
+
+
+def show_choice(view: EffectsView, effects: Effects) -> None:
+    """What the map shows, and of which part of the translation."""
+    names = [escape_markdown(name) for name in token_names(effects)]
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+        st.segmented_control(
+            "The map shows",
+            MAPS,
+            default=view.colored,
+            key="colored",
+            required=True,
+            format_func=MAPS.__getitem__,
+            label_visibility="collapsed",
+        )
+        if view.colored == "probability":
+            st.selectbox(
+                "Effect on",
+                range(len(names)),
+                view.token,
+                key="token",
+                format_func=names.__getitem__,
+                label_visibility="collapsed",
+                width=230,
+            )
+
+
+def show_map(question: session.Question, view: EffectsView, effects: Effects) -> None:
+    """The map of log-probabilities, and its greatest effects in words."""
+    show(EffectMap(effects, view.place, question.target), "effects")
+    st.markdown(
+        "\n".join(
+            f"{number}. {escape_markdown(sentence)}"
+            for number, sentence in enumerate(effect_sentences(effects, view.place), start=1)
+        )
+    )
+
+
+def show_word_map(question: session.Question, model: Translator) -> None:
+    """How many words each head changes, computed site by site while it is asked for."""
+    before = session.translate(question.checkpoint, question.sentence).translation.text
+    after: dict[Site, tuple[str, ...]] = {}
+    slot = st.empty()
+    for number, site in enumerate(model.sites):
+        slot.progress(number / len(model.sites), f"Translating without heads of {site.kind}…")
+        after[site] = session.written_without(question.checkpoint, question.sentence, site)
+    slot.empty()
+    picture = WordMap(question.sentence, before, after)
+    show(picture, "effects-words")
+    count = sum(int(np.count_nonzero(each)) for each in picture.changed.values())
+    total = sum(map(len, after.values()))
+    st.markdown(f"Without one head, {count} of {total} times another translation is written.")
+
+
+def show_switches(question: session.Question, view: EffectsView, effects: Effects) -> None:
+    """Heads to switch off, and what is then written and what it costs."""
+    st.subheader("Switch heads off", anchor=False)
+    ranked = effects.ranked(view.place)
+    names = {
+        f"{site}.{head}": f"{site.kind.short_name} {site.layer}.{head} ({style.number(loss)})"
+        for site, head, loss in ranked
+    }
+    st.session_state[OFF] = [f"{site}.{head}" for site, head in view.heads]
+    st.multiselect(
+        "Heads switched off, by layer and number; those with the greatest effect first",
+        list(names),
+        address.value_of(OFF),
+        key=OFF,
+        format_func=names.__getitem__,
+        max_selections=MOST_HEADS,
+        placeholder="None yet: choose a head, or press a button below",
+        on_change=keep_heads,
+    )
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+        show_buttons(view, ranked)
+        st.selectbox(
+            "What is done to them",
+            list(WAYS),
+            list(WAYS).index(view.way),
+            key="way",
+            format_func=WAYS.__getitem__,
+            width=250,
+        )
+        if view.way == "gate":
+            st.slider(
+                "What is left of them",
+                0,
+                99,
+                view.gate,
+                key="gate",
+                format="%d %%",
+                width=220,
+                help="A gate before W_O: at 0 % a head is removed.",
+            )
+    if view.heads:
+        show_without(question, view)
+
+
+def show_buttons(view: EffectsView, ranked: list[tuple[Site, int, float]]) -> None:
+    """Heads by the handful: those that matter most, all of a layer, and none."""
+    off = set(view.heads)
+    added = [(site, head) for site, head, _ in ranked if (site, head) not in off][:ADDED]
+    st.button(
+        f"Off: the next {ADDED} by effect",
+        icon=":material/trending_up:",
+        key="off-more",
+        on_click=address.change,
+        kwargs={"off": written_heads([*view.heads, *added])},
+        disabled=not added or len(off) + len(added) > MOST_HEADS,
+    )
+    sites = sorted({site for site, _, _ in ranked})
+    st.menu_button(
+        "Off: a layer",
+        sites,
+        key="off-layer",
+        icon=":material/layers:",
+        format_func=lambda site: f"{site.kind.full_name}, layer {site.layer}",
+        on_click=switch_layer,
+        args=(sum(site == sites[0] for site, _, _ in ranked),),
+    )
+    st.button(
+        "All on",
+        icon=":material/undo:",
+        key="off-none",
+        on_click=address.change,
+        kwargs={"off": ""},
+        disabled=not off,
+    )
+
+
+def switch_layer(n_heads: int) -> None:
+    """Switch every head of the chosen site off."""
+    site = st.session_state["off-layer"]
+    heads = dict.fromkeys(
+        [*address.read(EffectsView).heads, *((site, head) for head in range(n_heads))]
+    )
+    address.change(off=written_heads(list(heads)[:MOST_HEADS]))
+
+
+def keep_heads() -> None:
+    """Keep the chosen heads for the address."""
+    address.change(off="-".join(st.session_state[OFF]))
+
+
+def show_without(question: session.Question, view: EffectsView) -> None:
+    """The translation without the chosen heads beside the model's own, and what it costs."""
+    before, after = session.run(question), session.run(question, view.intervention)
+    st.html(written_html(before, after))
+    st.markdown(escape_markdown(price_words(before, after)))
+
+
+def written_html(before: jobs.Outcome, after: jobs.Outcome) -> str:
+    """Both translations, written freely."""
+    return translations_html(before.free.text, after.free.text, ("With", "Without"), dark=is_dark())
+
+
+def price_words(before: jobs.Outcome, after: jobs.Outcome) -> str:
+    """What the unchanged translation loses, and which of its tokens lose and win most."""
+    one, other = (np.asarray(each.forced.log_probs, np.float64) for each in (before, after))
+    tokens = axis_texts(before.forced.predictions)
+    order = np.argsort(-np.abs(one - other))[:LISTED]
+    moved = [
+        f"“{tokens[place]}” {change_words(float(one[place]), float(one[place] - other[place]))}"
+        for place in order.tolist()
+        if one[place] != other[place]
+    ]
+    verb = "falls" if other.sum() <= one.sum() else "rises"
+    total = (
+        f"With the same words given, the log-probability of the translation {verb} from "
+        f"{style.number(one.sum())} to {style.number(other.sum())}"
+    )
+    return f"{total}: {', '.join(moved)}." if moved else f"{total}."
+
+
+def show_on_stage(question: session.Question, view: EffectsView, effects: Effects) -> None:
+    """The map, and above it both translations where heads are switched off."""
+    names = token_names(effects)
+    stage.say(f"Effect of each head on: {names[view.token][:1].lower()}{names[view.token][1:]}")
+    stage.offer(
+        "Up and down: target token",
+        down=stage.Step("token", range(len(names)), view.token),
+    )
+    with stage.picture():
+        if view.heads:
+            before, after = session.run(question), session.run(question, view.intervention)
+            st.html(written_html(before, after))
+        if is_narrow():
+            # Three maps have no room there.
+            kind = effects.ranked(view.place)[0][0].kind
+            losses = {site: each for site, each in effects.losses.items() if site.kind is kind}
+            effects = replace(effects, losses=losses)
+        stage.show((EffectMap(effects, view.place, question.target), "effects"), narrow=is_narrow())
+
+
+def show_page(question: session.Question) -> None:
+    """Everything, for a question that has an answer."""
+    model = session.translator(question.checkpoint)
+    effects = session.effects(question.checkpoint, question.sentence, question.target or None)
+    view = clamp_view(model, effects)
+    if stage.is_on():
+        show_on_stage(question, view, effects)
+        return
+    show_choice(view, effects)
+    if view.colored == "words":
+        show_word_map(question, model)
+    else:
+        show_map(question, view, effects)
+    show_switches(question, view, effects)
+
+
+address.open_address(VIEW.parameters)
+question = bar.asked()
+if question is not None:
+    try:
+        show_page(question)
+    except (CheckpointError, DeviceError, TextError) as error:
+        st.error(escape_markdown(str(error)), icon=":material/error:")
+watch_width()

@@ -1,0 +1,92 @@
+"""The effects page as it declares itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from model.head_edits import Gate, HeadEdit, ReplacedWeights
+from model.intervention import Intervention
+from model.trace import AttentionKind, Site
+from viz.view import View, choice, integer, pattern
+
+KINDS = tuple(kind for kind in AttentionKind if kind is not AttentionKind.MODULE)
+
+WAYS = {
+    "gate": "Fade or remove",
+    "uniform": "Look at all keys alike",
+    "diagonal": "Look at their own position",
+    "shuffled": "Look at shuffled keys",
+    "first": "Look at the first key",
+}
+"""What is done to the chosen heads."""
+
+MAPS = {"probability": "Log-probability", "words": "Words that change"}
+"""What the map of effects is coloured by."""
+
+MOST_HEADS = 256
+"""So many can be switched off at once: more than any model has that comes with the app."""
+
+_HEAD = rf"({'|'.join(KINDS)})\.[0-9]{{1,3}}\.[0-9]{{1,3}}"
+
+VIEW = View(
+    "effects",
+    "Effects",
+    ":material/toggle_off:",
+    (
+        choice("colored", "probability", MAPS, "what the map of effects shows"),
+        integer(
+            "token", 0, low=0, high=999, meaning="the target token it is of, from 1; 0 for all"
+        ),
+        pattern(
+            "off",
+            rf"{_HEAD}(-{_HEAD}){{0,{MOST_HEADS - 1}}}",
+            "heads such as cross.3.5-encoder.0.1",
+            "heads switched off, as kind.layer.head",
+        ),
+        choice("way", "gate", WAYS, "what is done to these heads"),
+        integer("gate", 0, low=0, high=99, meaning="what is left of them, in percent"),
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class EffectsView:
+    """What the effects page shows: a value for each of its parameters."""
+
+    colored: str = "probability"
+    token: int = 0
+    off: str = ""
+    way: str = "gate"
+    gate: int = 0
+
+    @property
+    def place(self) -> int | None:
+        """The position of the target token, from 0; None for the whole translation."""
+        return self.token - 1 if self.token else None
+
+    @property
+    def heads(self) -> list[tuple[Site, int]]:
+        """Those switched off, each once."""
+        found = []
+        for written in filter(None, self.off.split("-")):
+            kind, layer, head = written.split(".")
+            found.append((Site(AttentionKind(kind), int(layer)), int(head)))
+        return list(dict.fromkeys(found))
+
+    @property
+    def edit(self) -> HeadEdit:
+        """What is done to each of them."""
+        if self.way == "gate":
+            return Gate(self.gate / 100)
+        return ReplacedWeights(self.way)  # type: ignore[arg-type]
+
+    @property
+    def intervention(self) -> Intervention:
+        """The same for the model."""
+        return Intervention(heads=dict.fromkeys(self.heads, self.edit))
+
+
+def written_heads(heads: Iterable[tuple[Site, int]]) -> str:
+    """Heads as the address has them."""
+    return "-".join(f"{site}.{head}" for site, head in heads)
