@@ -59,6 +59,9 @@ WRITTEN: dict[str, st.SearchStrategy[str]] = {
     "length": st.sampled_from(["limit", "beyond"]),
     "waves": st.lists(NUMBERS, min_size=1, max_size=8).map(".".join),
     "side": st.sampled_from(["encoder", "decoder"]),
+    "colored": st.just("words"),
+    "off": st.sampled_from(["cross.1.0", "cross.1.0-encoder.0.3"]),
+    "way": st.sampled_from(["uniform", "first"]),
     "shuffled": st.permutations(range(5)).map(lambda order: ".".join(map(str, order))),
 }
 """What may stand in an address, by parameter; numbers and flags need no entry."""
@@ -85,6 +88,7 @@ VIEWS: dict[str, dict[str, str]] = {
         "number": "2",
         "b": "preset.window",
     },
+    "effects": {"token": "2", "off": "cross.1.0-encoder.0.3", "gate": "50"},
     "positions": {"topic": "without", "scale": "50", "shift": "-3", "side": "encoder"},
     "about": {},
 }

@@ -22,6 +22,8 @@ VIEWS: dict[str, tuple[str, dict[str, str]]] = {
     "heads, compared": ("", {"compare": "0.5-1.2-3.2", "below": "query-key", "cell": "3.2"}),
     "heads, snapshots": ("", {"checkpoint": "en-de-childhood"}),
     "heads, notices": ("", {"layer": "x", "head": "y"}),
+    "effects": ("effects", {"token": "2", "off": "cross.2.1-encoder.0.3"}),
+    "effects, words": ("effects", {"colored": "words"}),
     **{
         f"masks, {part}": ("masks", {"part": part})
         for part in ("see", "inside", "compare", "change")

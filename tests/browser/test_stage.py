@@ -38,6 +38,7 @@ VIEWS = {
     "joint": ("", {"attention": "joint"}),
     "snapshots": ("", {"checkpoint": CHILDHOOD}),
     "notices": ("", {"layer": "x", "head": "y"}),
+    "effects": ("effects", {"token": "2", "off": "cross.1.0"}),
     "see": ("masks", {"part": "see"}),
     "inside": ("masks", {"part": "inside"}),
     "compare": ("masks", {"part": "compare"}),

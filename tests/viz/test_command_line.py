@@ -145,6 +145,8 @@ def test_a_target_of_ones_own_is_what_is_drawn(run: Run) -> None:
         (["--figure", "query-key", "--words"], "a.svg", "no query and no key"),
         (["--figure", "waves", "--dimensions", "999"], "a.svg", "no dimension 999"),
         (["--figure", "circle", "--position", "9999"], "a.svg", "9999"),
+        (["--figure", "effects", "--token", "0"], "a.csv", "no target token 0"),
+        (["--figure", "effects", "--token", "99"], "a.csv", "no target token 99"),
         (["--device", "toaster"], "a.csv", "unknown"),
         ([], "a.docx", "end it in one of .png"),
         ([], "a", "end it in one of .png"),

@@ -15,6 +15,7 @@ from model.trace import FloatArray, Site
 from viz.draw.word_diff import word_diff
 from viz.effects import effect_map
 from viz.heads.request import Request
+from viz.save.formats import ExportError
 from viz.save.notebook import Lines
 from viz.save.numbers import Numbers
 from viz.save.picture import Layout, Picture
@@ -43,8 +44,14 @@ class EffectMap(Picture):
 
     @classmethod
     def of(cls, request: Request) -> EffectMap:
-        token = request.arguments.token
-        return cls(request.effects, None if token is None else token - 1, request.target)
+        token, count = request.arguments.token, len(request.effects.predictions)
+        if token is None:
+            return cls(request.effects, None, request.target)
+        if not 1 <= token <= count:
+            raise ExportError(
+                f"There are the target tokens 1 to {count}; there is no target token {token}."
+            )
+        return cls(request.effects, token - 1, request.target)
 
     @property
     def title(self) -> str:

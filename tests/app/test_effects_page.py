@@ -1,0 +1,242 @@
+import json
+import re
+from collections.abc import Callable
+from html import unescape
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from model import Intervention
+from model.effects import effects
+from model.head_effects import Effects
+from model.trace import AttentionKind, Site
+from model.translator import Translator, load
+from tests.kit.shown import captions, html, plain, query, said
+from tests.kit.tiny_checkpoint import PAIRS, write_tiny_snapshots
+
+OpenApp = Callable[..., AppTest]
+
+SENTENCE, TRANSLATION = PAIRS[0]
+CROSS = Site(AttentionKind.CROSS, 1)
+
+
+@pytest.fixture
+def open_effects(open_app: OpenApp) -> OpenApp:
+    """Opens the page at an address."""
+
+    def open_at(*, folder: Path | None = None, **asked: str) -> AppTest:
+        app = open_app(folder=folder) if folder else open_app()
+        app.switch_page("viz/effects/page.py")
+        for name, value in ({"sentence": SENTENCE} | asked).items():
+            app.query_params[name] = value
+        return app.run()
+
+    return open_at
+
+
+@pytest.fixture(scope="module")
+def model(checkpoints: Path) -> Translator:
+    return load(checkpoints / "en-de", device="cpu")
+
+
+@pytest.fixture(scope="module")
+def found(model: Translator) -> Effects:
+    return effects(model, SENTENCE)
+
+
+def charts(app: AppTest) -> dict[str, Any]:
+    """The figures by their keys."""
+    return {
+        re.sub(r"^\$\$ID-[0-9a-f]+-", "", each.proto.id): json.loads(each.proto.spec)
+        for each in app.get("plotly_chart")
+    }
+
+
+def title(app: AppTest, key: str) -> str:
+    text: str = charts(app)[key]["layout"]["title"]["text"]
+    return text
+
+
+def words(app: AppTest) -> str:
+    """Every text of the page in Markdown."""
+    return plain(" ".join(each.value for each in app.markdown))
+
+
+def translations(app: AppTest) -> tuple[str, str]:
+    """With all heads, and without some, what was removed left out."""
+    shown = html(app).partition('<div class="change"')[2].partition("</section></div>")[0]
+    with_, without = re.findall(r"<div>(.*?)</div>", re.sub(r"<del.*?</del>", "", shown))
+    return tuple(  # type: ignore[return-value]
+        " ".join(unescape(re.sub("<[^>]*>", "", text)).split()) for text in (with_, without)
+    )
+
+
+def test_the_map_is_of_the_whole_translation_and_names_the_greatest_effects(
+    open_effects: OpenApp, found: Effects
+) -> None:
+    app = open_effects()
+    assert list(charts(app)) == ["effects"]
+    assert title(app, "effects") == "What the translation loses without each head"
+    assert "A cell is one head." in captions(app)
+    site, head, _ = found.ranked()[0]
+    assert f"layer {site.layer}, head {head}, the translation’s log-probability" in words(app)
+    assert not said(app)
+    assert "change" not in html(app).split()
+
+
+def test_a_target_token_is_chosen_and_kept_in_the_address(
+    open_effects: OpenApp, found: Effects
+) -> None:
+    app = open_effects()
+    chosen = app.selectbox(key="token").set_value(2).run()
+    assert query(chosen, "token") == "2"
+    token = found.predictions.tokens[1].removeprefix("▁")
+    assert token in title(chosen, "effects")
+    again = open_effects(token="2")
+    assert charts(again)["effects"] == charts(chosen)["effects"]
+
+
+def test_a_token_that_the_translation_does_not_have_is_the_whole_translation(
+    open_effects: OpenApp,
+) -> None:
+    app = open_effects(token="99")
+    assert title(app, "effects") == "What the translation loses without each head"
+    assert app.selectbox(key="token").value == 0
+
+
+@pytest.mark.parametrize(
+    ("asked", "edit"),
+    [({}, 0), ({"gate": "50"}, 0.5), ({"way": "uniform"}, "uniform"), ({"way": "first"}, "first")],
+)
+def test_without_heads_the_translation_stands_beside_its_own_with_its_price(
+    open_effects: OpenApp, model: Translator, asked: dict[str, str], edit: Any
+) -> None:
+    app = open_effects(off="cross.1.0-cross.1.1-cross.1.2-cross.1.3", **asked)
+    under = Intervention(heads={(CROSS, head): edit for head in range(4)})
+    own, after = model.translate(SENTENCE), model.translate(SENTENCE, under=under)
+    assert translations(app) == (own.text, after.text)
+    price = model.trace_of(own, under=under).log_probs
+    assert price is not None
+    assert f"to {float(price.sum()):.2f}".replace("-", "−") in words(app)
+    assert len(app.multiselect(key="heads-off").value) == 4
+    assert bool(app.get("slider")) is (asked.get("way") is None)
+
+
+def test_heads_are_switched_off_and_on_by_the_list_and_by_buttons(
+    open_effects: OpenApp, found: Effects
+) -> None:
+    app = open_effects()
+    app.multiselect(key="heads-off").set_value(["cross.0.1", "encoder.1.2"]).run()
+    assert query(app, "off") == "cross.0.1-encoder.1.2"
+    assert 'class="change"' in html(app)
+    app.button(key="off-none").click().run()
+    assert query(app, "off") == ""
+    assert 'class="change"' not in html(app)
+    assert app.button(key="off-none").disabled
+    app.button(key="off-more").click().run()
+    greatest = "-".join(f"{site}.{head}" for site, head, _ in found.ranked()[:4])
+    assert query(app, "off") == greatest
+    app.button(key="off-more").click().run()
+    assert query(app, "off").count("-") == 7
+    assert query(app, "off").startswith(greatest)
+
+
+def test_all_heads_off_leave_no_more_to_switch_off(
+    open_effects: OpenApp, model: Translator
+) -> None:
+    every = "-".join(f"{site}.{head}" for site in model.sites for head in range(4))
+    app = open_effects(off=every)
+    assert app.button(key="off-more").disabled
+    assert np.isfinite(float(words(app).split(" to −")[-1].split(":")[0].rstrip(".")))
+
+
+def test_heads_that_the_model_does_not_have_are_named_and_left_out(open_effects: OpenApp) -> None:
+    app = open_effects(off="cross.9.0-cross.1.0-cross.1.77")
+    assert "This model has no cross head 9.0" in said(app)
+    assert app.multiselect(key="heads-off").value == ["cross.1.0"]
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"off": "cross.1"},
+        {"off": "module.0.0"},
+        {"off": "-cross.0.0"},
+        {"off": "cross.0.0-"},
+        {"off": "../.."},
+        {"way": "none"},
+        {"gate": "100"},
+        {"token": "-1"},
+        {"colored": "red"},
+    ],
+)
+def test_what_an_address_gets_wrong_is_said_and_the_page_is_shown(
+    open_effects: OpenApp, asked: dict[str, str]
+) -> None:
+    app = open_effects(**asked)
+    assert f"The address asks for {next(iter(asked))} " in said(app)
+    assert list(charts(app)) == ["effects"]
+
+
+def test_the_words_that_change_are_counted_on_demand(
+    open_effects: OpenApp, model: Translator
+) -> None:
+    app = open_effects(colored="words")
+    assert list(charts(app)) == ["effects-words"]
+    own = model.translate(SENTENCE).text
+    different = sum(
+        model.translate(SENTENCE, under=Intervention(heads={(site, head): 0})).text != own
+        for site in model.sites
+        for head in range(4)
+    )
+    assert f"Without one head, {different} of 32 times another translation is written." in words(
+        app
+    )
+    assert not [each for each in app.selectbox if each.key == "token"]
+
+
+def test_a_target_of_ones_own_is_what_is_measured(open_effects: OpenApp, model: Translator) -> None:
+    target = PAIRS[1][1]
+    app = open_effects(target=target, token="1")
+    expected = effects(model, SENTENCE, target)
+    token = expected.predictions.tokens[0].removeprefix("▁")
+    assert f"“{token}”" in title(app, "effects")
+    probability = f"{float(np.exp(expected.log_probs[0])):.2g}"
+    assert probability[:3] in words(app)
+
+
+def test_on_stage_the_map_stands_alone_and_keys_go_through_the_tokens(
+    open_effects: OpenApp, found: Effects
+) -> None:
+    app = open_effects(present="1")
+    assert list(charts(app)) == ["stage-effects"]
+    assert not app.multiselect
+    cue = app.session_state["_cue"]
+    assert cue.shown == "Effect of each head on: the whole translation"
+    step, direction = cue.steps["ArrowDown"]
+    assert (step.name, step.to(direction)) == ("token", 1)
+    assert len(step.options) == len(found.predictions) + 1
+    without = open_effects(present="1", off="cross.1.0")
+    assert 'class="change"' in html(without)
+
+
+def test_each_snapshot_of_a_model_has_effects_of_its_own(
+    open_effects: OpenApp, tmp_path: Path
+) -> None:
+    folder = tmp_path / "checkpoints"
+    write_tiny_snapshots(folder / "en-de")
+    first, last = (open_effects(folder=folder, step=step) for step in ("0", "1120"))
+    assert charts(first)["effects"]["data"] != charts(last)["effects"]["data"]
+
+
+def test_a_sentence_that_cannot_be_translated_leaves_the_map_of_the_one_before(
+    open_effects: OpenApp,
+) -> None:
+    app = open_effects()
+    before = charts(app)
+    app.text_input(key="sentence").set_value("猫猫").run()
+    assert "never saw" in said(app)
+    assert charts(app) == before

@@ -1,0 +1,173 @@
+"""The maps of effects: what they hold, how they are read, and the Python that makes them again."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from model import Intervention, Translator
+from model.effects import effects, rewritten
+from model.head_effects import Effects
+from model.trace import AttentionKind, Site
+from tests.kit.pictures import LAYOUTS, require_same, values
+from viz.effects import effect_map
+from viz.effects.pictures import EffectMap, WordMap, changed_words
+from viz.effects.view import EffectsView, written_heads
+
+SENTENCE, TARGET = "The cat sat on the mat.", "Der Hund saß auf der Matte."
+
+
+@pytest.fixture(scope="module")
+def found(translator: Translator) -> Effects:
+    return effects(translator, SENTENCE)
+
+
+def test_a_map_comes_back_and_holds_every_loss(
+    folder: Path, translator: Translator, found: Effects
+) -> None:
+    of_target = effects(translator, SENTENCE, TARGET)
+    for picture in (
+        EffectMap(found),
+        EffectMap(found, 2),
+        EffectMap(of_target, 0, TARGET),
+    ):
+        require_same(picture, folder, LAYOUTS[:2])
+        losses = np.concatenate(list(picture.effects.losses.values()))
+        np.testing.assert_array_equal(values(picture, "loss"), losses)
+    for place, (site, head) in enumerate(
+        (site, head) for site in found.losses for head in range(4)
+    ):
+        named = [values(EffectMap(found), name)[place] for name in ("attention", "layer", "head")]
+        assert named == [str(site.kind), site.layer, head]
+
+
+def test_each_kind_is_a_heatmap_of_layers_and_heads_on_one_scale(found: Effects) -> None:
+    for token in (None, 1):
+        values_of = found.of(token)
+        for narrow in (False, True):
+            figure = effect_map.effect_figure(values_of, "T", narrow=narrow)
+            assert [trace.name for trace in figure.data] == [
+                kind.full_name for kind in effect_map.KINDS
+            ]
+            for kind, trace in zip(effect_map.KINDS, figure.data, strict=True):
+                rows = [values_of[site] for site in sorted(values_of) if site.kind is kind]
+                np.testing.assert_array_equal(trace.z, np.stack(rows))
+            limit = max(float(np.abs(each).max()) for each in values_of.values())
+            scale = figure.layout.coloraxis
+            assert (scale.cmin, scale.cmax) == pytest.approx((-limit, limit))
+            written = [text for trace in figure.data for row in trace.text for text in row]
+            large = [
+                abs(float(loss)) >= 0.1 * limit for each in values_of.values() for loss in each
+            ]
+            assert sum(map(bool, written)) == sum(large)
+
+
+def test_maps_lie_beside_each_other_where_there_is_room_and_else_below(found: Effects) -> None:
+    wide, narrow = (
+        effect_map.effect_figure(found.of(), "T", narrow=narrow).layout for narrow in (False, True)
+    )
+    axes = ("", "2", "3")
+    across = [wide[f"xaxis{each}"].domain for each in axes]
+    assert all(left[1] < right[0] for left, right in pairwise(across))
+    down = [narrow[f"yaxis{each}"].domain for each in axes]
+    assert all(upper[0] > lower[1] for upper, lower in pairwise(down))
+    assert all(0 <= end <= 1 for domain in (*across, *down) for end in domain)
+
+
+def test_a_map_without_any_effect_is_drawn_all_the_same() -> None:
+    site = Site(AttentionKind.CROSS, 0)
+    figure = effect_map.effect_figure({site: np.zeros(2)}, "T")
+    np.testing.assert_array_equal(figure.data[0].z, [[0, 0]])
+    with pytest.raises(ValueError, match="same number of heads"):
+        effect_map.effect_figure({}, "T")
+    with pytest.raises(ValueError, match="same number of heads"):
+        effect_map.effect_figure(
+            {site: np.zeros(2), Site(AttentionKind.CROSS, 1): np.zeros(3)}, "T"
+        )
+
+
+def test_the_greatest_effects_are_said_in_numbers_that_hold(
+    translator: Translator, found: Effects
+) -> None:
+    before = translator.trace(SENTENCE)
+    assert before.log_probs is not None
+    site, head, loss = found.ranked(1)[0]
+    under = Intervention(heads={(site, head): 0})
+    after = translator.trace_of(translator.translate(SENTENCE), under=under)
+    assert after.log_probs is not None
+    sentence = effect_map.effect_sentences(found, 1)[0]
+    assert sentence.startswith(f"Without {effect_map.lower_first(site.head_name(head))}, “")
+    was, became = (float(np.exp(each.log_probs[1])) for each in (before, after))
+    if abs(was - became) >= effect_map.CERTAIN:
+        assert f"from {was:.2f} to {became:.2f}." in sentence
+        assert ("falls" in sentence) is (loss > 0)
+    whole = effect_map.effect_sentences(found, None, 3)
+    assert len(whole) == 3
+    assert "the translation’s log-probability" in whole[0]
+    site, head, loss = found.ranked()[0]
+    assert site.head_name(head)[1:] in whole[0]
+    assert site.head_name(head)[1:] in EffectMap(found).alt
+
+
+@pytest.mark.parametrize(
+    ("log_prob", "loss", "words"),
+    [
+        (np.log(0.93), np.log(0.93 / 0.12), "falls from 0.93 to 0.12"),
+        (np.log(0.2), np.log(0.2 / 0.5), "rises from 0.20 to 0.50"),
+        (np.log(0.9), 0.001, "stays at 0.90"),
+    ],
+)
+def test_a_change_of_probability_in_words(log_prob: float, loss: float, words: str) -> None:
+    assert effect_map.change_words(log_prob, loss) == words
+
+
+def test_tokens_are_no_markup_in_a_title(found: Effects) -> None:
+    figure = effect_map.effect_figure(found.of(), "<b>&</b>")
+    assert figure.layout.title.text == "&lt;b&gt;&amp;&lt;/b&gt;"
+
+
+def test_a_map_of_words_comes_back(folder: Path, translator: Translator) -> None:
+    after = {
+        site: tuple(each.text for each in rewritten(translator, SENTENCE, site))
+        for site in translator.sites
+    }
+    before = translator.translate(SENTENCE).text
+    picture = WordMap(SENTENCE, before, after)
+    require_same(picture, folder, LAYOUTS[:2])
+    texts = [text for each in after.values() for text in each]
+    assert values(picture, "translation").tolist() == texts
+    changed = values(picture, "words_changed")
+    assert [bool(count) for count in changed] == [text != before for text in texts]
+    assert picture.alt
+    assert picture.caption
+    scale = picture.figure(LAYOUTS[0]).layout.coloraxis
+    assert scale.cmin == 0
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "count"),
+    [
+        ("Der Hund schläft.", "Der Hund schläft.", 0),
+        ("Der Hund schläft.", "Die Katze schläft.", 2),
+        ("Der Hund schläft.", "Der Hund.", 1),
+        ("Der Hund.", "Der alte Hund schläft.", 2),
+        ("", "Der Hund", 2),
+    ],
+)
+def test_changed_words_are_counted_once(before: str, after: str, count: int) -> None:
+    assert changed_words(before, after) == count
+
+
+def test_heads_in_an_address_become_an_intervention() -> None:
+    view = EffectsView(off="cross.2.3-encoder.0.1-cross.2.3", gate=25)
+    heads = [(Site(AttentionKind.CROSS, 2), 3), (Site(AttentionKind.ENCODER, 0), 1)]
+    assert view.heads == heads
+    assert written_heads(heads) == "cross.2.3-encoder.0.1"
+    assert view.intervention == Intervention(heads=dict.fromkeys(heads, 0.25))
+    assert EffectsView(off=view.off, way="first").intervention == Intervention(
+        heads=dict.fromkeys(heads, "first")
+    )
+    assert EffectsView().intervention == Intervention()
