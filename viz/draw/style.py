@@ -76,9 +76,11 @@ class Look:
 
     def ink(self, weight: float) -> str:
         """Black or white: the one in which a number stands out on the cell of that weight."""
-        color = self.weights[round(weight * (len(self.weights) - 1))]
-        # Where black and white have the same contrast by WCAG 2, 4.6 to 1.
-        return BLACK if luminance(color) > CONSTANTS["INK_THRESHOLD"] else WHITE
+        return _ink(self.weights, weight)
+
+    def signed_ink(self, place: float) -> str:
+        """The same on a cell of `signed`, by its place among these colours, from 0 to 1."""
+        return _ink(self.signed, place)
 
     @property
     def colorscale(self) -> list[list[Any]]:
@@ -108,6 +110,12 @@ class Look:
 
 _SIGN_STEP = 2
 """Where along `signed` a colour says its sign and still stands out on the page."""
+
+
+def _ink(colors: tuple[str, ...], place: float) -> str:
+    color = colors[round(place * (len(colors) - 1))]
+    # Where black and white have the same contrast by WCAG 2, 4.6 to 1.
+    return BLACK if luminance(color) > CONSTANTS["INK_THRESHOLD"] else WHITE
 
 
 def _colorscale(colors: tuple[str, ...]) -> list[list[Any]]:

@@ -50,17 +50,19 @@ def effect_figure(
     title: str,
     unit: str = LOSS,
     *,
+    numbered: bool = True,
     narrow: bool = False,
     dark: bool = False,
 ) -> go.Figure:
     """Every head as a cell, on one colour scale: losses to both sides of 0, words from 0 up.
 
-    There is one trace a kind of attention, whose z is the kind's values, (layer, head).
+    The first traces are one for each kind of attention, whose z is its values, (layer, head).
 
     Args:
         values: by site, (head,).
         title: in plain text.
         unit: what the values are, LOSS or CHANGED.
+        numbered: whether cells hold their numbers, the small ones left out.
         narrow: for a width below `style.NARROW`: one map below the other.
         dark: for a dark page.
 
@@ -96,7 +98,7 @@ def effect_figure(
         },
         "annotations": [],
     }
-    data = []
+    data, texts = [], []
     width = (1 - _BETWEEN * (len(maps) - 1)) / len(maps)
     for place, (kind, each) in enumerate(maps.items()):
         suffix = "" if place == 0 else str(place + 1)
@@ -116,9 +118,10 @@ def effect_figure(
                 "name": kind.full_name,
                 "hovertemplate": f"{kind.full_name}<br>layer <b>%{{y}}</b>, head <b>%{{x}}</b><br>"
                 f"{unit} <b>%{{z:.4~g}}</b><extra></extra>",
-                **(_numbers(each, limit, unit) if n_heads <= _NUMBERED else {}),
             }
         )
+        if numbered and n_heads <= _NUMBERED:
+            texts.append(_numbers(each, limit, unit, suffix, theme))
         layout[f"xaxis{suffix}"] = style.axis(
             "" if narrow else "Head",
             [str(head) for head in range(n_heads)],
@@ -149,7 +152,7 @@ def effect_figure(
                 "font": {"size": style.FONT_SIZE, "color": theme.text},
             }
         )
-    return go.Figure({"data": data, "layout": layout})
+    return go.Figure({"data": data + texts, "layout": layout})
 
 
 def _bar(theme: style.Look, limit: float, unit: str, narrow: bool) -> dict[str, Any]:
@@ -159,19 +162,37 @@ def _bar(theme: style.Look, limit: float, unit: str, narrow: bool) -> dict[str, 
     return bar
 
 
-def _numbers(values: Values, limit: float, unit: str) -> dict[str, Any]:
+def _numbers(
+    values: Values, limit: float, unit: str, suffix: str, theme: style.Look
+) -> dict[str, Any]:
+    """The numbers of one map, without those that would hide the few that matter."""
     digits = 0 if unit == CHANGED else 2
+    cells = [
+        (layer, head, value)
+        for layer, row in enumerate(values.tolist())
+        for head, value in enumerate(row)
+        if abs(value) >= NUMBERED * limit
+    ]
     return {
-        # A number in every cell would hide the few that matter.
-        "text": [
-            [
-                f"{value:.{digits}f}".replace("-", "−") if abs(value) >= NUMBERED * limit else ""
-                for value in row
-            ]
-            for row in values.tolist()
-        ],
-        "texttemplate": "%{text}",
-        "textfont": {"size": style.DENSE_FONT_SIZE},
+        "type": "scatter",
+        "mode": "text",
+        "x": [head for _, head, _ in cells],
+        "y": [layer for layer, _, _ in cells],
+        "text": [f"{value:.{digits}f}".replace("-", "−") for *_, value in cells],
+        "textfont": {
+            "size": style.DENSE_FONT_SIZE,
+            "color": [
+                theme.ink(value / limit)
+                if unit == CHANGED
+                else theme.signed_ink((1 + value / limit) / 2)
+                for *_, value in cells
+            ],
+        },
+        "xaxis": f"x{suffix}",
+        "yaxis": f"y{suffix}",
+        "hoverinfo": "skip",
+        "showlegend": False,
+        "cliponaxis": False,
     }
 
 

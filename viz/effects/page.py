@@ -248,7 +248,9 @@ def show_on_stage(question: session.Question, view: EffectsView, effects: Effect
             kind = effects.ranked(view.place)[0][0].kind
             losses = {site: each for site, each in effects.losses.items() if site.kind is kind}
             effects = replace(effects, losses=losses)
-        stage.show((EffectMap(effects, view.place, question.target), "effects"), narrow=is_narrow())
+        # Numbers on coloured cells are too faint for the back row.
+        picture = EffectMap(effects, view.place, question.target, numbered=False)
+        stage.show((picture, "effects"), narrow=is_narrow())
 
 
 def show_page(question: session.Question) -> None:

@@ -29,6 +29,7 @@ class EffectMap(Picture):
         effects: of the translation.
         token: the target token, from 0; None for the whole translation.
         target: a translation of one's own; empty for the model's.
+        numbered: whether cells hold their numbers.
     """
 
     slug: ClassVar[str] = "effects"
@@ -39,6 +40,7 @@ class EffectMap(Picture):
     effects: Effects
     token: int | None = None
     target: str = ""
+    numbered: bool = True
 
     name = "effects"
 
@@ -66,7 +68,9 @@ class EffectMap(Picture):
         return effect_map.effect_caption(self.token)
 
     def figure(self, layout: Layout) -> go.Figure:
-        return effect_map.effect_figure(self.effects.of(self.token), self.title, **layout.options)
+        return effect_map.effect_figure(
+            self.effects.of(self.token), self.title, numbered=self.numbered, **layout.options
+        )
 
     def numbers(self) -> Numbers:
         columns, losses = _by_head(self.effects.losses)
@@ -82,12 +86,13 @@ class EffectMap(Picture):
 
     def python(self, layout: Layout) -> Lines:
         given = f", {self.target!r}" if self.target else ""
+        numbered = "" if self.numbered else ", numbered=False"
         return [
             "from model.effects import effects",
             "from viz.effects.effect_map import effect_figure, effect_title",
             f"found = effects(translator, {self.effects.source_text!r}{given})",
             f"token = {self.token!r}",
-            f"effect_figure(found.of(token), effect_title(found, token){layout.python})",
+            f"effect_figure(found.of(token), effect_title(found, token){numbered}{layout.python})",
         ]
 
 

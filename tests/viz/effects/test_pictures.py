@@ -33,6 +33,7 @@ def test_a_map_comes_back_and_holds_every_loss(
         EffectMap(found),
         EffectMap(found, 2),
         EffectMap(of_target, 0, TARGET),
+        EffectMap(found, numbered=False),
     ):
         require_same(picture, folder, LAYOUTS[:2])
         losses = np.concatenate(list(picture.effects.losses.values()))
@@ -49,20 +50,23 @@ def test_each_kind_is_a_heatmap_of_layers_and_heads_on_one_scale(found: Effects)
         values_of = found.of(token)
         for narrow in (False, True):
             figure = effect_map.effect_figure(values_of, "T", narrow=narrow)
-            assert [trace.name for trace in figure.data] == [
-                kind.full_name for kind in effect_map.KINDS
-            ]
-            for kind, trace in zip(effect_map.KINDS, figure.data, strict=True):
+            maps, numbers = figure.data[:3], figure.data[3:]
+            for kind, trace in zip(effect_map.KINDS, maps, strict=True):
+                assert trace.name == kind.full_name
                 rows = [values_of[site] for site in sorted(values_of) if site.kind is kind]
                 np.testing.assert_array_equal(trace.z, np.stack(rows))
             limit = max(float(np.abs(each).max()) for each in values_of.values())
             scale = figure.layout.coloraxis
             assert (scale.cmin, scale.cmax) == pytest.approx((-limit, limit))
-            written = [text for trace in figure.data for row in trace.text for text in row]
-            large = [
-                abs(float(loss)) >= 0.1 * limit for each in values_of.values() for loss in each
-            ]
-            assert sum(map(bool, written)) == sum(large)
+            for trace, written in zip(maps, numbers, strict=True):
+                large = np.argwhere(np.abs(trace.z) >= 0.1 * limit)
+                np.testing.assert_array_equal(np.stack([written.y, written.x], axis=1), large)
+                losses = [trace.z[layer, head] for layer, head in large]
+                assert [text.replace("−", "-") for text in written.text] == [
+                    f"{loss:.2f}" for loss in losses
+                ]
+            bare = effect_map.effect_figure(values_of, "T", numbered=False, narrow=narrow)
+            assert len(bare.data) == 3
 
 
 def test_maps_lie_beside_each_other_where_there_is_room_and_else_below(found: Effects) -> None:
