@@ -12,9 +12,8 @@ from typing import Any
 import torch
 
 from model.checkpoint import CheckpointError
-from model.decoding import DecodingError
 from model.files import unwritten
-from model.search import Sampling, Search
+from model.search import DecodingError, Sampling, Search
 from model.translator import DeviceError, TextError, Translation, Translator, load
 
 DEFAULT_CHECKPOINT = Path(__file__).parent.parent / "checkpoints" / "en-de"

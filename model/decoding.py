@@ -7,23 +7,21 @@ chosen, yet keep their share).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from model.config import TransformerConfig
-from model.transformer import Transformer
+from model.search import DecodingError, Sampling, require_alpha
+from model.transformer import DecodingState, Transformer
 
 EXTRA_LENGTH = 50
 """A translation may be this many tokens longer than its source (section 6.1)."""
 
 _BLOCK = 128
-
-
-class DecodingError(ValueError):
-    """Settings that no decoding can follow; the message says which."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,9 +52,9 @@ def length_penalty(length: int, alpha: float) -> float:
 @torch.inference_mode()
 def greedy(
     model: Transformer,
-    source: Tensor,
-    *,
+    *sources: Tensor,
     alpha: float = 0.6,
+    prefix: Sequence[int] = (),
     max_length: int | None = None,
     keep_distributions: bool = False,
 ) -> list[Hypothesis]:
@@ -64,99 +62,136 @@ def greedy(
 
     Args:
         model: in eval mode.
-        source: (batch, source), padded token ids that end with the end token.
+        sources: (batch, source), padded token ids that end with the end token; several where
+            sentences of different lengths shall not be padded.
         alpha: of the length penalty in the score; it changes nothing of what is chosen.
+        prefix: token ids that every sentence must begin with.
         max_length: tokens at most; None allows each sentence its source's length + 50.
         keep_distributions: whether every step's log-probabilities are kept.
 
     Returns:
-        a hypothesis for each sentence.
+        a hypothesis for each sentence of each source.
+
+    Raises:
+        DecodingError: if the prefix is longer than a translation may be, or no text begins so.
     """
+    limits = _length_limits(sources, model, max_length)
+    state = model.start(*sources)
     return _follow(
-        model, source, lambda choices: choices.argmax(dim=-1), alpha, max_length, keep_distributions
+        model,
+        state,
+        limits,
+        lambda choices, _: choices.argmax(dim=-1),
+        alpha,
+        prefix,
+        keep_distributions,
     )
 
 
 @torch.inference_mode()
 def sample(
     model: Transformer,
-    source: Tensor,
-    *,
-    temperature: float = 1.0,
-    top_k: int | None = None,
-    top_p: float | None = None,
-    seed: int | None = None,
+    *sources: Tensor,
+    sampling: Sampling,
     alpha: float = 0.6,
+    prefix: Sequence[int] = (),
     max_length: int | None = None,
     keep_distributions: bool = False,
-) -> list[Hypothesis]:
+) -> list[list[Hypothesis]]:
     """A token drawn at every step.
+
+    With a seed, a sentence's samples depend neither on the batch nor on their number.
 
     Args:
         model: in eval mode.
-        source: (batch, source), as in greedy.
-        temperature: divides the logits; below 1 sharper, above 1 flatter.
-        top_k: draw from the k likeliest tokens alone.
-        top_p: draw from the fewest tokens whose probabilities reach p (Holtzman et al. 2020).
-        seed: makes the draw repeatable.
+        sources: as in greedy.
+        sampling: how to draw.
         alpha: as in greedy.
+        prefix: as in greedy.
         max_length: as in greedy.
         keep_distributions: as in greedy.
 
+    Returns:
+        for each sentence of each source, its samples as they were drawn.
+
     Raises:
-        DecodingError: if a setting is out of range.
+        DecodingError: as greedy.
     """
-    if temperature <= 0:
-        raise DecodingError(f"The temperature must be above 0; it is {temperature}.")
-    if top_k is not None and top_k < 1:
-        raise DecodingError(f"top_k must be at least 1; it is {top_k}.")
-    if top_p is not None and not 0 < top_p <= 1:
-        raise DecodingError(f"top_p must lie above 0 and at most 1; it is {top_p}.")
-    generator = torch.Generator(device=source.device)
-    if seed is None:
-        generator.seed()
-    else:
-        generator.manual_seed(seed)
+    limits = _length_limits(sources, model, max_length)
+    state = model.start(*sources)
+    n_samples = sampling.n_samples
+    sentences = torch.arange(len(limits), device=sources[0].device).repeat_interleave(n_samples)
+    if n_samples > 1:
+        state.select(sentences, sentences)
+    generators = [
+        np.random.default_rng(None if sampling.seed is None else (sampling.seed, number))
+        for _ in limits
+        for number in range(n_samples)
+    ]
 
-    def draw(choices: Tensor) -> Tensor:
-        probabilities = _truncated((choices / temperature).softmax(dim=-1), top_k, top_p)
-        return torch.multinomial(probabilities, 1, generator=generator)[:, 0]
+    def draw(choices: Tensor, rows: list[int]) -> Tensor:
+        # The likeliest becomes 0, so that no temperature takes all of them out of range.
+        scaled = (choices - choices.amax(dim=-1, keepdim=True)).double() / sampling.temperature
+        ordered, order = scaled.softmax(dim=-1).sort(dim=-1, descending=True, stable=True)
+        reached = _truncated(ordered, sampling.top_k, sampling.top_p).cumsum(dim=-1)
+        drawn = torch.tensor(
+            [generators[row].random() for row in rows], dtype=torch.float64, device=choices.device
+        )
+        # The first place at which the probabilities so far exceed the number drawn.
+        places = (reached <= drawn[:, None] * reached[:, -1:]).sum(dim=-1, keepdim=True)
+        return order.gather(1, places)[:, 0]
 
-    return _follow(model, source, draw, alpha, max_length, keep_distributions)
+    found = _follow(
+        model,
+        state,
+        [limits[sentence] for sentence in sentences.tolist()],
+        draw,
+        alpha,
+        prefix,
+        keep_distributions,
+    )
+    return [found[start : start + n_samples] for start in range(0, len(found), n_samples)]
 
 
-def _truncated(probabilities: Tensor, top_k: int | None, top_p: float | None) -> Tensor:
-    # (batch, vocab); multinomial takes unnormalized weights, so what is cut is merely zeroed.
-    ordered, order = probabilities.sort(dim=-1, descending=True)
+def _truncated(ordered: Tensor, top_k: int | None, top_p: float | None) -> Tensor:
+    # (batch, vocab), largest first; what is left need not sum to 1.
     if top_k is not None:
+        ordered = ordered.clone()
         ordered[:, top_k:] = 0
     if top_p is not None:
         # A token stays while those before it have not reached p, so the likeliest always does.
         before = ordered.cumsum(dim=-1) - ordered
         ordered = ordered.masked_fill(before >= top_p, 0)
-    return torch.zeros_like(probabilities).scatter(-1, order, ordered)
+    return ordered
 
 
 def _follow(
     model: Transformer,
-    source: Tensor,
-    choose: Callable[[Tensor], Tensor],
+    state: DecodingState,
+    limits: list[int],
+    choose: Callable[[Tensor, list[int]], Tensor],
     alpha: float,
-    max_length: int | None,
+    prefix: Sequence[int],
     keep_distributions: bool,
 ) -> list[Hypothesis]:
+    """One hypothesis a row, extended by what `choose` takes of the log-probabilities of rows."""
     config = model.config
-    limits = _length_limits(source, model, max_length)
+    require_alpha(alpha)
+    _require_prefix(prefix, config, min(limits))
     tokens: list[list[int]] = [[] for _ in limits]
     log_probs: list[list[float]] = [[] for _ in limits]
     kept: list[list[Tensor]] = [[] for _ in limits]
     active = list(range(len(limits)))
-    state = model.start(source)
-    newest = torch.full((len(limits),), config.bos_id, device=source.device)
-    unsayable = _unsayable(config, source.device)
+    device = model.output.weight.device
+    newest = torch.full((len(limits),), config.bos_id, device=device)
+    unsayable = _unsayable(config, device)
     while active:
         step_log_probs = model.step(newest, state).float().log_softmax(dim=-1)
-        newest = choose(step_log_probs + unsayable)
+        length = len(tokens[active[0]])
+        if length < len(prefix):
+            newest = torch.full_like(newest, prefix[length])
+        else:
+            newest = choose(step_log_probs + unsayable, active)
         chosen = step_log_probs.gather(1, newest[:, None])[:, 0].tolist()
         stays = []
         for row, (sentence, token) in enumerate(zip(active, newest.tolist(), strict=True)):
@@ -167,7 +202,7 @@ def _follow(
             if token != config.eos_id and len(tokens[sentence]) < limits[sentence]:
                 stays.append(row)
         if 0 < len(stays) < len(active):
-            rows = torch.tensor(stays, device=source.device)
+            rows = torch.tensor(stays, device=device)
             newest = newest[rows]
             state.select(rows, rows)
         active = [active[row] for row in stays]
@@ -224,6 +259,7 @@ def beam_search(
     *sources: Tensor,
     beam: int = 4,
     alpha: float = 0.6,
+    prefix: Sequence[int] = (),
     n_best: int = 1,
     max_length: int | None = None,
     keep_distributions: bool = False,
@@ -236,10 +272,10 @@ def beam_search(
 
     Args:
         model: in eval mode.
-        sources: (batch, source), as in greedy; several where sentences of different lengths shall
-            not be padded.
+        sources: as in greedy.
         beam: live hypotheses for each sentence.
         alpha: of the length penalty; 0 ranks by log-probability alone.
+        prefix: as in greedy; the search goes on from its end.
         n_best: hypotheses that are wanted of each sentence; fewer end the search sooner.
         max_length: as in greedy.
         keep_distributions: as in greedy.
@@ -249,7 +285,8 @@ def beam_search(
         come first; unfinished ones appear only where the length limit cut the search.
 
     Raises:
-        DecodingError: if the beam is narrower than n_best or wider than the vocabulary allows.
+        DecodingError: as greedy, and if the beam is narrower than n_best or wider than the
+            vocabulary allows.
     """
     config = model.config
     if not 1 <= beam <= (config.vocab_size - 4) // 2:
@@ -258,9 +295,9 @@ def beam_search(
         )
     if not 1 <= n_best <= beam:
         raise DecodingError(f"n_best must be between 1 and the beam of {beam}; it is {n_best}.")
-    if alpha < 0:
-        raise DecodingError(f"alpha of the length penalty must be at least 0; it is {alpha}.")
-    limits = [limit for source in sources for limit in _length_limits(source, model, max_length)]
+    require_alpha(alpha)
+    limits = _length_limits(sources, model, max_length)
+    _require_prefix(prefix, config, min(limits))
     beams = [_Beam(limit) for limit in limits]
     active = list(range(len(beams)))
     paths: list[list[_Path]] = [[] for _ in beams]
@@ -274,7 +311,8 @@ def beam_search(
     while active:
         length += 1
         log_probs = model.step(newest, state).float().log_softmax(dim=-1)
-        candidates = totals[:, :, None] + (log_probs + unsayable).unflatten(0, (-1, width))
+        barred = unsayable if length > len(prefix) else _all_but(prefix[length - 1], unsayable)
+        candidates = totals[:, :, None] + (log_probs + barred).unflatten(0, (-1, width))
         # Twice the beam, so that `beam` of them go on even if as many end.
         best, order = _largest(candidates.flatten(1), 2 * beam)
         origin_rows = (
@@ -310,8 +348,7 @@ def beam_search(
                 cut = [path.hypothesis(alpha, config.eos_id) for _, path in going_on]
                 search.finished += sorted(cut, key=_by_score)[: max(missing, 0)]
                 continue
-            reachable = going_on[0][1].total / length_penalty(length + 1, alpha)
-            if _is_over(search, reachable, beam, n_best):
+            if _is_over(search, going_on, length_penalty(length + 1, alpha), beam, n_best):
                 search.finished.sort(key=_by_score)
                 continue
             still_active.append(sentence)
@@ -329,7 +366,8 @@ def beam_search(
                 )
             newest = torch.tensor(tokens, device=device)
             totals = torch.tensor(kept_totals, device=device)
-        active, paths, width = still_active, kept_paths, beam
+        # A prefix is one path; the beam opens behind it.
+        active, paths, width = still_active, kept_paths, 1 if length <= len(prefix) else beam
     return [search.finished[:beam] for search in beams]
 
 
@@ -337,11 +375,15 @@ def _by_score(hypothesis: Hypothesis) -> float:
     return -hypothesis.score
 
 
-def _is_over(search: _Beam, reachable: float, beam: int, n_best: int) -> bool:
-    if len(search.finished) >= beam:
+def _is_over(
+    search: _Beam, going_on: list[tuple[int, _Path]], penalty: float, beam: int, n_best: int
+) -> bool:
+    # A prefix that ends with the end token leaves nothing to go on with.
+    if len(search.finished) >= beam or not going_on:
         return True
     if len(search.finished) < n_best:
         return False
+    reachable = going_on[0][1].total / penalty
     return sorted(each.score for each in search.finished)[-n_best] >= reachable
 
 
@@ -372,10 +414,40 @@ def _largest(values: Tensor, count: int) -> tuple[Tensor, Tensor]:
     return largest, places.gather(1, chosen)
 
 
-def _length_limits(source: Tensor, model: Transformer, max_length: int | None) -> list[int]:
+def _length_limits(
+    sources: Sequence[Tensor], model: Transformer, max_length: int | None
+) -> list[int]:
     if max_length is not None and max_length < 1:
         raise DecodingError(f"The length limit must be at least 1; it is {max_length}.")
-    lengths: list[int] = (source != model.config.pad_id).sum(dim=1).tolist()
+    lengths = [
+        length
+        for source in sources
+        for length in (source != model.config.pad_id).sum(dim=1).tolist()
+    ]
     limits = [length + EXTRA_LENGTH if max_length is None else max_length for length in lengths]
     most = model.decoder.positions.limit
     return limits if most is None else [min(limit, most) for limit in limits]
+
+
+def _require_prefix(prefix: Sequence[int], config: TransformerConfig, limit: int) -> None:
+    if len(prefix) > limit:
+        raise DecodingError(
+            f"The prefix has {len(prefix)} tokens, but a translation may have {limit} here; "
+            "shorten it."
+        )
+    if any(not 0 <= token_id < config.vocab_size for token_id in prefix):
+        raise DecodingError(
+            f"The prefix must be of token ids below {config.vocab_size}; it is {tuple(prefix)}."
+        )
+    if {config.pad_id, config.bos_id} & {*prefix} or config.eos_id in prefix[:-1]:
+        raise DecodingError(
+            "The prefix must hold no <pad> and no <s>, and </s> only as its last token; leave "
+            "them out."
+        )
+
+
+def _all_but(token_id: int, unsayable: Tensor) -> Tensor:
+    # (vocab,), to be added to log-probabilities.
+    penalty = torch.full_like(unsayable, -torch.inf)
+    penalty[token_id] = 0
+    return penalty

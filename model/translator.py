@@ -137,52 +137,56 @@ class Translator:
 
         Args:
             text: a sentence.
-            search: how it is looked for.
+            search: how it is looked for, and what it must begin with.
             under: what the model is asked to do differently.
             keep_distributions: keep every step's log-probabilities of the whole vocabulary.
 
         Raises:
             TextError: if the text is empty, too long, or all of characters the model never saw.
-            DecodingError: if a setting is out of range.
+            DecodingError: if the model's vocabulary is too small for the beam, or its prefix is too
+                long for this text or of tokens that no translation holds.
             MaskError: if a mask does not fit the sentence, or the model has no such attention.
             HeadError: if the model has no such head, or a mean does not fit it.
             PositionError: if positions cannot be edited so, or the order misses a token.
         """
         return self._decoded(text, search, under, 1, keep_distributions)[0]
 
-    def translate_batch(self, texts: Sequence[str]) -> list[Translation]:
+    def translate_batch(
+        self,
+        texts: Sequence[str],
+        *,
+        search: Search = AS_IN_THE_PAPER,
+        under: Intervention = UNCHANGED,
+    ) -> list[Translation]:
         """What `translate` gives of each text, bit for bit, in less time where that is possible.
 
         Texts that are decoded together share the products with the model's weights. They are
         neither padded nor do they see each other, and nothing of a translation depends on its
         batch. Where torch rounds otherwise for more rows, as on a GPU, they are decoded one by one;
-        so they are if the first batch, which is translated both ways, differs in any bit.
+        so they are if the first batch, which is translated both ways, differs in any bit, and
+        under an intervention.
 
         Raises:
             TextError: as `translate`, for any of the texts.
+            DecodingError, MaskError, HeadError, PositionError: as `translate`.
         """
-        several = len(texts) > 1 and multiplies_rows_apart(self.model)
+        several = len(texts) > 1 and under == UNCHANGED and multiplies_rows_apart(self.model)
         if several and self._batches_are_exact:
-            return self._translate_together(texts)
-        alone = [self.translate(text) for text in texts]
-        if several and self._batches_are_exact is None:
-            together = self._translate_together(texts)
+            return self._translate_together(texts, search)
+        alone = [self.translate(text, search=search, under=under) for text in texts]
+        repeatable = search.sampling is None or search.sampling.seed is not None
+        if several and repeatable and self._batches_are_exact is None:
+            together = self._translate_together(texts, search)
             self._batches_are_exact = all(map(_same_bits, alone, together))
         return alone
 
-    def _translate_together(self, texts: Sequence[str]) -> list[Translation]:
+    def _translate_together(self, texts: Sequence[str], search: Search) -> list[Translation]:
         sources = [self._source_ids(text, UNCHANGED) for text in texts]
         by_length: dict[int, list[int]] = {}
         for place, ids in enumerate(sources):
             by_length.setdefault(len(ids), []).append(place)
-        found = beam_search(
-            self.model,
-            *(
-                torch.tensor([sources[place] for place in places], device=self.device)
-                for places in by_length.values()
-            ),
-            beam=AS_IN_THE_PAPER.beam,
-            alpha=AS_IN_THE_PAPER.length_penalty,
+        found = self._decode(
+            [[sources[place] for place in places] for places in by_length.values()], search
         )
         order = [place for places in by_length.values() for place in places]
         translations = {
@@ -190,6 +194,19 @@ class Translator:
             for place, best in zip(order, found, strict=True)
         }
         return [translations[place] for place in range(len(texts))]
+
+    def prefix(self, text: str) -> tuple[int, ...]:
+        """The token ids of a translation's beginning, for `Search`.
+
+        The text is cut as if it ended there: half a word is tokens of its own, which a model has
+        seldom met before the other half.
+
+        Raises:
+            TextError: if the text is too long or no text.
+        """
+        ids = self._encoded(text, "beginning")
+        self._require_room(ids, text, "beginning")
+        return tuple(ids)
 
     def candidates(
         self,
@@ -199,9 +216,10 @@ class Translator:
         under: Intervention = UNCHANGED,
         keep_distributions: bool = False,
     ) -> list[Translation]:
-        """What the search found, best first: `beam` translations, or one where nothing is searched.
+        """What the search found, best first: `beam` translations, or as many as were sampled.
 
-        Arguments and errors are those of `translate`.
+        A prefix that ends with the end token leaves one. Arguments and errors are those of
+        `translate`.
         """
         return self._decoded(text, search, under, search.beam, keep_distributions)
 
@@ -216,48 +234,31 @@ class Translator:
         ids = self._source_ids(text, under)
         room = self._room(len(ids), under.positions)
         with intervening([under], sites=self.sites):
-            found = self._decode(ids, search, n_best, keep_distributions, room)
+            found = self._decode([[ids]], search, n_best, keep_distributions, room)[0]
         return [self._translation(text, ids, hypothesis) for hypothesis in found]
 
     def _decode(
         self,
-        ids: list[int],
+        sources: list[list[list[int]]],
         search: Search,
-        n_best: int,
-        keep_distributions: bool,
-        max_length: int | None,
-    ) -> list[Hypothesis]:
-        source = torch.tensor([ids], device=self.device)
-        sampling = search.sampling
-        if sampling is not None:
-            return sample(
-                self.model,
-                source,
-                temperature=sampling.temperature,
-                top_k=sampling.top_k,
-                top_p=sampling.top_p,
-                seed=sampling.seed,
-                alpha=search.length_penalty,
-                max_length=max_length,
-                keep_distributions=keep_distributions,
-            )
+        n_best: int = 1,
+        keep_distributions: bool = False,
+        max_length: int | None = None,
+    ) -> list[list[Hypothesis]]:
+        """Of each sentence what was found, best first; sentences come grouped by their length."""
+        tensors = [torch.tensor(each, device=self.device) for each in sources]
+        asked: dict[str, Any] = {
+            "alpha": search.length_penalty,
+            "prefix": search.prefix,
+            "max_length": max_length,
+            "keep_distributions": keep_distributions,
+        }
+        if search.sampling is not None:
+            samples = sample(self.model, *tensors, sampling=search.sampling, **asked)
+            return [sorted(each, key=lambda found: -found.score) for each in samples]
         if search.beam == 1:
-            return greedy(
-                self.model,
-                source,
-                alpha=search.length_penalty,
-                max_length=max_length,
-                keep_distributions=keep_distributions,
-            )
-        return beam_search(
-            self.model,
-            source,
-            beam=search.beam,
-            alpha=search.length_penalty,
-            n_best=n_best,
-            max_length=max_length,
-            keep_distributions=keep_distributions,
-        )[0]
+            return [[found] for found in greedy(self.model, *tensors, **asked)]
+        return beam_search(self.model, *tensors, beam=search.beam, n_best=n_best, **asked)
 
     def trace(
         self,
@@ -360,7 +361,7 @@ class Translator:
                 room = self._room(len(ids), own.positions)
                 lengths = [SentenceLengths(len(ids))]
                 with intervening([own], lengths=lengths, sites=self.sites):
-                    found = self._decode(row, search, 1, False, room)[0]
+                    found = self._decode([[row]], search, max_length=room)[0][0]
                 predicted.append(list(found.token_ids))
         else:
             predicted = [

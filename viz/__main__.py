@@ -12,10 +12,10 @@ import torch
 
 from model.__main__ import DEFAULT_CHECKPOINT
 from model.checkpoint import CheckpointError
-from model.decoding import DecodingError
 from model.effects import effects_of
 from model.files import unwritten, write_whole
 from model.intervention import PositionError
+from model.search import DecodingError
 from model.trace import AttentionKind, TraceError
 from model.translator import DeviceError, TextError, Translator, load
 from viz.heads.request import Request

@@ -24,9 +24,10 @@ import torch
 from tqdm import tqdm
 
 from model.checkpoint import CheckpointError, load_checkpoint, read_json, write_json
-from model.decoding import DecodingError, Hypothesis, beam_search
+from model.decoding import Hypothesis, beam_search
 from model.linear import pack_linears
 from model.positions import LengthError
+from model.search import DecodingError
 from model.tokenizer import Tokenizer
 from model.training.batches import padded
 from model.training.corpus import CorpusError, Pair, read_pairs

@@ -15,9 +15,10 @@ from sacremoses import MosesTokenizer
 from tqdm import tqdm
 
 from model.checkpoint import METRICS, CheckpointError, load_checkpoint, read_json
-from model.decoding import DecodingError, beam_search, greedy
+from model.decoding import beam_search, greedy
 from model.linear import pack_linears
 from model.positions import LengthError
+from model.search import DecodingError
 from model.tokenizer import Tokenizer
 from model.training.batches import padded
 from model.training.corpus import CorpusError, Pair, read_pairs

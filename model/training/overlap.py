@@ -18,8 +18,8 @@ from typing import Any
 import torch
 
 from model.checkpoint import METRICS, CheckpointError, read_json, write_json
-from model.decoding import DecodingError
 from model.positions import LengthError
+from model.search import DecodingError
 from model.tokenizer import normalize
 from model.training.card import CARD, MEASURES, with_nearness
 from model.training.corpus import CorpusError, Pair, read_pairs

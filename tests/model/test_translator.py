@@ -13,9 +13,11 @@ import numpy as np
 import pytest
 import torch
 
-from model import Sampling, Search, load
-from model.decoding import DecodingError, length_penalty
+from model import PRESETS, Intervention, Sampling, Search, load
+from model.decoding import length_penalty
+from model.intervention import PositionEdit
 from model.linear import multiplies_rows_apart
+from model.search import DecodingError
 from model.tokenizer import BOS, EOS
 from model.translator import DeviceError, TextError
 from tests.kit.packing import needs_packing
@@ -58,6 +60,71 @@ def test_a_score_is_the_log_probability_over_the_length_penalty(translator, sear
         found = translator.translate("The cat eats.", search=replace(search, length_penalty=alpha))
         penalty = length_penalty(len(found.tokens), alpha)
         assert found.score == pytest.approx(sum(found.log_probs) / penalty, abs=1e-6)
+
+
+def test_a_text_forced_at_the_beginning_is_how_the_translation_begins(translator):
+    begun = Search(prefix=translator.prefix("Der Hund"))
+    for search in (begun, replace(begun, beam=1), replace(begun, sampling=Sampling(seed=1))):
+        found = translator.translate("The cat sat on the mat.", search=search)
+        assert found.text.startswith("Der Hund")
+        assert found.token_ids[: len(begun.prefix)] == begun.prefix
+        assert all(
+            each.text.startswith("Der Hund")
+            for each in translator.candidates("The cat sat on the mat.", search=search)
+        )
+        trace = translator.trace("The cat sat on the mat.", search=search)
+        assert trace.predictions.ids == found.token_ids
+    price = translator.translate("The cat sat on the mat.").score
+    assert translator.translate("The cat sat on the mat.", search=begun).score < price
+
+
+def test_forcing_the_models_own_words_changes_nothing(translator):
+    for english, german in PAIRS[2:4]:
+        own = translator.translate(english)
+        whole = translator.translate(english, search=Search(prefix=own.token_ids))
+        assert whole.text == german
+        assert whole.log_probs == pytest.approx(own.log_probs, abs=1e-5)
+        assert whole.score == pytest.approx(own.score, abs=1e-5)
+        followed = translator.translate(english, search=Search(beam=1))
+        for length in range(len(followed.token_ids) + 1):
+            begun = Search(beam=1, prefix=followed.token_ids[:length])
+            assert bits(translator.translate(english, search=begun)) == bits(followed)
+
+
+def test_a_prefix_goes_with_every_intervention(translator):
+    text = "The cat sat on the mat."
+    prefix = translator.prefix("Eine Frau")
+    for under in (
+        Intervention(masks={"decoder": np.tri(4, dtype=bool), "cross": PRESETS["first_token"]}),
+        Intervention(heads={("cross", 0, 1): 0, ("decoder", 1, 2): "uniform"}),
+        Intervention(positions=PositionEdit(scale=0.5)),
+    ):
+        for search in (
+            Search(beam=1, prefix=prefix),
+            Search(beam=3, prefix=prefix),
+            Search(sampling=Sampling(seed=2, n_samples=3), prefix=prefix),
+        ):
+            found = translator.translate(text, search=search, under=under)
+            trace = translator.trace_of(found, under=under)
+            assert found.token_ids[: len(prefix)] == prefix
+            np.testing.assert_allclose(trace.log_probs, found.log_probs, atol=1e-4)
+            assert found.log_probs != translator.translate(text, search=search).log_probs
+
+
+def test_a_beginning_that_is_too_long_is_refused(translator):
+    with pytest.raises(TextError, match="The beginning is too long"):
+        translator.prefix("der " * 100)
+    with pytest.raises(DecodingError, match="a translation may have"):
+        translator.translate("A man.", search=Search(prefix=(5,) * (translator.max_tokens + 1)))
+
+
+def test_samples_are_as_many_as_asked_and_ordered(translator):
+    search = Search(sampling=Sampling(temperature=3.0, seed=3, n_samples=5))
+    samples = translator.candidates("The cat eats.", search=search)
+    scores = [each.score for each in samples]
+    assert len(scores) == 5
+    assert scores == sorted(scores, reverse=True)
+    assert bits(translator.translate("The cat eats.", search=search)) == bits(samples[0])
 
 
 def test_sampling_with_a_seed_repeats_itself(translator):
@@ -235,6 +302,33 @@ def test_a_thousand_sentences_are_translated_alike_to_the_bit_alone_and_in_batch
             break
 
 
+@needs_packing
+@pytest.mark.parametrize(
+    "search",
+    [
+        Search(beam=1),
+        Search(sampling=Sampling(seed=3, temperature=2.0, n_samples=2)),
+        Search(beam=3, prefix=(7, 9)),
+    ],
+    ids=str,
+)
+def test_every_search_gives_in_a_batch_what_it_gives_alone(packed, search, monkeypatch):
+    texts = [source for source, _ in PAIRS]
+    alone = [bits(packed.translate(text, search=search)) for text in texts]
+    assert [bits(each) for each in packed.translate_batch(texts, search=search)] == alone
+    assert packed._batches_are_exact
+    monkeypatch.setattr(packed, "translate", None)
+    assert [bits(each) for each in packed.translate_batch(texts, search=search)] == alone
+
+
+def test_a_batch_runs_under_an_intervention(packed):
+    texts = [source for source, _ in PAIRS[2:4]]
+    under = Intervention(masks={"cross": PRESETS["first_token"]})
+    assert [bits(each) for each in packed.translate_batch(texts, under=under)] == [
+        bits(packed.translate(text, under=under)) for text in texts
+    ]
+
+
 def test_a_model_whose_weights_are_not_packed_translates_one_by_one(translator, monkeypatch):
     assert not multiplies_rows_apart(translator.model)
     monkeypatch.setattr(translator, "_translate_together", None)
@@ -248,7 +342,7 @@ def test_where_a_batch_gives_another_bit_nothing_is_translated_together(packed, 
     alone = [packed.translate(text) for text in texts]
     asked = []
 
-    def rounded_otherwise(together):
+    def rounded_otherwise(together, _):
         asked.append(together)
         return [replace(each, score=math.nextafter(each.score, 0)) for each in alone]
 
