@@ -7,11 +7,14 @@ from model.intervention import Intervention
 from model.mask_presets import PRESETS
 from model.mask_rules import MaskError
 from model.search import Sampling, Search
-from model.translator import BatchTrace, Translation, Translator, load
+from model.translation import Decoding, DecodingStep, SearchNode, Translation
+from model.translator import BatchTrace, Translator, load
 
 __all__ = [
     "PRESETS",
     "BatchTrace",
+    "Decoding",
+    "DecodingStep",
     "Gate",
     "HeadError",
     "Intervention",
@@ -20,6 +23,7 @@ __all__ = [
     "ReplacedWeights",
     "Sampling",
     "Search",
+    "SearchNode",
     "Translation",
     "Translator",
     "alignment_error_rate",

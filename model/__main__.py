@@ -14,7 +14,8 @@ import torch
 from model.checkpoint import CheckpointError
 from model.files import unwritten
 from model.search import DecodingError, Sampling, Search
-from model.translator import DeviceError, TextError, Translation, Translator, load
+from model.translation import Translation
+from model.translator import DeviceError, TextError, Translator, load
 
 DEFAULT_CHECKPOINT = Path(__file__).parent.parent / "checkpoints" / "en-de"
 

@@ -43,6 +43,55 @@ class Hypothesis:
     finished: bool
     distributions: Tensor | None = None
 
+    def path(self) -> list[PartialHypothesis]:
+        """The same token by token, as a search builds it."""
+        steps: list[PartialHypothesis] = []
+        for token, log_prob in zip(self.token_ids, self.log_probs, strict=True):
+            before = steps[-1] if steps else None
+            total = log_prob + (before.total if before else 0)
+            steps.append(PartialHypothesis(token, log_prob, total, before, None))
+        return steps
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PartialHypothesis:
+    """What a decoding has written so far: the path before, and one token more.
+
+    Attributes:
+        token: the newest token's id.
+        log_prob: of that token.
+        total: of all tokens so far.
+        parent: the path before it.
+        distribution: (vocab,) log-probabilities of the step, if they were kept.
+    """
+
+    token: int
+    log_prob: float
+    total: float
+    parent: PartialHypothesis | None
+    distribution: Tensor | None
+
+    def steps(self) -> list[PartialHypothesis]:
+        """Itself and all before it, first token first."""
+        steps = []
+        node: PartialHypothesis | None = self
+        while node is not None:
+            steps.append(node)
+            node = node.parent
+        return steps[::-1]
+
+    def hypothesis(self, alpha: float, eos_id: int) -> Hypothesis:
+        """The same as a decoded sentence."""
+        steps = self.steps()
+        kept = [step.distribution for step in steps if step.distribution is not None]
+        return Hypothesis(
+            tuple(step.token for step in steps),
+            tuple(step.log_prob for step in steps),
+            self.total / length_penalty(len(steps), alpha),
+            self.token == eos_id,
+            torch.stack(kept) if kept else None,
+        )
+
 
 def length_penalty(length: int, alpha: float) -> float:
     """((5 + |Y|) / 6)^α of Wu et al. 2016, equation 14; α = 0.6 in section 6.1."""
@@ -226,33 +275,6 @@ class _Beam:
     finished: list[Hypothesis] = field(default_factory=list)
 
 
-@dataclass(frozen=True, slots=True)
-class _Path:
-    """One live hypothesis as a linked list, newest token first."""
-
-    token: int
-    log_prob: float
-    total: float
-    parent: _Path | None
-    distribution: Tensor | None
-
-    def hypothesis(self, alpha: float, eos_id: int) -> Hypothesis:
-        steps = []
-        node: _Path | None = self
-        while node is not None:
-            steps.append(node)
-            node = node.parent
-        steps.reverse()
-        kept = [step.distribution for step in steps if step.distribution is not None]
-        return Hypothesis(
-            tuple(step.token for step in steps),
-            tuple(step.log_prob for step in steps),
-            self.total / length_penalty(len(steps), alpha),
-            self.token == eos_id,
-            torch.stack(kept) if kept else None,
-        )
-
-
 @torch.inference_mode()
 def beam_search(
     model: Transformer,
@@ -263,6 +285,7 @@ def beam_search(
     n_best: int = 1,
     max_length: int | None = None,
     keep_distributions: bool = False,
+    kept_paths: list[PartialHypothesis] | None = None,
 ) -> list[list[Hypothesis]]:
     """The best hypotheses of a beam search, ranked by log P(Y|X) / lp(Y) (section 6.1).
 
@@ -279,6 +302,7 @@ def beam_search(
         n_best: hypotheses that are wanted of each sentence; fewer end the search sooner.
         max_length: as in greedy.
         keep_distributions: as in greedy.
+        kept_paths: gets every hypothesis that was held or finished, parents before children.
 
     Returns:
         for each sentence of each source, `n_best` to `beam` hypotheses, best first. Finished ones
@@ -300,7 +324,7 @@ def beam_search(
     _require_prefix(prefix, config, min(limits))
     beams = [_Beam(limit) for limit in limits]
     active = list(range(len(beams)))
-    paths: list[list[_Path]] = [[] for _ in beams]
+    paths: list[list[PartialHypothesis]] = [[] for _ in beams]
     state = model.start(*sources)
     device = sources[0].device
     newest = torch.full((len(beams),), config.bos_id, device=device)
@@ -320,10 +344,10 @@ def beam_search(
         )
         token_log_probs = log_probs[origin_rows, order % config.vocab_size]
         listed = (best.tolist(), order.tolist(), token_log_probs.tolist())
-        rows, tokens, kept_totals, kept_sentences, kept_paths, still_active = [], [], [], [], [], []
+        rows, tokens, kept_totals, kept_sentences, live_paths, still_active = [], [], [], [], [], []
         for place, sentence in enumerate(active):
             search = beams[sentence]
-            going_on: list[tuple[int, _Path]] = []
+            going_on: list[tuple[int, PartialHypothesis]] = []
             for rank, (total, flat, log_prob) in enumerate(
                 zip(*(each[place] for each in listed), strict=True)
             ):
@@ -331,7 +355,7 @@ def beam_search(
                 if total == -torch.inf or len(going_on) == beam:
                     continue
                 row = place * width + origin
-                path = _Path(
+                path = PartialHypothesis(
                     token,
                     log_prob,
                     total,
@@ -342,6 +366,10 @@ def beam_search(
                     going_on.append((row, path))
                 elif rank < beam:
                     search.finished.append(path.hypothesis(alpha, config.eos_id))
+                else:
+                    continue
+                if kept_paths is not None:
+                    kept_paths.append(path)
             if length >= search.limit:
                 missing = beam - len(search.finished)
                 search.finished.sort(key=_by_score)
@@ -353,7 +381,7 @@ def beam_search(
                 continue
             still_active.append(sentence)
             kept_sentences.append(place)
-            kept_paths.append([path for _, path in going_on])
+            live_paths.append([path for _, path in going_on])
             rows += [row for row, _ in going_on]
             tokens += [path.token for _, path in going_on]
             kept_totals.append([path.total for _, path in going_on])
@@ -367,7 +395,7 @@ def beam_search(
             newest = torch.tensor(tokens, device=device)
             totals = torch.tensor(kept_totals, device=device)
         # A prefix is one path; the beam opens behind it.
-        active, paths, width = still_active, kept_paths, 1 if length <= len(prefix) else beam
+        active, paths, width = still_active, live_paths, 1 if length <= len(prefix) else beam
     return [search.finished[:beam] for search in beams]
 
 
@@ -376,7 +404,11 @@ def _by_score(hypothesis: Hypothesis) -> float:
 
 
 def _is_over(
-    search: _Beam, going_on: list[tuple[int, _Path]], penalty: float, beam: int, n_best: int
+    search: _Beam,
+    going_on: list[tuple[int, PartialHypothesis]],
+    penalty: float,
+    beam: int,
+    n_best: int,
 ) -> bool:
     # A prefix that ends with the end token leaves nothing to go on with.
     if len(search.finished) >= beam or not going_on:

@@ -24,7 +24,8 @@ from model.masks import decoder_allowed, padding_allowed
 from model.search import AS_IN_THE_PAPER, Search
 from model.trace import AttentionKind, FloatArray, Site, Trace
 from model.transformer import DecoderLayer, EncoderLayer, Transformer
-from model.translator import Translation, Translator
+from model.translation import Translation
+from model.translator import Translator
 
 _TOGETHER = 8192
 """How many target tokens of how many rows together run in one batch; more only take memory."""

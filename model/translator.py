@@ -16,7 +16,15 @@ from numpy.typing import NDArray
 
 from model.analysis import score_terms
 from model.checkpoint import load_checkpoint, longest_trained
-from model.decoding import EXTRA_LENGTH, Hypothesis, beam_search, greedy, sample
+from model.decoding import (
+    EXTRA_LENGTH,
+    Hypothesis,
+    PartialHypothesis,
+    beam_search,
+    greedy,
+    length_penalty,
+    sample,
+)
 from model.editing import SentenceLengths, intervening
 from model.intervention import UNCHANGED, Intervention, PositionEdit, PositionError, Side, ordered
 from model.linear import multiplies_rows_apart, pack_linears
@@ -28,6 +36,7 @@ from model.terms import EmbeddingParts, HeadMatrices, ScoreTerms
 from model.tokenizer import Tokenizer
 from model.trace import AttentionKind, AttentionMap, FloatArray, Site, Tokens, Trace
 from model.transformer import EncoderLayer, Transformer
+from model.translation import LIKELIEST, Decoding, DecodingStep, Fate, SearchNode, Translation
 
 
 class TextError(ValueError):
@@ -36,35 +45,6 @@ class TextError(ValueError):
 
 class DeviceError(ValueError):
     """A device that this machine does not have; the message says what to choose."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Translation:
-    """One translated sentence.
-
-    Attributes:
-        text: the translation.
-        tokens: its tokens, which end with </s> unless the length limit cut it.
-        token_ids: their ids.
-        score: log-probability over the length penalty, however it was decoded; nearer 0 is better.
-        log_probs: natural logarithm of each token's probability, as long as tokens.
-        finished: whether the model ended the sentence by itself.
-        source_text: the sentence that was translated.
-        source: its tokens, ending with </s>.
-        unseen: its characters that the model never saw in training.
-        distributions: (target, vocab) log-probabilities of every step, if they were asked for.
-    """
-
-    text: str
-    tokens: tuple[str, ...]
-    token_ids: tuple[int, ...]
-    score: float
-    log_probs: tuple[float, ...]
-    finished: bool
-    source_text: str
-    source: Tokens
-    unseen: tuple[str, ...]
-    distributions: NDArray[np.float32] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -244,6 +224,7 @@ class Translator:
         n_best: int = 1,
         keep_distributions: bool = False,
         max_length: int | None = None,
+        paths: list[PartialHypothesis] | None = None,
     ) -> list[list[Hypothesis]]:
         """Of each sentence what was found, best first; sentences come grouped by their length."""
         tensors = [torch.tensor(each, device=self.device) for each in sources]
@@ -258,7 +239,97 @@ class Translator:
             return [sorted(each, key=lambda found: -found.score) for each in samples]
         if search.beam == 1:
             return [[found] for found in greedy(self.model, *tensors, **asked)]
-        return beam_search(self.model, *tensors, beam=search.beam, n_best=n_best, **asked)
+        return beam_search(
+            self.model, *tensors, beam=search.beam, n_best=n_best, kept_paths=paths, **asked
+        )
+
+    def decode(
+        self,
+        text: str,
+        *,
+        search: Search = AS_IN_THE_PAPER,
+        under: Intervention = UNCHANGED,
+    ) -> Decoding:
+        """The translation with a record of how it was found, kept while it was decoded.
+
+        The translation is that of `translate`, bit for bit. Arguments and errors are those of
+        `translate`.
+        """
+        ids = self._source_ids(text, under)
+        room = self._room(len(ids), under.positions)
+        paths: list[PartialHypothesis] = []
+        with intervening([under], sites=self.sites):
+            found = self._decode([[ids]], search, 1, True, room, paths)[0]
+        if not paths:
+            for hypothesis in found:
+                paths += hypothesis.path()
+        best = self._translation(text, ids, found[0])
+        return Decoding(
+            translation=best,
+            steps=self._steps(best, len(search.prefix)),
+            nodes=self._nodes(paths, found, search.length_penalty),
+        )
+
+    def _steps(self, translation: Translation, n_forced: int) -> tuple[DecodingStep, ...]:
+        config = self.model.config
+        never = [config.pad_id, config.bos_id, config.unk_id]
+        steps = []
+        for step, log_probs in enumerate(cast("FloatArray", translation.distributions)):
+            probabilities = np.exp(log_probs.astype(np.float64))
+            choosable = probabilities.copy()
+            choosable[never] = -1
+            likeliest = np.argsort(-choosable, kind="stable")[:LIKELIEST]
+            chosen = translation.token_ids[step]
+            rest = np.delete(probabilities, likeliest)
+            steps.append(
+                DecodingStep(
+                    likeliest=self.tokens(likeliest.tolist()),
+                    probabilities=tuple(probabilities[likeliest].tolist()),
+                    rest=float(rest.sum()),
+                    probability=float(probabilities[chosen]),
+                    rank=1 + int((choosable > probabilities[chosen]).sum()),
+                    entropy=float(-(probabilities * log_probs / np.log(2)).sum()),
+                    forced=step < n_forced,
+                )
+            )
+        return tuple(steps)
+
+    def _nodes(
+        self, paths: list[PartialHypothesis], found: list[Hypothesis], alpha: float
+    ) -> tuple[SearchNode, ...]:
+        places = {id(path): place for place, path in enumerate(paths)}
+        parents = [None if path.parent is None else places[id(path.parent)] for path in paths]
+        depths: list[int] = []
+        for parent in parents:
+            depths.append(0 if parent is None else depths[parent] + 1)
+        ranks = {each.token_ids: rank for rank, each in enumerate(found)}
+        extended = set(parents)
+        nodes = []
+        for place, (path, step) in enumerate(zip(paths, depths, strict=True)):
+            fate: Fate = "continued"
+            rank = ended = score = None
+            if place not in extended:
+                rank = ranks.get(tuple(each.token for each in path.steps()))
+                fate, ended = "pruned", min(step + 1, max(depths))
+            if path.token == self.model.config.eos_id or rank is not None:
+                fate, ended = "cut", step
+                score = path.total / length_penalty(step + 1, alpha)
+            if path.token == self.model.config.eos_id:
+                fate = "finished"
+            nodes.append(
+                SearchNode(
+                    parent=parents[place],
+                    token=self.tokenizer.pieces([path.token])[0],
+                    token_id=path.token,
+                    step=step,
+                    log_prob=path.total,
+                    fate=fate,
+                    ended=ended,
+                    score=score,
+                    rank=rank,
+                )
+            )
+        return tuple(nodes)
 
     def trace(
         self,

@@ -10,7 +10,7 @@ VALUES = tuple(
     f"model.{name}"
     for name in (
         *("files", "trace", "trace_file", "terms", "words"),
-        *("head_effects", "search"),
+        *("head_effects", "search", "translation"),
         *("mask_rules", "head_edits", "intervention"),
         *("agreement", "attribution"),
     )

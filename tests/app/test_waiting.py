@@ -13,7 +13,8 @@ from streamlit.testing.v1 import AppTest
 
 from model.checkpoint import CheckpointError
 from model.serving.queue import RequestQueue, ServiceError
-from model.translator import Translation, Translator
+from model.translation import Translation
+from model.translator import Translator
 from tests.kit.tiny_checkpoint import write_tiny_checkpoint
 from viz.shell import jobs, session
 from viz.shell.jobs import version_of

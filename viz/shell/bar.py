@@ -12,7 +12,8 @@ import streamlit as st
 
 from model.checkpoint import CheckpointError, language_pair, snapshots
 from model.serving.queue import ServiceError
-from model.translator import DeviceError, TextError, Translation, Translator
+from model.translation import Translation
+from model.translator import DeviceError, TextError, Translator
 from viz.draw import css
 from viz.draw.labels import escape_html, escape_markdown, visible
 from viz.shell import address, session, stage

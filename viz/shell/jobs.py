@@ -23,7 +23,8 @@ from model.effects import effects_of, rewritten
 from model.intervention import Intervention
 from model.serving.queue import ServiceError
 from model.trace import Site, Trace
-from model.translator import TextError, Translation, Translator, load
+from model.translation import Translation
+from model.translator import TextError, Translator, load
 from viz.heads import measures
 from viz.positions import terms
 from viz.shell.examples import example_traces, read_examples
