@@ -198,6 +198,19 @@ def test_the_words_that_change_are_counted_on_demand(
     assert not [each for each in app.selectbox if each.key == "token"]
 
 
+def test_heads_are_removed_one_after_another_on_demand(
+    open_effects: OpenApp, model: Translator
+) -> None:
+    target = PAIRS[1][1]
+    app = open_effects(colored="removal", target=target)
+    assert list(charts(app)) == ["effects-removal"]
+    every = {(site, head): 0 for site in model.sites for head in range(4)}
+    none_left = model.trace(SENTENCE, target, under=Intervention(heads=every)).log_probs
+    assert none_left is not None
+    (alt,) = [each.proto.alt for each in app.get("plotly_chart")]
+    assert f"to {float(none_left.sum()):.2f} without any".replace("-", "−") in alt
+
+
 def test_a_target_of_ones_own_is_what_is_measured(open_effects: OpenApp, model: Translator) -> None:
     target = PAIRS[1][1]
     app = open_effects(target=target, token="1")

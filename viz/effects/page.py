@@ -12,7 +12,7 @@ from model.translator import DeviceError, TextError, Translator
 from viz.draw import style
 from viz.draw.labels import axis_texts, escape_markdown
 from viz.effects.effect_map import LISTED, change_words, effect_sentences
-from viz.effects.pictures import EffectMap, WordMap
+from viz.effects.pictures import EffectMap, RemovalCurve, WordMap
 from viz.effects.view import MAPS, MOST_HEADS, VIEW, WAYS, EffectsView, written_heads
 from viz.masks.panels import translations_html
 from viz.shell import address, bar, jobs, session, stage
@@ -72,6 +72,7 @@ def show_choice(view: EffectsView, effects: Effects) -> None:
             format_func=MAPS.__getitem__,
             label_visibility="collapsed",
         )
+        # The others are of the whole translation.
         if view.colored == "probability":
             st.selectbox(
                 "Effect on",
@@ -264,6 +265,10 @@ def show_page(question: session.Question) -> None:
     show_choice(view, effects)
     if view.colored == "words":
         show_word_map(question, model)
+    elif view.colored == "removal":
+        target = question.target or None
+        removal = session.removal(question.checkpoint, question.sentence, target)
+        show(RemovalCurve(removal, question.sentence, question.target), "effects-removal")
     else:
         show_map(question, view, effects)
     show_switches(question, view, effects)

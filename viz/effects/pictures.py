@@ -10,10 +10,10 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from model.head_effects import Effects
+from model.head_effects import Effects, Removal
 from model.trace import FloatArray, Site
 from viz.draw.word_diff import word_diff
-from viz.effects import effect_map
+from viz.effects import effect_map, removal_curve
 from viz.heads.request import Request
 from viz.save.formats import ExportError
 from viz.save.notebook import Lines
@@ -156,6 +156,56 @@ class WordMap(Picture):
             "}",
             "picture = WordMap(sentence, translator.translate(sentence).text, after)",
             f"effect_figure(picture.changed, picture.title, {effect_map.CHANGED!r}{layout.python})",
+        ]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RemovalCurve(Picture):
+    """What is left of a translation while heads are removed one after another.
+
+    Attributes:
+        removal: of the translation.
+        sentence: the source.
+        target: a translation of one's own; empty for the model's.
+    """
+
+    removal: Removal
+    sentence: str
+    target: str = ""
+
+    title = removal_curve.TITLE
+    name = "effects-removal"
+
+    @property
+    def alt(self) -> str:
+        return removal_curve.removal_alt_text(self.removal)
+
+    @property
+    def caption(self) -> str:
+        return removal_curve.removal_caption(self.removal)
+
+    def figure(self, layout: Layout) -> go.Figure:
+        return removal_curve.removal_figure(self.removal, **layout.options)
+
+    def numbers(self) -> Numbers:
+        removal = self.removal
+        return Numbers(
+            {},
+            {"heads_removed": removal.removed, "order": range(len(removal.at_random))},
+            {
+                "least_important_first": (("heads_removed",), removal.least_first),
+                "at_random": (("order", "heads_removed"), removal.at_random),
+            },
+        )
+
+    def python(self, layout: Layout) -> Lines:
+        given = f", {self.target!r}" if self.target else ""
+        return [
+            "from model.effects import effects_of, removal",
+            "from viz.effects.removal_curve import removal_figure",
+            f"trace = translator.trace({self.sentence!r}{given})",
+            "removed = removal(translator, trace, effects_of(translator, trace))",
+            f"removal_figure(removed{layout.python})",
         ]
 
 

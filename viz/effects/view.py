@@ -21,8 +21,12 @@ WAYS = {
 }
 """What is done to the chosen heads."""
 
-MAPS = {"probability": "Log-probability", "words": "Words that change"}
-"""What the map of effects is coloured by."""
+MAPS = {
+    "probability": "Log-probability",
+    "words": "Words",
+    "removal": "Removal",
+}
+"""What is shown of all heads."""
 
 MOST_HEADS = 256
 """So many can be switched off at once: more than any model has that comes with the app."""
@@ -34,7 +38,7 @@ VIEW = View(
     "Effects",
     ":material/toggle_off:",
     (
-        choice("colored", "probability", MAPS, "what the map of effects shows"),
+        choice("colored", "probability", MAPS, "what is shown of all heads"),
         integer(
             "token", 0, low=0, high=999, meaning="the target token it is of, from 1; 0 for all"
         ),

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from model import alignment
 from model.checkpoint import SNAPSHOTS, CheckpointError, snapshot_file, snapshots
-from model.effects import effects_of, rewritten
+from model.effects import effects_of, removal, rewritten
 from model.intervention import Intervention
 from model.serving.queue import ServiceError
 from model.trace import Site, Trace
@@ -334,6 +334,21 @@ class MeasureEffects(Job):
         """As above."""
         (trace,) = self.recorded.results(model).values()
         return {self: effects_of(model, trace)}
+
+
+@dataclass(frozen=True, slots=True)
+class RemoveHeads(MeasureEffects):
+    """What is left of it while heads go one after another, as `model.head_effects.Removal`."""
+
+    @property
+    def doing(self) -> str:
+        """As above."""
+        return "Removing heads one after another…"
+
+    def results(self, model: Translator) -> Mapping[Job, Any]:
+        """As above."""
+        (trace,) = self.recorded.results(model).values()
+        return {self: removal(model, trace, effects_of(model, trace))}
 
 
 @dataclass(frozen=True, slots=True)

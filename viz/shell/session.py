@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from model.checkpoint import CONFIG, CheckpointError
-from model.head_effects import Effects
+from model.head_effects import Effects, Removal
 from model.intervention import UNCHANGED, Intervention
 from model.serving.process import WorkerProcess
 from model.serving.queue import Compute, Request, RequestQueue, ServiceError
@@ -207,6 +207,12 @@ def effects(checkpoint: Path, sentence: str, target: str | None = None) -> Effec
     """What a translation loses without each head; arguments and errors as of `trace`."""
     record = _record_job(checkpoint, sentence, target)
     return _computed(jobs.MeasureEffects(record.version, record))
+
+
+def removal(checkpoint: Path, sentence: str, target: str | None = None) -> Removal:
+    """What is left of it while heads are removed one after another; as `effects`."""
+    record = _record_job(checkpoint, sentence, target)
+    return _computed(jobs.RemoveHeads(record.version, record))
 
 
 def written_without(checkpoint: Path, sentence: str, site: Site) -> tuple[str, ...]:

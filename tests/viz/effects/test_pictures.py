@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from model import Intervention, Translator
-from model.effects import effects, rewritten
+from model.effects import effects, effects_of, removal, rewritten
 from model.head_effects import Effects
 from model.trace import AttentionKind, Site
 from tests.kit.pictures import LAYOUTS, require_same, values
 from viz.effects import effect_map
-from viz.effects.pictures import EffectMap, WordMap, changed_words
+from viz.effects.pictures import EffectMap, RemovalCurve, WordMap, changed_words
 from viz.effects.view import EffectsView, written_heads
 
 SENTENCE, TARGET = "The cat sat on the mat.", "Der Hund saß auf der Matte."
@@ -149,6 +149,22 @@ def test_a_map_of_words_comes_back(folder: Path, translator: Translator) -> None
     assert picture.caption
     scale = picture.figure(LAYOUTS[0]).layout.coloraxis
     assert scale.cmin == 0
+
+
+def test_the_curve_of_removal_comes_back(folder: Path, translator: Translator) -> None:
+    trace = translator.trace(SENTENCE, TARGET)
+    removed = removal(translator, trace, effects_of(translator, trace))
+    picture = RemovalCurve(removed, SENTENCE, TARGET)
+    require_same(picture, folder, LAYOUTS[:2])
+    assert values(picture, "at_random") is removed.at_random
+    least, mean, low, high = picture.figure(LAYOUTS[0]).data
+    np.testing.assert_array_equal(least.y, removed.least_first)
+    np.testing.assert_array_equal(mean.y, removed.at_random.mean(axis=0))
+    np.testing.assert_array_equal(low.y, removed.at_random.min(axis=0))
+    np.testing.assert_array_equal(high.y, removed.at_random.max(axis=0))
+    assert least.x == removed.removed
+    assert f"{len(removed.at_random)} random orders" in picture.caption
+    assert f"With {removed.removed[6]} heads removed" in picture.alt
 
 
 @pytest.mark.parametrize(
