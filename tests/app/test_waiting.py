@@ -154,10 +154,10 @@ def test_a_gpu_that_fails_leaves_the_sentence_to_the_cpu_and_the_next_one_tries_
     fails = [True]
     translate = Translator.translate
 
-    def failing(model: Translator, *arguments: Any) -> Translation:
+    def failing(model: Translator, *arguments: Any, **settings: Any) -> Translation:
         if model is on_gpu and fails.pop():
             raise error
-        return translate(model, *arguments)
+        return translate(model, *arguments, **settings)
 
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(Translator, "translate", failing)
