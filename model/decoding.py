@@ -233,14 +233,14 @@ def _follow(
     active = list(range(len(limits)))
     device = model.output.weight.device
     newest = torch.full((len(limits),), config.bos_id, device=device)
-    unsayable = _unsayable(config, device)
+    barred = unsayable(config, device)
     while active:
         step_log_probs = model.step(newest, state).float().log_softmax(dim=-1)
         length = len(tokens[active[0]])
         if length < len(prefix):
             newest = torch.full_like(newest, prefix[length])
         else:
-            newest = choose(step_log_probs + unsayable, active)
+            newest = choose(step_log_probs + barred, active)
         chosen = step_log_probs.gather(1, newest[:, None])[:, 0].tolist()
         stays = []
         for row, (sentence, token) in enumerate(zip(active, newest.tolist(), strict=True)):
@@ -329,14 +329,14 @@ def beam_search(
     device = sources[0].device
     newest = torch.full((len(beams),), config.bos_id, device=device)
     totals = torch.zeros(len(beams), 1, device=device)
-    unsayable = _unsayable(config, device)
+    barred = unsayable(config, device)
     width = 1
     length = 0
     while active:
         length += 1
         log_probs = model.step(newest, state).float().log_softmax(dim=-1)
-        barred = unsayable if length > len(prefix) else _all_but(prefix[length - 1], unsayable)
-        candidates = totals[:, :, None] + (log_probs + barred).unflatten(0, (-1, width))
+        bars = barred if length > len(prefix) else _all_but(prefix[length - 1], barred)
+        candidates = totals[:, :, None] + (log_probs + bars).unflatten(0, (-1, width))
         # Twice the beam, so that `beam` of them go on even if as many end.
         best, order = _largest(candidates.flatten(1), 2 * beam)
         origin_rows = (
@@ -419,8 +419,8 @@ def _is_over(
     return sorted(each.score for each in search.finished)[-n_best] >= reachable
 
 
-def _unsayable(config: TransformerConfig, device: torch.device) -> Tensor:
-    # (vocab,), to be added to log-probabilities.
+def unsayable(config: TransformerConfig, device: torch.device) -> Tensor:
+    """What keeps padding, start and unknown from being chosen: (vocab,), to be added to logits."""
     penalty = torch.zeros(config.vocab_size, device=device)
     penalty[[config.pad_id, config.bos_id, config.unk_id]] = -torch.inf
     return penalty
@@ -478,8 +478,8 @@ def _require_prefix(prefix: Sequence[int], config: TransformerConfig, limit: int
         )
 
 
-def _all_but(token_id: int, unsayable: Tensor) -> Tensor:
+def _all_but(token_id: int, like: Tensor) -> Tensor:
     # (vocab,), to be added to log-probabilities.
-    penalty = torch.full_like(unsayable, -torch.inf)
+    penalty = torch.full_like(like, -torch.inf)
     penalty[token_id] = 0
     return penalty

@@ -264,12 +264,18 @@ class Decoder(nn.Module):
         memory: Tensor,
         allowed: Tensor | None,
         memory_allowed: Tensor | None,
+        states: list[Tensor] | None = None,
     ) -> Tensor:
-        """(batch, target, d_model) -> (batch, target, d_model)."""
+        """(batch, target, d_model) -> (batch, target, d_model).
+
+        `states`, if given, gets what each layer gives, before the final norm.
+        """
         x = self.dropout(self.positions.embed(embedded))
         rotation = self.positions.rotation(embedded.shape[1])
         for layer in self.layers:
             x = layer(x, memory, allowed, memory_allowed, rotation)
+            if states is not None:
+                states.append(x)
         return self.final_norm(x)
 
     def step(
@@ -358,13 +364,16 @@ class Transformer(nn.Module):
         """
         return self.output(self.hidden(source, target))
 
-    def hidden(self, source: Tensor, target: Tensor) -> Tensor:
-        """What forward computes before the output projection, (batch, target, d_model)."""
+    def hidden(self, source: Tensor, target: Tensor, states: list[Tensor] | None = None) -> Tensor:
+        """What forward computes before the output projection, (batch, target, d_model).
+
+        `states`, if given, gets what each decoder layer gives, before the final norm.
+        """
         source_allowed = padding_allowed(source, self.config.pad_id)
         memory = self.encode(source, source_allowed)
         embedded = self.embed(self.target_embedding, target)
         allowed = decoder_allowed(target, self.config.pad_id)
-        return self.decoder(embedded, memory, allowed, source_allowed)
+        return self.decoder(embedded, memory, allowed, source_allowed, states)
 
     def encode(self, source: Tensor, allowed: Tensor | None = None) -> Tensor:
         """The encoder's output, (batch, source, d_model).

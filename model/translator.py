@@ -24,10 +24,12 @@ from model.decoding import (
     greedy,
     length_penalty,
     sample,
+    unsayable,
 )
 from model.editing import SentenceLengths, intervening
 from model.intervention import UNCHANGED, Intervention, PositionEdit, PositionError, Side, ordered
 from model.linear import multiplies_rows_apart, pack_linears
+from model.logit_lens import LogitLens
 from model.positions import LengthError, PositionalEncoding
 from model.recording import recording
 from model.search import AS_IN_THE_PAPER, Search
@@ -271,13 +273,11 @@ class Translator:
         )
 
     def _steps(self, translation: Translation, n_forced: int) -> tuple[DecodingStep, ...]:
-        config = self.model.config
-        never = [config.pad_id, config.bos_id, config.unk_id]
+        barred = unsayable(self.model.config, torch.device("cpu")).numpy()
         steps = []
         for step, log_probs in enumerate(cast("FloatArray", translation.distributions)):
             probabilities = np.exp(log_probs.astype(np.float64))
-            choosable = probabilities.copy()
-            choosable[never] = -1
+            choosable = np.where(np.isinf(barred), -1, probabilities)
             likeliest = np.argsort(-choosable, kind="stable")[:LIKELIEST]
             chosen = translation.token_ids[step]
             rest = np.delete(probabilities, likeliest)
@@ -381,6 +381,41 @@ class Translator:
                 [translation],
                 [list(translation.token_ids)],
             )[0]
+
+    @torch.inference_mode()
+    def logit_lens(self, trace: Trace, *, under: Intervention = UNCHANGED) -> LogitLens:
+        """What the model would say at every step if it stopped after each decoder layer.
+
+        Args:
+            trace: as `trace` or `trace_of` gave it; its tokens are what is run again.
+            under: what the trace was made under.
+        """
+        source, target = (
+            torch.tensor([tokens.ids], device=self.device)
+            for tokens in (trace.source, trace.target)
+        )
+        states: list[torch.Tensor] = []
+        # Recorded, so that attention is computed as it was for the trace.
+        with intervening([under], exact=False, sites=self.sites), recording():
+            self.model.hidden(source, target, states)
+        chosen = torch.tensor(trace.predictions.ids, device=self.device)[:, None]
+        of_layers = []
+        for state in states:
+            logits = self.model.output(self.model.decoder.final_norm(state))
+            log_probs = logits[0].float().log_softmax(dim=-1)
+            own = log_probs.gather(1, chosen)
+            choosable = log_probs + unsayable(self.model.config, self.device)
+            best, likeliest = choosable.max(dim=-1)
+            ranks = 1 + (choosable > own).sum(dim=-1)
+            of_layers.append([x.cpu().numpy() for x in (own[:, 0], ranks, best, likeliest)])
+        log_probs, ranks, best, likeliest = map(np.stack, zip(*of_layers, strict=True))
+        return LogitLens(
+            tokens=trace.predictions,
+            log_probs=log_probs,
+            ranks=ranks,
+            likeliest=tuple(self.tokens(row.tolist()) for row in likeliest),
+            likeliest_log_probs=best,
+        )
 
     def trace_batch(
         self,

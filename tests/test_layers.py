@@ -10,7 +10,7 @@ VALUES = tuple(
     f"model.{name}"
     for name in (
         *("files", "trace", "trace_file", "terms", "words"),
-        *("head_effects", "search", "translation"),
+        *("head_effects", "search", "translation", "logit_lens"),
         *("mask_rules", "head_edits", "intervention"),
         *("agreement", "attribution"),
     )
