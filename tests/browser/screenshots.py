@@ -106,6 +106,7 @@ def pictures(translator: Translator) -> list[Picture]:
         Picture("heads-joint", {"attention": "joint"}),
         Picture("heads-comparison", {"compare": heads}),
         Picture("query-key", {"cell": cell, "below": "query-key"}, part=PLOT, height=TALL),
+        Picture("effects", {"off": "cross.3.1-cross.2.2"}, page="effects", height=TALL_PAGE),
         Picture(
             "masks-change",
             {
