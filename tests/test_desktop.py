@@ -340,15 +340,16 @@ def test_without_a_screen_the_address_is_said(start: Callable[..., Started]) -> 
 
 
 @linux_only
-def test_a_browser_that_cannot_open_a_window_is_passed_over(
+def test_a_browser_that_cannot_open_a_window_is_tried_again_and_passed_over(
     screen: str, start: Callable[..., Started], tmp_path: Path
 ) -> None:
     broken = tmp_path / "bin" / "chromium"
     broken.parent.mkdir()
-    broken.write_text("#!/bin/sh\nexit 5\n")
+    broken.write_text("#!/bin/sh\necho tried >> $0.log\nexit 5\n")
     broken.chmod(0o755)
     app = start("--browser", display=screen, PATH=str(broken.parent))
     assert "since no Chromium" in wait_for_words(app)
+    assert Path(f"{broken}.log").read_text() == 2 * "tried\n"
     app.process.terminate()
     app.wait_for_end()
 

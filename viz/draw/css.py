@@ -117,8 +117,11 @@ TOOLS_CSS = """
 .st-key-glossary button p { position: absolute; width: 1px; height: 1px; overflow: hidden;
   clip-path: inset(50%) }
 .st-key-glossary button > div > [aria-hidden="true"] { display: none }
-@media (max-width: 62rem) {
+/* Names of pages that have no room left of the tools go into Streamlit's own menu of more. */
+[data-testid="stTopNav"] { max-width: calc(100vw - 11rem - 27rem) }
+@media (max-width: 66rem) {
   /* Beside the names of the pages there is room for the icons alone. */
+  [data-testid="stTopNav"] { max-width: calc(100vw - 11rem - 15.5rem) }
   .st-key-tools button { padding: 0.1rem 0.5rem }
   .st-key-tools button p { position: absolute; width: 1px; height: 1px; overflow: hidden;
     clip-path: inset(50%) }

@@ -363,7 +363,9 @@ def _windows(url: str, folder: str, webview: bool, browser: bool) -> Iterator[li
     if webview:
         yield [sys.executable, str(APP), "--view", url]
     if browser:
-        for path in browsers(sys.platform, os.environ):
+        # A browser gives up where a busy machine starts its processes too slowly; the second time
+        # they are at hand.
+        for path in 2 * list(browsers(sys.platform, os.environ)):
             yield browser_command(path, url, Path(folder, "profile"))
 
 
