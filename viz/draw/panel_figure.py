@@ -502,8 +502,7 @@ def _frame(
         **own_width,
         "height": height,
         "margin": {"l": _EDGE, "r": _EDGE, "t": above, "b": below},
-        "legend": shared["legend"]
-        | {"x": 0, "xref": "container", "xanchor": "left", "y": 0, "traceorder": "normal"},
+        "legend": style.legend_below(shared),
     }
 
 

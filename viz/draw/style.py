@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import pairwise
 from pathlib import Path
@@ -366,6 +366,12 @@ def layout(
             "itemdoubleclick": False,
         },
     }
+
+
+def legend_below(shared: Mapping[str, Any]) -> dict[str, Any]:
+    """The legend of a `layout` in the figure's lower left corner, in the order of the data."""
+    place = {"x": 0, "xref": "container", "xanchor": "left", "y": 0, "traceorder": "normal"}
+    return {**shared["legend"], **place}
 
 
 def bar_layout(

@@ -66,14 +66,7 @@ def removal_figure(removal: Removal, *, narrow: bool = False, dark: bool = False
         "height": shared["height"] - shared["margin"]["b"] + below,
         "margin": {**shared["margin"], "b": below},
         "plot_bgcolor": style.CLEAR,
-        "legend": {
-            **shared["legend"],
-            "x": 0,
-            "xref": "container",
-            "xanchor": "left",
-            "y": 0,
-            "traceorder": "normal",
-        },
+        "legend": style.legend_below(shared),
         "xaxis": {
             "title": style.axis_title("" if narrow else "Heads removed"),
             "range": [0, removed[-1]],

@@ -106,8 +106,7 @@ def log_prob_bars(
         "barmode": "group",
         "bargap": 0.3,
         "bargroupgap": 0.06,
-        "legend": shared["legend"]
-        | {"x": 0, "xref": "container", "xanchor": "left", "y": 0, "traceorder": "normal"},
+        "legend": style.legend_below(shared),
         "xaxis": style.axis(
             "" if narrow else "Target token",
             [_tick(label, colors) for label in texts],

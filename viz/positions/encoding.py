@@ -716,14 +716,7 @@ def _curve_layout(
         "height": shared["height"] - shared["margin"]["b"] + below,
         "margin": {**shared["margin"], "b": below},
         "plot_bgcolor": style.CLEAR,
-        "legend": {
-            **shared["legend"],
-            "x": 0,
-            "xref": "container",
-            "xanchor": "left",
-            "y": 0,
-            "traceorder": "normal",
-        },
+        "legend": style.legend_below(shared),
     }
 
 

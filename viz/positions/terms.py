@@ -280,14 +280,7 @@ def terms_figure(
         # EmbeddingParts that work against the others hang below 0.
         "barmode": "relative",
         "bargap": 0.25,
-        "legend": {
-            **shared["legend"],
-            "x": 0,
-            "xref": "container",
-            "xanchor": "left",
-            "y": 0,
-            "traceorder": "normal",
-        },
+        "legend": style.legend_below(shared),
         "xaxis": style.axis(
             "" if narrow else "Head of encoder layer 0",
             [str(head) for head in range(n_heads)],
@@ -440,14 +433,7 @@ def neighbours_figure(
         "plot_bgcolor": style.CLEAR,
         "barmode": "group",
         "bargap": 0.3,
-        "legend": {
-            **shared["legend"],
-            "x": 0,
-            "xref": "container",
-            "xanchor": "left",
-            "y": 0,
-            "traceorder": "normal",
-        },
+        "legend": style.legend_below(shared),
         "xaxis": {
             "title": style.axis_title("" if narrow else "Share of the weight on that token"),
             # A little more, or the last label would be left out.
