@@ -24,40 +24,42 @@ else:
     from viz.shell.reader import show_reading
     from viz.shell.scene_panel import title_scene
     from viz.shell.theme import watch_theme
+    from viz.shell.turns import BUILDING
     from viz.shell.welcome import show_welcome
     from viz.views import HOME, VIEWS
 
-    st.set_page_config(page_title="Headscope", page_icon=style.ICON, layout="wide")
-    st.logo(style.LOGO, size="large")
-    pages = [
-        st.Page(
-            view.script,
-            title=view.title,
-            icon=view.icon,
-            url_path=view.name,
-            default=view.name == HOME,
-        )
-        for view in VIEWS.values()
-    ]
-    page = st.navigation(pages, position="top")
-    address.begin_run(page.url_path, pages)
-    stage.begin()
-    tools.show_tools()
-    # Before the page for whoever goes by keyboard, and filled after it, when its view stands.
-    reading = st.container(key="reader")
-    show_welcome()
-    notices = st.container(key="notices")
-    if VIEWS[page.url_path or HOME].asks:
-        bar.ask()
-    with session.refusals():
-        page.run()
-    title_scene()
-    with notices:
-        # Only now is known what the page could not take.
-        address.show_notices()
-    stage.show_foot()
-    close_drawer()
-    watch_theme()
-    address.write_address()
-    with reading:
-        show_reading()
+    with BUILDING.turn():
+        st.set_page_config(page_title="Headscope", page_icon=style.ICON, layout="wide")
+        st.logo(style.LOGO, size="large")
+        pages = [
+            st.Page(
+                view.script,
+                title=view.title,
+                icon=view.icon,
+                url_path=view.name,
+                default=view.name == HOME,
+            )
+            for view in VIEWS.values()
+        ]
+        page = st.navigation(pages, position="top")
+        address.begin_run(page.url_path, pages)
+        stage.begin()
+        tools.show_tools()
+        # Before the page for whoever goes by keyboard, and filled after it, when its view stands.
+        reading = st.container(key="reader")
+        show_welcome()
+        notices = st.container(key="notices")
+        if VIEWS[page.url_path or HOME].asks:
+            bar.ask()
+        with session.refusals():
+            page.run()
+        title_scene()
+        with notices:
+            # Only now is known what the page could not take.
+            address.show_notices()
+        stage.show_foot()
+        close_drawer()
+        watch_theme()
+        address.write_address()
+        with reading:
+            show_reading()

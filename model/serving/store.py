@@ -23,7 +23,9 @@ class ResultStore:
     def __init__(self, most_small: int, most_large: int, most_bytes: int) -> None:
         self._most_small, self._most_large, self._most_bytes = most_small, most_large, most_bytes
         self._small: OrderedDict[Hashable, Any] = OrderedDict()
-        self._large: OrderedDict[Hashable, Any] = OrderedDict()
+        # With its bytes: a trace adds up those of all its maps.
+        self._large: OrderedDict[Hashable, tuple[Any, int]] = OrderedDict()
+        self._held = 0
         self._guard = threading.Lock()
 
     def __len__(self) -> int:
@@ -32,31 +34,38 @@ class ResultStore:
     @property
     def nbytes(self) -> int:
         """What all large results hold, in bytes."""
-        with self._guard:
-            return self._held()
+        return self._held
 
     def find(self, key: Hashable) -> Any:
         """What is kept under a key, which then stays longest; None for nothing."""
         with self._guard:
-            for kept in (self._small, self._large):
-                if key in kept:
-                    kept.move_to_end(key)
-                    return kept[key]
+            if key in self._small:
+                self._small.move_to_end(key)
+                return self._small[key]
+            if key in self._large:
+                self._large.move_to_end(key)
+                return self._large[key][0]
         return None
 
     def keep(self, results: Mapping[Any, Any]) -> None:
         """Keep results by key, and let go of what was not asked for longest."""
         with self._guard:
             for key, result in results.items():
-                kept = self._large if hasattr(result, "nbytes") else self._small
-                kept[key] = result
-                kept.move_to_end(key)
+                if hasattr(result, "nbytes"):
+                    self._keep_large(key, result)
+                else:
+                    self._small[key] = result
+                    self._small.move_to_end(key)
             while len(self._small) > self._most_small:
                 self._small.popitem(last=False)
             while len(self._large) > 1 and (
-                len(self._large) > self._most_large or self._held() > self._most_bytes
+                len(self._large) > self._most_large or self._held > self._most_bytes
             ):
-                self._large.popitem(last=False)
+                _, (_, nbytes) = self._large.popitem(last=False)
+                self._held -= nbytes
 
-    def _held(self) -> int:
-        return sum(int(result.nbytes) for result in self._large.values())
+    def _keep_large(self, key: Hashable, result: Any) -> None:
+        _, before = self._large.pop(key, (None, 0))
+        nbytes = int(result.nbytes)
+        self._large[key] = result, nbytes
+        self._held += nbytes - before

@@ -10,6 +10,7 @@ from typing import ParamSpec
 import streamlit as st
 
 from viz.shell import address, session
+from viz.shell.turns import BUILDING
 
 P = ParamSpec("P")
 
@@ -31,7 +32,7 @@ def fragment(part: Callable[P, None]) -> Callable[P, None]:
         try:
             if not _WITH_PAGE.get():
                 address.begin_fragment()
-            with session.refusals():
+            with BUILDING.turn(), session.refusals():
                 part(*args, **kwargs)
         finally:
             _RUNNING.reset(token)

@@ -29,6 +29,7 @@ from viz.heads import measures as facts
 from viz.shell import jobs
 from viz.shell.examples import Example, read_examples
 from viz.shell.jobs import MAX_SNAPSHOTS, Batch, Outcome, Timed, folder_of, version_of
+from viz.shell.turns import BUILDING
 from viz.view import MOST_CHARACTERS
 
 DEFAULT_CHECKPOINT = "en-de"
@@ -336,16 +337,21 @@ def _computed(job: jobs.Job) -> Any:
     with queue.ask(job, person) as request:
         if not context:
             request.wait()
-        elif not request.wait(QUICK_SECONDS):
+        elif not _is_answered(request, QUICK_SECONDS):
             _wait(queue, request, job)
         return request.result()
+
+
+def _is_answered(request: Request, seconds: float) -> bool:
+    with BUILDING.pause():
+        return request.wait(seconds)
 
 
 def _wait(queue: RequestQueue, request: Request, job: jobs.Job) -> None:
     said = ""
     lines: list[ExitStack] = []
     try:
-        while not request.wait(_POLL_SECONDS):
+        while not _is_answered(request, _POLL_SECONDS):
             while len(lines) > 1:
                 # The newer one stands by now: nothing flickers.
                 lines.pop(0).close()

@@ -46,6 +46,13 @@ def test_a_result_larger_than_the_bound_is_kept_alone() -> None:
     assert store.find("b") is large
 
 
+def test_a_result_that_replaces_another_counts_once() -> None:
+    store = ResultStore(10, 10, 100)
+    store.keep({"same": Large(60)})
+    store.keep({"same": Large(30)})
+    assert (len(store), store.nbytes) == (1, 30)
+
+
 def test_small_results_and_large_ones_do_not_push_each_other_out() -> None:
     store = ResultStore(2, 1, 10)
     store.keep({"small": "a"})
