@@ -16,7 +16,10 @@ VALUES = tuple(
     )
 )
 """Of the model, what knows no torch."""
-WINGS = ("viz.heads", "viz.effects", "viz.masks", "viz.positions", "viz.about")
+WINGS = (
+    *("viz.heads", "viz.effects", "viz.decoding"),
+    *("viz.masks", "viz.positions", "viz.about"),
+)
 
 OURS = {
     "values": VALUES,
@@ -56,7 +59,7 @@ def layer(path: Path) -> str:
         # Starts the app as a process of its own.
         case ("viz", "shell", "desktop.py"):
             return "window"
-        case ("viz", "heads" | "effects" | "masks" | "positions" | "about", name):
+        case ("viz", room, name) if f"viz.{room}" in WINGS:
             return "page" if name.startswith("page") else "wing"
         case ("viz", "views.py" | "pictures.py"):
             return "registry"

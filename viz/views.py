@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import Any
 
 from viz.about.view import VIEW as ABOUT
+from viz.decoding.view import VIEW as DECODING
 from viz.effects.view import VIEW as EFFECTS
 from viz.heads.view import VIEW as HEADS
 from viz.masks.view import VIEW as MASKS
@@ -20,7 +21,7 @@ from viz.positions.view import VIEW as POSITIONS
 from viz.view import MOST_CHARACTERS, Parameter, View, flag, integer, pattern, table, text
 
 VIEWS: Mapping[str, View] = MappingProxyType(
-    {view.name: view for view in (HEADS, EFFECTS, MASKS, POSITIONS, ABOUT)}
+    {view.name: view for view in (HEADS, EFFECTS, DECODING, MASKS, POSITIONS, ABOUT)}
 )
 """Every page by its name, in the order of the navigation."""
 

@@ -89,6 +89,7 @@ VIEWS: dict[str, dict[str, str]] = {
         "b": "preset.window",
     },
     "effects": {"token": "2", "off": "cross.1.0-encoder.0.3", "gate": "50"},
+    "decoding": {"at": "2", "beam": "2", "penalty": "100"},
     "positions": {"topic": "without", "scale": "50", "shift": "-3", "side": "encoder"},
     "about": {},
 }

@@ -4,6 +4,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from viz import views
+from viz.decoding.view import DecodingView
 from viz.effects.view import EffectsView
 from viz.heads.view import HeadsView
 from viz.masks.view import MasksView
@@ -13,6 +14,7 @@ ROOT = Path(__file__).parents[2]
 VALUES = {
     "heads": HeadsView(),
     "effects": EffectsView(),
+    "decoding": DecodingView(),
     "masks": MasksView(),
     "positions": PositionsView(),
 }

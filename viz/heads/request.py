@@ -9,8 +9,10 @@ from functools import cached_property
 from typing import ClassVar, Protocol
 
 from model.head_effects import Effects
+from model.search import Search
 from model.terms import EmbeddingParts, HeadMatrices, ScoreTerms
 from model.trace import AttentionMap, FloatArray, Site, Trace
+from model.translation import Decoding
 from viz.heads.measures import Label
 from viz.heads.overview import chosen_maps
 from viz.heads.reading import Reading, Seen, read, site_map
@@ -30,6 +32,7 @@ class Translator(Protocol):
     @property
     def positions(self) -> Encoding: ...  # noqa: D102
     def trace(self, text: str, target: str | None = None) -> Trace: ...  # noqa: D102
+    def decode(self, text: str, *, search: Search) -> Decoding: ...  # noqa: D102
     def position_table(self, length: int | None = None) -> FloatArray: ...  # noqa: D102
     def trained_positions(self) -> int | None: ...  # noqa: D102
     def embedding_parts(self, text: str) -> EmbeddingParts: ...  # noqa: D102

@@ -20,10 +20,11 @@ from numpy.typing import NDArray
 from model import alignment
 from model.checkpoint import SNAPSHOTS, CheckpointError, snapshot_file, snapshots
 from model.effects import effects_of, removal, rewritten
-from model.intervention import Intervention
+from model.intervention import UNCHANGED, Intervention
+from model.search import Search
 from model.serving.queue import ServiceError
 from model.trace import Site, Trace
-from model.translation import Translation
+from model.translation import Decoding, Translation
 from model.translator import TextError, Translator, load
 from viz.heads import measures
 from viz.positions import terms
@@ -199,6 +200,24 @@ class Outcome:
         return self.forced.nbytes + self.free.nbytes
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Decoded:
+    """A translation with the record of its decoding, and what every head did for it.
+
+    Attributes:
+        decoding: without the distributions of its steps, which are large.
+        trace: of its translation, under the same intervention.
+    """
+
+    decoding: Decoding
+    trace: Trace
+
+    @property
+    def nbytes(self) -> int:
+        """What its trace holds, in bytes; all else is little."""
+        return self.trace.nbytes
+
+
 @dataclass(frozen=True, slots=True)
 class Job(ABC):
     """Something to be computed with a model. Equal jobs have equal results."""
@@ -215,7 +234,7 @@ class Job(ABC):
         """Its result, and results of other jobs that came with it.
 
         Raises:
-            TextError, MaskError, PositionError, HeadError: as the translator does.
+            TextError, DecodingError, MaskError, PositionError, HeadError: as the translator does.
         """
 
 
@@ -313,6 +332,33 @@ class Intervene(Job):
         else:
             free = model.trace(sentences[number], under=alone)
         return {self: Outcome(forced, free)}
+
+
+@dataclass(frozen=True, slots=True)
+class Decode(Job):
+    """How a sentence is translated, as `Decoded`.
+
+    Attributes:
+        sentence: the source.
+        search: how a translation is looked for, and what it must begin with.
+        under: what the model is asked to do differently.
+    """
+
+    sentence: str
+    search: Search
+    under: Intervention = UNCHANGED
+
+    @property
+    def doing(self) -> str:
+        """As above."""
+        return "Translating…"
+
+    def results(self, model: Translator) -> Mapping[Job, Any]:
+        """As above."""
+        decoding = model.decode(self.sentence, search=self.search, under=self.under)
+        trace = model.trace_of(decoding.translation, under=self.under)
+        translation = replace(decoding.translation, distributions=None)
+        return {self: Decoded(replace(decoding, translation=translation), trace)}
 
 
 @dataclass(frozen=True, slots=True)

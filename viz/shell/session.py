@@ -20,6 +20,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from model.checkpoint import CONFIG, CheckpointError
 from model.head_effects import Effects, Removal
 from model.intervention import UNCHANGED, Intervention
+from model.search import Search
 from model.serving.process import WorkerProcess
 from model.serving.queue import Compute, Request, RequestQueue, ServiceError
 from model.serving.store import ResultStore
@@ -28,7 +29,7 @@ from model.translator import DeviceError, TextError, Translator
 from viz.heads import measures as facts
 from viz.shell import jobs
 from viz.shell.examples import Example, read_examples
-from viz.shell.jobs import MAX_SNAPSHOTS, Batch, Outcome, Timed, folder_of, version_of
+from viz.shell.jobs import MAX_SNAPSHOTS, Batch, Decoded, Outcome, Timed, folder_of, version_of
 from viz.shell.turns import BUILDING
 from viz.view import MOST_CHARACTERS
 
@@ -202,6 +203,20 @@ def _record_job(checkpoint: Path, sentence: str, target: str | None) -> jobs.Rec
     _check_length("target", target or "", checkpoint)
     own = translate(checkpoint, sentence).translation if target is None else None
     return jobs.Record(version_of(checkpoint), sentence, target, own)
+
+
+def decode(
+    checkpoint: Path, sentence: str, search: Search, under: Intervention = UNCHANGED
+) -> Decoded:
+    """How a sentence is translated under a search and an intervention.
+
+    Raises:
+        CheckpointError, TextError, ServiceError: as `translate`.
+        DecodingError: if the model cannot follow the search, as its prefix is too long.
+        MaskError, HeadError, PositionError: as `run`.
+    """
+    _check_length("text", sentence, checkpoint)
+    return _computed(jobs.Decode(version_of(checkpoint), sentence, search, under))
 
 
 def effects(checkpoint: Path, sentence: str, target: str | None = None) -> Effects:

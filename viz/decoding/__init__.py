@@ -1,0 +1,1 @@
+"""The decoding page: how a translation is written, step by step, and what else could be."""
