@@ -179,10 +179,8 @@ def sample(
     ]
 
     def draw(choices: Tensor, rows: list[int]) -> Tensor:
-        # The likeliest becomes 0, so that no temperature takes all of them out of range.
-        scaled = (choices - choices.amax(dim=-1, keepdim=True)).double() / sampling.temperature
-        ordered, order = scaled.softmax(dim=-1).sort(dim=-1, descending=True, stable=True)
-        reached = _truncated(ordered, sampling.top_k, sampling.top_p).cumsum(dim=-1)
+        probabilities, order = drawn_from(choices, sampling)
+        reached = probabilities.cumsum(dim=-1)
         drawn = torch.tensor(
             [generators[row].random() for row in rows], dtype=torch.float64, device=choices.device
         )
@@ -202,16 +200,28 @@ def sample(
     return [found[start : start + n_samples] for start in range(0, len(found), n_samples)]
 
 
-def _truncated(ordered: Tensor, top_k: int | None, top_p: float | None) -> Tensor:
-    # (batch, vocab), largest first; what is left need not sum to 1.
-    if top_k is not None:
-        ordered = ordered.clone()
-        ordered[:, top_k:] = 0
-    if top_p is not None:
+def drawn_from(log_probs: Tensor, sampling: Sampling) -> tuple[Tensor, Tensor]:
+    """What the next token is drawn from: the temperature first, then top-k, then top-p of the rest.
+
+    Args:
+        log_probs: (batch, vocab); -inf where a token may not be chosen.
+        sampling: how to draw.
+
+    Returns:
+        probabilities, largest first, and their tokens' ids, (batch, vocab) each.
+    """
+    # The likeliest becomes 0, so that no temperature takes all of them out of range.
+    scaled = (log_probs - log_probs.amax(dim=-1, keepdim=True)).double() / sampling.temperature
+    ordered, order = scaled.softmax(dim=-1).sort(dim=-1, descending=True, stable=True)
+    if sampling.top_k is not None:
+        ordered[:, sampling.top_k :] = 0
+        ordered /= ordered.sum(dim=-1, keepdim=True)
+    if sampling.top_p is not None:
         # A token stays while those before it have not reached p, so the likeliest always does.
         before = ordered.cumsum(dim=-1) - ordered
-        ordered = ordered.masked_fill(before >= top_p, 0)
-    return ordered
+        ordered = ordered.masked_fill(before >= sampling.top_p, 0)
+        ordered /= ordered.sum(dim=-1, keepdim=True)
+    return ordered, order
 
 
 def _follow(

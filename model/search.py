@@ -22,7 +22,7 @@ class Sampling:
         temperature: divides the logits; below 1 sharper, above 1 flatter.
         top_k: draw from the k likeliest tokens alone; None draws from all.
         top_p: draw from the fewest tokens whose probabilities reach p (Holtzman et al. 2020,
-            section 3.1); None draws from all.
+            section 3.1), of those that top_k leaves; None draws from all.
         seed: makes the draws repeatable; None draws others each time.
         n_samples: sentences that are drawn; the first of them are those of a smaller number.
 

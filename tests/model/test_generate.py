@@ -1,0 +1,218 @@
+"""Decoding against `generate` of Hugging Face's transformers, on the same weights.
+
+Marian's model is the paper's, with the norm after each sub-layer; Pegasus's has it before. What
+they call sequences_scores divides a log-probability by |Y|^p, and we divide by ((5 + |Y|) / 6)^α
+of Wu et al. 2016: the two agree at 0, and elsewhere the same search is asked to use their formula.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+import model.decoding
+from model.decoding import beam_search, drawn_from, greedy, unsayable
+from model.search import Sampling
+from model.transformer import Transformer
+
+PAD, UNK, BOS, EOS = range(4)
+N_TOKENS = 40
+LIMIT = 30
+SOURCES = ([5, 6, 7, 8, EOS], [20, 9, EOS], [31, 11, 12, 13, 14, 38, EOS], [17, 17, EOS])
+
+NAMES = (
+    ("source_embedding", "model.shared"),
+    ("encoder.layers", "model.encoder.layers"),
+    ("decoder.layers", "model.decoder.layers"),
+    ("encoder.final_norm", "model.encoder.layer_norm"),
+    ("decoder.final_norm", "model.decoder.layer_norm"),
+    ("self_attention", "self_attn"),
+    ("cross_attention", "encoder_attn"),
+    ("self_residual.norm", "self_attn_layer_norm"),
+    ("cross_residual.norm", "encoder_attn_layer_norm"),
+    ("feed_forward_residual.norm", "final_layer_norm"),
+    ("feed_forward.w_1", "fc1"),
+    ("feed_forward.w_2", "fc2"),
+    *((f"w_{each}.", f"{each}_proj.") for each in "qkv"),
+    ("w_o.", "out_proj."),
+)
+
+
+@pytest.fixture(scope="module", params=["post", "pre"])
+def pair(request, build: Callable[..., Transformer]) -> tuple[Transformer, Any]:
+    """A model of ours that has learned to end its sentences, and theirs with the same weights."""
+    # Seconds, which only the worker that comes here shall pay.
+    from transformers import (
+        MarianConfig,
+        MarianMTModel,
+        PegasusConfig,
+        PegasusForConditionalGeneration,
+    )
+
+    ours = build(vocab_size=N_TOKENS, n_encoder_layers=1, n_decoder_layers=1, norm=request.param)
+    _learn_to_reverse(ours)
+    config_class, model_class = {
+        "post": (MarianConfig, MarianMTModel),
+        "pre": (PegasusConfig, PegasusForConditionalGeneration),
+    }[request.param]
+    config = ours.config
+    theirs = model_class(
+        config_class(
+            vocab_size=config.vocab_size,
+            d_model=config.d_model,
+            encoder_layers=config.n_encoder_layers,
+            decoder_layers=config.n_decoder_layers,
+            encoder_attention_heads=config.n_heads,
+            decoder_attention_heads=config.n_heads,
+            encoder_ffn_dim=config.d_ff,
+            decoder_ffn_dim=config.d_ff,
+            max_position_embeddings=config.max_positions,
+            activation_function=config.activation,
+            scale_embedding=config.scale_embeddings,
+            pad_token_id=PAD,
+            bos_token_id=BOS,
+            eos_token_id=EOS,
+            decoder_start_token_id=BOS,
+            forced_eos_token_id=None,
+            dropout=0.0,
+        )
+    ).eval()
+    copied = set()
+    with torch.no_grad():
+        for name, parameter in ours.named_parameters():
+            for mine, other in NAMES:
+                name = name.replace(mine, other)
+            theirs.get_parameter(name).copy_(parameter)
+            copied.add(name)
+        for side in ("encoder", "decoder"):
+            # Theirs has all sines before all cosines.
+            theirs.get_parameter(f"model.{side}.embed_positions.weight").copy_(
+                ours.encoder.positions(config.max_positions)
+            )
+            copied.add(f"model.{side}.embed_positions.weight")
+    assert copied == {name for name, _ in theirs.named_parameters()}
+    return ours, theirs
+
+
+def _learn_to_reverse(ours: Transformer) -> None:
+    # A model that never saw a sentence says one token for ever, whatever the search.
+    optimizer = torch.optim.Adam(ours.parameters(), lr=3e-3)
+    generator = torch.Generator().manual_seed(3)
+    for step in range(60):
+        words = torch.randint(4, N_TOKENS, (16, 2 + step % 6), generator=generator)
+        end, start = torch.full((16, 1), EOS), torch.full((16, 1), BOS)
+        target = torch.cat([words.flip(1), end], dim=1)
+        logits = ours(torch.cat([words, end], dim=1), torch.cat([start, target[:, :-1]], dim=1))
+        loss = F.cross_entropy(logits.flatten(0, 1), target.flatten())
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+
+
+def generated(theirs: Any, source: list[int], prefix: Sequence[int] = (), **settings: Any) -> Any:
+    """What `generate` gives, kept from saying what no text holds."""
+    return theirs.generate(
+        torch.tensor([source]),
+        decoder_input_ids=torch.tensor([[BOS, *prefix]]),
+        suppress_tokens=[PAD, UNK, BOS],
+        max_new_tokens=LIMIT - len(prefix),
+        return_dict_in_generate=True,
+        output_scores=True,
+        output_logits=True,
+        **settings,
+    )
+
+
+def assert_same_beams(
+    pair: tuple[Transformer, Any], beam: int, penalty: float, prefix: Sequence[int] = ()
+) -> None:
+    ours, theirs = pair
+    for source in SOURCES:
+        found = beam_search(
+            ours,
+            torch.tensor([source]),
+            beam=beam,
+            n_best=beam,
+            alpha=penalty,
+            prefix=prefix,
+            max_length=LIMIT,
+        )[0]
+        # As many as the beam is wide end their search too.
+        result = generated(
+            theirs,
+            source,
+            prefix,
+            num_beams=beam,
+            num_return_sequences=beam,
+            length_penalty=penalty,
+            early_stopping=True,
+        )
+        assert all(each.finished for each in found)
+        assert [each.token_ids for each in found] == [written(each) for each in result.sequences]
+        # A prefix has no part in their score.
+        scores = [each.score - sum(each.log_probs[: len(prefix)]) for each in found]
+        assert scores == pytest.approx(result.sequences_scores.tolist(), abs=1e-4)
+
+
+def written(sequence: torch.Tensor) -> tuple[int, ...]:
+    """Token ids without the start token and what fills the row behind the end."""
+    ids = sequence[1:].tolist()
+    return tuple(ids[: ids.index(EOS) + 1] if EOS in ids else ids)
+
+
+@pytest.mark.parametrize("prefix", [(), (21, 5, 17)])
+def test_greedy_decoding_writes_what_theirs_writes(pair, prefix):
+    ours, theirs = pair
+    for source in SOURCES:
+        found = greedy(ours, torch.tensor([source]), prefix=prefix, max_length=LIMIT)[0]
+        result = generated(theirs, source, prefix, do_sample=False)
+        assert found.token_ids == written(result.sequences[0])
+        own = found.token_ids[len(prefix) :]
+        expected = [
+            logits[0].log_softmax(dim=-1)[token].item()
+            for logits, token in zip(result.logits, own, strict=True)
+        ]
+        assert found.log_probs[len(prefix) :] == pytest.approx(expected, abs=1e-4)
+
+
+@pytest.mark.parametrize("prefix", [(), (21, 5, 17)])
+@pytest.mark.parametrize("beam", [2, 4, 8])
+def test_a_beam_without_length_penalty_finds_what_theirs_finds(pair, beam, prefix):
+    assert_same_beams(pair, beam, 0.0, prefix)
+
+
+@pytest.mark.parametrize("penalty", [0.6, 2.0])
+def test_under_their_length_penalty_our_beam_finds_what_theirs_finds(pair, monkeypatch, penalty):
+    monkeypatch.setattr(model.decoding, "length_penalty", lambda length, alpha: length**alpha)
+    assert_same_beams(pair, 4, penalty)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"temperature": 0.7},
+        {"top_k": 5},
+        {"top_p": 0.6, "temperature": 1.5},
+        {"top_k": 6, "top_p": 0.5, "temperature": 2.0},
+    ],
+    ids=str,
+)
+def test_samples_are_drawn_from_what_theirs_are_drawn_from(pair, settings):
+    ours, theirs = pair
+    # They draw from the 50 likeliest where nothing else is said.
+    asked = {"top_k": 0, "top_p": 1.0, **settings}
+    torch.manual_seed(5)
+    for source in SOURCES:
+        result = generated(theirs, source, do_sample=True, **asked)
+        ids = result.sequences[:, :-1]
+        with torch.inference_mode():
+            log_probs = ours(torch.tensor([source]), ids)[0].log_softmax(dim=-1)
+        barred = unsayable(ours.config, log_probs.device)
+        ordered, order = drawn_from(log_probs + barred, Sampling(**settings))
+        found = torch.zeros_like(ordered).scatter(1, order, ordered)
+        expected = torch.cat(result.scores).double().softmax(dim=-1)
+        torch.testing.assert_close(found, expected, atol=1e-4, rtol=0)
