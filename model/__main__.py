@@ -6,6 +6,7 @@ import argparse
 import json
 import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +14,14 @@ import torch
 
 from model.checkpoint import CheckpointError
 from model.files import unwritten
-from model.search import DecodingError, Sampling, Search
+from model.search import AS_IN_THE_PAPER, DecodingError, Sampling, Search
 from model.translation import Translation
 from model.translator import DeviceError, TextError, Translator, load
 
 DEFAULT_CHECKPOINT = Path(__file__).parent.parent / "checkpoints" / "en-de"
+
+MOST_SAMPLES = 100
+"""They are drawn side by side, so more would fill the memory."""
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -28,7 +32,7 @@ def _parser() -> argparse.ArgumentParser:
     translate = commands.add_parser(
         "translate",
         help="translate a sentence",
-        description="Translate a sentence and print the translation.",
+        description="Translate a sentence and print the translation, or all samples, best first.",
     )
     translate.add_argument("text", help="the sentence; - reads it from standard input")
     translate.add_argument("--checkpoint", type=Path, default=DEFAULT_CHECKPOINT, metavar="DIR")
@@ -39,16 +43,8 @@ def _parser() -> argparse.ArgumentParser:
         help="of a checkpoint with snapshots of its training: 0 is the first, -1 the last",
     )
     translate.add_argument("--device", default="auto", help="auto, cpu, cuda or cuda:1")
-    translate.add_argument(
-        "--beam", type=int, default=4, metavar="N", help="width of the beam; 1 decodes greedily"
-    )
-    translate.add_argument("--alpha", type=float, default=0.6, help="of the length penalty")
+    add_search_options(translate)
     translate.add_argument("--target", help="record this translation instead of the model's own")
-    translate.add_argument("--sample", action="store_true", help="draw each token")
-    translate.add_argument("--temperature", type=float, default=1.0, help="with --sample")
-    translate.add_argument("--top-k", type=int, metavar="K", help="with --sample")
-    translate.add_argument("--top-p", type=float, metavar="P", help="with --sample")
-    translate.add_argument("--seed", type=int, help="with --sample")
     translate.add_argument(
         "--json", action="store_true", help="print tokens, scores and log-probabilities as JSON"
     )
@@ -58,19 +54,84 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _as_json(translation: Translation, translator: Translator) -> dict[str, Any]:
+def add_search_options(parser: argparse.ArgumentParser) -> None:
+    """How a translation is looked for, as `asked_search` reads it."""
+    usual = AS_IN_THE_PAPER
+    search = parser.add_argument_group("search")
+    search.add_argument(
+        "--beam",
+        type=int,
+        default=usual.beam,
+        metavar="N",
+        help=f"width of the beam, {usual.beam} if not given; 1 decodes greedily",
+    )
+    search.add_argument(
+        "--length-penalty",
+        type=float,
+        default=usual.length_penalty,
+        metavar="A",
+        help=f"its exponent, {usual.length_penalty} if not given; 0 leaves lengths alone",
+    )
+    search.add_argument(
+        "--prefix", default="", metavar="TEXT", help="what the translation must begin with"
+    )
+    sampling = parser.add_argument_group(
+        "sampling", "Any of these draws each token instead of searching for the best translation."
+    )
+    sampling.add_argument("--samples", type=int, metavar="N", help="translations drawn; 1 if not")
+    sampling.add_argument(
+        "--temperature", type=float, metavar="T", help="below 1 sharper, above 1 flatter"
+    )
+    sampling.add_argument("--top-k", type=int, metavar="K", help="from the K likeliest tokens")
+    sampling.add_argument(
+        "--top-p", type=float, metavar="P", help="from the fewest tokens that reach P together"
+    )
+    sampling.add_argument("--seed", type=int, metavar="N", help="makes the draws repeatable")
+
+
+def asked_search(arguments: argparse.Namespace, translator: Translator) -> Search:
+    """How the options of `add_search_options` say that a translation is looked for.
+
+    Raises:
+        DecodingError: if an option has no such value.
+        TextError: if the prefix is too long or no text.
+    """
+    asked = {
+        "n_samples": arguments.samples,
+        **{name: getattr(arguments, name) for name in ("temperature", "top_k", "top_p", "seed")},
+    }
+    if (arguments.samples or 0) > MOST_SAMPLES:
+        raise DecodingError(f"At most {MOST_SAMPLES} samples are drawn; ask for fewer.")
+    given = {name: value for name, value in asked.items() if value is not None}
+    return Search(
+        beam=arguments.beam,
+        length_penalty=arguments.length_penalty,
+        sampling=Sampling(**given) if given else None,
+        prefix=translator.prefix(arguments.prefix),
+    )
+
+
+def _as_json(found: Sequence[Translation], translator: Translator) -> dict[str, Any]:
+    best, *others = found
     return {
-        "source": translation.source_text,
+        "source": best.source_text,
+        **_written(best),
+        "source_tokens": list(best.source.tokens),
+        "unseen_characters": list(best.unseen),
+        "checkpoint": translator.name,
+        "device": str(translator.device),
+        "other_samples": [_written(each) for each in others],
+    }
+
+
+def _written(translation: Translation) -> dict[str, Any]:
+    return {
         "translation": translation.text,
         "score": translation.score,
         "finished": translation.finished,
-        "source_tokens": list(translation.source.tokens),
         "tokens": list(translation.tokens),
         "token_ids": list(translation.token_ids),
         "log_probs": list(translation.log_probs),
-        "unseen_characters": list(translation.unseen),
-        "checkpoint": translator.name,
-        "device": str(translator.device),
     }
 
 
@@ -79,16 +140,12 @@ def _translate(arguments: argparse.Namespace) -> None:
     # The threads of one small forward pass cost more than they bring.
     torch.set_num_threads(1)
     translator = load(arguments.checkpoint, device=arguments.device, snapshot=arguments.snapshot)
-    sampling = None
-    if arguments.sample:
-        sampling = Sampling(
-            temperature=arguments.temperature,
-            top_k=arguments.top_k,
-            top_p=arguments.top_p,
-            seed=arguments.seed,
-        )
-    search = Search(beam=arguments.beam, length_penalty=arguments.alpha, sampling=sampling)
-    translation = translator.translate(text, search=search)
+    search = asked_search(arguments, translator)
+    if search.sampling is None:
+        found = [translator.translate(text, search=search)]
+    else:
+        found = translator.candidates(text, search=search)
+    translation = found[0]
     if translation.unseen:
         unseen = " ".join(translation.unseen)
         print(f"The model never saw these characters in training: {unseen}", file=sys.stderr)
@@ -99,9 +156,9 @@ def _translate(arguments: argparse.Namespace) -> None:
             trace = translator.trace(text, target=arguments.target)
         trace.save(arguments.save_trace)
     if arguments.json:
-        print(json.dumps(_as_json(translation, translator), ensure_ascii=False, indent=2))
+        print(json.dumps(_as_json(found, translator), ensure_ascii=False, indent=2))
     else:
-        print(translation.text)
+        print("\n".join(each.text for each in found))
 
 
 def main(argv: list[str] | None = None) -> int:

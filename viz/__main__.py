@@ -10,7 +10,7 @@ from pathlib import Path
 
 import torch
 
-from model.__main__ import DEFAULT_CHECKPOINT
+from model.__main__ import DEFAULT_CHECKPOINT, add_search_options, asked_search
 from model.checkpoint import CheckpointError
 from model.effects import effects_of
 from model.files import unwritten, write_whole
@@ -110,6 +110,7 @@ def _parser() -> argparse.ArgumentParser:
         help="pixels of a PNG for every 1/96 inch",
     )
     command.add_argument("--dark", action="store_true", help="on a dark ground")
+    add_search_options(command)
     return parser
 
 
@@ -124,6 +125,7 @@ def _request(arguments: argparse.Namespace) -> Request:
         sys.stdin.read() if arguments.text == "-" else arguments.text,
         arguments,
         load=translator,
+        look=lambda: asked_search(arguments, translator()),
         labels=lambda: head_labels(translator(), read_examples(arguments.checkpoint)),
         measure=lambda trace: effects_of(translator(), trace),
     )

@@ -22,6 +22,11 @@ from viz.save.formats import FORMATS, IMAGES
 VALUES = st.one_of(numbers().map(str), texts(2), st.sampled_from(["cpu", "cross", "auto", "0"]))
 SENTENCES = st.sampled_from(["The cat eats.", "The dog sleeps."]) | texts()
 
+SEARCH = (
+    *("--beam", "--length-penalty", "--prefix"),
+    *("--samples", "--temperature", "--top-k", "--top-p", "--seed"),
+)
+
 
 def options(*names: str) -> st.SearchStrategy[list[str]]:
     each = st.tuples(st.sampled_from(names), st.none() | VALUES)
@@ -61,8 +66,8 @@ def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @given(
     text=SENTENCES,
     more=options(
-        *("--beam", "--alpha", "--target", "--sample", "--temperature", "--top-k", "--top-p"),
-        *("--seed", "--json", "--save-trace", "--snapshot", "--device", "--checkpoint", "--help"),
+        *SEARCH,
+        *("--target", "--json", "--save-trace", "--snapshot", "--device", "--checkpoint", "--help"),
     ),
 )
 def test_any_arguments_translate_or_are_refused_in_a_sentence(
@@ -83,6 +88,7 @@ def test_any_arguments_translate_or_are_refused_in_a_sentence(
         *("--attention", "--layer", "--head", "--query", "--key", "--dimensions", "--position"),
         *("--target", "--device", "--words", "--no-specials", "--renormalise", "--by-prediction"),
         *("--width", "--scale", "--dark", "--checkpoint", "--figure", "--help"),
+        *SEARCH,
     ),
 )
 def test_any_arguments_export_or_are_refused_in_a_sentence(

@@ -12,7 +12,9 @@ import numpy as np
 import pytest
 
 from model.__main__ import main
+from model.search import Sampling, Search
 from model.trace import Trace
+from model.translator import Translator
 from tests.kit.full_disk import full_disk
 from tests.kit.tiny_checkpoint import write_tiny_snapshots
 
@@ -78,9 +80,45 @@ def test_a_given_target_is_what_the_trace_is_of(run, tmp_path):
     assert Trace.load(file).text == "Der Hund schläft."
 
 
-def test_a_sample_repeats_with_its_seed(run):
-    first = run("The dog eats.", "--sample", "--seed", "4", "--temperature", "1.5")
-    assert first == run("The dog eats.", "--sample", "--seed", "4", "--temperature", "1.5")
+def test_samples_are_printed_best_first_and_repeat_with_their_seed(run, translator):
+    asked = (
+        "The dog eats.",
+        "--samples",
+        "4",
+        "--seed",
+        "4",
+        "--temperature",
+        "1.5",
+        "--top-k",
+        "9",
+    )
+    sampling = Sampling(n_samples=4, seed=4, temperature=1.5, top_k=9)
+    found = translator.candidates("The dog eats.", search=Search(sampling=sampling))
+    assert run(*asked)[1].splitlines() == [each.text for each in found]
+    told = json.loads(run(*asked, "--json")[1])
+    others = [each["score"] for each in told["other_samples"]]
+    assert [told["score"], *others] == [each.score for each in found]
+
+
+@pytest.mark.parametrize("option", ["--samples=1", "--temperature=1", "--top-p=1", "--seed=3"])
+def test_any_option_of_sampling_draws(run, monkeypatch, option):
+    asked = []
+    decode = Translator.candidates
+    monkeypatch.setattr(
+        Translator,
+        "candidates",
+        lambda *_, search: asked.append(search) or decode(*_, search=search),
+    )
+    assert run("The cat eats.", option)[0] == 0
+    assert asked[0].sampling is not None
+
+
+def test_a_translation_begins_as_it_is_told_and_lengths_are_weighed(run, translator):
+    _, output, _ = run("The cat eats.", "--prefix", "Der Hund", "--length-penalty", "2", "--json")
+    search = Search(prefix=translator.prefix("Der Hund"), length_penalty=2)
+    expected = translator.translate("The cat eats.", search=search)
+    assert expected.text.startswith("Der Hund")
+    assert json.loads(output)["score"] == expected.score
 
 
 def test_a_character_never_seen_is_named_on_standard_error_and_the_rest_translated(run):
@@ -100,8 +138,13 @@ def test_a_character_never_seen_is_named_on_standard_error_and_the_rest_translat
         (["The cat.", "--device", "toaster"], "unknown"),
         (["The cat.", "--device", "cuda:99"], "no device"),
         (["The cat.", "--beam", "0"], "beam"),
-        (["The cat.", "--alpha", "-1"], "alpha"),
-        (["The cat.", "--sample", "--top-p", "3"], "top_p"),
+        (["The cat.", "--beam", "9999"], "beam"),
+        (["The cat.", "--length-penalty", "-1"], "length penalty"),
+        (["The cat.", "--top-p", "3"], "top_p"),
+        (["The cat.", "--samples", "0"], "n_samples"),
+        (["The cat.", "--samples", "101"], "At most 100"),
+        (["The cat.", "--temperature", "0"], "temperature"),
+        (["The cat.", "--prefix", "Katze " * 90], "shorten"),
         (["The cat.", "--save-trace", "no/such/folder/x.npz"], "cannot be written"),
     ],
 )

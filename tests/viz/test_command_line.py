@@ -18,7 +18,9 @@ import plotly.graph_objects as go
 import pypdf
 import pytest
 
+from model.search import Search
 from model.trace import AttentionKind, Site, Trace
+from model.translator import Translator
 from tests.kit.explorer_payload import Decoded
 from tests.kit.full_disk import full_disk
 from viz.__main__ import KINDS, main
@@ -52,6 +54,17 @@ def test_the_command_of_the_readme_writes_one_head(chromium: None, run: Run) -> 
     assert (status, error) == (0, "")
     text = pypdf.PdfReader(io.BytesIO(file)).pages[0].extract_text()
     assert "Cross-attention, layer 2, head 3" in text
+
+
+def test_figures_are_of_what_the_search_finds(run: Run, translator: Translator) -> None:
+    search = Search(prefix=translator.prefix("Der Hund"), beam=2)
+    expected = translator.translate(SENTENCE, search=search)
+    assert expected.text.startswith("Der Hund")
+    asked = ("--prefix", "Der Hund", "--beam", "2")
+    assert run(*asked) == run("--target", expected.text)
+    assert run(*asked) != run()
+    status, _, error = run("--top-p", "3")
+    assert (status, error) == (2, "top_p must lie above 0 and at most 1; it is 3.0.\n")
 
 
 @pytest.mark.parametrize("name", PICTURES)

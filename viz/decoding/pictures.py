@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 import plotly.graph_objects as go
 
-from model.search import AS_IN_THE_PAPER, Search
+from model.search import Search
 from model.translation import Decoding
 from viz.decoding import steps
 from viz.draw.labels import token_text
@@ -40,13 +40,13 @@ class OneStep(Picture):
 
     @classmethod
     def of(cls, request: Request) -> OneStep:
-        decoding = request.translator.decode(request.text, search=AS_IN_THE_PAPER)
+        decoding = request.decoding
         token, count = request.arguments.token or 1, len(decoding.steps)
         if not 1 <= token <= count:
             raise ExportError(
                 f"There are the target tokens 1 to {count}; there is no target token {token}."
             )
-        return cls(decoding, AS_IN_THE_PAPER, token - 1)
+        return cls(decoding, request.search, token - 1)
 
     @property
     def title(self) -> str:

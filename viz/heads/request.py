@@ -9,10 +9,10 @@ from functools import cached_property
 from typing import ClassVar, Protocol
 
 from model.head_effects import Effects
-from model.search import Search
+from model.search import AS_IN_THE_PAPER, Search
 from model.terms import EmbeddingParts, HeadMatrices, ScoreTerms
 from model.trace import AttentionMap, FloatArray, Site, Trace
-from model.translation import Decoding
+from model.translation import Decoding, Translation
 from viz.heads.measures import Label
 from viz.heads.overview import chosen_maps
 from viz.heads.reading import Reading, Seen, read, site_map
@@ -31,6 +31,7 @@ class Translator(Protocol):
 
     @property
     def positions(self) -> Encoding: ...  # noqa: D102
+    def translate(self, text: str, *, search: Search) -> Translation: ...  # noqa: D102
     def trace(self, text: str, target: str | None = None) -> Trace: ...  # noqa: D102
     def decode(self, text: str, *, search: Search) -> Decoding: ...  # noqa: D102
     def position_table(self, length: int | None = None) -> FloatArray: ...  # noqa: D102
@@ -48,6 +49,7 @@ class Request:
         text: the sentence.
         arguments: those of the command line.
         load: gives the model.
+        look: gives how a translation is looked for.
         labels: gives what heads do over the examples, by site.
         measure: gives what the translation of a trace loses without each head.
     """
@@ -55,6 +57,7 @@ class Request:
     text: str
     arguments: argparse.Namespace
     load: Callable[[], Translator]
+    look: Callable[[], Search]
     labels: Callable[[], Mapping[Site, tuple[Label | None, ...]]]
     measure: Callable[[Trace], Effects]
 
@@ -67,6 +70,11 @@ class Request:
     def trace(self) -> Trace:
         """Of the sentence and the model's translation of it, or the one that was given."""
         return self.translator.trace(self.text, self.target or None)
+
+    @cached_property
+    def decoding(self) -> Decoding:
+        """How the translation was found."""
+        return self.translator.decode(self.text, search=self.search)
 
     @cached_property
     def effects(self) -> Effects:
@@ -85,10 +93,21 @@ class Request:
         )
         return read(self.trace, reading)
 
-    @property
+    @cached_property
+    def search(self) -> Search:
+        """How the translation is looked for."""
+        return self.look()
+
+    @cached_property
     def target(self) -> str:
-        """A translation of one's own; empty for the model's."""
-        return str(self.arguments.target)
+        """A translation of one's own, or what another search than the usual one finds.
+
+        Empty for what the model finds by itself.
+        """
+        own = str(self.arguments.target)
+        if own or self.search == AS_IN_THE_PAPER:
+            return own
+        return self.translator.translate(self.text, search=self.search).text
 
     @property
     def attention_map(self) -> AttentionMap:
