@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from streamlit.proto.WidgetStates_pb2 import WidgetState, WidgetStates
 from streamlit.testing.v1 import AppTest
 
 from model import Intervention
@@ -142,6 +143,42 @@ def test_heads_are_switched_off_and_on_by_the_list_and_by_buttons(
     app.button(key="off-more").click().run()
     assert query(app, "off").count("-") == 7
     assert query(app, "off").startswith(greatest)
+
+
+def click(app: AppTest, *cell: Any) -> AppTest:
+    """Does what the browser does when a cell of the map is clicked."""
+    (map_,) = app.get("plotly_chart")
+    selection = {"points": [{"customdata": [*cell, 0.5]}], "point_indices": [0]}
+    message = WidgetState(id=map_.proto.id, string_value=json.dumps({"selection": selection}))
+    # AppTest offers no interaction with charts; this is their message.
+    states = app._tree.get_widget_states()
+    return app._run(WidgetStates(widgets=[*states.widgets, message]))
+
+
+def crosses(app: AppTest) -> int:
+    return sum(len(each["x"]) for each in charts(app)["effects"]["data"] if "symbol" in str(each))
+
+
+def test_a_click_on_a_head_switches_it_off_and_another_on_again(open_effects: OpenApp) -> None:
+    app = open_effects(off="encoder.1.2")
+    click(app, "cross", 0, 1)
+    assert query(app, "off") == "encoder.1.2-cross.0.1"
+    assert app.multiselect(key="heads-off").value == ["encoder.1.2", "cross.0.1"]
+    assert crosses(app) == 2
+    click(app, "encoder", 1, 2)
+    assert query(app, "off") == "cross.0.1"
+    click(app, "cross", 0, 1)
+    assert query(app, "off") == ""
+    assert crosses(app) == 0
+
+
+@pytest.mark.parametrize("cell", [("cross", -1, 0), ("<b>", 0, 0), ("cross", "0.1-cross.1", 2), ()])
+def test_a_click_that_the_map_does_not_send_changes_nothing(
+    open_effects: OpenApp, cell: tuple[Any, ...]
+) -> None:
+    app = click(open_effects(off="cross.1.2"), *cell)
+    assert query(app, "off") == "cross.1.2"
+    assert not app.exception
 
 
 def test_all_heads_off_leave_no_more_to_switch_off(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -44,12 +44,16 @@ NUMBERED = 0.1
 _NUMBERED = 8
 """Up to so many heads, a cell has room for its number."""
 
+_CROSS = 0.55
+"""The mark of a head that is switched off, as a share of a cell's height."""
+
 
 def effect_figure(
     values: Mapping[Site, Values],
     title: str,
     unit: str = LOSS,
     *,
+    off: Collection[tuple[Site, int]] = (),
     numbered: bool = True,
     narrow: bool = False,
     dark: bool = False,
@@ -62,6 +66,7 @@ def effect_figure(
         values: by site, (head,).
         title: in plain text.
         unit: what the values are, LOSS or CHANGED.
+        off: heads that bear a cross, in place of a number.
         numbered: whether cells hold their numbers, the small ones left out.
         narrow: for a width below `style.NARROW`: one map below the other.
         dark: for a dark page.
@@ -98,7 +103,7 @@ def effect_figure(
         },
         "annotations": [],
     }
-    data, texts = [], []
+    data, texts, marks = [], [], []
     width = (1 - _BETWEEN * (len(maps) - 1)) / len(maps)
     for place, (kind, each) in enumerate(maps.items()):
         suffix = "" if place == 0 else str(place + 1)
@@ -116,12 +121,16 @@ def effect_figure(
                 "xgap": 1,
                 "ygap": 1,
                 "name": kind.full_name,
+                "meta": str(kind),
                 "hovertemplate": f"{kind.full_name}<br>layer <b>%{{y}}</b>, head <b>%{{x}}</b><br>"
                 f"{unit} <b>%{{z:.4~g}}</b><extra></extra>",
             }
         )
+        crossed = [(site.layer, head) for site, head in off if site.kind is kind]
         if numbered and n_heads <= _NUMBERED:
-            texts.append(_numbers(each, limit, unit, suffix, theme))
+            texts.append(_numbers(each, limit, unit, suffix, theme, crossed))
+        if crossed:
+            marks.append(_crosses(each, limit, unit, suffix, theme, crossed))
         layout[f"xaxis{suffix}"] = style.axis(
             "" if narrow else "Head",
             [str(head) for head in range(n_heads)],
@@ -152,7 +161,7 @@ def effect_figure(
                 "font": {"size": style.FONT_SIZE, "color": theme.text},
             }
         )
-    return go.Figure({"data": data + texts, "layout": layout})
+    return go.Figure({"data": data + texts + marks, "layout": layout})
 
 
 def _bar(theme: style.Look, limit: float, unit: str, narrow: bool) -> dict[str, Any]:
@@ -163,7 +172,12 @@ def _bar(theme: style.Look, limit: float, unit: str, narrow: bool) -> dict[str, 
 
 
 def _numbers(
-    values: Values, limit: float, unit: str, suffix: str, theme: style.Look
+    values: Values,
+    limit: float,
+    unit: str,
+    suffix: str,
+    theme: style.Look,
+    crossed: Collection[tuple[int, int]],
 ) -> dict[str, Any]:
     """The numbers of one map, without those that would hide the few that matter."""
     digits = 0 if unit == CHANGED else 2
@@ -171,7 +185,7 @@ def _numbers(
         (layer, head, value)
         for layer, row in enumerate(values.tolist())
         for head, value in enumerate(row)
-        if abs(value) >= NUMBERED * limit
+        if abs(value) >= NUMBERED * limit and (layer, head) not in crossed
     ]
     return {
         "type": "scatter",
@@ -181,12 +195,7 @@ def _numbers(
         "text": [f"{value:.{digits}f}".replace("-", "−") for *_, value in cells],
         "textfont": {
             "size": style.DENSE_FONT_SIZE,
-            "color": [
-                theme.ink(value / limit)
-                if unit == CHANGED
-                else theme.signed_ink((1 + value / limit) / 2)
-                for *_, value in cells
-            ],
+            "color": [_ink(theme, value / limit, unit) for *_, value in cells],
         },
         "xaxis": f"x{suffix}",
         "yaxis": f"y{suffix}",
@@ -194,6 +203,40 @@ def _numbers(
         "showlegend": False,
         "cliponaxis": False,
     }
+
+
+def _crosses(
+    values: Values,
+    limit: float,
+    unit: str,
+    suffix: str,
+    theme: style.Look,
+    crossed: Sequence[tuple[int, int]],
+) -> dict[str, Any]:
+    """Crosses over cells of one map, (layer, head)."""
+    return {
+        "type": "scatter",
+        "mode": "markers",
+        "x": [head for _, head in crossed],
+        "y": [layer for layer, _ in crossed],
+        "marker": {
+            "symbol": "x-thin",
+            "size": _CROSS * _ROW,
+            "line": {
+                "width": 3,
+                "color": [_ink(theme, float(values[place]) / limit, unit) for place in crossed],
+            },
+        },
+        "xaxis": f"x{suffix}",
+        "yaxis": f"y{suffix}",
+        "hoverinfo": "skip",
+        "showlegend": False,
+    }
+
+
+def _ink(theme: style.Look, share: float, unit: str) -> str:
+    """Black or white, on the colour of a share of the greatest number."""
+    return theme.ink(share) if unit == CHANGED else theme.signed_ink((1 + share) / 2)
 
 
 def by_kind(values: Mapping[Site, Values]) -> dict[AttentionKind, Values]:
@@ -236,24 +279,29 @@ def effect_alt_text(values: Mapping[Site, Values], title: str, unit: str = LOSS)
     )
 
 
-def effect_caption(token: int | None) -> str:
-    """How to read the map of losses, in plain text."""
+def effect_caption(token: int | None, off: Collection[tuple[Site, int]] = ()) -> str:
+    """How to read the map of losses, in plain text; `off` as in `effect_figure`."""
     what = "the whole translation" if token is None else "this target token"
     return (
         f"A cell is one head. Orange: without it, {what} becomes less likely; blue: more likely. "
         "The number is the natural logarithm of the probability with all heads less that without "
         "the head: 0.7 halves it, 2.3 leaves a tenth; small ones are left out. Each head is "
         "removed alone, before W_O, while the decoder reads the same translation. Heads that can "
-        "stand in for each other all look unimportant."
+        f"stand in for each other all look unimportant.{_off_words(off)}"
     )
 
 
-def changed_caption() -> str:
-    """How to read the map of words, in plain text."""
+def changed_caption(off: Collection[tuple[Site, int]] = ()) -> str:
+    """How to read the map of words, in plain text; `off` as in `effect_figure`."""
     return (
         "A cell is one head: how many words of the translation it takes away or changes when the "
         "model writes freely without that head. 0 means that the same sentence is written."
+        f"{_off_words(off)}"
     )
+
+
+def _off_words(off: Collection[tuple[Site, int]]) -> str:
+    return " A cross marks a head chosen to be switched off." if off else ""
 
 
 def lower_first(name: str) -> str:

@@ -1,6 +1,7 @@
 """Effects: what each head does for the translation, and what is written without some of them."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import streamlit as st
@@ -22,8 +23,12 @@ from viz.shell.width import is_narrow, watch_width
 
 WHOLE = "The whole translation"
 
+CLICK = " Click a head to switch it off, and once more to switch it on."
+
 ADDED = 4
 """How many more heads the button switches off, those with the greatest effect."""
+
+OFF_PARAMETER = next(each for each in VIEW.parameters if each.name == "off")
 
 OFF = "heads-off"
 """The widget of the chosen heads; the address has them as one text."""
@@ -87,7 +92,8 @@ def show_choice(view: EffectsView, effects: Effects) -> None:
 
 def show_map(question: session.Question, view: EffectsView, effects: Effects) -> None:
     """The map of log-probabilities, and its greatest effects in words."""
-    show(EffectMap(effects, view.place, question.target), "effects")
+    picture = EffectMap(effects, view.place, question.target, off=view.heads)
+    show(picture, "effects", after=CLICK, on_cell=switch_head)
     st.markdown(
         "\n".join(
             f"{number}. {escape_markdown(sentence)}"
@@ -96,7 +102,7 @@ def show_map(question: session.Question, view: EffectsView, effects: Effects) ->
     )
 
 
-def show_word_map(question: session.Question, model: Translator) -> None:
+def show_word_map(question: session.Question, view: EffectsView, model: Translator) -> None:
     """How many words each head changes, computed site by site while it is asked for."""
     before = session.translate(question.checkpoint, question.sentence).translation.text
     after: dict[Site, tuple[str, ...]] = {}
@@ -105,8 +111,8 @@ def show_word_map(question: session.Question, model: Translator) -> None:
         slot.progress(number / len(model.sites), f"Translating without heads of {site.kind}…")
         after[site] = session.written_without(question.checkpoint, question.sentence, site)
     slot.empty()
-    picture = WordMap(question.sentence, before, after)
-    show(picture, "effects-words")
+    picture = WordMap(question.sentence, before, after, view.heads)
+    show(picture, "effects-words", after=CLICK, on_cell=switch_head)
     count = sum(int(np.count_nonzero(each)) for each in picture.changed.values())
     total = sum(map(len, after.values()))
     st.markdown(f"Without one head, {count} of {total} times another translation is written.")
@@ -188,6 +194,21 @@ def show_buttons(view: EffectsView, ranked: list[tuple[Site, int, float]]) -> No
     )
 
 
+def switch_head(cell: Any) -> None:
+    """Switch the head of a clicked cell off, or on again."""
+    view = address.read(EffectsView)
+    try:
+        clicked = "{}.{}.{}".format(*cell)
+        (head,) = EffectsView(off=OFF_PARAMETER.parse(clicked)).heads
+    except (IndexError, TypeError, ValueError):
+        # Nothing that the maps of this page send.
+        return
+    heads = [each for each in view.heads if each != head]
+    if len(heads) == len(view.heads) < MOST_HEADS:
+        heads.append(head)
+    address.change(off=written_heads(heads))
+
+
 def switch_layer(n_heads: int) -> None:
     """Switch every head of the chosen site off."""
     site = st.session_state["off-layer"]
@@ -264,7 +285,7 @@ def show_page(question: session.Question) -> None:
         return
     show_choice(view, effects)
     if view.colored == "words":
-        show_word_map(question, model)
+        show_word_map(question, view, model)
     elif view.colored == "removal":
         target = question.target or None
         removal = session.removal(question.checkpoint, question.sentence, target)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -20,6 +20,8 @@ from viz.save.notebook import Lines
 from viz.save.numbers import Numbers
 from viz.save.picture import Layout, Picture
 
+Heads = Sequence[tuple[Site, int]]
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EffectMap(Picture):
@@ -30,6 +32,7 @@ class EffectMap(Picture):
         token: the target token, from 0; None for the whole translation.
         target: a translation of one's own; empty for the model's.
         numbered: whether cells hold their numbers.
+        off: heads that bear a cross.
     """
 
     slug: ClassVar[str] = "effects"
@@ -41,6 +44,7 @@ class EffectMap(Picture):
     token: int | None = None
     target: str = ""
     numbered: bool = True
+    off: Heads = ()
 
     name = "effects"
 
@@ -65,11 +69,15 @@ class EffectMap(Picture):
 
     @property
     def caption(self) -> str:
-        return effect_map.effect_caption(self.token)
+        return effect_map.effect_caption(self.token, self.off)
 
     def figure(self, layout: Layout) -> go.Figure:
         return effect_map.effect_figure(
-            self.effects.of(self.token), self.title, numbered=self.numbered, **layout.options
+            self.effects.of(self.token),
+            self.title,
+            off=self.off,
+            numbered=self.numbered,
+            **layout.options,
         )
 
     def numbers(self) -> Numbers:
@@ -86,13 +94,16 @@ class EffectMap(Picture):
 
     def python(self, layout: Layout) -> Lines:
         given = f", {self.target!r}" if self.target else ""
-        numbered = "" if self.numbered else ", numbered=False"
+        options = "" if self.numbered else ", numbered=False"
+        crossed, off = _off_python(self.off)
         return [
             "from model.effects import effects",
+            *crossed,
             "from viz.effects.effect_map import effect_figure, effect_title",
             f"found = effects(translator, {self.effects.source_text!r}{given})",
             f"token = {self.token!r}",
-            f"effect_figure(found.of(token), effect_title(found, token){numbered}{layout.python})",
+            "title = effect_title(found, token)",
+            f"effect_figure(found.of(token), title{off}{options}{layout.python})",
         ]
 
 
@@ -104,11 +115,13 @@ class WordMap(Picture):
         sentence: the source.
         before: its translation with all heads.
         after: without each head, by site.
+        off: heads that bear a cross.
     """
 
     sentence: str
     before: str
     after: Mapping[Site, tuple[str, ...]]
+    off: Heads = ()
 
     title = "How many words each head changes"
     name = "effects-words"
@@ -127,11 +140,11 @@ class WordMap(Picture):
 
     @property
     def caption(self) -> str:
-        return effect_map.changed_caption()
+        return effect_map.changed_caption(self.off)
 
     def figure(self, layout: Layout) -> go.Figure:
         return effect_map.effect_figure(
-            self.changed, self.title, effect_map.CHANGED, **layout.options
+            self.changed, self.title, effect_map.CHANGED, off=self.off, **layout.options
         )
 
     def numbers(self) -> Numbers:
@@ -145,8 +158,10 @@ class WordMap(Picture):
         )
 
     def python(self, layout: Layout) -> Lines:
+        crossed, off = _off_python(self.off)
         return [
             "from model.effects import rewritten",
+            *crossed,
             "from viz.effects.effect_map import effect_figure",
             "from viz.effects.pictures import WordMap",
             f"sentence = {self.sentence!r}",
@@ -155,7 +170,8 @@ class WordMap(Picture):
             "    for site in translator.sites",
             "}",
             "picture = WordMap(sentence, translator.translate(sentence).text, after)",
-            f"effect_figure(picture.changed, picture.title, {effect_map.CHANGED!r}{layout.python})",
+            "changed, title = picture.changed, picture.title",
+            f"effect_figure(changed, title, {effect_map.CHANGED!r}{off}{layout.python})",
         ]
 
 
@@ -215,6 +231,16 @@ def changed_words(before: str, after: str) -> int:
     for change, text in word_diff(before, after):
         counts[change] += len(text.split())
     return max(counts["removed"], counts["added"])
+
+
+def _off_python(off: Heads) -> tuple[Lines, str]:
+    """What is imported for heads that bear a cross, and the end of a call that names them."""
+    if not off:
+        return [], ""
+    listed = ", ".join(
+        f"(Site(AttentionKind.{site.kind.name}, {site.layer}), {head})" for site, head in off
+    )
+    return ["from model.trace import AttentionKind, Site"], f", off=[{listed}]"
 
 
 def _by_head(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ import streamlit as st
 from model.checkpoint import CheckpointError
 from model.trace import TraceError
 from viz.draw import style
+from viz.draw.clicks import clickable
 from viz.draw.labels import escape_markdown
 from viz.save import image, notebook
 from viz.save.formats import FORMAT_NAMES, IMAGES, MIME, NUMBERS, ExportError
@@ -79,6 +81,7 @@ def show(
     columns: int = 1,
     after: str = "",
     question: Question | None = None,
+    on_cell: Callable[[Any], None] | None = None,
 ) -> None:
     """A picture's figure with its words, and what saves it.
 
@@ -88,16 +91,27 @@ def show(
         columns: how many figures stand beside each other.
         after: what else its caption says, in plain text.
         question: of which model it is; None for the sentence bar's.
+        on_cell: called when a cell of a heatmap was clicked, with its customdata as of `clickable`,
+            unchecked.
     """
+    figure = picture.figure(Layout(narrow=is_narrow(columns), dark=is_dark()))
     st.plotly_chart(
-        picture.figure(Layout(narrow=is_narrow(columns), dark=is_dark())),
+        figure if on_cell is None else clickable(figure),
         width="stretch",
         theme=None,
         key=key,
+        on_select="ignore" if on_cell is None else partial(_on_click, key, on_cell),
+        selection_mode="points",
         config=style.chart_config(f"headscope-{key}"),
         alt=picture.alt,
     )
     captioned(escape_markdown(picture.caption + after), [picture], key, question=question)
+
+
+def _on_click(key: str, on_cell: Callable[[Any], None]) -> None:
+    # Streamlit makes another chart of another figure: no answer to the one before comes here.
+    for point in st.session_state[key].selection.points[:1]:
+        on_cell(point.get("customdata"))
 
 
 def captioned(

@@ -34,6 +34,7 @@ def test_a_map_comes_back_and_holds_every_loss(
         EffectMap(found, 2),
         EffectMap(of_target, 0, TARGET),
         EffectMap(found, numbered=False),
+        EffectMap(found, off=[(Site(AttentionKind.CROSS, 1), 3)]),
     ):
         require_same(picture, folder, LAYOUTS[:2])
         losses = np.concatenate(list(picture.effects.losses.values()))
@@ -67,6 +68,31 @@ def test_each_kind_is_a_heatmap_of_layers_and_heads_on_one_scale(found: Effects)
                 ]
             bare = effect_map.effect_figure(values_of, "T", numbered=False, narrow=narrow)
             assert len(bare.data) == 3
+
+
+@pytest.mark.parametrize("unit", [effect_map.LOSS, effect_map.CHANGED])
+def test_heads_that_are_off_bear_a_cross_in_place_of_a_number(found: Effects, unit: str) -> None:
+    values_of = {site: np.abs(each) for site, each in found.of().items()}
+    site, head, _ = found.ranked()[0]
+    off = [(site, head), (Site(AttentionKind.ENCODER, 1), 2), (Site(AttentionKind.ENCODER, 0), 1)]
+    bare, crossed = (effect_map.effect_figure(values_of, "T", unit, off=each) for each in ((), off))
+    marks = [*crossed.select_traces({"mode": "markers"})]
+    assert len(crossed.data) == len(bare.data) + len(marks)
+    maps = {each.xaxis: each for each in crossed.data[:3]}
+    places = [
+        (maps[each.xaxis].meta, layer, head)
+        for each in marks
+        for layer, head in zip(each.y, each.x, strict=True)
+    ]
+    assert sorted(places) == sorted((str(each.kind), each.layer, number) for each, number in off)
+    place = effect_map.KINDS.index(site.kind)
+    written = [
+        [*zip(each.data[3 + place].y, each.data[3 + place].x, strict=True)]
+        for each in (bare, crossed)
+    ]
+    assert (site.layer, head) in written[0]
+    assert set(written[0]) - set(written[1]) >= {(site.layer, head)}
+    assert (site.layer, head) not in written[1]
 
 
 def test_maps_lie_beside_each_other_where_there_is_room_and_else_below(found: Effects) -> None:
@@ -139,8 +165,9 @@ def test_a_map_of_words_comes_back(folder: Path, translator: Translator) -> None
         for site in translator.sites
     }
     before = translator.translate(SENTENCE).text
-    picture = WordMap(SENTENCE, before, after)
+    picture = WordMap(SENTENCE, before, after, [(Site(AttentionKind.ENCODER, 0), 1)])
     require_same(picture, folder, LAYOUTS[:2])
+    assert "cross" in picture.caption
     texts = [text for each in after.values() for text in each]
     assert values(picture, "translation").tolist() == texts
     changed = values(picture, "words_changed")
