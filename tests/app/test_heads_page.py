@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from streamlit.components.v2.bidi_component.main import _make_trigger_id
 from streamlit.proto.WidgetStates_pb2 import WidgetState, WidgetStates
 from streamlit.testing.v1 import AppTest
 
@@ -235,6 +236,51 @@ def test_a_selection_that_no_explorer_makes_changes_nothing_illegal(open_app: Op
     assert not app.session_state["words"]
     deliver(app, WidgetState(id=component(app).id, json_value='{"selection": "cross"}'))
     assert selected(app) == ("cross", 2, 1)
+
+
+def switch_off(app: AppTest, heads: str, attention: str = "cross", **changes: Any) -> AppTest:
+    """Does what the browser does when heads of the explorer are switched off."""
+    value = {"attention": attention, "heads": heads, "epoch": sent(app).header["epoch"]} | changes
+    message = WidgetState(
+        id=_make_trigger_id(component(app).id, "events"),
+        json_trigger_value=json.dumps([{"event": "switch_off", "value": value}]),
+    )
+    return deliver(app, message)
+
+
+def test_a_head_is_switched_off_on_the_effects_page_together_with_those_before(
+    open_app: OpenApp,
+) -> None:
+    app = open_app(sentence="The man eats.", layer="1", head="2", words="1")
+    switch_off(app, "1.2")
+    assert app.query_params == {"sentence": "The man eats.", "off": "cross.1.2"}
+    app.selectbox(key="way").set_value("uniform").run()
+    app.switch_page("viz/heads/page.py").run()
+    switch_off(app, "1.0-0.3", "encoder")
+    off = "cross.1.2-encoder.1.0-encoder.0.3"
+    assert app.query_params == {"sentence": "The man eats.", "off": off, "way": "uniform"}
+
+
+def test_a_head_of_the_joint_picture_is_switched_off_wherever_there_is_one(
+    open_app: OpenApp,
+) -> None:
+    # Its encoder has two layers, its decoder three.
+    app = switch_off(open_app(attention="joint", layer="2", head="1"), "2.1", "joint")
+    assert app.query_params["off"] == "cross.2.1-decoder.2.1"
+
+
+@pytest.mark.parametrize(
+    "told",
+    [{"epoch": 77}, {"attention": "<b>"}, {"attention": "module"}, {"heads": "1.x"}, {"heads": ""}],
+)
+def test_a_head_that_no_explorer_switches_off_leads_nowhere(
+    open_app: OpenApp, told: dict[str, Any]
+) -> None:
+    app = open_app(layer="1", head="2")
+    before = dict(app.query_params)
+    switch_off(app, **{"heads": "1.2"} | told)
+    assert app.query_params == before
+    assert component(app) is not None
 
 
 def test_a_reader_who_moves_among_heads_has_the_model_run_once(

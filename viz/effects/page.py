@@ -118,8 +118,8 @@ def show_word_map(question: session.Question, view: EffectsView, model: Translat
     st.markdown(f"Without one head, {count} of {total} times another translation is written.")
 
 
-def show_switches(question: session.Question, view: EffectsView, effects: Effects) -> None:
-    """Heads to switch off, and what is then written and what it costs."""
+def show_switches(view: EffectsView, effects: Effects) -> None:
+    """Heads to switch off, and what is done to them."""
     st.subheader("Switch heads off", anchor=False)
     ranked = effects.ranked(view.place)
     names = {
@@ -158,8 +158,6 @@ def show_switches(question: session.Question, view: EffectsView, effects: Effect
                 width=220,
                 help="A gate before W_O: at 0 % a head is removed.",
             )
-    if view.heads:
-        show_without(question, view)
 
 
 def show_buttons(view: EffectsView, ranked: list[tuple[Site, int, float]]) -> None:
@@ -271,7 +269,7 @@ def show_on_stage(question: session.Question, view: EffectsView, effects: Effect
             losses = {site: each for site, each in effects.losses.items() if site.kind is kind}
             effects = replace(effects, losses=losses)
         # Numbers on coloured cells are too faint for the back row.
-        picture = EffectMap(effects, view.place, question.target, numbered=False)
+        picture = EffectMap(effects, view.place, question.target, numbered=False, off=view.heads)
         stage.show((picture, "effects"), narrow=is_narrow())
 
 
@@ -284,6 +282,9 @@ def show_page(question: session.Question) -> None:
         show_on_stage(question, view, effects)
         return
     show_choice(view, effects)
+    if view.heads:
+        # Above the map, where a click on it is answered without scrolling.
+        show_without(question, view)
     if view.colored == "words":
         show_word_map(question, view, model)
     elif view.colored == "removal":
@@ -292,7 +293,7 @@ def show_page(question: session.Question) -> None:
         show(RemovalCurve(removal, question.sentence, question.target), "effects-removal")
     else:
         show_map(question, view, effects)
-    show_switches(question, view, effects)
+    show_switches(view, effects)
 
 
 address.open_address(VIEW.parameters)

@@ -3,7 +3,7 @@
 import html
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,8 @@ from viz.browser.envelope import content_id
 from viz.browser.explorer import explorer
 from viz.draw import css, style
 from viz.draw.labels import escape_html, escape_markdown
+from viz.effects.view import MOST_HEADS, EffectsView, written_heads
+from viz.effects.view import VIEW as EFFECTS
 from viz.heads import pictures
 from viz.heads.measures import Label, facts_of, measures, opening_heads, written
 from viz.heads.payload import JOINT, pack
@@ -28,6 +30,7 @@ from viz.shell import address, bar, session, stage
 from viz.shell.fragments import fragment
 from viz.shell.save_menu import captioned, show
 from viz.shell.theme import is_dark
+from viz.view import write
 
 JOINED = (AttentionKind.ENCODER, AttentionKind.CROSS, AttentionKind.DECODER)
 """What the joint picture holds, in the order in which it is read."""
@@ -84,9 +87,7 @@ def on_selection() -> None:
     if not isinstance(told, Mapping):
         return
     st.session_state["_width"] = told.get("width")
-    epoch, _ = st.session_state.get(_TOLD, (0, None))
-    if told.get("epoch") != epoch or address.is_followed():
-        # Of the view before: a link, a scene or Back has come between.
+    if is_stale(told):
         return
     before = address.read(HeadsView)
     for name in SELECTED:
@@ -98,9 +99,51 @@ def on_selection() -> None:
         address.change(below="query-key")
 
 
+def is_stale(told: Mapping[str, Any]) -> bool:
+    """Whether it was told of the view before: a link, a scene or Back has come between."""
+    epoch, _ = st.session_state.get(_TOLD, (0, None))
+    return told.get("epoch") != epoch or address.is_followed()
+
+
+def on_switch_off() -> None:
+    """Show the effects of switching heads off, together with those that were off already."""
+    told = st.session_state["explorer"].get("switch_off")
+    prepared: Prepared | None = st.session_state.get(_PREPARED)
+    if prepared is None or not isinstance(told, Mapping) or is_stale(told):
+        return
+    try:
+        attention = BY_NAME["attention"].parse(str(told.get("attention")))
+        written = BY_NAME["compare"].parse(str(told.get("heads")))
+    except ValueError:
+        return
+    kinds = JOINED if attention == JOINT else (AttentionKind(attention),)
+    pairs = [tuple(map(int, pair.split("."))) for pair in filter(None, written.split("-"))]
+    heads = [
+        (Site(kind, layers[layer]), head)
+        for kind in kinds
+        for layers in [prepared.trace.layers(kind)]
+        for layer, head in pairs
+        if layer < len(layers)
+    ]
+    if not heads:
+        return
+    before = address.last(EffectsView)
+    if not before.heads:
+        # What was done to other heads once is not what was asked for now.
+        before = replace(before, way="gate", gate=0)
+    off = list(dict.fromkeys([*before.heads, *heads]))[:MOST_HEADS]
+    _, query = address.current()
+    around = {name: text for name, text in query.items() if name not in BY_NAME}
+    values = asdict(replace(before, off=written_heads(off)))
+    address.navigate(EFFECTS.name, around | write(values, EFFECTS.parameters))
+
+
 @fragment
 def show_explorer(question: session.Question) -> None:
     """The picture, and below it what belongs to what is selected in it."""
+    if address.is_navigating():
+        # A fragment runs alone, and another page concerns the whole app.
+        st.rerun()
     view = address.read(HeadsView)
     prepared = prepare(question, view.reading)
     epoch, told = st.session_state.get(_TOLD, (0, view.selection))
@@ -118,7 +161,7 @@ def show_explorer(question: session.Question) -> None:
         stage=stage.is_on(),
     )
     with stage.picture():
-        explorer(payload, on_selection=on_selection)
+        explorer(payload, on_selection=on_selection, on_switch_off=on_switch_off)
     if not stage.is_on():
         show_below(prepared, view)
     note_place(question.folder, view)
@@ -440,7 +483,7 @@ address.open_address(VIEW.parameters)
 question = bar.asked()
 if question is not None:
     clamp_place(question)
-    stage.offer("Arrow keys: layer and head · V: lines · A: attention")
+    stage.offer("Arrow keys: layer and head · V: lines · A: attention · X: switch the head off")
     if "explorer" not in st.session_state:
         # Another page was shown meanwhile, and this explorer knows nothing yet.
         st.session_state.pop(_HEARD, None)

@@ -248,6 +248,17 @@ def read(view: type[V]) -> V:
     return view(**{each.name: values[each.name] for each in fields(view)})  # type: ignore[arg-type]
 
 
+def last(view: type[V]) -> V:
+    """What a page's parameters were when it was last shown; before that, what it opens with.
+
+    Args:
+        view: a dataclass with a field for each, by name, and their defaults.
+    """
+    visit: _Visit = st.session_state[_VISIT]
+    names = [each.name for each in fields(view) if each.name in visit.kept]  # type: ignore[arg-type]
+    return view(**{name: visit.kept[name] for name in names})
+
+
 def change(**values: Any) -> None:
     """Give parameters other values, by name; of those whose widgets stand already, in callbacks."""
     st.session_state.update(values)

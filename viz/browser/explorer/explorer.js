@@ -12,7 +12,7 @@ import { Palette } from "../canvas/paint.js";
 import { Lines } from "./lines.js";
 import { Overview } from "./overview.js";
 import { Payload } from "./payload.js";
-import { READINGS, legal, measuresOf, spelled, unspelled, withAttention, withCompared } from "./selection.js";
+import { READINGS, legal, measuresOf, shownHeads, spelled, unspelled, withAttention, withCompared } from "./selection.js";
 import { altOf, captionOf, cellName, cellValue, headName, ignoredOf, pairOf, summaryOf, titleOf, tokenOf } from "./words.js";
 import { written } from "./written.js";
 
@@ -53,6 +53,7 @@ export class Explorer {
     window.addEventListener("resize", this.onResize);
     this.onKey = (event) => this._stageKey(event);
     this.onAsk = () => this._tellFoot();
+    root.addEventListener("keydown", (event) => this._headKey(event));
     // Before the canvases, which know the arrow keys too while they have the focus.
     window.addEventListener("keydown", this.onKey, true);
     document.addEventListener(ASK_EVENT, this.onAsk);
@@ -128,6 +129,9 @@ export class Explorer {
     this.about = element("section", "about-head", { "aria-label": "What this head does" }, this.words, numbers);
     this.inside = element("button", "inside", { type: "button", hidden: "" });
     this.inside.addEventListener("click", () => this.scrollHost()?.scrollIntoView({ behavior: "smooth" }));
+    this.off = toggle("Switch off", "What is written without this head (key x)", () => this._switchOff());
+    this.off.removeAttribute("aria-pressed");
+    this.off.hidden = !this.canAskPython;
     this.largeZoom = zoomButtons("picture", (step) => this.matrix.zoomBy(step));
     this.drawing = element("div", "drawing", {}, this.matrix.root, this.lines.root);
     this.tooltip = new Tooltip(this.root);
@@ -146,7 +150,7 @@ export class Explorer {
       "section",
       "right",
       { "aria-label": "One head" },
-      element("div", "title-row", {}, element("div", "titles", {}, this.heading, this.label), this.largeZoom),
+      element("div", "title-row", {}, element("div", "titles", {}, this.heading, this.label), this.off, this.largeZoom),
       this.hint,
       this.legend,
       this.drawing,
@@ -169,8 +173,8 @@ export class Explorer {
   // ---- what changes it ------------------------------------------------------------------------------------------
 
   /** Takes what Python sent; draws only what differs from what is there. */
-  update(bytes, report) {
-    this.report = report;
+  update(bytes, report, trigger) {
+    Object.assign(this, { report, trigger });
     const id = payloadId(bytes);
     if (this.payload?.id !== id) {
       const payload = new Payload(bytes);
@@ -220,6 +224,20 @@ export class Explorer {
     this._say(summaryOf(this.payload, this.state.attention, this.state.layer, this.state.head));
   }
 
+  /** Has Python show what is written without the head, or the heads, in the picture. */
+  _switchOff() {
+    const { attention } = this.state;
+    const heads = shownHeads(this.state).map((pair) => pair.join(".")).join("-");
+    this.trigger("switch_off", { attention, heads, epoch: this.payload.epoch });
+  }
+
+  /** What a key does to the selected head, wherever in the explorer the focus is. */
+  _headKey(event) {
+    if (!this.canAskPython || plainKey(event) !== "x" || typing(event)) return;
+    this._switchOff();
+    event.preventDefault();
+  }
+
   /** On a stage the arrow keys choose a head wherever the focus is, so that nobody has to click first. */
   _stageKey(event) {
     const key = plainKey(event);
@@ -237,7 +255,8 @@ export class Explorer {
       const { attentions } = this.payload;
       const next = attentions[(attentions.indexOf(attention) + 1) % attentions.length];
       this._changeAttention(next);
-    } else return;
+    } else if (key === "x") this._switchOff();
+    else return;
     event.preventDefault();
     event.stopPropagation();
   }
@@ -248,7 +267,7 @@ export class Explorer {
     const { attention, layer, head, compare } = this.state;
     const kind = this.payload.kind(attention);
     const label = compare.length > 1 ? null : this.payload.facts(attention, layer, head)?.label;
-    const at = compare.length > 1 ? compare : [[layer, head]];
+    const at = shownHeads(this.state);
     const text = [titleOf(kind, this.state), label].filter(Boolean).join(" – ");
     const detail = { text, map: { layers: kind.layers.length, heads: kind.heads, at } };
     document.dispatchEvent(new CustomEvent(SHOWN_EVENT, { detail }));
@@ -356,7 +375,7 @@ export class Explorer {
     this.overview.canvas.setAttribute(
       "aria-label",
       `${kind.name}: ${kind.layers.length} layers of ${kind.heads} heads. Arrow keys choose a head, Enter goes to its ` +
-        "picture, c adds it to a comparison, plus and minus zoom.",
+        `picture, c adds it to a comparison, ${this.canAskPython ? "x switches it off, " : ""}plus and minus zoom.`,
     );
   }
 

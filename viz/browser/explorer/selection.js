@@ -94,6 +94,11 @@ export function withCompared(state, layer, head) {
   return shown.length >= constants.MOST_COMPARED ? null : { layer, head, compare: [...rest, [layer, head]] };
 }
 
+/** The heads in the large picture, each with its layer: those that are compared, or the selected one. */
+export function shownHeads({ layer, head, compare }) {
+  return compare.length > 1 ? compare : [[layer, head]];
+}
+
 /** The measures by which heads of a kind can be ordered: those that apply to one of them at least. */
 export function measuresOf(payload, kind) {
   const heads = kind.facts.flat();

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import constants from "../../draw/constants.json" with { type: "json" };
 import { bytes, fixtures } from "../../../tests/kit/fixtures.js";
 import { Payload } from "./payload.js";
-import { headsShown, legal, measuresOf, spelled, unspelled, withAttention, withCompared } from "./selection.js";
+import { headsShown, legal, measuresOf, shownHeads, spelled, unspelled, withAttention, withCompared } from "./selection.js";
 
 const payload = new Payload(bytes(fixtures.exact));
 const USUAL = {
@@ -66,6 +66,12 @@ test("heads are added to a comparison until it is full, and taken out of it unti
   assert.deepEqual([now.layer, now.head], now.compare[0]);
   now = { ...now, compare: [[0, 1]], layer: 0, head: 1 };
   assert.deepEqual(withCompared(now, 0, 1), { layer: 0, head: 1, compare: [[0, 1]] });
+});
+
+test("the large picture shows the heads that are compared, or else the selected one", () => {
+  assert.deepEqual(shownHeads(state({ layer: "1", head: "2" })), [[1, 2]]);
+  assert.deepEqual(shownHeads(state({ layer: "1", head: "2", compare: "1.2" })), [[1, 2]]);
+  assert.deepEqual(shownHeads(state({ layer: "1", head: "2", compare: "0.1-1.2" })), [[0, 1], [1, 2]]);
 });
 
 test("another kind opens with its own head and without the cell, the joined picture with the same", () => {
