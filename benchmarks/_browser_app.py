@@ -45,5 +45,9 @@ def show_the_other() -> None:
 
 
 st.button("Show the other", on_click=show_the_other)
-explorer(pack(seen, facts, labels, epoch=epoch, selection=selection), on_selection=lambda: None)
+explorer(
+    pack(seen, facts, labels, epoch=epoch, selection=selection),
+    on_selection=lambda: None,
+    on_switch_off=lambda: None,
+)
 collect_when_idle()
