@@ -1,21 +1,51 @@
 """Decoding: how the translation is written, step by step, and what else could be."""
 
+from dataclasses import replace
+
 import streamlit as st
 
 from model.checkpoint import CheckpointError
 from model.search import DecodingError, Search
 from model.translator import DeviceError, TextError
-from viz.decoding.page_steps import show_steps, show_steps_on_stage
+from viz.decoding.page_steps import show_steps
+from viz.decoding.page_taken import show_taken
 from viz.decoding.view import SECTIONS, VIEW, DecodingView
 from viz.draw.labels import escape_markdown
 from viz.shell import address, bar, session, stage
 from viz.shell.jobs import Decoded
 from viz.shell.width import watch_width
 
+_ASKED = "_decoding_of"
 
-def decoded(question: session.Question, search: Search) -> Decoded:
-    """How the sentence is translated."""
-    return session.decode(question.checkpoint, question.sentence, search)
+
+def forget_taken(question: session.Question) -> None:
+    """Let go of words taken for another sentence, or another model."""
+    before = st.session_state.get(_ASKED)
+    if before not in (None, question) and not address.is_followed():
+        address.change(taken="", at=1)
+    st.session_state[_ASKED] = question
+
+
+def begun(question: session.Question, search: Search) -> Search:
+    """The search, which a translation of one's own leaves nothing to write."""
+    if not question.target:
+        return search
+    model = session.translator(question.checkpoint)
+    return replace(search, prefix=(*model.prefix(question.target), model.model.config.eos_id))
+
+
+def decode(question: session.Question) -> tuple[Search, Decoded]:
+    """How the sentence is translated; words that cannot have been taken are left out."""
+    view = address.read(DecodingView)
+    search = view.search if view.taken else begun(question, view.free)
+    try:
+        return search, session.decode(question.checkpoint, question.sentence, search)
+    except DecodingError as error:
+        if not view.taken:
+            raise
+        address.change(taken="")
+        address.note("taken", f"{error} The words taken are left out.")
+        return decode(question)
 
 
 def clamp_step(found: Decoded) -> DecodingView:
@@ -25,29 +55,34 @@ def clamp_step(found: Decoded) -> DecodingView:
     if view.at > count:
         address.change(at=count)
         address.note(
-            "at", f"This translation has {count} steps and no step {view.at}; shown is the last."
+            "at", f"This translation has {count} steps and no step {view.at}; the last is shown."
         )
     return address.read(DecodingView)
 
 
 def show_page(question: session.Question) -> None:
     """Everything, for a question that has an answer."""
-    view = address.read(DecodingView)
-    found = decoded(question, view.search)
+    forget_taken(question)
+    search, found = decode(question)
     view = clamp_step(found)
-    if stage.is_on():
-        show_steps_on_stage(view, found)
-        return
-    st.segmented_control(
-        "What is shown",
-        SECTIONS,
-        default=view.section,
-        key="section",
-        required=True,
-        format_func=SECTIONS.__getitem__,
-        label_visibility="collapsed",
-    )
-    show_steps(view, found)
+    if not stage.is_on():
+        st.segmented_control(
+            "What is shown",
+            SECTIONS,
+            default=view.section,
+            key="section",
+            required=True,
+            format_func=SECTIONS.__getitem__,
+            label_visibility="collapsed",
+        )
+    with stage.picture():
+        # Always there, so that what follows keeps its place and its state.
+        with st.container(key="taken-words"):
+            if view.taken:
+                free = begun(question, view.free)
+                before = session.decode(question.checkpoint, question.sentence, free)
+                show_taken(before, found)
+        show_steps(question, view, search, found)
 
 
 address.open_address(VIEW.parameters)

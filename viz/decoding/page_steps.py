@@ -1,27 +1,120 @@
-"""The steps of a decoding, one after another."""
+"""The steps of a decoding, played one after another."""
+
+import hashlib
+from functools import partial
 
 import streamlit as st
 
+from model.search import Search
+from model.trace import AttentionKind
+from viz.browser.steps import shown, steps, taken
+from viz.decoding.attention import head_mean
+from viz.decoding.page_taken import show_beginning
+from viz.decoding.payload import pack
 from viz.decoding.pictures import OneStep
-from viz.decoding.view import DecodingView
-from viz.shell import stage
+from viz.decoding.view import DecodingView, written_heads
+from viz.shell import address, session, stage
 from viz.shell.jobs import Decoded
-from viz.shell.save_menu import show
-from viz.shell.width import is_narrow
+from viz.shell.save_menu import captioned
+
+PLAYER = "steps-player"
+
+_HEARD, _TOLD = "_step_heard", "_step_told"
+"""The step that the browser shows; how often it was told one that it did not choose itself."""
 
 
-def show_steps(view: DecodingView, found: Decoded) -> None:
-    """The step that is chosen."""
-    count = len(found.decoding.steps)
-    if count > 1:
-        st.slider("Step", 1, count, view.at, key="at")
-    show(OneStep(found.decoding, view.search, view.step), "step")
+def name_of(question: session.Question, search: Search) -> str:
+    """What tells one decoding from another, for what the browser says of it."""
+    written = repr((question, search)).encode()
+    return hashlib.blake2b(written, digest_size=8).hexdigest()
 
 
-def show_steps_on_stage(view: DecodingView, found: Decoded) -> None:
-    """The same, alone."""
-    count = len(found.decoding.steps)
-    stage.say(f"Step {view.at} of {count}")
-    stage.offer("Left and right: step", across=stage.Step("at", range(1, count + 1), view.at))
-    with stage.picture():
-        stage.show((OneStep(found.decoding, view.search, view.step), "step"), narrow=is_narrow())
+def on_shown(name: str, count: int) -> None:
+    """Keep the step at which the browser came to rest."""
+    step = shown(PLAYER, name, count)
+    if step is not None and not address.is_followed():
+        st.session_state[_HEARD] = step
+        address.change(at=step + 1)
+
+
+def on_taken(name: str, found: Decoded) -> None:
+    """Write on from another token."""
+    decoding = found.decoding
+    choice = taken(PLAYER, name, [len(step.likeliest) for step in decoding.steps])
+    if choice is None or address.is_followed():
+        return
+    step, place = choice
+    token_id = decoding.steps[step].likeliest.ids[place]
+    view = address.read(DecodingView)
+    address.change(
+        taken=view.and_taken(step, [token_id], decoding.translation.token_ids), at=step + 1
+    )
+
+
+def show_steps(
+    question: session.Question, view: DecodingView, search: Search, found: Decoded
+) -> None:
+    """The steps, and below them what else can be done with them."""
+    decoding, trace = found.decoding, found.trace
+    picture = OneStep(decoding, trace, search, view.step, view.heads)
+    if PLAYER not in st.session_state or st.session_state.get(_HEARD) != view.step:
+        st.session_state[_TOLD] = st.session_state.get(_TOLD, 0) + 1
+        st.session_state[_HEARD] = view.step
+    name = name_of(question, search)
+    steps(
+        pack(
+            decoding,
+            trace.target,
+            head_mean(trace, AttentionKind.CROSS, view.heads),
+            head_mean(trace, AttentionKind.DECODER, view.heads),
+            name=name,
+            epoch=st.session_state[_TOLD],
+            step=view.step,
+            stage=stage.is_on(),
+        ),
+        key=PLAYER,
+        on_shown=partial(on_shown, name, len(decoding.steps)),
+        on_taken=partial(on_taken, name, found),
+    )
+    if stage.is_on():
+        stage.offer("Arrow keys: step · K: play")
+        return
+    captioned(
+        "Above, what the decoder looks at while it writes one token: in the source, and in what it "
+        "has read of its own translation; the largest weight of a row has the strongest colour. "
+        "Below, the ten likeliest next tokens with the model's own probabilities, the one written "
+        "framed. Click another, or press its number, and the model writes on from there.",
+        [picture],
+        "step",
+    )
+    show_beginning(question)
+    show_heads(view, found)
+
+
+def show_heads(view: DecodingView, found: Decoded) -> None:
+    """Which heads the steps show the attention of."""
+    kinds = (AttentionKind.CROSS, AttentionKind.DECODER)
+    every = {
+        f"{site}.{head}": f"{site.kind.short_name} {site.layer}.{head}"
+        for kind in kinds
+        for site in sorted(found.trace.maps)
+        if site.kind is kind
+        for head in range(found.trace.maps[site].n_heads)
+    }
+    st.session_state["lit-heads"] = [
+        name for site, head in view.heads if (name := f"{site}.{head}") in every
+    ]
+    st.multiselect(
+        "Heads whose attention is shown, by layer and number",
+        list(every),
+        address.value_of("lit-heads"),
+        key="lit-heads",
+        format_func=every.__getitem__,
+        placeholder="The mean of all heads: choose some to see these alone",
+        on_change=keep_heads,
+    )
+
+
+def keep_heads() -> None:
+    """Keep the chosen heads for the address."""
+    address.change(lit=written_heads(st.session_state["lit-heads"]))

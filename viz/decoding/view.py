@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from model.search import AS_IN_THE_PAPER, Search
+from model.trace import AttentionKind, Site
 from viz.view import View, choice, integer, pattern
 
 SECTIONS = {
@@ -22,8 +23,13 @@ MOST_CHOICES = 20
 MOST_FORCED = 500
 """Tokens of a prefix, a few less than any model here takes."""
 
+MOST_HEADS = 256
+"""So many can be chosen: more than any model has that comes with the app."""
+
 _ID = r"[0-9]{1,6}"
 _CHOICE = rf"[0-9]{{1,3}}\.{_ID}(-{_ID}){{0,{MOST_FORCED - 1}}}"
+
+_HEAD = r"(cross|decoder)\.[0-9]{1,3}\.[0-9]{1,3}"
 
 VIEW = View(
     "decoding",
@@ -48,6 +54,12 @@ VIEW = View(
             "tokens such as 0.523_2.88-942",
             "other words taken, one after another, as step.token-token by ids",
         ),
+        pattern(
+            "lit",
+            rf"{_HEAD}(-{_HEAD}){{0,{MOST_HEADS - 1}}}",
+            "heads such as cross.3.5-decoder.0.1",
+            "the heads whose attention the steps show, as kind.layer.head; none: all",
+        ),
     ),
 )
 
@@ -61,6 +73,7 @@ class DecodingView:
     beam: int = AS_IN_THE_PAPER.beam
     penalty: int = round(100 * AS_IN_THE_PAPER.length_penalty)
     taken: str = ""
+    lit: str = ""
 
     @property
     def step(self) -> int:
@@ -70,11 +83,20 @@ class DecodingView:
     @property
     def prefix(self) -> tuple[int, ...]:
         """The token ids that the translation must begin with, after all that was taken."""
-        prefix: tuple[int, ...] = ()
-        for written in filter(None, self.taken.split("_")):
-            kept, ids = written.split(".")
-            prefix = (*prefix[: int(kept)], *map(int, ids.split("-")))
-        return prefix
+        return _prefix(self._choices)
+
+    @property
+    def _choices(self) -> list[str]:
+        return list(filter(None, self.taken.split("_")))
+
+    @property
+    def heads(self) -> list[tuple[Site, int]]:
+        """Those whose attention is shown, each once; none for all."""
+        found = []
+        for written in filter(None, self.lit.split("-")):
+            kind, layer, head = written.split(".")
+            found.append((Site(AttentionKind(kind), int(layer)), int(head)))
+        return list(dict.fromkeys(found))
 
     @property
     def search(self) -> Search:
@@ -96,11 +118,33 @@ class DecodingView:
         """
         prefix = self.prefix
         # What the model wrote since then stays as it is, and so becomes part of what is forced.
-        ids = (*before[len(prefix) : step], *token_ids)
-        more = f"{min(step, len(prefix))}.{'-'.join(map(str, ids))}"
-        return "_".join(filter(None, [self.taken, more]))
+        choices = [
+            *self._choices,
+            _choice(min(step, len(prefix)), (*before[len(prefix) : step], *token_ids)),
+        ]
+        if len(choices) > MOST_CHOICES:
+            # The oldest two become one.
+            choices[:2] = [_choice(0, _prefix(choices[:2]))]
+        return "_".join(choices)
 
     @property
     def undone(self) -> str:
         """`taken` without its last choice."""
-        return "_".join(self.taken.split("_")[:-1])
+        return "_".join(self._choices[:-1])
+
+
+def written_heads(heads: Iterable[str]) -> str:
+    """Heads, each as kind.layer.head, as the address has them."""
+    return "-".join(list(heads)[:MOST_HEADS])
+
+
+def _choice(kept: int, token_ids: Iterable[int]) -> str:
+    return f"{kept}.{'-'.join(map(str, token_ids))}"
+
+
+def _prefix(choices: Iterable[str]) -> tuple[int, ...]:
+    prefix: tuple[int, ...] = ()
+    for written in choices:
+        kept, ids = written.split(".")
+        prefix = (*prefix[: int(kept)], *map(int, ids.split("-")))
+    return prefix

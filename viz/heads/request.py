@@ -34,6 +34,7 @@ class Translator(Protocol):
     def translate(self, text: str, *, search: Search) -> Translation: ...  # noqa: D102
     def trace(self, text: str, target: str | None = None) -> Trace: ...  # noqa: D102
     def decode(self, text: str, *, search: Search) -> Decoding: ...  # noqa: D102
+    def trace_of(self, translation: Translation) -> Trace: ...  # noqa: D102
     def position_table(self, length: int | None = None) -> FloatArray: ...  # noqa: D102
     def trained_positions(self) -> int | None: ...  # noqa: D102
     def embedding_parts(self, text: str) -> EmbeddingParts: ...  # noqa: D102

@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -15,12 +16,15 @@ import numpy as np
 import playwright
 import pytest
 
-from model.trace import AttentionKind
+from model.trace import AttentionKind, Tokens
+from model.translation import Decoding, DecodingStep, Translation
 from tests.kit.heads_page import HALF_A_STEP, scale
 from tests.viz.browser.test_explorer import a_trace, packed
 from tests.viz.browser.test_matrices import a_mask, a_panel, told
 from viz.browser import matrices
 from viz.browser.files import joined
+from viz.decoding.attention import HeadMean
+from viz.decoding.payload import pack as pack_decoding
 from viz.draw import style
 from viz.draw.constants import CONSTANTS
 from viz.draw.labels import axis_texts
@@ -108,6 +112,40 @@ def panels() -> dict[str, Any]:
     }
 
 
+def a_decoding() -> dict[str, Any]:
+    """Three steps, in the second of which a token is given that is none of the likeliest."""
+    ids = (11, 12, 3)
+    translation = Translation(
+        **{"text": "Katze", "source_text": "cat", "score": -1.0, "finished": True, "unseen": ()},
+        tokens=("▁Kat", "ze", "</s>"),
+        token_ids=ids,
+        log_probs=(-0.5, -4.6, -0.1),
+        source=Tokens(("▁cat", "</s>"), (21, 3)),
+    )
+    step = DecodingStep(
+        likeliest=Tokens(("▁Hund", "▁Kat"), (10, 11)),
+        probabilities=(0.5, 0.25),
+        **{"rest": 0.25, "probability": 0.25, "rank": 2, "entropy": 1.5, "forced": False},
+    )
+    given = replace(step, probability=0.01, rank=3, forced=True)
+    random = np.random.default_rng(3)
+    cross = np.array([[0.5, 0.5], [0.75, 0.25], [1, 0]], np.float32)
+    own = np.tril(random.random((3, 3))).astype(np.float32)
+    envelope = pack_decoding(
+        Decoding(translation=translation, steps=(step, given, step), nodes=()),
+        Tokens(("<s>", "▁Kat", "ze"), (2, 11, 12)),
+        HeadMean("", cross, ()),
+        HeadMean("", own, ()),
+        name="",
+    )
+    return {
+        "envelope": encoded(envelope),
+        "cross": cross.tolist(),
+        "own": own.tolist(),
+        "texts": ["Kat", "ze", "</s>"],
+    }
+
+
 def painted() -> Iterator[dict[str, Any]]:
     """Masks, and what `matrices.read_edit` reads as each."""
     random = np.random.default_rng(7)
@@ -162,6 +200,7 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
         },
         "panels": panels(),
         "painted": list(painted()),
+        "decoding": a_decoding(),
         "bundles": {str(path.relative_to(VIZ)): joined(path) for path in components()},
     }
     file = tmp_path_factory.mktemp("javascript") / "fixtures.json"

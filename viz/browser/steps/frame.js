@@ -1,0 +1,68 @@
+// What each step of a decoding shows, read from a payload of viz/decoding/payload.py.
+
+import { floats, opened } from "../canvas/envelope.js";
+
+/** A decoding: its steps, and the weights of what the decoder looks at. */
+export class Writing {
+  constructor(bytes) {
+    const { id, header, body } = opened(bytes);
+    Object.assign(this, header);
+    this.id = id;
+    this.count = header.steps.length;
+    const [sources, targets] = [header.source.length, this.count];
+    this.crossWeights = floats(body, header.cross.start, this.count * sources);
+    this.ownWeights = floats(body, header.own.start, this.count * targets);
+  }
+
+  /** One step: both sentences with the weights on them, the token that is written, and what else could be. */
+  frame(step) {
+    const { source, target, count } = this;
+    const { texts, probabilities, chosen, probability, rank, forced } = this.steps[step];
+    const weighted = (tokens, weights, width) => {
+      const row = weights.subarray(step * width, step * width + tokens.length);
+      // Where nothing may be looked at, all weights are 0.
+      const most = Math.max(...row) || 1;
+      return tokens.map((token, place) => ({ ...token, weight: row[place], strength: row[place] / most }));
+    };
+    const candidates = texts.map((text, place) => ({
+      ...{ text, place, probability: probabilities[place], chosen: place === chosen },
+      key: place < 10 ? String((place + 1) % 10) : "",
+    }));
+    const written = target[step + 1];
+    return {
+      source: weighted(source, this.crossWeights, source.length),
+      target: weighted(target.slice(0, step + 1), this.ownWeights, count),
+      written,
+      candidates,
+      // Of a token that is none of the likeliest.
+      other: chosen === null ? { text: written.text, probability, rank } : null,
+      forced,
+      probability,
+    };
+  }
+}
+
+/** A probability or a weight in percent, as short as it can be and still be true. */
+export function percent(share) {
+  if (share >= 0.995) return share === 1 ? "100 %" : `${(Math.floor(1000 * share) / 10).toFixed(1)} %`;
+  if (share < 0.0005) return share === 0 ? "0 %" : "< 0.1 %";
+  return `${share < 0.0995 ? (100 * share).toFixed(1) : Math.round(100 * share)} %`;
+}
+
+/** A step in a sentence, for those who do not see it. */
+export function spokenStep(frame, step, count) {
+  const most = frame.source.reduce((one, other) => (other.weight > one.weight ? other : one));
+  const looks = `it looks most at “${most.text}”, ${percent(most.weight)}`;
+  const how = frame.forced ? "given" : "chosen";
+  return `Step ${step + 1} of ${count}: “${frame.written.text}” is ${how} with ${percent(frame.probability)}; ${looks}.`;
+}
+
+/** What a key asks for: a step to go to, a candidate's place, or that it plays or rests; null for nothing. */
+export function keyAsked(key, step, count, nCandidates) {
+  const to = { ArrowLeft: step - 1, ArrowRight: step + 1, Home: 0, End: count - 1 }[key];
+  if (to !== undefined) return { step: Math.min(Math.max(to, 0), count - 1) };
+  if (key === "k" || key === " ") return { plays: true };
+  if (!/^[0-9]$/.test(key)) return null;
+  const place = (Number(key) + 9) % 10;
+  return place < nCandidates ? { place } : null;
+}

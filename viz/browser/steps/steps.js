@@ -1,0 +1,246 @@
+// A translation as it is written: played step by step without asking the server, which hears where it came to rest, and
+// which other word a person takes.
+
+import { element } from "../canvas/dom.js";
+import { payloadId } from "../canvas/envelope.js";
+import { plainKey, typing } from "../canvas/keys.js";
+import { mounted } from "../canvas/mount.js";
+import { ASK_EVENT, SHOWN_EVENT, pageTheme } from "../canvas/page.js";
+import { Writing, keyAsked, percent, spokenStep } from "./frame.js";
+
+// Milliseconds a step is shown: long enough to read the word and find where it came from.
+const PACE = 1600;
+const REPORT_PAUSE = 250;
+
+class Steps {
+  constructor(root) {
+    this.root = root;
+    this.step = 0;
+    this._build();
+    this.onKey = (event) => this._key(event);
+    this.onAsk = () => this._tellFoot();
+    // Before the foot of the stage, which knows arrow keys too.
+    window.addEventListener("keydown", this.onKey, true);
+    document.addEventListener(ASK_EVENT, this.onAsk);
+  }
+
+  dispose() {
+    window.removeEventListener("keydown", this.onKey, true);
+    document.removeEventListener(ASK_EVENT, this.onAsk);
+    clearTimeout(this.playing);
+    clearTimeout(this.waiting);
+  }
+
+  _build() {
+    const row = (className, label) => {
+      const tokens = element("div", "tokens", { dir: "auto" });
+      const name = element("p", "row-name");
+      const made = element("section", `row ${className}`, { "aria-label": label }, name, tokens);
+      return { made, name, tokens };
+    };
+    this.source = row("source", "Source sentence");
+    this.target = row("target", "Translation so far");
+    this.candidates = element("ol", "candidates", { "aria-label": "Likeliest next tokens; take one to go on from it" });
+    this.other = element("p", "other", { hidden: "" });
+    const button = (className, label, onClick) => {
+      const made = element("button", className, { type: "button", "aria-label": label, title: label });
+      made.addEventListener("click", onClick);
+      return made;
+    };
+    this.back = button("step-by", "Previous step (←)", () => this._go(this.step - 1));
+    this.back.textContent = "◀";
+    this.forth = button("step-by", "Next step (→)", () => this._go(this.step + 1));
+    this.forth.textContent = "▶";
+    this.play = button("play", "Play (K)", () => this._toggle());
+    this.slider = element("input", "slider", { type: "range", min: "1", step: "1", "aria-label": "Step" });
+    this.slider.addEventListener("input", () => this._go(Number(this.slider.value) - 1));
+    this.place = element("span", "place");
+    this.controls = element("div", "controls", {}, this.play, this.back, this.slider, this.forth, this.place);
+    this.spoken = element("div", "spoken", { "aria-live": "polite" });
+    const next = element("section", "next", { "aria-label": "Next token" }, this.candidates, this.other);
+    this.root.replaceChildren(this.controls, this.source.made, this.target.made, next, this.spoken);
+  }
+
+  update(bytes, report, trigger) {
+    [this.report, this.trigger] = [report, trigger];
+    if (this.writing?.id !== payloadId(bytes)) {
+      const before = this.writing;
+      this.writing = new Writing(bytes);
+      const { name, epoch, count, stage } = this.writing;
+      this.root.classList.toggle("on-stage", stage);
+      if (before?.name !== name || before.epoch !== epoch) {
+        this._rest();
+        this.step = this.reported = this.writing.step;
+      }
+      this.step = Math.min(this.step, count - 1);
+      this.slider.max = String(count);
+      this.slider.disabled = count === 1;
+    }
+    const theme = pageTheme(this.root, this.writing.themes);
+    this.root.style.setProperty("--lit", theme.accent);
+    this.root.style.setProperty("--text", theme.text);
+    this.root.style.setProperty("--muted", theme.muted);
+    this.root.style.setProperty("--line", theme.grid);
+    // So that every text keeps its contrast on the fullest colour.
+    this.root.style.setProperty("--fullest", theme.name === "dark" ? "35%" : "50%");
+    this._draw();
+  }
+
+  // ---- drawing ------------------------------------------------------------------------------------------------------
+
+  _draw() {
+    const { cross, own, count, stage } = this.writing;
+    const frame = this.writing.frame(this.step);
+    this.source.name.textContent = cross.name;
+    this.target.name.textContent = own.name;
+    this.source.tokens.replaceChildren(...grouped(frame.source, lit));
+    const written = { ...frame.written, note: frame.forced ? "given" : "now" };
+    this.target.tokens.replaceChildren(...grouped([...frame.target, written], (token) => token.note ? now(token) : lit(token)));
+    this._list(frame.candidates);
+    this.other.hidden = !frame.other;
+    if (frame.other) {
+      const { text: name, rank, probability } = frame.other;
+      this.other.textContent = `Written: “${name}”, rank ${rank}, ${percent(probability)}`;
+    }
+    this.slider.value = String(this.step + 1);
+    this.slider.setAttribute("aria-valuetext", `${this.step + 1} of ${count}`);
+    this.place.textContent = `Step ${this.step + 1} of ${count}`;
+    this.back.disabled = this.step === 0;
+    this.forth.disabled = this.step === count - 1;
+    if (!this.playing) this.spoken.textContent = spokenStep(frame, this.step, count);
+    if (stage) this._tellFoot();
+    this.root.dataset.step = String(this.step + 1);
+    this.root.dataset.painted = this.writing.id;
+  }
+
+  /** The candidates, each a button; those that stand already are written over, and so keep the focus. */
+  _list(candidates) {
+    while (this.candidates.children.length > candidates.length) this.candidates.lastChild.remove();
+    while (this.candidates.children.length < candidates.length) {
+      const place = this.candidates.children.length;
+      const button = element("button", "candidate", { type: "button" });
+      button.append(...["key", "text", "bar", "share"].map((name) => element("span", name)));
+      button.addEventListener("click", () => this._take(place));
+      this.candidates.append(element("li", "", {}, button));
+    }
+    for (const [place, { text: name, probability, chosen, key }] of candidates.entries()) {
+      const button = this.candidates.children[place].firstChild;
+      const [number, word, bar, share] = button.children;
+      [number.textContent, word.textContent, share.textContent] = [key, name, percent(probability)];
+      bar.style.setProperty("--share", String(probability));
+      button.classList.toggle("chosen", chosen);
+      if (chosen) button.setAttribute("aria-current", "true");
+      else button.removeAttribute("aria-current");
+      button.title = chosen ? "This one is written" : "Write on from this one";
+    }
+  }
+
+  _tellFoot() {
+    if (!this.writing?.stage) return;
+    const shown = `Step ${this.step + 1} of ${this.writing.count} – ${this.writing.cross.name}`;
+    document.dispatchEvent(new CustomEvent(SHOWN_EVENT, { detail: { text: shown, map: null } }));
+  }
+
+  // ---- moving -------------------------------------------------------------------------------------------------------
+
+  _go(step) {
+    this._rest();
+    this._show(step);
+    this._tell();
+  }
+
+  _show(step) {
+    this.step = Math.min(Math.max(step, 0), this.writing.count - 1);
+    this._draw();
+  }
+
+  _toggle() {
+    if (this.playing) {
+      this._rest();
+      this._draw();
+      this._tell();
+      return;
+    }
+    this.play.setAttribute("aria-label", "Pause (K)");
+    this.root.classList.add("playing");
+    // At its end it begins anew.
+    const again = this.step === this.writing.count - 1;
+    this.playing = setTimeout(() => this._next(), PACE);
+    if (again) this._show(0);
+  }
+
+  _next() {
+    this._show(this.step + 1);
+    if (this.step < this.writing.count - 1) this.playing = setTimeout(() => this._next(), PACE);
+    else {
+      this._rest();
+      this._draw();
+      this._tell();
+    }
+  }
+
+  _rest() {
+    clearTimeout(this.playing);
+    this.playing = null;
+    this.play.setAttribute("aria-label", "Play (K)");
+    this.root.classList.remove("playing");
+  }
+
+  /** Tells Python where it rests, once it does. */
+  _tell() {
+    clearTimeout(this.waiting);
+    this.waiting = setTimeout(() => {
+      if (this.step === this.reported) return;
+      this.reported = this.step;
+      this.report({ name: this.writing.name, step: this.step });
+    }, REPORT_PAUSE);
+  }
+
+  _take(place) {
+    if (this.writing.steps[this.step].chosen === place) return;
+    this._rest();
+    this._draw();
+    this.trigger("taken", { name: this.writing.name, step: this.step, place });
+  }
+
+  _key(event) {
+    const key = plainKey(event);
+    const inside = event.composedPath().includes(this.root);
+    if (!this.writing || !key || event.shiftKey || (!inside && (!this.writing.stage || typing(event)))) return;
+    // Space presses a button, and with the digits belongs to a talk's scenes where the focus is elsewhere.
+    if ((key === " " && event.composedPath()[0] !== this.slider) || (!inside && /^[ 0-9]$/.test(key))) return;
+    const asked = keyAsked(key, this.step, this.writing.count, this.writing.steps[this.step].texts.length);
+    if (!asked) return;
+    event.preventDefault();
+    event.stopPropagation();
+    if (asked.plays) this._toggle();
+    else if (asked.place !== undefined) this._take(asked.place);
+    else this._go(asked.step);
+  }
+}
+
+/** Tokens as elements, those of one word together, so that a line ends between words. */
+function grouped(tokens, made) {
+  const words = [];
+  for (const token of tokens) {
+    if (!token.joins || !words.length) words.push(element("span", "word"));
+    words.at(-1).append(made(token));
+  }
+  return words;
+}
+
+/** A token with the weight on it: as its colour, as a line of that length, and as a number. */
+function lit({ text, weight, strength }) {
+  const made = element("span", "token");
+  made.append(element("span", "text", { dir: "auto" }, text), element("span", "line"), element("span", "weight", {}, percent(weight)));
+  made.style.setProperty("--weight", weight.toFixed(4));
+  made.style.setProperty("--strength", strength.toFixed(4));
+  return made;
+}
+
+/** The token that is written now. */
+function now({ text, note }) {
+  return element("span", "token written", {}, element("span", "text", { dir: "auto" }, text), element("span", "weight", {}, note));
+}
+
+export default mounted(".decoding-steps", (root) => new Steps(root), "shown");

@@ -1,0 +1,93 @@
+"""A decoding as the browser takes it, which then plays it without the server.
+
+An envelope holds it, which `pack` makes and frame.js reads: in its body lie the weights of
+cross-attention and of the decoder's self-attention, (step, key), as 32-bit floats.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from model.trace import Tokens
+from model.translation import Decoding
+from model.words import WORD_START, special
+from viz.browser.envelope import Body, seal
+from viz.decoding.attention import HeadMean
+from viz.draw import style
+from viz.draw.labels import CONTINUED, axis_texts
+
+
+def pack(
+    decoding: Decoding,
+    target: Tokens,
+    cross: HeadMean,
+    own: HeadMean,
+    *,
+    name: str,
+    epoch: int = 0,
+    step: int = 0,
+    stage: bool = False,
+) -> bytes:
+    """A decoding as the browser takes it.
+
+    Args:
+        decoding: of the sentence.
+        target: what the decoder reads, <s> first.
+        cross: its cross-attention.
+        own: its self-attention.
+        name: of the decoding; comes back with all that the browser says of it.
+        epoch: the browser takes `step` once for every new epoch or name, and keeps its own else.
+        step: the one shown at first, from 0.
+        stage: for a picture alone that fills the window.
+    """
+    body = Body()
+    ids = decoding.translation.token_ids
+    header = {
+        "name": name,
+        "epoch": epoch,
+        "step": step,
+        "stage": stage,
+        "themes": style.STAGE_THEMES if stage else style.THEMES,
+        "source": _tokens(decoding.translation.source),
+        # The last of them is never read.
+        "target": _tokens(target + Tokens(decoding.translation.tokens[-1:], ids[-1:])),
+        "cross": _attention(cross, body),
+        "own": _attention(own, body),
+        "steps": [
+            {
+                "texts": axis_texts(step.likeliest),
+                "ids": list(step.likeliest.ids),
+                "probabilities": list(step.probabilities),
+                "chosen": step.likeliest.ids.index(ids[place])
+                if ids[place] in step.likeliest.ids
+                else None,
+                "probability": step.probability,
+                "rank": step.rank,
+                "forced": step.forced,
+            }
+            for place, step in enumerate(decoding.steps)
+        ],
+    }
+    return seal(header, body)
+
+
+def _tokens(tokens: Tokens) -> list[dict[str, Any]]:
+    """Texts, and whether each goes on with the token before it, without a space."""
+    return [
+        {"text": text.removeprefix(CONTINUED), "joins": joins}
+        for text, joins in zip(axis_texts(tokens), _joins(tokens), strict=True)
+    ]
+
+
+def _joins(tokens: Tokens) -> list[bool]:
+    return [
+        place > 0
+        and not token.startswith(WORD_START)
+        and not special(token)
+        and not special(tokens.tokens[place - 1])
+        for place, token in enumerate(tokens.tokens)
+    ]
+
+
+def _attention(mean: HeadMean, body: Body) -> dict[str, Any]:
+    return {"name": mean.name, "start": body.add(mean.weights.astype("<f4"))}
