@@ -15,6 +15,7 @@ from streamlit.testing.v1 import AppTest
 
 from model.checkpoint import save_checkpoint
 from model.config import TransformerConfig
+from model.effects import effects
 from model.tokenizer import Tokenizer
 from model.trace import AttentionKind, Site, Trace
 from model.transformer import Transformer
@@ -236,6 +237,23 @@ def test_a_selection_that_no_explorer_makes_changes_nothing_illegal(open_app: Op
     assert not app.session_state["words"]
     deliver(app, WidgetState(id=component(app).id, json_value='{"selection": "cross"}'))
     assert selected(app) == ("cross", 2, 1)
+
+
+def test_heads_are_ordered_by_what_switching_each_off_costs(
+    open_app: OpenApp, checkpoints: Path
+) -> None:
+    app = open_app(sentence="The man eats.", target="Der Mann isst.")
+    (place,) = [
+        place for place, each in enumerate(sent(app).header["measures"]) if each["key"] == "effect"
+    ]
+    assert sent(app).kind("cross")["facts"][0][0]["measures"][place] is None
+    select(app, order="effect")
+    assert app.query_params["order"] == "effect"
+    found = effects(load(checkpoints / "en-de", device="cpu"), "The man eats.", "Der Mann isst.")
+    for site, losses in found.of().items():
+        for head, loss in enumerate(losses.tolist()):
+            shown = sent(app).kind(site.kind)["facts"][site.layer][head]["measures"][place]
+            assert shown == pytest.approx(loss, abs=1e-5)
 
 
 def switch_off(app: AppTest, heads: str, attention: str = "cross", **changes: Any) -> AppTest:

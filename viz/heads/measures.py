@@ -55,7 +55,7 @@ class Measure:
     Attributes:
         key: by which `head_facts` gives it.
         name: in sentence case.
-        unit: "bits", "share" (0 to 1), "tokens", "words" or "correlation" (-1 to 1).
+        unit: "bits", "share" (0 to 1), "tokens", "words", "correlation" (-1 to 1) or "nats".
         meaning: one plain sentence.
         kinds: the kinds of attention for which it is defined.
     """
@@ -65,6 +65,17 @@ class Measure:
     unit: str
     meaning: str
     kinds: frozenset[AttentionKind]
+
+
+EFFECT = Measure(
+    "effect",
+    "Loss without the head",
+    "nats",
+    "What the translation’s log-probability, a natural logarithm, loses when this head alone is "
+    "switched off.",
+    frozenset(kind for kind in AttentionKind if kind is not AttentionKind.MODULE),
+)
+"""Not read off a trace: the model runs again for it, when heads are to be ordered by it."""
 
 
 @functools.cache

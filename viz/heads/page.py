@@ -10,7 +10,7 @@ from typing import Any
 
 import streamlit as st
 
-from model.trace import AttentionKind, Site, Trace
+from model.trace import AttentionKind, FloatArray, Site, Trace
 from viz.browser.envelope import content_id
 from viz.browser.explorer import explorer
 from viz.draw import css, style
@@ -18,7 +18,7 @@ from viz.draw.labels import escape_html, escape_markdown
 from viz.effects.view import MOST_HEADS, EffectsView, written_heads
 from viz.effects.view import VIEW as EFFECTS
 from viz.heads import pictures
-from viz.heads.measures import Label, facts_of, measures, opening_heads, written
+from viz.heads.measures import EFFECT, Label, facts_of, measures, opening_heads, written
 from viz.heads.payload import JOINT, pack
 from viz.heads.reading import Reading, Seen, alignment_note, read
 from viz.heads.tables import facts_table, weights_table
@@ -152,10 +152,12 @@ def show_explorer(question: session.Question) -> None:
         epoch, told = epoch + 1, view.selection
         st.session_state[_HEARD] = told
         st.session_state[_TOLD] = epoch, told
+    losses = read_losses(question, view)
     payload = pack(
         prepared.seen,
         prepared.facts,
         prepared.labels,
+        effects=losses,
         epoch=epoch,
         selection=told,
         stage=stage.is_on(),
@@ -163,7 +165,7 @@ def show_explorer(question: session.Question) -> None:
     with stage.picture():
         explorer(payload, on_selection=on_selection, on_switch_off=on_switch_off)
     if not stage.is_on():
-        show_below(prepared, view)
+        show_below(prepared, view, losses)
     note_place(question.folder, view)
     address.write_address()
     shown = "/".join([content_id(payload), view.attention, str(view.layer), str(view.head)])
@@ -171,11 +173,27 @@ def show_explorer(question: session.Question) -> None:
     st.html(f'<span class="headscope-done" data-done="{html.escape(shown)}"></span>')
 
 
-def show_below(prepared: Prepared, view: HeadsView) -> None:
+def read_losses(question: session.Question, view: HeadsView) -> Mapping[Site, FloatArray]:
+    """What the translation loses without each head, for an order by it; else nothing."""
+    losses: Mapping[Site, FloatArray] = {}
+    if view.order == EFFECT.key:
+        # Without an answer, the heads stand in their usual order.
+        with session.refusals():
+            target = question.target or None
+            losses = session.effects(question.checkpoint, question.sentence, target).of()
+    return losses
+
+
+def show_below(prepared: Prepared, view: HeadsView, losses: Mapping[Site, FloatArray]) -> None:
     """What belongs to what is selected in the picture."""
     sites, head = selected_sites(prepared, view)
     whole = pictures.WholeView(
-        prepared.seen, prepared.facts, prepared.labels, prepared.question.sentence, view.selection
+        prepared.seen,
+        prepared.facts,
+        prepared.labels,
+        prepared.question.sentence,
+        view.selection,
+        losses or None,
     )
     captioned(
         ":material/info: A weight says where a head looks, not why the model wrote a word; another "

@@ -9,19 +9,19 @@ What it is sent is an envelope, which `pack` makes and payload.js reads: in its 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from model.trace import AttentionKind, AttentionMap, Site, Tokens
+from model.trace import AttentionKind, AttentionMap, FloatArray, Site, Tokens
 from viz.browser.envelope import Body, seal
 from viz.draw import style
 from viz.draw.constants import CONSTANTS
 from viz.draw.labels import axis_texts
 from viz.heads.heatmap import caption, key_title, row_titles
-from viz.heads.measures import Label, head_numbers, measures, opening_heads
+from viz.heads.measures import EFFECT, Label, Measure, head_numbers, measures, opening_heads
 from viz.heads.reading import Reading, Seen
 from viz.heads.words import head_words
 
@@ -37,6 +37,7 @@ def pack(
     facts: Mapping[Site, Mapping[str, NDArray[np.floating]]],
     labels: Mapping[Site, tuple[Label | None, ...]],
     *,
+    effects: Mapping[Site, FloatArray] | None = None,
     epoch: int = 0,
     selection: Mapping[str, str] | None = None,
     stage: bool = False,
@@ -47,6 +48,8 @@ def pack(
         seen: the trace as it is read.
         facts: of viz.heads.measures.head_facts, by site.
         labels: of viz.heads.measures.survey, by site; sites may be absent.
+        effects: the loss without each head, by site, (head,): of model.head_effects.Effects; empty
+            until somebody orders heads by it, None where nobody can.
         epoch: the browser takes `selection` once for every new epoch, and keeps its own else.
         selection: what is selected at first, as explorer.js spells it.
         stage: for a picture alone that fills the window.
@@ -58,8 +61,15 @@ def pack(
     axes = _Axes()
     cells = sum(each.weights.size for each in seen.maps.values())
     opening = opening_heads(seen.maps, labels)
+    measured = measures(seen.reading)
+    if effects is not None:
+        measured = (*measured, EFFECT)
+        facts = {
+            site: {**each, EFFECT.key: effects[site]} if site in effects else each
+            for site, each in facts.items()
+        }
     kinds = [
-        _kind(kind, sites, seen, facts, labels, axes, body, exact=cells <= EXACT_CELLS)
+        _kind(kind, sites, seen, facts, labels, measured, axes, body, exact=cells <= EXACT_CELLS)
         | {"opening": opening[kind]}
         for kind, sites in _by_kind(seen).items()
     ]
@@ -69,9 +79,9 @@ def pack(
         "axes": axes.texts,
         "kinds": kinds,
         "measures": [
-            {"key": measure.key, "name": measure.name, "unit": measure.unit}
-            for measure in measures(seen.reading)
+            {"key": measure.key, "name": measure.name, "unit": measure.unit} for measure in measured
         ],
+        "onDemand": EFFECT.key,
         "notes": list(seen.notes),
         "surveyed": bool(labels),
         JOINT: _is_joint(seen),
@@ -109,6 +119,7 @@ def _kind(
     seen: Seen,
     facts: Mapping[Site, Mapping[str, NDArray[np.floating]]],
     labels: Mapping[Site, tuple[Label | None, ...]],
+    measured: Sequence[Measure],
     axes: _Axes,
     body: Body,
     *,
@@ -142,7 +153,7 @@ def _kind(
         "weights": _weights(maps, body, exact=exact),
         "allowed": [_masks(each, body) for each in maps],
         "facts": [
-            _head_facts(each, facts[each.site], labels.get(each.site), seen.reading)
+            _head_facts(each, facts[each.site], labels.get(each.site), measured, seen.reading)
             for each in maps
         ],
     }
@@ -169,6 +180,7 @@ def _head_facts(
     seen: AttentionMap,
     facts: Mapping[str, NDArray[np.floating]],
     labels: tuple[Label | None, ...] | None,
+    measured: Sequence[Measure],
     reading: Reading,
 ) -> list[dict[str, Any]]:
     """One entry a head: what it does in words and in numbers, and its label if it earned one.
@@ -189,9 +201,7 @@ def _head_facts(
                 "label": label.text if label and label.earned else None,
                 "tendency": label.text if label and not label.earned else None,
                 "reason": label.reason if label else "",
-                "measures": [
-                    _number(values.get(measure.key, math.nan)) for measure in measures(reading)
-                ],
+                "measures": [_number(values.get(each.key, math.nan)) for each in measured],
             }
         )
     return entries

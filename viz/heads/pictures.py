@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from model.terms import HeadMatrices
-from model.trace import AttentionKind, AttentionMap, Site
+from model.trace import AttentionKind, AttentionMap, FloatArray, Site
 from viz.draw.panel_figure import panel_figure, panels_figure
 from viz.heads import heatmap
 from viz.heads import query_key as inside
@@ -533,6 +533,7 @@ class WholeView(Picture):
         labels: what heads do over the examples.
         heading: of the document.
         selection: what is selected at first, as the explorer spells it.
+        effects: the loss without each head, by site, (head,), where heads can be ordered by it.
     """
 
     seen: Seen
@@ -540,6 +541,7 @@ class WholeView(Picture):
     labels: Mapping[Site, tuple[Label | None, ...]]
     heading: str
     selection: Mapping[str, str]
+    effects: Mapping[Site, FloatArray] | None = None
 
     title = "The whole view, to open offline"
     name = "heads"
@@ -572,6 +574,7 @@ class WholeView(Picture):
             self.seen,
             self.facts,
             self.labels,
+            effects=self.effects,
             title=self.heading,
             selection={
                 name: value for name, value in self.selection.items() if name not in settled

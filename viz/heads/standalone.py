@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from model.trace import AttentionKind, Site
+from model.trace import AttentionKind, FloatArray, Site
 from viz.browser.explorer import CSS, HTML
 from viz.browser.files import joined
 from viz.draw import style
@@ -51,6 +51,7 @@ def heads_page(
     facts: Mapping[Site, Mapping[str, NDArray[np.floating]]],
     labels: Mapping[Site, tuple[Label | None, ...]],
     *,
+    effects: Mapping[Site, FloatArray] | None = None,
     title: str,
     selection: Mapping[str, str] | None = None,
     dark: bool | None = None,
@@ -66,6 +67,7 @@ def heads_page(
         seen: the trace as it is read.
         facts: of viz.heads.measures.head_facts, by site.
         labels: of viz.heads.measures.survey, by site; sites may be absent.
+        effects: as in viz.heads.payload.pack.
         title: what the file is of, such as the sentence; any text.
         selection: what is selected at first, as the explorer spells it, such as {"layer": "2"};
             what is left out is as in the app.
@@ -75,7 +77,7 @@ def heads_page(
         ValueError: if the layers of one kind of attention differ in heads or tokens.
     """
     usual = _USUAL | _opening(seen, labels)
-    payload = pack(seen, facts, labels, selection=usual | dict(selection or {}))
+    payload = pack(seen, facts, labels, effects=effects, selection=usual | dict(selection or {}))
     page_css = _variables(dark) + _file(".css")
     script = joined(_HERE.with_suffix(".js"))
     policy = (

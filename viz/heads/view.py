@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from model.trace import AttentionKind
 from viz.draw.constants import CONSTANTS
-from viz.heads.measures import MEASURES
+from viz.heads.measures import EFFECT, MEASURES
 from viz.heads.payload import JOINT
 from viz.heads.reading import Reading
 from viz.view import Parameter, View, choice, flag, integer, pattern
@@ -62,8 +62,8 @@ VIEW = View(
         choice(
             "order",
             "",
-            ["", *(measure.key for measure in MEASURES)],
-            "heads by a measure; none: by layer and head",
+            ["", *(measure.key for measure in MEASURES), EFFECT.key],
+            "heads by a measure, or by what switching each off costs; none: by layer and head",
         ),
         integer(
             "faint", 0, low=0, high=len(CONSTANTS["GAMMAS"]) - 1, meaning="bring out faint weights"

@@ -244,6 +244,22 @@ def test_measures_arrive_in_their_order_and_what_does_not_apply_is_null() -> Non
                     assert value is None
 
 
+def test_heads_can_be_ordered_by_their_effect_before_it_is_known() -> None:
+    seen = read(a_trace())
+    losses = {site: np.arange(N_HEADS) - site.layer - 0.25 for site in seen.maps}
+    unknown, known = (decoded(seen, effects=each) for each in ({}, losses))
+    keys = [measure["key"] for measure in unknown.header["measures"]]
+    assert keys == [*(measure.key for measure in MEASURES), unknown.header["onDemand"]]
+    for site in seen.maps:
+        for head in range(N_HEADS):
+            before, after = (
+                each.kind(site.kind)["facts"][site.layer][head]["measures"]
+                for each in (unknown, known)
+            )
+            assert before == [*after[:-1], None]
+            assert after[-1] == head - site.layer - 0.25
+
+
 def test_a_measure_that_no_one_gave_is_null() -> None:
     seen = read(a_trace())
     facts = {site: {"entropy": np.zeros(N_HEADS)} for site in seen.maps}

@@ -173,6 +173,7 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
         coarse = packed(seen)
     found = {
         "exact": encoded(packed(seen)),
+        "pending": encoded(packed(seen, effects={})),
         "coarse": encoded(coarse),
         "heads": list(heads(seen)),
         "looks": style.THEMES,

@@ -99,10 +99,17 @@ export function shownHeads({ layer, head, compare }) {
   return compare.length > 1 ? compare : [[layer, head]];
 }
 
-/** The measures by which heads of a kind can be ordered: those that apply to one of them at least. */
+/**
+ * The measures by which heads of a kind can be ordered: those that apply to one of them at least, and the one that Python
+ * computes once heads are ordered by it.
+ */
 export function measuresOf(payload, kind) {
   const heads = kind.facts.flat();
-  return payload.measures.filter((_, index) => heads.some(({ measures }) => (measures[index] ?? null) !== null));
+  return payload.measures.filter(
+    ({ key }, index) =>
+      (key === payload.onDemand && kind.kind !== constants.JOINT) ||
+      heads.some(({ measures }) => (measures[index] ?? null) !== null),
+  );
 }
 
 /** The heads that the overview shows, in its order: by layer and head, or the largest of a measure first. */

@@ -96,6 +96,20 @@ test("the overview shows every head, one layer, one head of each, or the largest
   assert.deepEqual(values, values.toSorted((one, other) => other - one));
 });
 
+test("an order by what is still to be computed is offered for every kind, and leaves the heads in place", () => {
+  const pending = new Payload(bytes(fixtures.pending));
+  const key = pending.onDemand;
+  for (const name of ["encoder", "decoder", "cross"]) {
+    assert.equal(measuresOf(pending, pending.kind(name)).at(-1).key, key);
+    assert.ok(measuresOf(payload, payload.kind(name)).every((each) => each.key !== key));
+  }
+  assert.deepEqual(measuresOf(pending, pending.kind("joint")), []);
+  const places = (order) => headsShown(pending, legal(state({ order }), pending)).map(({ layer, head }) => [layer, head]);
+  assert.deepEqual(places(key), places(""));
+  assert.equal(legal(state({ order: key }), pending).order, key);
+  assert.equal(legal(state({ order: key }), payload).order, "");
+});
+
 test("heads are ordered by what is measured of their kind", () => {
   const keys = (attention) => measuresOf(payload, payload.kind(attention)).map(({ key }) => key);
   assert.deepEqual(keys("joint"), []);
