@@ -1,5 +1,6 @@
 import json
 import re
+import shutil
 from collections.abc import Callable
 from html import unescape
 from pathlib import Path
@@ -124,6 +125,36 @@ def test_without_heads_the_translation_stands_beside_its_own_with_its_price(
     assert f"to {float(price.sum()):.2f}".replace("-", "−") in words(app)
     assert len(app.multiselect(key="heads-off").value) == 4
     assert bool(app.get("slider")) is (asked.get("way") is None)
+
+
+def test_a_head_gives_its_mean_over_the_examples(
+    open_effects: OpenApp, checkpoints: Path, tmp_path: Path, model: Translator
+) -> None:
+    folder = tmp_path / "checkpoints"
+    shutil.copytree(checkpoints / "en-de", folder / "en-de")
+    examples = [{"source": one, "translation": other, "shows": "."} for one, other in PAIRS[:3]]
+    (folder / "en-de" / "examples.json").write_text(json.dumps(examples), encoding="utf-8")
+    outputs = []
+    for pair in PAIRS[:3]:
+        seen = model.trace(*pair).maps[CROSS].head(2)
+        assert seen.v is not None
+        # (query, d_v)
+        outputs.append(seen.weights @ seen.v)
+    mean = np.concatenate(outputs).mean(axis=0)
+    app = open_effects(folder=folder, off="cross.1.2", way="mean")
+    under = Intervention(heads={(CROSS, 2): mean})
+    own, after = model.translate(SENTENCE), model.translate(SENTENCE, under=under)
+    assert translations(app) == (own.text, after.text)
+    price = model.trace_of(own, under=under).log_probs
+    assert price is not None
+    assert f"to {float(price.sum()):.2f}".replace("-", "−") in words(app)
+
+
+def test_without_examples_there_is_no_mean_and_the_page_says_so(open_effects: OpenApp) -> None:
+    app = open_effects(off="cross.1.2", way="mean")
+    assert "came without examples" in " ".join(each.value for each in app.info)
+    assert 'class="change"' not in html(app)
+    assert list(charts(app)) == ["effects"]
 
 
 def test_heads_are_switched_off_and_on_by_the_list_and_by_buttons(

@@ -25,6 +25,11 @@ WHOLE = "The whole translation"
 
 CLICK = " Click a head to switch it off, and once more to switch it on."
 
+NO_MEANS = (
+    "This model came without examples over which a head’s mean could be taken; choose another way "
+    "below to switch heads off."
+)
+
 ADDED = 4
 """How many more heads the button switches off, those with the greatest effect."""
 
@@ -223,9 +228,22 @@ def keep_heads() -> None:
 
 def show_without(question: session.Question, view: EffectsView) -> None:
     """The translation without the chosen heads beside the model's own, and what it costs."""
-    before, after = session.run(question), session.run(question, view.intervention)
-    st.html(written_html(before, after))
-    st.markdown(escape_markdown(price_words(before, after)))
+    both = outcomes(question, view)
+    if both is None:
+        st.info(NO_MEANS, icon=":material/info:")
+        return
+    st.html(written_html(*both))
+    st.markdown(escape_markdown(price_words(*both)))
+
+
+def outcomes(
+    question: session.Question, view: EffectsView
+) -> tuple[jobs.Outcome, jobs.Outcome] | None:
+    """With all heads, and without the chosen ones; None where there are no means to put there."""
+    means = session.head_means(question.checkpoint) if view.way == "mean" else {}
+    if view.way == "mean" and not means:
+        return None
+    return session.run(question), session.run(question, view.intervention(means))
 
 
 def written_html(before: jobs.Outcome, after: jobs.Outcome) -> str:
@@ -260,9 +278,8 @@ def show_on_stage(question: session.Question, view: EffectsView, effects: Effect
         down=stage.Step("token", range(len(names)), view.token),
     )
     with stage.picture():
-        if view.heads:
-            before, after = session.run(question), session.run(question, view.intervention)
-            st.html(written_html(before, after))
+        if view.heads and (both := outcomes(question, view)):
+            st.html(written_html(*both))
         if is_narrow():
             # Three maps have no room there.
             kind = effects.ranked(view.place)[0][0].kind

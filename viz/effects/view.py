@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from model.head_edits import Gate, HeadEdit, ReplacedWeights
+from model.head_edits import Gate, HeadEdit, MeanAblation, ReplacedWeights
 from model.intervention import Intervention
-from model.trace import AttentionKind, Site
+from model.trace import AttentionKind, FloatArray, Site
 from viz.view import View, choice, integer, pattern
 
 KINDS = tuple(kind for kind in AttentionKind if kind is not AttentionKind.MODULE)
 
 WAYS = {
     "gate": "Fade or remove",
+    "mean": "Give their mean over the examples",
     "uniform": "Look at all keys alike",
     "diagonal": "Look at their own position",
     "shuffled": "Look at shuffled keys",
@@ -78,17 +79,22 @@ class EffectsView:
             found.append((Site(AttentionKind(kind), int(layer)), int(head)))
         return list(dict.fromkeys(found))
 
-    @property
-    def edit(self) -> HeadEdit:
-        """What is done to each of them."""
-        if self.way == "gate":
-            return Gate(self.gate / 100)
-        return ReplacedWeights(self.way)  # type: ignore[arg-type]
+    def intervention(self, means: Mapping[Site, FloatArray]) -> Intervention:
+        """What is done to them, for the model.
 
-    @property
-    def intervention(self) -> Intervention:
-        """The same for the model."""
-        return Intervention(heads=dict.fromkeys(self.heads, self.edit))
+        Args:
+            means: of what each head gives over the examples, by site, (head, d_v); of no use to
+                other ways than "mean".
+        """
+        edits: dict[tuple[Site, int], HeadEdit] = {}
+        for site, head in self.heads:
+            if self.way == "gate":
+                edits[site, head] = Gate(self.gate / 100)
+            elif self.way == "mean":
+                edits[site, head] = MeanAblation(tuple(means[site][head].tolist()))
+            else:
+                edits[site, head] = ReplacedWeights(self.way)  # type: ignore[arg-type]
+        return Intervention(heads=edits)
 
 
 def written_heads(heads: Iterable[tuple[Site, int]]) -> str:

@@ -20,10 +20,11 @@ from numpy.typing import NDArray
 from model import alignment
 from model.checkpoint import SNAPSHOTS, CheckpointError, snapshot_file, snapshots
 from model.effects import effects_of, removal, rewritten
+from model.head_edits import MeanAblation
 from model.intervention import UNCHANGED, Intervention
 from model.search import Search
 from model.serving.queue import ServiceError
-from model.trace import Site, Trace
+from model.trace import AttentionMap, FloatArray, Site, Trace
 from model.translation import Decoding, Translation
 from model.translator import TextError, Translator, load
 from viz.heads import measures
@@ -424,10 +425,10 @@ class Survey(Job):
     """What is measured over the checkpoint's examples; each of its results is asked for alone.
 
     Attributes:
-        about: "labels", "read_later" or "resting".
+        about: "labels", "read_later", "resting" or "means".
     """
 
-    about: Literal["labels", "read_later", "resting"]
+    about: Literal["labels", "read_later", "resting", "means"]
 
     @property
     def doing(self) -> str:
@@ -438,6 +439,8 @@ class Survey(Job):
         """As above."""
         examples = read_examples(self.version.folder)
         traces = example_traces(model, examples)
+        if self.about == "means":
+            return {self: head_means(traces)}
         if self.about == "resting":
             return {self: measures.resting(traces) if traces else {}}
         # Takes longer than all else, and both are told by it.
@@ -447,6 +450,21 @@ class Survey(Job):
             replace(self, about="labels"): dict(measures.survey(traces, sources)),
             replace(self, about="read_later"): dict(alignment.read_later(traces, sources)),
         }
+
+
+def head_means(traces: Sequence[Trace]) -> Mapping[Site, FloatArray]:
+    """The mean of what each head gives over all queries of recorded sentences.
+
+    By site, (head, d_v); empty without sentences.
+    """
+    by_site: dict[Site, list[AttentionMap]] = {}
+    for trace in traces:
+        for site, seen in trace.maps.items():
+            by_site.setdefault(site, []).append(seen)
+    return {
+        site: np.array([MeanAblation.over(maps, head).mean for head in range(maps[0].n_heads)])
+        for site, maps in by_site.items()
+    }
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ from model.search import Search
 from model.serving.process import WorkerProcess
 from model.serving.queue import Compute, Request, RequestQueue, ServiceError
 from model.serving.store import ResultStore
-from model.trace import Site, Trace
+from model.trace import FloatArray, Site, Trace
 from model.translator import DeviceError, TextError, Translator
 from viz.heads import measures as facts
 from viz.shell import jobs
@@ -168,6 +168,18 @@ def resting(checkpoint: Path) -> Mapping[str, tuple[int, int]]:
         ServiceError: if it is not answered.
     """
     return _computed(jobs.Survey(version_of(checkpoint), "resting"))
+
+
+def head_means(checkpoint: Path) -> Mapping[Site, FloatArray]:
+    """The mean of what each head gives, before W_O, over the checkpoint's examples.
+
+    By site, (head, d_v); empty without examples.
+
+    Raises:
+        CheckpointError: if the checkpoint is incomplete or damaged.
+        ServiceError: if it is not answered.
+    """
+    return _computed(jobs.Survey(version_of(checkpoint), "means"))
 
 
 def translate(checkpoint: Path, sentence: str) -> Timed:

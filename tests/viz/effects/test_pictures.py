@@ -10,6 +10,7 @@ import pytest
 
 from model import Intervention, Translator
 from model.effects import effects, effects_of, removal, rewritten
+from model.head_edits import MeanAblation
 from model.head_effects import Effects
 from model.trace import AttentionKind, Site
 from tests.kit.pictures import LAYOUTS, require_same, values
@@ -213,8 +214,12 @@ def test_heads_in_an_address_become_an_intervention() -> None:
     heads = [(Site(AttentionKind.CROSS, 2), 3), (Site(AttentionKind.ENCODER, 0), 1)]
     assert view.heads == heads
     assert written_heads(heads) == "cross.2.3-encoder.0.1"
-    assert view.intervention == Intervention(heads=dict.fromkeys(heads, 0.25))
-    assert EffectsView(off=view.off, way="first").intervention == Intervention(
+    assert view.intervention({}) == Intervention(heads=dict.fromkeys(heads, 0.25))
+    assert EffectsView(off=view.off, way="first").intervention({}) == Intervention(
         heads=dict.fromkeys(heads, "first")
     )
-    assert EffectsView().intervention == Intervention()
+    means = {site: np.arange(8.0).reshape(4, 2) for site, _ in heads}
+    assert EffectsView(off=view.off, way="mean").intervention(means) == Intervention(
+        heads={heads[0]: MeanAblation((6, 7)), heads[1]: MeanAblation((2, 3))}
+    )
+    assert EffectsView().intervention({}) == Intervention()
