@@ -302,14 +302,18 @@ class Translator:
         depths: list[int] = []
         for parent in parents:
             depths.append(0 if parent is None else depths[parent] + 1)
-        ranks = {each.token_ids: rank for rank, each in enumerate(found)}
+        # Several samples may be the same.
+        ranks: dict[tuple[int, ...], list[int]] = {}
+        for number, each in enumerate(found):
+            ranks.setdefault(each.token_ids, []).append(number)
         extended = set(parents)
         nodes = []
         for place, (path, step) in enumerate(zip(paths, depths, strict=True)):
             fate: Fate = "continued"
             rank = ended = score = None
             if place not in extended:
-                rank = ranks.get(tuple(each.token for each in path.steps()))
+                same = ranks.get(tuple(each.token for each in path.steps()))
+                rank = same.pop(0) if same else None
                 fate, ended = "pruned", min(step + 1, max(depths))
             if path.token == self.model.config.eos_id or rank is not None:
                 fate, ended = "cut", step

@@ -80,6 +80,12 @@ def test_the_best_leaf_of_the_tree_is_the_translation(translator: Translator, se
         ]
 
 
+def test_samples_that_are_the_same_have_a_place_each(translator: Translator):
+    search = Search(sampling=Sampling(top_k=1, n_samples=3))
+    decoding = translator.decode(TEXT, search=search)
+    assert [node.rank for node in decoding.ranked] == [0, 1, 2]
+
+
 @pytest.mark.parametrize("search", WAYS[:3], ids=str)
 def test_every_hypothesis_has_its_probability_and_one_end(translator: Translator, search: Search):
     decoding = translator.decode(TEXT, search=search)

@@ -7,6 +7,7 @@ import streamlit as st
 from model.checkpoint import CheckpointError
 from model.search import DecodingError, Search
 from model.translator import DeviceError, TextError
+from viz.decoding.page_beams import show_beams
 from viz.decoding.page_steps import show_steps
 from viz.decoding.page_taken import show_taken
 from viz.decoding.view import SECTIONS, VIEW, DecodingView
@@ -63,7 +64,11 @@ def clamp_step(found: Decoded) -> DecodingView:
 def show_page(question: session.Question) -> None:
     """Everything, for a question that has an answer."""
     forget_taken(question)
-    search, found = decode(question)
+    if address.read(DecodingView).section == "steps":
+        search, found = decode(question)
+    else:
+        # A translation of one's own leaves nothing to search for.
+        search, found = decode(replace(question, target=""))
     view = clamp_step(found)
     if not stage.is_on():
         st.segmented_control(
@@ -82,7 +87,10 @@ def show_page(question: session.Question) -> None:
                 free = begun(question, view.free)
                 before = session.decode(question.checkpoint, question.sentence, free)
                 show_taken(before, found)
-        show_steps(question, view, search, found)
+        if view.section == "beams":
+            show_beams(question, search, found.decoding)
+        else:
+            show_steps(question, view, search, found)
 
 
 address.open_address(VIEW.parameters)

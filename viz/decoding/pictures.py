@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
@@ -9,11 +10,12 @@ from typing import ClassVar
 import numpy as np
 import plotly.graph_objects as go
 
-from model.search import AS_IN_THE_PAPER, Search
-from model.trace import AttentionKind, Site, Trace
+from model.search import Search
+from model.trace import AttentionKind, Site, Tokens, Trace
 from model.translation import Decoding, DecodingStep
-from viz.decoding import steps
+from viz.decoding import steps, tree
 from viz.decoding.attention import HeadMean, head_mean
+from viz.decoding.search import search_name
 from viz.draw.labels import token_text
 from viz.heads.request import Request
 from viz.save.formats import ExportError
@@ -56,14 +58,14 @@ class OneStep(Picture):
 
     @classmethod
     def of(cls, request: Request) -> OneStep:
-        decoding = request.translator.decode(request.text, search=AS_IN_THE_PAPER)
+        decoding = request.decoding
         token, count = request.arguments.token or 1, len(decoding.steps)
         if not 1 <= token <= count:
             raise ExportError(
                 f"There are the target tokens 1 to {count}; there is no target token {token}."
             )
         trace = request.translator.trace_of(decoding.translation)
-        return cls(decoding, trace, AS_IN_THE_PAPER, token - 1)
+        return cls(decoding, trace, request.search, token - 1)
 
     @property
     def title(self) -> str:
@@ -154,4 +156,77 @@ class OneStep(Picture):
             "trace = translator.trace_of(decoding.translation)",
             f"picture = OneStep(decoding, trace, search, {self.step}{heads})",
             f"picture.figure({layout!r})",
+        ]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SearchTree(Picture):
+    """Every hypothesis of a decoding as a tree.
+
+    Attributes:
+        decoding: of the sentence.
+        search: how it was decoded.
+        numbered: whether each hypothesis has its log-probability below.
+        whole: whether what was pruned is drawn.
+    """
+
+    slug: ClassVar[str] = "tree"
+    about: ClassVar[str] = "every hypothesis of the search as a tree: --beam, --samples, --prefix"
+
+    decoding: Decoding
+    search: Search
+    numbered: bool = True
+    whole: bool = True
+
+    name = "search-tree"
+
+    @classmethod
+    def of(cls, request: Request) -> SearchTree:
+        return cls(request.decoding, request.search)
+
+    @property
+    def title(self) -> str:
+        return search_name(self.search)
+
+    @property
+    def alt(self) -> str:
+        return tree.tree_alt_text(self.decoding, self.title)
+
+    @property
+    def caption(self) -> str:
+        return tree.tree_caption(self.search)
+
+    def figure(self, layout: Layout) -> go.Figure:
+        drawn = self.decoding if self.whole else tree.without_pruned(self.decoding)
+        return tree.tree_figure(
+            drawn, self.search, self.title, numbered=self.numbered, **layout.options
+        )
+
+    def numbers(self) -> Numbers:
+        nodes = self.decoding.nodes
+        places = {
+            "parent": [-1 if node.parent is None else node.parent for node in nodes],
+            "step": [node.step + 1 for node in nodes],
+            "rank": [0 if node.rank is None else node.rank + 1 for node in nodes],
+        }
+        scores = [math.nan if node.score is None else node.score for node in nodes]
+        arrays = {name: np.array(values) for name, values in places.items()}
+        arrays["log_prob"] = np.array([node.log_prob for node in nodes])
+        arrays["score"] = np.array(scores)
+        arrays["fate"] = np.array([node.fate for node in nodes])
+        tokens = Tokens(
+            tokens=tuple(node.token for node in nodes), ids=tuple(node.token_id for node in nodes)
+        )
+        return Numbers(
+            {"search": self.title},
+            {"hypothesis": tokens},
+            {name: (("hypothesis",), values) for name, values in arrays.items()},
+        )
+
+    def python(self, layout: Layout) -> Lines:
+        return [
+            "from viz.decoding.pictures import SearchTree",
+            "from viz.save.picture import Layout",
+            *decoding_lines(self.decoding.translation.source_text, self.search),
+            f"SearchTree(decoding, search).figure({layout!r})",
         ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import plotly.graph_objects as go
@@ -14,7 +14,7 @@ from model.search import Search
 from model.translation import Decoding, SearchNode
 from model.words import END, START, WORD_START
 from viz.draw import style
-from viz.draw.labels import escape_html, plain_text, token_text
+from viz.draw.labels import escape_html, plain_text, token_text, visible
 
 Point = tuple[float, float]
 
@@ -23,7 +23,7 @@ Branch = Literal["translation", "found", "pruned"]
 NAMES: dict[Branch, str] = {
     "translation": "the translation",
     "found": "also found",
-    "pruned": "not gone on with",
+    "pruned": "pruned",
 }
 """What a branch came to, as the legend says it."""
 
@@ -50,9 +50,6 @@ _BETWEEN = 0.7
 _LIFT = 0.06
 """Rows between a line and the texts above and below it."""
 
-_FADED = 0.5
-"""How opaque a branch is that was not gone on with."""
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tree:
@@ -72,9 +69,26 @@ class Tree:
     height: float
 
 
-def paths(decoding: Decoding) -> list[list[int]]:
-    """Every branch as places of nodes, first token first: what was found, best first, then the
-    others, those that went on longest first."""
+def without_pruned(decoding: Decoding) -> Decoding:
+    """The same with what was found alone."""
+    branches = _rows(decoding)[1]
+    kept = [place for place, branch in enumerate(branches) if branch != "pruned"]
+    moved = {place: number for number, place in enumerate(kept)}
+    nodes = (decoding.nodes[place] for place in kept)
+    return replace(
+        decoding,
+        nodes=tuple(
+            replace(node, parent=None if node.parent is None else moved[node.parent])
+            for node in nodes
+        ),
+    )
+
+
+def _paths(decoding: Decoding) -> list[list[int]]:
+    """Every branch as places of nodes, first token first.
+
+    What was found comes first, the best of it before the rest; then what went on longest.
+    """
     nodes = decoding.nodes
     continued = {node.parent for node in nodes}
     ends = [place for place in range(len(nodes)) if place not in continued]
@@ -99,7 +113,8 @@ def _path(nodes: tuple[SearchNode, ...], end: int) -> list[int]:
 def hypothesis_text(decoding: Decoding, place: int) -> str:
     """What a hypothesis reads as, put together from its tokens."""
     tokens = (decoding.nodes[each].token for each in _path(decoding.nodes, place))
-    return "".join(each for each in tokens if each != END).replace(WORD_START, " ").strip()
+    text = "".join(each for each in tokens if each != END).replace(WORD_START, " ")
+    return visible(text.strip())
 
 
 def layout_tree(decoding: Decoding, across: float = _ACROSS) -> Tree:
@@ -157,7 +172,7 @@ def _rows(decoding: Decoding) -> tuple[list[int], tuple[Branch, ...]]:
     taken: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)
     rows = [-1] * len(nodes)
     branches: list[Branch] = ["pruned"] * len(nodes)
-    for path in paths(decoding):
+    for path in _paths(decoding):
         new = [place for place in path if rows[place] < 0]
         first, last = nodes[new[0]], nodes[path[-1]]
         parent = 0 if first.parent is None else rows[first.parent]
@@ -206,7 +221,7 @@ def tree_figure(
     narrow: bool = False,
     dark: bool = False,
 ) -> go.Figure:
-    """The tree; its last trace holds a point a node, in their order.
+    """The tree; its last trace has a point a node, whose customdata begins with its place.
 
     Args:
         decoding: of a sentence.
@@ -221,11 +236,8 @@ def tree_figure(
     tree = layout_tree(decoding, across)
     nodes = decoding.nodes
     x, y = zip(*tree.points, strict=True)
-    colors: dict[Branch, str] = {
-        "translation": theme.accent,
-        "found": theme.text,
-        "pruned": theme.muted,
-    }
+    inks = {"translation": theme.accent, "found": theme.text, "pruned": theme.muted}
+    lines = {**inks, "pruned": theme.hatch}
     forced = len(search.prefix)
     data = [_start(theme)]
     # What matters most is drawn last, over the rest.
@@ -237,12 +249,12 @@ def tree_figure(
                 if tree.branches[place] == branch and (node.step < forced) == given
             ]
             if edges:
-                data.append(_edges(tree, edges, colors[branch], given=given))
+                data.append(_edges(tree, edges, lines[branch], given=given))
     for branch in NAMES:
         places = [place for place in range(len(nodes)) if tree.branches[place] == branch]
         if places:
-            data += _texts(decoding, tree, places, colors[branch], numbered=numbered)
-            data.append(_legend(NAMES[branch], colors[branch], width=_LINES[branch]))
+            data += _texts(decoding, tree, places, inks[branch], numbered=numbered)
+            data.append(_legend(NAMES[branch], lines[branch], width=_LINES[branch]))
     if forced:
         data.append(_legend(GIVEN, theme.text, dash="dot"))
     data.append(
@@ -254,14 +266,16 @@ def tree_figure(
             "marker": {
                 "size": [12 if node.score is not None else 8 for node in nodes],
                 "symbol": ["diamond" if node.score is not None else "circle" for node in nodes],
-                "color": [colors[branch] for branch in tree.branches],
-                "opacity": [_FADED if branch == "pruned" else 1.0 for branch in tree.branches],
+                "color": [lines[branch] for branch in tree.branches],
+                "opacity": 1,
             },
             "customdata": [
-                [escape_html(hypothesis_text(decoding, place)), _fate(nodes, place)]
+                [place, escape_html(hypothesis_text(decoding, place)), _fate(nodes, place)]
                 for place in range(len(nodes))
             ],
-            "hovertemplate": "<b>%{customdata[0]}</b><br>%{customdata[1]}<extra></extra>",
+            "hovertemplate": "<b>%{customdata[1]}</b><br>%{customdata[2]}<extra></extra>",
+            # A click chooses without dimming the rest.
+            "unselected": {"marker": {"opacity": 1}},
             "showlegend": False,
         }
     )
@@ -310,7 +324,6 @@ def _edges(tree: Tree, places: list[int], color: str, *, given: bool) -> dict[st
         "x": [corner and corner[0] for corner in corners],
         "y": [corner and corner[1] for corner in corners],
         "line": {"color": color, "width": _LINES[branch], "dash": "dot" if given else "solid"},
-        "opacity": _FADED if branch == "pruned" else 1.0,
         "hoverinfo": "skip",
         "showlegend": False,
     }
@@ -379,6 +392,45 @@ def _legend(name: str, color: str, **line: Any) -> dict[str, Any]:
     }
 
 
+def tree_alt_text(decoding: Decoding, title: str) -> str:
+    """The tree in words."""
+    found = [
+        f"“{hypothesis_text(decoding, decoding.nodes.index(node))}” "
+        f"with {style.number(node.score or 0.0)}"
+        for node in decoding.ranked
+    ]
+    return (
+        f"{title}: {len(decoding.nodes)} hypotheses as a tree. Found, with log-probability over "
+        f"length penalty, best first: {'; '.join(found)}."
+    )
+
+
+def tree_caption(search: Search) -> str:
+    """How to read the tree, in plain text."""
+    if search.sampling is not None:
+        dots = (
+            "Each line of dots is one sample, drawn token by token; samples that begin alike have "
+            "rows of their own all the same."
+        )
+    elif search.beam == 1:
+        dots = (
+            "Each dot is the likeliest token of its step that may be written; greedy decoding "
+            "holds no other, so the tree has one branch."
+        )
+    else:
+        dots = (
+            f"Each dot is a hypothesis: one of the {search.beam} likeliest of its step that go on, "
+            "or one that has ended. Pale branches were pruned: others were likelier, or the search "
+            "was over."
+        )
+    given = " What is dotted was given beforehand, without a choice." if search.prefix else ""
+    return (
+        f"Read it from left to right, line by line. {dots}{given} Below a dot stands the "
+        "log-probability of all tokens up to it. A diamond ends a translation, with its place and "
+        "its log-probability over the length penalty; nearer 0 is better."
+    )
+
+
 def _fate(nodes: tuple[SearchNode, ...], place: int) -> str:
     node = nodes[place]
     before = 0.0 if node.parent is None else nodes[node.parent].log_prob
@@ -394,5 +446,5 @@ def _fate(nodes: tuple[SearchNode, ...], place: int) -> str:
     if node.fate == "cut":
         said.append("cut at the most tokens it may have")
     if node.fate == "pruned":
-        said.append("not gone on with")
+        said.append("pruned")
     return "<br>".join(said)

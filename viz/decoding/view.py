@@ -11,6 +11,7 @@ from viz.view import View, choice, integer, pattern
 
 SECTIONS = {
     "steps": "Steps",
+    "beams": "Beams",
 }
 """What is shown of a decoding."""
 

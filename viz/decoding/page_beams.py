@@ -1,0 +1,128 @@
+"""Every hypothesis of the search as a tree, and what was found."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import streamlit as st
+
+from model.search import AS_IN_THE_PAPER, Search
+from model.translation import Decoding, SearchNode
+from viz.decoding.pictures import SearchTree
+from viz.decoding.search import search_name
+from viz.decoding.tree import layout_tree
+from viz.draw import style
+from viz.draw.labels import escape_html, visible
+from viz.draw.word_diff import diff_html
+from viz.shell import address, session, stage
+from viz.shell.save_menu import show
+from viz.shell.theme import is_dark
+from viz.shell.width import is_narrow
+
+MOST_ROWS = 12
+"""More rows of a tree than that are too small on a stage."""
+
+CLICK = " Click a diamond to study its translation on every page."
+
+
+def show_beams(question: session.Question, search: Search, decoding: Decoding) -> None:
+    """The tree, and below it what was found, best first."""
+    if stage.is_on():
+        show_tree_on_stage(decoding, search)
+        return
+    show(
+        SearchTree(decoding, search),
+        "search-tree",
+        after=CLICK,
+        on_cell=partial(study_clicked, question, decoding, search),
+    )
+    show_found(question, decoding, search)
+
+
+def show_tree_on_stage(decoding: Decoding, search: Search) -> None:
+    """The tree alone, without what was pruned where that would be too small to read."""
+    whole = layout_tree(decoding).height <= MOST_ROWS
+    stage.say(search_name(search) if whole else f"{search_name(search)}: what was found")
+    picture = SearchTree(decoding, search, numbered=False, whole=whole)
+    stage.show((picture, "search-tree"), narrow=is_narrow())
+
+
+def show_found(question: session.Question, decoding: Decoding, search: Search) -> None:
+    """What was found, each with its score, its words that differ, and a button to study it."""
+    texts = [found_text(question, decoding, node) for node in decoding.ranked]
+    for rank, (node, text) in enumerate(zip(decoding.ranked, texts, strict=True)):
+        target = target_of(node, text, search)
+        studied = question.target == target
+        with st.container(horizontal=True, vertical_alignment="center", key=f"found-{rank}"):
+            st.html(found_html(rank, node, text, texts[0]))
+            if target is not None:
+                st.button(
+                    "Studied" if studied else "Study",
+                    key=f"study-{rank}",
+                    icon=":material/check:" if studied else ":material/visibility:",
+                    help=None if studied else STUDY_HELP,
+                    disabled=studied,
+                    width=110,
+                    on_click=address.change,
+                    kwargs={"target": target},
+                )
+    if question.target:
+        st.caption("The tree is of the model's own search, not of the target sentence above.")
+        st.button(
+            "Study the model's own translation again",
+            key="study-none",
+            icon=":material/undo:",
+            on_click=address.change,
+            kwargs={"target": ""},
+        )
+
+
+STUDY_HELP = (
+    "Every page then shows the sentence with this translation, as if you had typed it: its text is "
+    "cut into tokens anew and ended."
+)
+
+
+def found_text(question: session.Question, decoding: Decoding, node: SearchNode) -> str:
+    """What a hypothesis reads as."""
+    model = session.translator(question.checkpoint)
+    return model.tokenizer.decode(decoding.token_ids(node))
+
+
+def found_html(rank: int, node: SearchNode, text: str, best: str) -> str:
+    """One line of what was found, its words that the best has not marked."""
+    words = diff_html(best, text, dark=is_dark()) if rank else escape_html(visible(text))
+    cut = ", cut at the most tokens it may have" if node.fate == "cut" else ""
+    numbers = (
+        f"score {style.number(node.score or 0.0)}, "
+        f"log-probability {style.number(node.log_prob)}, {node.step + 1} tokens{cut}"
+    )
+    return (
+        f'<div style="display: flex; gap: 0.75rem"><b>{rank + 1}.</b>'
+        f"<div>{words or '∅'}<br><small>{numbers}</small></div></div>"
+    )
+
+
+def study_clicked(
+    question: session.Question, decoding: Decoding, search: Search, clicked: Any
+) -> None:
+    """Study the translation that ends at a clicked point of the tree, if one does."""
+    try:
+        node = decoding.nodes[range(len(decoding.nodes))[int(clicked[0])]]
+    except (IndexError, TypeError, ValueError):
+        # Nothing that the tree sends.
+        return
+    if node.rank is None:
+        return
+    target = target_of(node, found_text(question, decoding, node), search)
+    if target is not None:
+        address.change(target=target)
+
+
+def target_of(node: SearchNode, text: str, search: Search) -> str | None:
+    """What makes a hypothesis the translation of every page; None for one without any words."""
+    if node.rank == 0 and search == AS_IN_THE_PAPER:
+        # What the model finds by itself needs no text.
+        return ""
+    return text.strip() or None
