@@ -103,6 +103,11 @@ class Translator:
         return self.model.encoder.positions
 
     @property
+    def is_pre_norm(self) -> bool:
+        """Whether layers normalise before their sublayers, and the decoder once more at its end."""
+        return self.model.config.norm == "pre"
+
+    @property
     def n_parameters(self) -> int:
         """Trained numbers, a tied matrix counted once."""
         return sum(parameter.numel() for parameter in self.model.parameters())

@@ -8,6 +8,8 @@ from model.checkpoint import CheckpointError
 from model.search import DecodingError, Search
 from model.translator import DeviceError, TextError
 from viz.decoding.page_beams import show_beams
+from viz.decoding.page_certainty import show_certainty
+from viz.decoding.page_layers import show_layers
 from viz.decoding.page_steps import show_steps
 from viz.decoding.page_taken import show_taken
 from viz.decoding.view import SECTIONS, VIEW, DecodingView
@@ -64,11 +66,11 @@ def clamp_step(found: Decoded) -> DecodingView:
 def show_page(question: session.Question) -> None:
     """Everything, for a question that has an answer."""
     forget_taken(question)
-    if address.read(DecodingView).section == "steps":
-        search, found = decode(question)
-    else:
+    if address.read(DecodingView).section == "beams":
         # A translation of one's own leaves nothing to search for.
         search, found = decode(replace(question, target=""))
+    else:
+        search, found = decode(question)
     view = clamp_step(found)
     if not stage.is_on():
         st.segmented_control(
@@ -87,10 +89,15 @@ def show_page(question: session.Question) -> None:
                 free = begun(question, view.free)
                 before = session.decode(question.checkpoint, question.sentence, free)
                 show_taken(before, found)
-        if view.section == "beams":
-            show_beams(question, search, found.decoding)
-        else:
-            show_steps(question, view, search, found)
+        match view.section:
+            case "beams":
+                show_beams(question, search, found.decoding)
+            case "certainty":
+                show_certainty(view, search, found)
+            case "layers":
+                show_layers(question, search)
+            case _:
+                show_steps(question, view, search, found)
 
 
 address.open_address(VIEW.parameters)

@@ -77,6 +77,8 @@ def show_steps(
         on_taken=partial(on_taken, name, found),
     )
     if stage.is_on():
+        # The foot would say how it ends.
+        stage.name(question.sentence, "")
         stage.offer("Arrow keys: step · K: play")
         return
     captioned(

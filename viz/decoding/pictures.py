@@ -10,10 +10,12 @@ from typing import ClassVar
 import numpy as np
 import plotly.graph_objects as go
 
+from model.logit_lens import LogitLens
 from model.search import Search
 from model.trace import AttentionKind, Site, Tokens, Trace
 from model.translation import Decoding, DecodingStep
-from viz.decoding import steps, tree
+from viz.decoding import certainty, steps, tree
+from viz.decoding import lens as lens_map
 from viz.decoding.attention import HeadMean, head_mean
 from viz.decoding.search import search_name
 from viz.draw.labels import token_text
@@ -96,15 +98,16 @@ class OneStep(Picture):
     @property
     def alt(self) -> str:
         named = [
-            f"{token_text(token)} {probability:.1%}"
+            f"{token_text(token)} {100 * probability:.1f} %"
             for token, probability in zip(
                 self.now.likeliest.tokens, self.now.probabilities, strict=True
             )
         ]
         row = self.cross.weights[self.step]
         most = int(row.argmax())
+        share = certainty.percent(float(row[most]))
         return (
-            f"{self.title}. {self.cross.name}: most of it, {row[most]:.0%}, on "
+            f"{self.title}. {self.cross.name}: most of it, {share}, on "
             f"“{token_text(self.trace.source.tokens[most])}”. The likeliest next tokens: "
             f"{', '.join(named)}."
         )
@@ -229,4 +232,133 @@ class SearchTree(Picture):
             "from viz.save.picture import Layout",
             *decoding_lines(self.decoding.translation.source_text, self.search),
             f"SearchTree(decoding, search).figure({layout!r})",
+        ]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Certainty(Picture):
+    """Probability, rank and entropy of every token of a decoding.
+
+    Attributes:
+        decoding: of the sentence.
+        search: how it was decoded.
+    """
+
+    slug: ClassVar[str] = "certainty"
+    about: ClassVar[str] = "probability, rank and entropy of every token of the translation"
+
+    decoding: Decoding
+    search: Search
+
+    title = certainty.TITLE
+    name = "certainty"
+
+    @classmethod
+    def of(cls, request: Request) -> Certainty:
+        return cls(request.decoding, request.search)
+
+    @property
+    def tokens(self) -> Tokens:
+        """What was written."""
+        translation = self.decoding.translation
+        return Tokens(translation.tokens, translation.token_ids)
+
+    @property
+    def alt(self) -> str:
+        return certainty.certainty_alt_text(self.tokens, self.decoding.steps)
+
+    @property
+    def caption(self) -> str:
+        return (
+            "Above, the probability that the model gave to each token it wrote; orange where "
+            "another was likelier, with its rank. Below, the entropy of the whole distribution: "
+            "0 bits if one token is certain, 1 bit as between two that are equally likely."
+        )
+
+    def figure(self, layout: Layout) -> go.Figure:
+        return certainty.certainty_figure(self.tokens, self.decoding.steps, **layout.options)
+
+    def numbers(self) -> Numbers:
+        steps = self.decoding.steps
+        return Numbers(
+            {},
+            {"target": self.tokens},
+            {
+                "probability": (("target",), np.array([step.probability for step in steps])),
+                "rank": (("target",), np.array([step.rank for step in steps])),
+                "entropy": (("target",), np.array([step.entropy for step in steps])),
+                "forced": (("target",), np.array([step.forced for step in steps])),
+            },
+        )
+
+    def python(self, layout: Layout) -> Lines:
+        return [
+            *decoding_lines(self.decoding.translation.source_text, self.search),
+            "from viz.decoding.pictures import Certainty",
+            "from viz.save.picture import Layout",
+            f"Certainty(decoding, search).figure({layout!r})",
+        ]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LayerLens(Picture):
+    """What each decoder layer would say at every step of a decoding.
+
+    Attributes:
+        lens: of the translation.
+        sentence: the source.
+        search: how it was decoded.
+        pre_norm: whether the model normalises before its sublayers.
+    """
+
+    slug: ClassVar[str] = "layers"
+    about: ClassVar[str] = "what each decoder layer would say at every step of the translation"
+
+    lens: LogitLens
+    sentence: str
+    search: Search
+    pre_norm: bool
+
+    title = lens_map.TITLE
+    name = "layers"
+
+    @classmethod
+    def of(cls, request: Request) -> LayerLens:
+        model = request.translator
+        lens = model.logit_lens(model.trace_of(request.decoding.translation))
+        return cls(lens, request.text, request.search, model.is_pre_norm)
+
+    @property
+    def alt(self) -> str:
+        return lens_map.lens_alt_text(self.lens)
+
+    @property
+    def caption(self) -> str:
+        return lens_map.lens_caption(pre_norm=self.pre_norm)
+
+    def figure(self, layout: Layout) -> go.Figure:
+        return lens_map.lens_figure(self.lens, **layout.options)
+
+    def numbers(self) -> Numbers:
+        lens = self.lens
+        return Numbers(
+            {},
+            {"layer": range(len(lens.ranks)), "target": lens.tokens},
+            {
+                "likeliest": (
+                    ("layer", "target"),
+                    np.array([each.tokens for each in lens.likeliest], np.str_),
+                ),
+                "likeliest_log_prob": (("layer", "target"), lens.likeliest_log_probs),
+                "log_prob": (("layer", "target"), lens.log_probs),
+                "rank": (("layer", "target"), lens.ranks),
+            },
+        )
+
+    def python(self, layout: Layout) -> Lines:
+        return [
+            *decoding_lines(self.sentence, self.search),
+            "from viz.decoding.lens import lens_figure",
+            "lens = translator.logit_lens(translator.trace_of(decoding.translation))",
+            f"lens_figure(lens{layout.python})",
         ]

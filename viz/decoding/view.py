@@ -11,7 +11,9 @@ from viz.view import View, choice, integer, pattern
 
 SECTIONS = {
     "steps": "Steps",
+    "certainty": "Certainty",
     "beams": "Beams",
+    "layers": "Layer by layer",
 }
 """What is shown of a decoding."""
 

@@ -182,6 +182,15 @@ CHANGE_CSS = """
 """
 """Two translations, one below the other."""
 
+CERTAINTY_CSS = """
+.certainty { margin: 0; font-size: 1.6rem; line-height: 1.3; word-spacing: 0.1em }
+.certainty > span { display: inline-flex; flex-direction: column; align-items: center;
+  padding: 0.1rem 0.25rem; margin: 0.1rem 0; border-radius: 0.3rem }
+.certainty b { font-weight: 600 }
+.certainty small { font-size: 0.8rem; font-variant-numeric: tabular-nums }
+"""
+"""A sentence whose tokens have a number below each."""
+
 FACTS_CSS = """
 .facts small { display: block; opacity: 0.75; line-height: 1.3; padding-bottom: 0.25rem }
 .facts details { border-bottom: 1px solid color-mix(in srgb, currentColor 15%, transparent) }

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import ClassVar, Protocol
 
 from model.head_effects import Effects
+from model.logit_lens import LogitLens
 from model.search import AS_IN_THE_PAPER, Search
 from model.terms import EmbeddingParts, HeadMatrices, ScoreTerms
 from model.trace import AttentionMap, FloatArray, Site, Trace
@@ -31,10 +32,13 @@ class Translator(Protocol):
 
     @property
     def positions(self) -> Encoding: ...  # noqa: D102
+    @property
+    def is_pre_norm(self) -> bool: ...  # noqa: D102
     def translate(self, text: str, *, search: Search) -> Translation: ...  # noqa: D102
     def trace(self, text: str, target: str | None = None) -> Trace: ...  # noqa: D102
     def decode(self, text: str, *, search: Search) -> Decoding: ...  # noqa: D102
     def trace_of(self, translation: Translation) -> Trace: ...  # noqa: D102
+    def logit_lens(self, trace: Trace) -> LogitLens: ...  # noqa: D102
     def position_table(self, length: int | None = None) -> FloatArray: ...  # noqa: D102
     def trained_positions(self) -> int | None: ...  # noqa: D102
     def embedding_parts(self, text: str) -> EmbeddingParts: ...  # noqa: D102

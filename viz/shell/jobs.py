@@ -363,6 +363,28 @@ class Decode(Job):
 
 
 @dataclass(frozen=True, slots=True)
+class ReadLayers(Job):
+    """What each decoder layer would say at every step, as `model.logit_lens.LogitLens`.
+
+    Attributes:
+        decode: asks for the decoding.
+        trace: of its translation.
+    """
+
+    decode: Decode
+    trace: Trace = field(compare=False)
+
+    @property
+    def doing(self) -> str:
+        """As above."""
+        return "Reading every layer…"
+
+    def results(self, model: Translator) -> Mapping[Job, Any]:
+        """As above."""
+        return {self: model.logit_lens(self.trace, under=self.decode.under)}
+
+
+@dataclass(frozen=True, slots=True)
 class MeasureEffects(Job):
     """What a translation loses without each head, as `model.head_effects.Effects`.
 

@@ -20,6 +20,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from model.checkpoint import CONFIG, CheckpointError
 from model.head_effects import Effects, Removal
 from model.intervention import UNCHANGED, Intervention
+from model.logit_lens import LogitLens
 from model.search import Search
 from model.serving.process import WorkerProcess
 from model.serving.queue import Compute, Request, RequestQueue, ServiceError
@@ -229,6 +230,16 @@ def decode(
     """
     _check_length("text", sentence, checkpoint)
     return _computed(jobs.Decode(version_of(checkpoint), sentence, search, under))
+
+
+def logit_lens(
+    checkpoint: Path, sentence: str, search: Search, under: Intervention = UNCHANGED
+) -> LogitLens:
+    """What each decoder layer would say at every step; arguments and errors as of `decode`."""
+    trace = decode(checkpoint, sentence, search, under).trace
+    version = version_of(checkpoint)
+    asked = jobs.Decode(version, sentence, search, under)
+    return _computed(jobs.ReadLayers(version, asked, trace))
 
 
 def effects(checkpoint: Path, sentence: str, target: str | None = None) -> Effects:

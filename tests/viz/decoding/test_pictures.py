@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from model import Search, Translator
-from model.trace import AttentionKind, Site
+from model.trace import AttentionKind, Site, Tokens
 from model.translation import Decoding
 from tests.kit.pictures import LAYOUTS, require_same, values
-from viz.decoding.pictures import OneStep
+from viz.decoding.certainty import certainty_figure, certainty_html, hesitant
+from viz.decoding.lens import settled
+from viz.decoding.pictures import Certainty, LayerLens, OneStep
 
 SENTENCE = "The cat sat on the mat."
 NARROW = Search(beam=2)
@@ -39,3 +43,67 @@ def test_a_step_comes_back_and_holds_its_probabilities_and_weights(
     assert len(target.z[0]) == 3
     assert list(bars.x) == list(step.probabilities)
     assert len(set(bars.marker.color)) == 2
+
+
+def test_certainty_comes_back_and_marks_what_another_token_was_likelier_than(
+    folder: Path, decoding: Decoding
+) -> None:
+    picture = Certainty(decoding, NARROW)
+    require_same(picture, folder, LAYOUTS[:2])
+    for name in ("probability", "rank", "entropy"):
+        assert values(picture, name).tolist() == [getattr(step, name) for step in decoding.steps]
+    other = replace(decoding.steps[0], rank=2)
+    figure = certainty_figure(picture.tokens, [other, *decoding.steps[1:]])
+    bars, entropy = figure.data[:2]
+    assert list(bars.y) == [step.probability for step in decoding.steps]
+    assert list(entropy.y) == [step.entropy for step in decoding.steps]
+    assert [text for text in bars.text if text] == [
+        f"rank {step.rank}" for step in (other, *decoding.steps[1:]) if step.rank > 1
+    ]
+    assert bars.marker.color[0] == figure.data[3].marker.color
+
+
+def test_the_sentence_is_coloured_by_what_was_missing_to_certainty(decoding: Decoding) -> None:
+    hostile = Tokens(("▁<b>x", "y"), (10, 11))
+    steps = [replace(decoding.steps[0], probability=share) for share in (1.0, 0.25)]
+    found = certainty_html(hostile, steps, dark=False)
+    assert "<b>&lt;b&gt;x</b><small>100\u00a0%</small>" in found
+    assert re.findall(r"([\d.]+)%, transparent", found) == ["0.0", "37.5"]
+
+
+def test_hesitation_is_a_likelier_or_a_missing_half_and_nothing_that_was_forced(
+    decoding: Decoding,
+) -> None:
+    step = replace(decoding.steps[0], probability=0.9, rank=1, forced=False)
+    steps = [
+        step,
+        replace(step, probability=0.4, rank=2),
+        replace(step, probability=0.3),
+        replace(step, probability=0.1, rank=9, forced=True),
+    ]
+    assert hesitant(steps) == [2, 1]
+
+
+def test_the_map_of_layers_comes_back_and_agrees_where_it_says_so(
+    folder: Path, translator: Translator, decoding: Decoding
+) -> None:
+    lens = translator.logit_lens(translator.trace_of(decoding.translation))
+    picture = LayerLens(lens, SENTENCE, NARROW, pre_norm=True)
+    require_same(picture, folder, LAYOUTS[:2])
+    np.testing.assert_array_equal(values(picture, "rank"), lens.ranks)
+    colored = picture.figure(LAYOUTS[0]).data[0].z
+    for layer, likeliest in enumerate(lens.likeliest):
+        for step, token_id in enumerate(lens.tokens.ids):
+            says = likeliest.ids[step] == token_id
+            assert (colored[layer, step] == 2) == says
+            assert (colored[layer, step] == 1) == (not says and lens.ranks[layer, step] <= 10)
+    assert "here every layer is read through it" in picture.caption
+    assert "read as it is" in replace(picture, pre_norm=False).caption
+
+
+def test_a_layer_settles_a_token_if_all_after_it_say_the_same(
+    translator: Translator, decoding: Decoding
+) -> None:
+    lens = translator.logit_lens(translator.trace_of(decoding.translation))
+    ranks = np.array([[1, 2, 1, 5], [3, 1, 1, 5], [1, 1, 1, 2]])
+    assert settled(replace(lens, ranks=ranks)) == [2, 1, 0, 3]

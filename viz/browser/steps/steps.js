@@ -5,12 +5,15 @@ import { element } from "../canvas/dom.js";
 import { payloadId } from "../canvas/envelope.js";
 import { plainKey, typing } from "../canvas/keys.js";
 import { mounted } from "../canvas/mount.js";
-import { ASK_EVENT, SHOWN_EVENT, pageTheme } from "../canvas/page.js";
+import { ASK_EVENT, SHOWN_EVENT, pageTheme, roomWithin } from "../canvas/page.js";
 import { Writing, keyAsked, percent, spokenStep } from "./frame.js";
 
 // Milliseconds a step is shown: long enough to read the word and find where it came from.
 const PACE = 1600;
 const REPORT_PAUSE = 250;
+// Of a very long sentence the end then lies below the stage.
+const LEAST_ZOOM = 0.4;
+const SMALLER = 0.94;
 
 class Steps {
   constructor(root) {
@@ -22,9 +25,16 @@ class Steps {
     // Before the foot of the stage, which knows arrow keys too.
     window.addEventListener("keydown", this.onKey, true);
     document.addEventListener(ASK_EVENT, this.onAsk);
+    this.resized = new ResizeObserver(() => {
+      if (!this.writing || this.root.clientWidth === this.width) return;
+      this._fit();
+      this._draw();
+    });
+    this.resized.observe(root);
   }
 
   dispose() {
+    this.resized.disconnect();
     window.removeEventListener("keydown", this.onKey, true);
     document.removeEventListener(ASK_EVENT, this.onAsk);
     clearTimeout(this.playing);
@@ -83,16 +93,36 @@ class Steps {
     this.root.style.setProperty("--line", theme.grid);
     // So that every text keeps its contrast on the fullest colour.
     this.root.style.setProperty("--fullest", theme.name === "dark" ? "35%" : "50%");
+    this._fit();
     this._draw();
   }
 
   // ---- drawing ------------------------------------------------------------------------------------------------------
 
-  _draw() {
+  /** Leaves room for the whole translation from the first step on, so that nothing moves while it is written. */
+  _fit() {
     const { cross, own, count, stage } = this.writing;
-    const frame = this.writing.frame(this.step);
+    const frame = this.writing.frame(count - 1);
     this.source.name.textContent = cross.name;
     this.target.name.textContent = own.name;
+    this.source.tokens.replaceChildren(...grouped(frame.source, lit));
+    this.target.tokens.style.minHeight = "";
+    this.target.tokens.replaceChildren(...grouped(frame.target, lit));
+    this._list(frame.candidates);
+    const picture = stage ? this.root.getRootNode().host?.closest(".st-key-picture") : null;
+    const fits = () => !picture || this.root.getBoundingClientRect().height <= roomWithin(picture, this.root);
+    // Smaller words leave room for more of them in a line, so that the size is found by trying.
+    for (let zoom = 1; zoom > LEAST_ZOOM; zoom *= SMALLER) {
+      this.root.style.zoom = String(zoom);
+      if (fits()) break;
+    }
+    this.target.tokens.style.minHeight = `${this.target.tokens.clientHeight}px`;
+    this.width = this.root.clientWidth;
+  }
+
+  _draw() {
+    const { count, stage } = this.writing;
+    const frame = this.writing.frame(this.step);
     this.source.tokens.replaceChildren(...grouped(frame.source, lit));
     const written = { ...frame.written, note: frame.forced ? "given" : "now" };
     this.target.tokens.replaceChildren(...grouped([...frame.target, written], (token) => token.note ? now(token) : lit(token)));

@@ -1,0 +1,161 @@
+"""How sure the model was of each token: as a figure, and as the sentence coloured by it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import plotly.graph_objects as go
+
+from model.trace import Tokens
+from model.translation import DecodingStep
+from model.words import WORD_START, special
+from viz.draw import css, style
+from viz.draw.labels import CONTINUED, axis_labels, axis_texts, escape_html
+
+TITLE = "Certainty of every token"
+
+HESITANT = 0.5
+"""Of a token that is less probable, the model might well have written another."""
+
+_HEIGHT, _GAP = 340, 0.16
+_RANKED = 20
+"""Up to so many tokens, a bar has room for its rank."""
+
+
+def certainty_figure(
+    tokens: Tokens, steps: Sequence[DecodingStep], *, narrow: bool = False, dark: bool = False
+) -> go.Figure:
+    """Two rows of bars over the tokens: probability and entropy.
+
+    Args:
+        tokens: as they were written.
+        steps: one a token.
+        narrow: for a width below `style.NARROW`.
+        dark: for a dark page.
+    """
+    theme = style.look(dark)
+    labels = axis_labels(tokens)
+    places = list(range(len(labels)))
+    marked = [step.rank > 1 for step in steps]
+
+    def bars(values: list[float], axis: str, color: Any, **more: Any) -> dict[str, Any]:
+        return {
+            "type": "bar",
+            "x": places,
+            "y": values,
+            "yaxis": axis,
+            "marker": {"color": color},
+            "customdata": [[label, step.rank] for label, step in zip(labels, steps, strict=True)],
+            **more,
+        }
+
+    probability = bars(
+        [step.probability for step in steps],
+        "y",
+        [theme.heads[1] if other else theme.accent for other in marked],
+        text=[
+            f"rank {step.rank}" if other and len(labels) <= _RANKED else ""
+            for step, other in zip(steps, marked, strict=True)
+        ],
+        textposition="outside",
+        cliponaxis=False,
+        textfont={"size": style.SMALL_FONT_SIZE, "color": theme.text},
+        hovertemplate="<b>%{customdata[0]}</b><br>probability <b>%{y:.2%}</b><br>"
+        "rank <b>%{customdata[1]}</b><extra></extra>",
+        showlegend=False,
+    )
+    entropy = bars(
+        [step.entropy for step in steps],
+        "y2",
+        theme.beside,
+        hovertemplate="<b>%{customdata[0]}</b><br>entropy <b>%{y:.2f} bits</b><extra></extra>",
+        showlegend=False,
+    )
+    shared = style.layout(
+        theme,
+        title=TITLE,
+        height=_HEIGHT,
+        lines=["Above – probability, below – entropy in bits"] if narrow else [],
+    )
+    room = style.labels_height(labels)
+    below = shared["margin"]["b"] + room + (style.LEGEND_HEIGHT if narrow else 0)
+    tick = {
+        "gridcolor": theme.grid,
+        "zeroline": False,
+        "automargin": True,
+        "tickfont": {"size": style.SMALL_FONT_SIZE},
+    }
+    layout = {
+        **shared,
+        "height": shared["height"] - shared["margin"]["b"] + below,
+        "margin": {**shared["margin"], "b": below},
+        "plot_bgcolor": style.CLEAR,
+        "legend": style.legend_below(shared),
+        "xaxis": style.axis(
+            "",
+            labels,
+            style.label_step(len(labels), 12 if narrow else 32),
+            range=[-0.5, len(labels) - 0.5],
+            anchor="y2",
+        ),
+        "yaxis": {
+            "title": style.axis_title("" if narrow else "Probability"),
+            "domain": [0.5 + _GAP / 2, 1],
+            "range": [0, 1],
+            "tickvals": [0, 0.5, 1],
+            "ticktext": [percent(share) for share in (0, 0.5, 1)],
+            **tick,
+        },
+        "yaxis2": {
+            "title": style.axis_title("" if narrow else "Entropy, bits"),
+            "domain": [0, 0.5 - _GAP / 2],
+            "rangemode": "tozero",
+            "nticks": 4,
+            **tick,
+        },
+    }
+    named = [("the likeliest token", theme.accent), ("another was likelier", theme.heads[1])]
+    legend = [style.legend_square(theme, name, color) for name, color in named]
+    return go.Figure({"data": [probability, entropy, *legend], "layout": layout})
+
+
+def certainty_html(tokens: Tokens, steps: Sequence[DecodingStep], *, dark: bool) -> str:
+    """The sentence, each token the stronger coloured the less probable it was."""
+    theme, most = style.look(dark), 35 if dark else 50
+    parts = []
+    for place, (text, token, step) in enumerate(
+        zip(axis_texts(tokens), tokens.tokens, steps, strict=True)
+    ):
+        opens = place == 0 or token.startswith(WORD_START) or special(token)
+        parts.append(
+            f'{" " if opens and place else ""}<span style="background: color-mix(in srgb, '
+            f'{theme.heads[1]} {most * (1 - step.probability):.1f}%, transparent)">'
+            f"<b>{escape_html(text.removeprefix(CONTINUED))}</b>"
+            f"<small>{percent(step.probability)}</small></span>"
+        )
+    return f'<style>{css.CERTAINTY_CSS}</style><p class="certainty">{"".join(parts)}</p>'
+
+
+def percent(share: float) -> str:
+    """A probability in whole percent."""
+    return f"{100 * share:.0f}\u00a0%"
+
+
+def hesitant(steps: Sequence[DecodingStep]) -> list[int]:
+    """The steps at which the model might well have written another token, most hesitant first."""
+    found = [
+        place
+        for place, step in enumerate(steps)
+        if not step.forced and (step.probability < HESITANT or step.rank > 1)
+    ]
+    return sorted(found, key=lambda place: steps[place].probability)
+
+
+def certainty_alt_text(tokens: Tokens, steps: Sequence[DecodingStep]) -> str:
+    """The bars in words."""
+    named = [
+        f"{text} {percent(step.probability)}, rank {step.rank}, {step.entropy:.1f} bits"
+        for text, step in zip(axis_texts(tokens), steps, strict=True)
+    ]
+    return f"{TITLE}, its probability, rank and entropy: {'; '.join(named)}."

@@ -1,0 +1,19 @@
+"""What each decoder layer would say if the model stopped there."""
+
+from model.search import Search
+from viz.decoding.pictures import LayerLens
+from viz.shell import session, stage
+from viz.shell.save_menu import show
+from viz.shell.width import is_narrow
+
+
+def show_layers(question: session.Question, search: Search) -> None:
+    """The map of all layers and steps."""
+    lens = session.logit_lens(question.checkpoint, question.sentence, search)
+    model = session.translator(question.checkpoint)
+    picture = LayerLens(lens, question.sentence, search, model.is_pre_norm)
+    if stage.is_on():
+        stage.say("What each decoder layer would say")
+        stage.show((picture, "layers"), narrow=is_narrow())
+    else:
+        show(picture, "layers")
