@@ -3,26 +3,86 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
-from model.agreement import (
-    Agreement,
-    MeanAgreement,
-    mean_agreement,
-    rank_correlation,
-    top_agreement,
-)
+from model.agreement import Agreement, rank_correlation, top_agreement
 from model.trace import AttentionKind, FloatArray, Site, Tokens
 
 _NOT_LATER: Mapping[int, bool] = MappingProxyType({})
 
 TELLING = 0.5
 """What a token's log-probability must lose at least, or nothing is known of its source."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Method:
+    """What is said of a method; model/attribution_methods.py computes it.
+
+    Attributes:
+        title: its name for people, in sentence case.
+        unit: what its numbers are.
+        paper: where it is from.
+        leaves_out: what it does not see, in one sentence.
+    """
+
+    title: str
+    unit: str
+    paper: str
+    leaves_out: str
+
+
+METHODS: Mapping[str, Method] = MappingProxyType(
+    {
+        "weights": Method(
+            title="Weights",
+            unit="weight",
+            paper="Vaswani et al. 2017, section 3.2",
+            leaves_out="The values: a large weight on a short value adds little.",
+        ),
+        "norms": Method(
+            title="Norms",
+            unit="length of what is added",
+            paper="Kobayashi et al. 2020, “Attention is Not Only a Weight: Analyzing Transformers "
+            "with Vector Norms”, section 3",
+            leaves_out="In which direction a vector points, the residual connection, the "
+            "feed-forward network and every other layer.",
+        ),
+        "residual_norms": Method(
+            title="Norms with residual and layer norm",
+            unit="length of what is added",
+            paper="Kobayashi et al. 2021, “Incorporating Residual and Normalization Layers into "
+            "Analysis of Masked Language Models”, section 3",
+            leaves_out="In which direction a vector points, the feed-forward network and every "
+            "other layer. In cross-attention with pre-norm it is the same as the norms.",
+        ),
+        "rollout": Method(
+            title="Rollout",
+            unit="share",
+            paper="Abnar and Zuidema 2020, “Quantifying Attention Flow in Transformers”, section 3",
+            leaves_out="Values, W_O and the feed-forward networks; half of every layer counts as "
+            "its residual connection, whatever the model does.",
+        ),
+        "value_zeroing": Method(
+            title="Value zeroing",
+            unit="share of the turn",
+            paper="Mohebbi et al. 2023, “Quantifying Context Mixing in Transformers”, section 3",
+            leaves_out="Every other layer, and that the weights would be others without the token.",
+        ),
+        "gradient_times_weight": Method(
+            title="Gradient × weight",
+            unit="loss to first order",
+            paper="Serrano and Smith 2019, “Is Attention Interpretable?”, section 5",
+            leaves_out="All that is not linear: it sees a small change of a weight and not its "
+            "end, and no other weight takes its place.",
+        ),
+    }
+)
+"""Every method by its name in an AttributionMap."""
 
 
 class AttributionError(ValueError):
@@ -34,7 +94,7 @@ class AttributionMap:
     """What one method gives of one site or of the whole model, for one sentence.
 
     Attributes:
-        method: its name in `model.attribution_methods.METHODS`.
+        method: its name in METHODS.
         site: whose queries and keys these are; None for the whole model, whose rows are those of
             the target and whose columns are the source.
         heads: of each head alone, (head, query, key); none for the whole model.
@@ -92,6 +152,12 @@ class Attributions:
     deletion_losses: FloatArray
     maps: tuple[AttributionMap, ...]
 
+    @property
+    def nbytes(self) -> int:
+        """What all maps hold, in bytes."""
+        held = (each.heads.nbytes + each.together.nbytes for each in self.maps)
+        return self.deletion_losses.nbytes + sum(held)
+
     def __post_init__(self) -> None:
         object.__setattr__(self, "deletion_losses", _read_only(self.deletion_losses))
         object.__setattr__(self, "maps", tuple(self.maps))
@@ -143,9 +209,14 @@ class Attributions:
         """
         return top_agreement(*self._beside(method, site, head, later), least=TELLING)
 
-    def _beside(
-        self, method: str, site: Site | None, head: int | None, later: bool
-    ) -> tuple[FloatArray, FloatArray]:
+    def estimate(
+        self, method: str, site: Site | None, head: int | None = None, *, later: bool = False
+    ) -> FloatArray:
+        """A map with the rows and columns of the truth, (target, source).
+
+        Read one row later, its last row is nan: the token predicted last is never read. Arguments
+        and errors are those of `correlation`.
+        """
         if site is not None and site.kind is not AttentionKind.CROSS:
             raise AttributionError(
                 f"The rows and columns of {site} are not target and source, so its maps cannot be "
@@ -153,64 +224,56 @@ class Attributions:
             )
         found = self.map(method, site)
         estimate = found.of(head)
-        if later and not found.by_prediction:
-            # The last token is never read.
-            return estimate[1:], self.deletion_losses[:-1]
-        return estimate, self.deletion_losses
+        if not later or found.by_prediction:
+            return estimate
+        unread = np.full_like(estimate[:1], np.nan)
+        return _read_only(np.concatenate([estimate[1:], unread]))
 
+    def agreements(self, *, later: Mapping[int, bool] = _NOT_LATER) -> Agreements:
+        """How well each map that has the axes of the truth agrees with it.
 
-OfMaps = Mapping[tuple[str, Site | None, int | None], MeanAgreement]
-"""By method, site and head; None stands for the whole model, and for all heads together."""
-
-
-def mean_correlations(
-    sentences: Sequence[Attributions], *, later: Mapping[int, bool] = _NOT_LATER
-) -> OfMaps:
-    """`Attributions.correlation` of each map that has one, on average over sentences.
-
-    Args:
-        sentences: all with the same maps.
-        later: the layers that are read one row later, as `model.alignment.read_later` gives them.
-
-    Raises:
-        AttributionError: if a sentence lacks a map that the first has.
-    """
-    return _mean_agreements(Attributions.correlation, sentences, later)
-
-
-def mean_top_agreements(
-    sentences: Sequence[Attributions], *, later: Mapping[int, bool] = _NOT_LATER
-) -> OfMaps:
-    """`Attributions.top_agreement` in the same way."""
-    return _mean_agreements(Attributions.top_agreement, sentences, later)
-
-
-def _mean_agreements(
-    agreement: Callable[..., Agreement],
-    sentences: Sequence[Attributions],
-    later: Mapping[int, bool],
-) -> OfMaps:
-    of_maps = [
-        (each.method, each.site, head)
-        for each in (sentences[0].maps if sentences else ())
-        if each.site is None or each.site.kind is AttentionKind.CROSS
-        for head in (None, *range(len(each.heads)))
-    ]
-    return {
-        (method, site, head): mean_agreement(
-            [
-                agreement(
-                    sentence,
-                    method,
-                    site,
-                    head,
-                    later=site is not None and later.get(site.layer, False),
+        Args:
+            later: the layers that are read one row later, as `model.alignment.read_later` gives
+                them.
+        """
+        found = {}
+        for each in self.maps:
+            site = each.site
+            if site is not None and site.kind is not AttentionKind.CROSS:
+                continue
+            row = site is not None and later.get(site.layer, False)
+            for head in (None, *range(len(each.heads))):
+                place = each.method, site, head
+                found[place] = HeldAgainstTruth(
+                    correlation=self.correlation(*place, later=row),
+                    top=self.top_agreement(*place, later=row),
                 )
-                for sentence in sentences
-            ]
-        )
-        for method, site, head in of_maps
-    }
+        return found
+
+    def _beside(
+        self, method: str, site: Site | None, head: int | None, later: bool
+    ) -> tuple[FloatArray, FloatArray]:
+        estimate = self.estimate(method, site, head, later=later)
+        read = slice(-1 if np.isnan(estimate[-1]).all() else None)
+        return estimate[read], self.deletion_losses[read]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeldAgainstTruth:
+    """How well one map of one sentence agrees with the truth.
+
+    Attributes:
+        correlation: as `Attributions.correlation`.
+        top: as `Attributions.top_agreement`.
+    """
+
+    correlation: Agreement
+    top: Agreement
+
+
+Place = tuple[str, Site | None, int | None]
+"""A method, a site and a head; None stands for the whole model, and for all heads together."""
+Agreements = Mapping[Place, HeldAgainstTruth]
 
 
 def _named(site: Site | None) -> str:

@@ -1,8 +1,8 @@
 """Published methods that estimate how much a key matters to a query, behind one registry.
 
 Attention weights are the first of them. What they estimate is measured by model/deletion.py, and
-model/attribution.py holds both beside each other. A new method is a class here and an entry in
-METHODS.
+model/attribution.py holds both beside each other. A new method is a class here with its entry in
+CLASSES, and what is said of it in METHODS there.
 """
 
 from __future__ import annotations
@@ -128,10 +128,6 @@ class Run:
 class AttributionMethod(ABC):
     """A map (query, key) for every head, and one for all heads of a layer together."""
 
-    title: ClassVar[str]
-    """Its name for people, in sentence case."""
-    paper: ClassVar[str]
-    """Where it is from."""
     by_prediction: ClassVar[bool] = False
     """Whether a row of the decoder is of what it predicts, whichever token its layer looks for."""
 
@@ -162,9 +158,6 @@ class AttributionMethod(ABC):
 class Weights(AttributionMethod):
     """Attention weights as they are; together, their mean over heads."""
 
-    title = "Weights"
-    paper = "Vaswani et al. 2017, section 3.2"
-
     @classmethod
     def of(cls, run: Run, site: Site, *, together: bool) -> Tensor:
         """After the softmax."""
@@ -178,12 +171,6 @@ class Norms(AttributionMethod):
     f(x) = (x·W_V + b_V)·W_O, with x as the layer's values read it. Together, the vectors of all
     heads are added before their length is taken. The bias of W_O belongs to no key.
     """
-
-    title = "Norms"
-    paper = (
-        "Kobayashi et al. 2020, “Attention is Not Only a Weight: Analyzing Transformers with "
-        "Vector Norms”, section 3"
-    )
 
     @classmethod
     def of(cls, run: Run, site: Site, *, together: bool) -> Tensor:
@@ -217,12 +204,6 @@ class ResidualNorms(Norms):
     cross-attention has the same maps as without residual and norm.
     """
 
-    title = "Norms with residual and layer norm"
-    paper = (
-        "Kobayashi et al. 2021, “Incorporating Residual and Normalization Layers into Analysis of "
-        "Masked Language Models”, section 3"
-    )
-
     @classmethod
     def outside(cls, sublayer: Sublayer, site: Site, query: int, added: Tensor) -> Tensor:
         """The row's own x is added, and a norm that follows is applied."""
@@ -249,9 +230,6 @@ class Rollout(AttributionMethod):
     those of the target, cross-attention those of the source. For a head, its own weights stand for
     the mean in its own layer alone.
     """
-
-    title = "Rollout"
-    paper = "Abnar and Zuidema 2020, “Quantifying Attention Flow in Transformers”, section 3"
 
     @classmethod
     def of(cls, run: Run, site: Site, *, together: bool) -> Tensor:
@@ -313,9 +291,6 @@ class ValueZeroing(AttributionMethod):
     cross-attention.
     """
 
-    title = "Value zeroing"
-    paper = "Mohebbi et al. 2023, “Quantifying Context Mixing in Transformers”, section 3"
-
     @classmethod
     def of(cls, run: Run, site: Site, *, together: bool) -> Tensor:
         """A head's output is linear in its values, so one that is zero takes α·f(x) away."""
@@ -354,9 +329,7 @@ class GradientTimesWeight(AttributionMethod):
     model, over everything that looks at a source token, the encoder included.
     """
 
-    title = "Gradient × weight"
     by_prediction = True
-    paper = "Serrano and Smith 2019, “Is Attention Interpretable?”, section 5"
 
     @classmethod
     def of(cls, run: Run, site: Site, *, together: bool) -> Tensor:
@@ -370,7 +343,7 @@ class GradientTimesWeight(AttributionMethod):
         return run.first_order_losses
 
 
-METHODS: dict[str, type[AttributionMethod]] = {
+CLASSES: dict[str, type[AttributionMethod]] = {
     "weights": Weights,
     "norms": Norms,
     "residual_norms": ResidualNorms,
@@ -378,14 +351,14 @@ METHODS: dict[str, type[AttributionMethod]] = {
     "value_zeroing": ValueZeroing,
     "gradient_times_weight": GradientTimesWeight,
 }
-"""Every method by its name in an AttributionMap."""
+"""Every method of `model.attribution.METHODS` by its name there."""
 
 
 def attributions(
     translator: Translator,
     sentence: str | Trace,
     *,
-    methods: Sequence[str] = tuple(METHODS),
+    methods: Sequence[str] = tuple(CLASSES),
     sites: Sequence[Site] | None = None,
     token: int | None = None,
 ) -> Attributions:
@@ -395,7 +368,7 @@ def attributions(
         translator: the model.
         sentence: a text, which the model translates; or a trace of it, of a run in which nothing
             was changed.
-        methods: names in METHODS.
+        methods: names in `model.attribution.METHODS`.
         sites: those wanted; None for all of the model. A map for the whole model is made as well.
         token: the row of the target whose prediction "gradient_times_weight" is of; None for every
             row its own, and for the encoder's all together.
@@ -406,7 +379,7 @@ def attributions(
     """
     trace = translator.trace(sentence) if isinstance(sentence, str) else sentence
     wanted = translator.sites if sites is None else tuple(sites)
-    for name, those, known in (("method", methods, METHODS), ("site", wanted, translator.sites)):
+    for name, those, known in (("method", methods, CLASSES), ("site", wanted, translator.sites)):
         for each in those:
             if each not in known:
                 raise AttributionError(
@@ -424,7 +397,7 @@ def attributions(
     maps = []
     with torch.no_grad():
         for name in methods:
-            method = METHODS[name]
+            method = CLASSES[name]
             for site in wanted:
                 heads, (together,) = (
                     _array(method.of(run, site, together=each)) for each in (False, True)
@@ -449,6 +422,12 @@ def attributions(
         deletion_losses=deletion_losses(translator, trace),
         maps=tuple(maps),
     )
+
+
+def cross_attributions(translator: Translator, trace: Trace) -> Attributions:
+    """`attributions` of cross-attention, whose maps can be held against the truth."""
+    sites = [site for site in translator.sites if site.kind is AttentionKind.CROSS]
+    return attributions(translator, trace, sites=sites)
 
 
 def _array(x: Tensor) -> FloatArray:

@@ -11,6 +11,8 @@ from pathlib import Path
 import torch
 
 from model.__main__ import DEFAULT_CHECKPOINT, add_search_options, asked_search
+from model.attribution import METHODS, AttributionError
+from model.attribution_methods import cross_attributions
 from model.checkpoint import CheckpointError
 from model.effects import effects_of
 from model.files import unwritten, write_whole
@@ -23,12 +25,12 @@ from viz.pictures import PICTURES
 from viz.save import image, notebook
 from viz.save.formats import FORMATS, IMAGES, NUMBERS, ExportError
 from viz.save.picture import Layout, Picture
-from viz.shell.examples import head_labels, read_examples
+from viz.shell.examples import head_labels, layers_read_later, read_examples
 
 KINDS = [str(kind) for kind in AttentionKind if kind is not AttentionKind.MODULE]
 
 REFUSED = (
-    *(CheckpointError, DecodingError, DeviceError, ExportError),
+    *(AttributionError, CheckpointError, DecodingError, DeviceError, ExportError),
     *(IndexError, PositionError, TextError, TraceError),
 )
 """Whose message is one sentence for the person who asked."""
@@ -83,6 +85,9 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument(
         "--token", type=int, metavar="N", help="of the target, from 1; without it, all of them"
     )
+    command.add_argument(
+        "--method", choices=METHODS, default="weights", help="what estimates, of maps"
+    )
     command.add_argument("--target", default="", help="a translation of your own")
     command.add_argument("--checkpoint", type=Path, default=DEFAULT_CHECKPOINT, metavar="DIR")
     command.add_argument("--device", default="auto", help="auto, cpu, cuda or cuda:1")
@@ -128,6 +133,8 @@ def _request(arguments: argparse.Namespace) -> Request:
         look=lambda: asked_search(arguments, translator()),
         labels=lambda: head_labels(translator(), read_examples(arguments.checkpoint)),
         measure=lambda trace: effects_of(translator(), trace),
+        attribute=lambda trace: cross_attributions(translator(), trace),
+        later=lambda: layers_read_later(translator(), read_examples(arguments.checkpoint)),
     )
 
 

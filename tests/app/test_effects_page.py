@@ -12,12 +12,15 @@ from streamlit.proto.WidgetStates_pb2 import WidgetState, WidgetStates
 from streamlit.testing.v1 import AppTest
 
 from model import Intervention
+from model.attribution import METHODS
+from model.attribution_methods import cross_attributions
 from model.effects import effects
 from model.head_effects import Effects
 from model.trace import AttentionKind, Site
 from model.translator import Translator, load
 from tests.kit.shown import captions, html, plain, query, said
 from tests.kit.tiny_checkpoint import PAIRS, write_tiny_snapshots
+from viz.effects.pictures import MapBesideTruth, MapRanking
 
 OpenApp = Callable[..., AppTest]
 
@@ -218,7 +221,8 @@ def test_all_heads_off_leave_no_more_to_switch_off(
     every = "-".join(f"{site}.{head}" for site in model.sites for head in range(4))
     app = open_effects(off=every)
     assert app.button(key="off-more").disabled
-    assert np.isfinite(float(words(app).split(" to −")[-1].split(":")[0].rstrip(".")))
+    price = words(app).partition("With the same words given")[2]
+    assert np.isfinite(float(price.split(" to −")[1].partition(":")[0].rstrip(".")))
 
 
 def test_heads_that_the_model_does_not_have_are_named_and_left_out(open_effects: OpenApp) -> None:
@@ -277,6 +281,54 @@ def test_heads_are_removed_one_after_another_on_demand(
     assert none_left is not None
     (alt,) = [each.proto.alt for each in app.get("plotly_chart")]
     assert f"to {float(none_left.sum()):.2f} without any".replace("-", "−") in alt
+
+
+def test_an_estimate_stands_beside_the_truth_and_all_are_ranked(
+    open_effects: OpenApp, model: Translator, tmp_path: Path, checkpoints: Path
+) -> None:
+    folder = tmp_path / "checkpoints"
+    shutil.copytree(checkpoints / "en-de", folder / "en-de")
+    pairs = PAIRS[2:5]
+    examples = [
+        {"source": source, "translation": target, "shows": "A sentence."}
+        for source, target in pairs
+    ]
+    (folder / "en-de" / "examples.json").write_text(json.dumps(examples), encoding="utf-8")
+    app = open_effects(folder=folder, colored="maps", method="norms", cross="1.2", token="1")
+    assert list(charts(app)) == ["effects-maps", "effects-ranking"]
+    found = cross_attributions(model, model.trace(SENTENCE))
+    place = CROSS, 2
+    alt = MapBesideTruth(found, SENTENCE, site=CROSS, head=2, method="norms").alt
+    assert alt in [each.proto.alt for each in app.get("plotly_chart")]
+    assert MapRanking(found, SENTENCE, site=CROSS, head=2, token=0).sentences[0] in words(app)
+    assert not app.multiselect
+    app.toggle(key="examples").set_value(True).run()
+    assert query(app, "examples") == "1"
+    held = [cross_attributions(model, model.trace(*pair)) for pair in pairs]
+    means = {
+        method: np.mean([each.correlation(method, *place).mean for each in held])
+        for method in METHODS
+    }
+    assert "Over 3 examples of this model" in words(app)
+    assert f"rank correlation {max(means.values()):.2f} [" in words(app)
+
+
+def test_a_part_of_the_model_that_there_is_not_is_the_whole_model(open_effects: OpenApp) -> None:
+    app = open_effects(colored="maps", cross="9.1")
+    assert "This model has no cross-attention 9.1; the whole model is shown." in said(app)
+    assert title(app, "effects-maps") == "Weights of the whole model, beside the truth"
+
+
+def test_on_stage_keys_go_from_estimate_to_estimate_and_to_their_ranking(
+    open_effects: OpenApp,
+) -> None:
+    app = open_effects(colored="maps", present="1")
+    assert title(app, "stage-effects-maps").startswith("Weights of the whole model")
+    step, direction = app.session_state["_cue"].steps["ArrowLeft"]
+    assert (step.name, step.to(direction)) == ("method", "all")
+    ranked = open_effects(colored="maps", present="1", method="all")
+    assert title(ranked, "stage-effects-maps").startswith("Agreement with the truth")
+    assert ranked.session_state["_cue"].shown.startswith("Nearest the truth: ")
 
 
 def test_a_target_of_ones_own_is_what_is_measured(open_effects: OpenApp, model: Translator) -> None:

@@ -24,6 +24,7 @@ VIEWS: dict[str, tuple[str, dict[str, str]]] = {
     "heads, notices": ("", {"layer": "x", "head": "y"}),
     "effects": ("effects", {"token": "2", "off": "cross.2.1-encoder.0.3"}),
     "effects, words": ("effects", {"colored": "words"}),
+    "effects, maps": ("effects", {"colored": "maps", "token": "2"}),
     "effects, removal": ("effects", {"colored": "removal"}),
     **{
         f"masks, {part}": ("masks", {"part": part})

@@ -39,6 +39,7 @@ VIEWS = {
     "snapshots": ("", {"checkpoint": CHILDHOOD}),
     "notices": ("", {"layer": "x", "head": "y"}),
     "effects": ("effects", {"token": "2", "off": "cross.1.0"}),
+    "maps": ("effects", {"colored": "maps"}),
     "see": ("masks", {"part": "see"}),
     "inside": ("masks", {"part": "inside"}),
     "compare": ("masks", {"part": "compare"}),

@@ -1,7 +1,6 @@
 """Maps held against the truth: on a model whose answer hangs on one token, and as values."""
 
 import pickle
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,10 +11,8 @@ from model.attribution import (
     TELLING,
     AttributionError,
     Attributions,
-    mean_correlations,
-    mean_top_agreements,
 )
-from model.attribution_methods import METHODS, attributions
+from model.attribution_methods import CLASSES, attributions
 from model.config import TransformerConfig
 from model.deletion import deletion_losses
 from model.intervention import Intervention
@@ -99,7 +96,7 @@ def test_without_the_one_token_every_answer_is_lost_and_without_another_none(
         assert not sentence.deletion_losses[:, ~own].any()
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", CLASSES)
 def test_every_right_map_scores_one_and_a_shuffled_one_nothing(
     sentences: list[Attributions], method: str
 ) -> None:
@@ -177,49 +174,37 @@ def test_the_recorded_weights_are_the_first_of_the_maps(translator: Translator) 
         )
 
 
-def test_the_interval_over_sentences_is_of_what_each_sentence_gives(
-    translator: Translator,
-) -> None:
-    found = [
-        attributions(translator, text, methods=["weights", "norms"], sites=[CROSS])
-        for text in ("The cat eats.", "The dog sleeps.", "A man sees the dog.")
-    ]
-    means = mean_correlations(found)
-    assert set(means) == {
+def test_every_map_with_the_axes_of_the_truth_is_held_against_it(translator: Translator) -> None:
+    later, encoder = Site(AttentionKind.CROSS, 1), Site(AttentionKind.ENCODER, 0)
+    found = attributions(
+        translator,
+        "The woman sees the cat.",
+        methods=["weights", "norms"],
+        sites=[encoder, CROSS, later],
+    )
+    agreements = found.agreements(later={1: True})
+    heads = (None, 0, 1, 2, 3)
+    assert set(agreements) == {
         (method, *of_map)
         for method in ("weights", "norms")
-        for of_map in ((None, None), *((CROSS, head) for head in (None, 0, 1, 2, 3)))
+        for of_map in ((None, None), *((site, head) for site in (CROSS, later) for head in heads))
     }
-    by_hand = [
-        rank_correlation(sentence.map("norms", CROSS).heads[2], sentence.deletion_losses).mean
-        for sentence in found
-    ]
-    assert means["norms", CROSS, 2].mean == pytest.approx(np.mean(by_hand))
-    assert min(by_hand) <= means["norms", CROSS, 2].low <= means["norms", CROSS, 2].mean
-    assert mean_correlations([]) == {}
-    with pytest.raises(AttributionError, match=r"no map of norms for cross\.0; there are weights"):
-        mean_correlations([found[0], replace(found[1], maps=found[1].maps[:2])])
-
-
-def test_a_layer_can_be_read_one_row_later(translator: Translator) -> None:
-    later = Site(AttentionKind.CROSS, 1)
-    found = attributions(
-        translator, "The woman sees the cat.", methods=["weights"], sites=[CROSS, later]
-    )
-    losses, weights = found.deletion_losses, found.map("weights", later).heads[1]
-    correlation = rank_correlation(weights[1:], losses[:-1])
-    top = top_agreement(weights[1:], losses[:-1], least=TELLING)
-    for wanted, of_one, over_all in (
-        (correlation, found.correlation, mean_correlations),
-        (top, found.top_agreement, mean_top_agreements),
-    ):
-        rows = of_one("weights", later, 1, later=True).rows
-        np.testing.assert_array_equal(rows, wanted.rows)
-        assert len(rows) == len(found.target) - 1
-        means = over_all([found], later={1: True})
-        assert means["weights", later, 1].mean == wanted.mean
-        # The other layer is read as it is.
-        assert means["weights", CROSS, 1].mean == of_one("weights", CROSS, 1).mean
+    losses = found.deletion_losses
+    estimate = found.map("norms", CROSS).heads[2]
+    read_later = found.map("weights", later).heads[1]
+    for place, both in {
+        ("norms", CROSS, 2): (estimate, losses),
+        # The row that has read a token is the next one; the last token is never read.
+        ("weights", later, 1): (read_later[1:], losses[:-1]),
+    }.items():
+        wanted = rank_correlation(*both), top_agreement(*both, least=TELLING)
+        held = agreements[place]
+        for own, rows in zip((held.correlation, held.top), wanted, strict=True):
+            np.testing.assert_array_equal(own.rows, rows.rows)
+    shown = found.estimate("weights", later, 1, later=True)
+    assert shown.shape == losses.shape
+    np.testing.assert_array_equal(shown[:-1], read_later[1:])
+    assert np.isnan(shown[-1]).all()
 
 
 def test_a_gradient_is_of_its_rows_own_prediction_in_any_layer(translator: Translator) -> None:

@@ -2,13 +2,15 @@
 
 import copy
 from collections.abc import Callable
+from dataclasses import astuple
 from typing import Any
 
 import pytest
 import torch
 from torch import Tensor
 
-from model.attribution_methods import METHODS, Run
+from model.attribution import METHODS
+from model.attribution_methods import CLASSES, Run
 from model.decomposition import Sublayer, decompose
 from model.recording import recording
 from model.taps import install_taps
@@ -60,7 +62,7 @@ def run(model: Transformer) -> Run:
 
 def of(run: Run, name: str, site: Site, *, together: bool) -> Tensor:
     with torch.no_grad():
-        return METHODS[name].of(run, site, together=together)
+        return CLASSES[name].of(run, site, together=together)
 
 
 def layer_of(model: Transformer, site: Site) -> Any:
@@ -311,7 +313,7 @@ class FadedToken:
 def test_for_the_whole_model_gradients_are_those_of_fading_out_a_source_token(
     model: Transformer, run: Run
 ) -> None:
-    found = METHODS["gradient_times_weight"].whole(run)
+    found = CLASSES["gradient_times_weight"].whole(run)
 
     def log_probs(key: int, share: float) -> Tensor:
         faded = copy.deepcopy(model)
@@ -335,9 +337,9 @@ def test_for_the_whole_model_other_maps_are_the_mean_of_layers_and_rollout_the_l
 ) -> None:
     for name in ("weights", "norms", "residual_norms", "value_zeroing"):
         layers = [of(run, name, site, together=True)[0] for site in SITES[4:]]
-        torch.testing.assert_close(METHODS[name].whole(run), (layers[0] + layers[1]) / 2)
+        torch.testing.assert_close(CLASSES[name].whole(run), (layers[0] + layers[1]) / 2)
     rollout = of(run, "rollout", SITES[5], together=True)[0]
-    torch.testing.assert_close(METHODS["rollout"].whole(run), rollout)
+    torch.testing.assert_close(CLASSES["rollout"].whole(run), rollout)
 
 
 def test_gradients_of_many_rows_are_those_of_each(
@@ -369,7 +371,7 @@ def test_a_model_whose_parameters_take_no_gradient_has_gradients_of_weights(
         torch.testing.assert_close(found, wanted[site])
 
 
-@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize("name", CLASSES)
 def test_every_method_fits_the_contract(run: Run, name: str) -> None:
     for site in SITES:
         sublayer = run.sublayers[site]
@@ -379,5 +381,10 @@ def test_every_method_fits_the_contract(run: Run, name: str) -> None:
         assert heads.isfinite().all()
         assert together.isfinite().all()
         assert not heads.requires_grad
-    assert METHODS[name].title
-    assert METHODS[name].paper
+
+
+def test_something_is_said_of_every_method() -> None:
+    assert list(METHODS) == list(CLASSES)
+    for each in METHODS.values():
+        assert all(astuple(each))
+        assert each.leaves_out.endswith(".")

@@ -276,14 +276,15 @@ def plot_height(n_rows: int) -> int:
     return min(wanted, MAX_PLOT_HEIGHT)
 
 
-def hover_template(*, named: bool, forbidden: bool = False) -> str:
+def hover_template(*, named: bool, unit: str = "weight", forbidden: bool = False) -> str:
     """What a cell says under the pointer.
 
     Args:
         named: whether customdata holds the names of query and key; the axes' labels serve else.
+        unit: what the numbers are.
         forbidden: for the cells that may not be attended to.
     """
-    value = "not allowed" if forbidden else "weight <b>%{z:.6~g}</b>"
+    value = "not allowed" if forbidden else f"{unit} <b>%{{z:.6~g}}</b>"
     return f"{_NAMED if named else _PLACED}{value}<extra></extra>"
 
 

@@ -12,7 +12,8 @@ from model.trace import Site
 from model.translator import DeviceError, TextError, Translator
 from viz.draw import style
 from viz.draw.labels import axis_texts, escape_markdown
-from viz.effects.effect_map import LISTED, change_words, effect_sentences
+from viz.effects.effect_map import LISTED, change_words, effect_sentences, lower_first
+from viz.effects.page_maps import parts_of, show_maps, show_maps_on_stage
 from viz.effects.pictures import EffectMap, RemovalCurve, WordMap
 from viz.effects.view import MAPS, MOST_HEADS, VIEW, WAYS, EffectsView, written_heads
 from viz.masks.panels import translations_html
@@ -53,6 +54,12 @@ def clamp_view(model: Translator, effects: Effects) -> EffectsView:
             f"This model has no {missing[0].kind} head {missing[0].layer}.{missing[1]}; the heads "
             "that it has stay switched off.",
         )
+    if view.cross not in parts_of(model):
+        address.note(
+            "cross",
+            f"This model has no cross-attention {view.cross}; the whole model is shown.",
+        )
+        address.change(cross="")
     address.change(off=written_heads(known))
     return address.read(EffectsView)
 
@@ -83,9 +90,9 @@ def show_choice(view: EffectsView, effects: Effects) -> None:
             label_visibility="collapsed",
         )
         # The others are of the whole translation.
-        if view.colored == "probability":
+        if view.colored in ("probability", "maps"):
             st.selectbox(
-                "Effect on",
+                "Target token",
                 range(len(names)),
                 view.token,
                 key="token",
@@ -272,11 +279,14 @@ def price_words(before: jobs.Outcome, after: jobs.Outcome) -> str:
 def show_on_stage(question: session.Question, view: EffectsView, effects: Effects) -> None:
     """The map, and above it both translations where heads are switched off."""
     names = token_names(effects)
-    stage.say(f"Effect of each head on: {names[view.token][:1].lower()}{names[view.token][1:]}")
     stage.offer(
         "Up and down: target token",
         down=stage.Step("token", range(len(names)), view.token),
     )
+    if view.colored == "maps":
+        show_maps_on_stage(question, view)
+        return
+    stage.say(f"Effect of each head on: {lower_first(names[view.token])}")
     with stage.picture():
         if view.heads and (both := outcomes(question, view)):
             st.html(written_html(*both))
@@ -299,6 +309,10 @@ def show_page(question: session.Question) -> None:
         show_on_stage(question, view, effects)
         return
     show_choice(view, effects)
+    if view.colored == "maps":
+        # Heads that are switched off change none of these.
+        show_maps(question, view, model)
+        return
     if view.heads:
         # Above the map, where a click on it is answered without scrolling.
         show_without(question, view)

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
+from model.attribution import Agreements, Attributions
 from model.head_effects import Effects, Removal
-from model.trace import FloatArray, Site
+from model.trace import AttentionKind, FloatArray, Site
+from viz.draw.labels import axis_texts
 from viz.draw.word_diff import word_diff
-from viz.effects import effect_map, removal_curve
+from viz.effects import beside_truth, effect_map, ranking, removal_curve
 from viz.heads.request import Request
 from viz.save.formats import ExportError
-from viz.save.notebook import Lines
+from viz.save.notebook import Lines, recorded
 from viz.save.numbers import Numbers
 from viz.save.picture import Layout, Picture
 
@@ -50,14 +52,7 @@ class EffectMap(Picture):
 
     @classmethod
     def of(cls, request: Request) -> EffectMap:
-        token, count = request.arguments.token, len(request.effects.predictions)
-        if token is None:
-            return cls(request.effects, None, request.target)
-        if not 1 <= token <= count:
-            raise ExportError(
-                f"There are the target tokens 1 to {count}; there is no target token {token}."
-            )
-        return cls(request.effects, token - 1, request.target)
+        return cls(request.effects, request.token, request.target)
 
     @property
     def title(self) -> str:
@@ -222,6 +217,253 @@ class RemovalCurve(Picture):
             f"trace = translator.trace({self.sentence!r}{given})",
             "removed = removal(translator, trace, effects_of(translator, trace))",
             f"removal_figure(removed{layout.python})",
+        ]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _OfMaps(Picture):
+    """What maps of cross-attention say of one sentence, beside the truth.
+
+    Attributes:
+        found: the maps.
+        sentence: the source.
+        target: a translation of one's own; empty for the model's.
+        site: of cross-attention; None for the whole model.
+        head: None for all heads together.
+        later: whether the layer is read one row later.
+        token: a target token, from 0; None for all.
+    """
+
+    found: Attributions
+    sentence: str
+    target: str = ""
+    site: Site | None = None
+    head: int | None = None
+    later: bool = False
+    token: int | None = None
+
+    @classmethod
+    def _asked(cls, request: Request) -> dict[str, Any]:
+        """What the command line asks for, as the arguments of a picture."""
+        asked = request.arguments
+        if asked.head is not None and asked.layer is None:
+            raise ExportError("A head needs its layer: add --layer, or leave --head out.")
+        site = None if asked.layer is None else Site(AttentionKind.CROSS, asked.layer)
+        return {
+            "found": request.attributions,
+            "sentence": request.text,
+            "target": request.target,
+            "site": site,
+            "head": asked.head,
+            "later": site is not None and request.read_later.get(site.layer, False),
+            "token": request.token,
+        }
+
+    @property
+    def _attributed(self) -> Lines:
+        """The lines that make the maps."""
+        named = f"Site(AttentionKind.CROSS, {self.site.layer})" if self.site else None
+        return [
+            "from model.attribution_methods import cross_attributions",
+            "from model.trace import AttentionKind, Site",
+            recorded(self.sentence, self.target),
+            "found = cross_attributions(translator, trace)",
+            f"site, head, later = {named}, {self.head}, {self.later}",
+        ]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MapBesideTruth(_OfMaps):
+    """The truth, and beside it what one method makes of it.
+
+    Attributes:
+        method: a name in `model.attribution.METHODS`.
+        alone: whether its map stands alone, with the rings of the truth.
+    """
+
+    slug: ClassVar[str] = "maps"
+    about: ClassVar[str] = (
+        "what a target token loses without each source token, beside what --method makes of it; of "
+        "the whole model, or of the cross-attention of --layer, and of it one --head; --token "
+        "frames one"
+    )
+
+    method: str = "weights"
+    alone: bool = False
+
+    name = "effects-maps"
+
+    @classmethod
+    def of(cls, request: Request) -> MapBesideTruth:
+        return cls(**cls._asked(request), method=request.arguments.method)
+
+    @property
+    def title(self) -> str:
+        return beside_truth.beside_title(self.method, self.site, self.head)
+
+    @property
+    def alt(self) -> str:
+        return beside_truth.beside_alt_text(
+            self.found, self.method, self.site, self.head, self.later
+        )
+
+    @property
+    def caption(self) -> str:
+        by_prediction = self.found.map(self.method, self.site).by_prediction
+        return beside_truth.beside_caption(self.method, self.site, self.later and not by_prediction)
+
+    @property
+    def token_sentence(self) -> str:
+        """What both maps say of the target token, in plain text; "" without one."""
+        if self.token is None:
+            return ""
+        return beside_truth.token_sentence(
+            self.found, self.method, self.site, self.head, self.later, self.token
+        )
+
+    def figure(self, layout: Layout) -> go.Figure:
+        return beside_truth.beside_figure(
+            self.found,
+            self.method,
+            self.site,
+            self.head,
+            later=self.later,
+            token=self.token,
+            alone=self.alone,
+            **layout.options,
+        )
+
+    def numbers(self) -> Numbers:
+        found, cells = self.found, ("target", "source")
+        estimate = found.estimate(self.method, self.site, self.head, later=self.later)
+        return Numbers(
+            {"method": self.method, "part": beside_truth.part_name(self.site, self.head)},
+            {"target": found.predictions, "source": found.source},
+            {"deletion_loss": (cells, found.deletion_losses), "estimate": (cells, estimate)},
+        )
+
+    def python(self, layout: Layout) -> Lines:
+        more = "" if self.token is None else f", token={self.token}"
+        more += ", alone=True" if self.alone else ""
+        return [
+            "from viz.effects.beside_truth import beside_figure",
+            *self._attributed,
+            f"beside_figure(found, {self.method!r}, site, head, later=later{more}{layout.python})",
+        ]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MapRanking(_OfMaps):
+    """How well every method agrees with the truth.
+
+    Attributes:
+        marked: a method that stands out; empty for none.
+        pairs: further sentences with their translations, for a mean over them.
+        examples: how well every method agrees with the truth in these.
+    """
+
+    slug: ClassVar[str] = "ranking"
+    about: ClassVar[str] = (
+        "how well every method of maps agrees with the truth; --layer, --head, --token as there"
+    )
+
+    marked: str = ""
+    pairs: Sequence[tuple[str, str]] = ()
+    examples: Sequence[Agreements] = ()
+
+    name = "effects-ranking"
+
+    @classmethod
+    def of(cls, request: Request) -> MapRanking:
+        return cls(**cls._asked(request))
+
+    @property
+    def title(self) -> str:
+        return ranking.ranking_title(self.site, self.head)
+
+    @property
+    def scores(self) -> list[ranking.Score]:
+        """Those shown."""
+        return ranking.scores(
+            self.found,
+            self.site,
+            self.head,
+            later=self.later,
+            token=self.token,
+            examples=self.examples,
+        )
+
+    @property
+    def alt(self) -> str:
+        return ranking.ranking_alt_text(self.scores, self.title)
+
+    @property
+    def caption(self) -> str:
+        return ranking.ranking_caption(self.token)
+
+    @property
+    def brief(self) -> str:
+        """The same in a few words, for the foot of a stage."""
+        return ranking.brief_sentence(self.scores)
+
+    @property
+    def sentences(self) -> list[str]:
+        """Which map to believe, in plain text."""
+        named = "" if self.token is None else axis_texts(self.found.predictions)[self.token]
+        return ranking.ranking_sentences(self.scores, named)
+
+    def figure(self, layout: Layout) -> go.Figure:
+        return ranking.ranking_figure(
+            self.scores,
+            self.title,
+            marked=self.marked,
+            of_token=self.token is not None,
+            **layout.options,
+        )
+
+    def numbers(self) -> Numbers:
+        shown = self.scores
+        columns: dict[str, Any] = {
+            "method": np.array([each.method for each in shown], np.str_),
+            "rank_correlation": np.array([each.correlation for each in shown], np.float64),
+            "same_top": np.array([each.top for each in shown], np.float64),
+        }
+        for place, name in enumerate(("rank_correlation", "same_top")):
+            for part in ("mean", "low", "high"):
+                if self.examples:
+                    columns[f"examples_{name}_{part}"] = np.array(
+                        [getattr(each.examples[place], part) for each in shown if each.examples],
+                        np.float64,
+                    )
+        return Numbers(
+            {"part": beside_truth.part_name(self.site, self.head)},
+            {"place": range(len(shown))},
+            {name: (("place",), values) for name, values in columns.items()},
+        )
+
+    def python(self, layout: Layout) -> Lines:
+        more = "" if self.token is None else f", token={self.token}"
+        lines = [
+            "from viz.effects.ranking import ranking_figure, ranking_title, scores",
+            *self._attributed,
+        ]
+        if self.examples:
+            more += ", examples=examples"
+            later = {self.site.layer: self.later} if self.site else {}
+            lines += [
+                f"pairs = {list(self.pairs)!r}",
+                "traces = [translator.trace(*pair) for pair in pairs]",
+                "examples = [",
+                f"    cross_attributions(translator, each).agreements(later={later!r})",
+                "    for each in traces",
+                "]",
+            ]
+        marked = f", marked={self.marked!r}" if self.marked else ""
+        marked += ", of_token=True" if self.token is not None else ""
+        return [
+            *lines,
+            f"ranked = scores(found, site, head, later=later{more})",
+            f"ranking_figure(ranked, ranking_title(site, head){marked}{layout.python})",
         ]
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from model.attribution import METHODS
 from model.head_edits import Gate, HeadEdit, MeanAblation, ReplacedWeights
 from model.intervention import Intervention
 from model.trace import AttentionKind, FloatArray, Site
-from viz.view import View, choice, integer, pattern
+from viz.view import View, choice, flag, integer, pattern
 
 KINDS = tuple(kind for kind in AttentionKind if kind is not AttentionKind.MODULE)
 
@@ -26,23 +27,38 @@ MAPS = {
     "probability": "Log-probability",
     "words": "Words",
     "removal": "Removal",
+    "maps": "Maps",
 }
-"""What is shown of all heads."""
+"""What is shown."""
+
+EVERY = "all"
+"""Stands for all methods, ranked, and no map."""
 
 MOST_HEADS = 256
 """So many can be switched off at once: more than any model has that comes with the app."""
 
-_HEAD = rf"({'|'.join(KINDS)})\.[0-9]{{1,3}}\.[0-9]{{1,3}}"
+_NUMBER = "[0-9]{1,3}"
+_HEAD = rf"({'|'.join(KINDS)})\.{_NUMBER}\.{_NUMBER}"
 
 VIEW = View(
     "effects",
     "Effects",
     ":material/toggle_off:",
     (
-        choice("colored", "probability", MAPS, "what is shown of all heads"),
+        choice("colored", "probability", MAPS, "what is shown"),
         integer(
             "token", 0, low=0, high=999, meaning="the target token it is of, from 1; 0 for all"
         ),
+        choice(
+            "method", "weights", [*METHODS, EVERY], "of maps, the estimate shown beside the truth"
+        ),
+        pattern(
+            "cross",
+            rf"{_NUMBER}(\.{_NUMBER})?",
+            "a layer such as 2 or a head such as 2.5",
+            "of maps, whose cross-attention; none: the whole model",
+        ),
+        flag("examples", meaning="of maps, their agreement with the truth over the examples too"),
         pattern(
             "off",
             rf"{_HEAD}(-{_HEAD}){{0,{MOST_HEADS - 1}}}",
@@ -61,6 +77,9 @@ class EffectsView:
 
     colored: str = "probability"
     token: int = 0
+    method: str = "weights"
+    cross: str = ""
+    examples: bool = False
     off: str = ""
     way: str = "gate"
     gate: int = 0
@@ -69,6 +88,14 @@ class EffectsView:
     def place(self) -> int | None:
         """The position of the target token, from 0; None for the whole translation."""
         return self.token - 1 if self.token else None
+
+    @property
+    def part(self) -> tuple[Site | None, int | None]:
+        """Whose cross-attention maps are of: a layer, a head of it or all; None for the model."""
+        if not self.cross:
+            return None, None
+        layer, _, head = self.cross.partition(".")
+        return Site(AttentionKind.CROSS, int(layer)), int(head) if head else None
 
     @property
     def heads(self) -> list[tuple[Site, int]]:
@@ -95,6 +122,13 @@ class EffectsView:
             else:
                 edits[site, head] = ReplacedWeights(self.way)  # type: ignore[arg-type]
         return Intervention(heads=edits)
+
+
+def written_part(site: Site | None, head: int | None) -> str:
+    """A layer, a head or the whole model as the address has them."""
+    if site is None:
+        return ""
+    return str(site.layer) if head is None else f"{site.layer}.{head}"
 
 
 def written_heads(heads: Iterable[tuple[Site, int]]) -> str:

@@ -61,7 +61,7 @@ def attention_heatmap(
             f"{len(beside)} tokens."
         )
     theme = style.look(dark)
-    named = _cell_names(attention_map)
+    named = cell_names(attention_map.queries, attention_map.keys)
     columns = style.NARROW_NUMBERED_COLUMNS if narrow else style.NUMBERED_COLUMNS
     numbered = n_queries <= style.NUMBERED_ROWS and n_keys <= columns
     # A line between cells helps the eye along a row, and would eat cells a few pixels wide.
@@ -289,15 +289,15 @@ def _without_cells(figure: go.Figure, theme: style.Look) -> go.Figure:
     )
 
 
-def _cell_names(attention_map: AttentionMap) -> NDArray[np.object_] | None:
+def cell_names(queries: Tokens, keys: Tokens) -> NDArray[np.object_] | None:
     """Both labels of every cell and their positions, (query, key, 2); None if too many."""
-    if len(attention_map.queries) * len(attention_map.keys) > style.NAMED_CELLS:
+    if len(queries) * len(keys) > style.NAMED_CELLS:
         return None
-    queries, keys = (
+    rows, columns = (
         [f"{label} ({position})" for position, label in enumerate(axis_labels(tokens))]
-        for tokens in (attention_map.queries, attention_map.keys)
+        for tokens in (queries, keys)
     )
-    return np.stack(np.meshgrid(_strings(queries), _strings(keys), indexing="ij"), axis=-1)
+    return np.stack(np.meshgrid(_strings(rows), _strings(columns), indexing="ij"), axis=-1)
 
 
 def _strings(texts: list[str]) -> NDArray[np.object_]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar, Protocol
 
+from model.attribution import Attributions
 from model.head_effects import Effects
 from model.logit_lens import LogitLens
 from model.search import AS_IN_THE_PAPER, Search
@@ -57,6 +58,8 @@ class Request:
         look: gives how a translation is looked for.
         labels: gives what heads do over the examples, by site.
         measure: gives what the translation of a trace loses without each head.
+        attribute: gives maps of cross-attention beside what deletion does, of a trace.
+        later: gives which layers look at the source of a token in the row that has read it.
     """
 
     text: str
@@ -65,6 +68,8 @@ class Request:
     look: Callable[[], Search]
     labels: Callable[[], Mapping[Site, tuple[Label | None, ...]]]
     measure: Callable[[Trace], Effects]
+    attribute: Callable[[Trace], Attributions]
+    later: Callable[[], Mapping[int, bool]]
 
     @cached_property
     def translator(self) -> Translator:
@@ -85,6 +90,26 @@ class Request:
     def effects(self) -> Effects:
         """What its translation loses without each head."""
         return self.measure(self.trace)
+
+    @cached_property
+    def attributions(self) -> Attributions:
+        """Maps of cross-attention, beside what deleting source tokens does."""
+        return self.attribute(self.trace)
+
+    @cached_property
+    def read_later(self) -> Mapping[int, bool]:
+        """Which layers look at the source of a token in the row that has read it."""
+        return self.later()
+
+    @property
+    def token(self) -> int | None:
+        """The target token asked for, from 0; None for all."""
+        token, count = self.arguments.token, len(self.trace.predictions)
+        if token is not None and not 1 <= token <= count:
+            raise ExportError(
+                f"There are the target tokens 1 to {count}; there is no target token {token}."
+            )
+        return None if token is None else int(token) - 1
 
     @cached_property
     def seen(self) -> Seen:

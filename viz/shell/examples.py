@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from model.alignment import token_sources
+from model.alignment import read_later, token_sources
 from model.checkpoint import EXAMPLES, CheckpointError, own_file, parse_json
 from model.trace import Site, Trace
 from model.translator import TextError, Translator
@@ -52,6 +52,12 @@ def head_labels(
     """
     traces = example_traces(translator, examples)
     return survey(traces, [token_sources(translator, trace) for trace in traces])
+
+
+def layers_read_later(translator: Translator, examples: Sequence[Example]) -> Mapping[int, bool]:
+    """Which layers look at the source of a token in the row that has read it; none without any."""
+    traces = example_traces(translator, examples)
+    return read_later(traces, [token_sources(translator, trace) for trace in traces])
 
 
 def example_traces(translator: Translator, examples: Sequence[Example]) -> list[Trace]:

@@ -18,6 +18,7 @@ import torch
 from numpy.typing import NDArray
 
 from model import alignment
+from model.attribution_methods import cross_attributions
 from model.checkpoint import SNAPSHOTS, CheckpointError, snapshot_file, snapshots
 from model.effects import effects_of, removal, rewritten
 from model.head_edits import MeanAblation
@@ -418,6 +419,38 @@ class RemoveHeads(MeasureEffects):
         """As above."""
         (trace,) = self.recorded.results(model).values()
         return {self: removal(model, trace, effects_of(model, trace))}
+
+
+@dataclass(frozen=True, slots=True)
+class Attribute(MeasureEffects):
+    """Maps of cross-attention beside what deletion does, as `model.attribution.Attributions`."""
+
+    @property
+    def doing(self) -> str:
+        """As above."""
+        return "Deleting every source token…"
+
+    def results(self, model: Translator) -> Mapping[Job, Any]:
+        """As above."""
+        (trace,) = self.recorded.results(model).values()
+        return {self: cross_attributions(model, trace)}
+
+
+@dataclass(frozen=True, slots=True)
+class HoldAgainstTruth(Attribute):
+    """How well these maps agree with it, as `model.attribution.Agreements`: small enough to keep.
+
+    Attributes:
+        later: the layers that are read one row later.
+    """
+
+    later: tuple[int, ...]
+
+    def results(self, model: Translator) -> Mapping[Job, Any]:
+        """As above."""
+        (trace,) = self.recorded.results(model).values()
+        later = dict.fromkeys(self.later, True)
+        return {self: cross_attributions(model, trace).agreements(later=later)}
 
 
 @dataclass(frozen=True, slots=True)

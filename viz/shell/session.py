@@ -17,6 +17,7 @@ import streamlit as st
 from numpy.typing import NDArray
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
+from model.attribution import Agreements, Attributions
 from model.checkpoint import CONFIG, CheckpointError
 from model.head_effects import Effects, Removal
 from model.intervention import UNCHANGED, Intervention
@@ -252,6 +253,19 @@ def removal(checkpoint: Path, sentence: str, target: str | None = None) -> Remov
     """What is left of it while heads are removed one after another; as `effects`."""
     record = _record_job(checkpoint, sentence, target)
     return _computed(jobs.RemoveHeads(record.version, record))
+
+
+def attributions(checkpoint: Path, sentence: str, target: str | None = None) -> Attributions:
+    """Maps of cross-attention beside what deleting source tokens does; as `effects`."""
+    record = _record_job(checkpoint, sentence, target)
+    return _computed(jobs.Attribute(record.version, record))
+
+
+def example_agreements(checkpoint: Path, example: Example) -> Agreements:
+    """How well these maps agree with it for one of the checkpoint's examples; as `effects`."""
+    record = _record_job(checkpoint, example.source, example.translation)
+    later = tuple(layer for layer, is_later in read_later(checkpoint).items() if is_later)
+    return _computed(jobs.HoldAgainstTruth(record.version, record, later))
 
 
 def written_without(checkpoint: Path, sentence: str, site: Site) -> tuple[str, ...]:

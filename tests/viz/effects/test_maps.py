@@ -1,0 +1,197 @@
+"""Maps beside the truth and their ranking: what they hold, and what is said of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from model import Translator
+from model.agreement import mean_agreement, rank_correlation
+from model.attribution import METHODS, TELLING, Attributions
+from model.attribution_methods import cross_attributions
+from model.trace import AttentionKind, Site
+from tests.kit.pictures import LAYOUTS, require_same, values
+from tests.kit.tiny_checkpoint import PAIRS
+from viz.effects import beside_truth, ranking
+from viz.effects.pictures import MapBesideTruth, MapRanking
+from viz.effects.view import EffectsView, written_part
+
+SENTENCE, TARGET = "The cat sat on the mat.", "Der Hund saß auf der Matte."
+CROSS = Site(AttentionKind.CROSS, 1)
+
+
+@pytest.fixture(scope="module")
+def found(translator: Translator) -> Attributions:
+    return cross_attributions(translator, translator.trace(SENTENCE))
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_both_maps_are_drawn_as_they_are_each_on_its_own_scale(
+    found: Attributions, method: str
+) -> None:
+    for site, head in ((None, None), (CROSS, None), (CROSS, 2)):
+        estimate = found.map(method, site).of(head)
+        for narrow in (False, True):
+            figure = beside_truth.beside_figure(found, method, site, head, narrow=narrow)
+            for trace, drawn in zip(figure.data, (found.deletion_losses, estimate), strict=False):
+                np.testing.assert_array_equal(trace.z, drawn)
+                limit = float(np.abs(drawn).max())
+                assert trace.zmax == pytest.approx(limit)
+                assert trace.zmin == pytest.approx(-limit if drawn.min() < 0 else 0)
+
+
+def test_rings_are_where_deletion_costs_most_and_dots_where_the_estimate_is_greatest(
+    found: Attributions,
+) -> None:
+    figure = beside_truth.beside_figure(found, "norms", CROSS, 2)
+    in_truth, in_estimate, dots = figure.data[2:5]
+    losses, norms = found.deletion_losses, found.map("norms", CROSS).heads[2]
+    rows = [row for row in range(len(losses)) if losses[row].max() >= TELLING]
+    assert rows, "no deletion tells anything, so nothing was checked"
+    for ring in (in_truth, in_estimate):
+        assert list(ring.y) == rows
+        assert list(ring.x) == [losses[row].argmax() for row in rows]
+    assert (in_truth.xaxis, in_estimate.xaxis, dots.xaxis) == ("x", "x2", "x2")
+    assert list(dots.x) == norms.argmax(axis=1).tolist()
+    agree = sum(losses[row].argmax() == norms[row].argmax() for row in rows)
+    alt = MapBesideTruth(found, SENTENCE, site=CROSS, head=2, method="norms").alt
+    assert f"In {agree} of {len(rows)} rows" in alt
+
+
+def test_a_layer_read_one_row_later_has_no_row_for_the_last_token(found: Attributions) -> None:
+    figure = beside_truth.beside_figure(found, "weights", CROSS, later=True)
+    weights = found.map("weights", CROSS).together
+    np.testing.assert_array_equal(figure.data[1].z[:-1], weights[1:])
+    assert np.isnan(figure.data[1].z[-1]).all()
+    assert len(found.target) - 1 not in figure.data[4].y
+    shown = MapBesideTruth(found, SENTENCE, site=CROSS, later=True)
+    assert "one row later" in shown.caption
+    # A gradient is of what a row predicts, wherever its layer looks.
+    by_prediction = MapBesideTruth(
+        found, SENTENCE, site=CROSS, later=True, method="gradient_times_weight"
+    )
+    assert "one row later" not in by_prediction.caption
+    last = len(found.target) - 1
+    by_method = {each.method: each for each in ranking.scores(found, CROSS, later=True, token=last)}
+    assert np.isnan(by_method["weights"].correlation)
+    assert not np.isnan(by_method["gradient_times_weight"].correlation)
+
+
+def test_one_map_alone_keeps_the_rings_of_the_truth(found: Attributions) -> None:
+    alone = beside_truth.beside_figure(found, "weights", alone=True, narrow=True)
+    both = beside_truth.beside_figure(found, "weights")
+    np.testing.assert_array_equal(alone.data[0].z, found.map("weights", None).together)
+    assert list(alone.data[1].x) == list(both.data[2].x)
+    assert alone.data[1].marker.symbol == "circle-open"
+    assert alone.layout.title.text == "Weights of the whole model"
+
+
+def test_pictures_come_back_with_their_numbers(
+    folder: Path, translator: Translator, found: Attributions
+) -> None:
+    of_target = cross_attributions(translator, translator.trace(SENTENCE, TARGET))
+    for picture in (
+        MapBesideTruth(found, SENTENCE),
+        MapBesideTruth(
+            of_target, SENTENCE, TARGET, site=CROSS, head=2, later=True, token=1, method="rollout"
+        ),
+        MapBesideTruth(found, SENTENCE, alone=True),
+    ):
+        require_same(picture, folder, LAYOUTS[:2])
+        np.testing.assert_array_equal(
+            values(picture, "deletion_loss"), picture.found.deletion_losses
+        )
+    pairs = PAIRS[2:5]
+    later = {1: True}
+    examples = [
+        cross_attributions(translator, translator.trace(*pair)).agreements(later=later)
+        for pair in pairs
+    ]
+    for ranked in (
+        MapRanking(found, SENTENCE, token=0),
+        MapRanking(
+            *(of_target, SENTENCE, TARGET),
+            **{"site": CROSS, "later": True, "marked": "norms"},
+            pairs=pairs,
+            examples=examples,
+        ),
+    ):
+        require_same(ranked, folder, LAYOUTS[:2])
+        assert sorted(values(ranked, "method").tolist()) == sorted(METHODS)
+
+
+def test_methods_stand_in_the_order_of_their_rank_correlation(
+    translator: Translator, found: Attributions
+) -> None:
+    examples = [cross_attributions(translator, translator.trace(*pair)) for pair in PAIRS[2:5]]
+    ranked = ranking.scores(found, CROSS, 2, examples=[each.agreements() for each in examples])
+    assert sorted(each.method for each in ranked) == sorted(METHODS)
+    numbers = [each.correlation for each in ranked]
+    assert numbers == sorted(numbers, reverse=True)
+    for each in ranked:
+        truth = found.deletion_losses
+        estimate = found.map(each.method, CROSS).heads[2]
+        assert each.correlation == rank_correlation(estimate, truth).mean
+        assert each.examples
+        assert each.examples[0] == mean_agreement(
+            [example.correlation(each.method, CROSS, 2) for example in examples]
+        )
+    bars, tops, means, _ = ranking.ranking_figure(ranked, "T").data
+    assert list(bars.x) == numbers
+    assert list(tops.x) == [each.top for each in ranked]
+    assert list(means.x) == [each.examples[0].mean for each in ranked if each.examples]
+    row = ranking.scores(found, CROSS, 2, token=1)[0]
+    own = rank_correlation(found.map(row.method, CROSS).heads[2], found.deletion_losses)
+    assert row.correlation == own.rows[1]
+
+
+def score(method: str, correlation: float, top: float) -> ranking.Score:
+    return ranking.Score(method=method, correlation=correlation, top=top)
+
+
+@pytest.mark.parametrize(
+    ("ranked", "said"),
+    [
+        (
+            [score("rollout", 0.5, 0.25), score("weights", -0.25, 0.75)],
+            "For this sentence, believe rollout first: rank correlation 0.50 with the truth; the "
+            "plain weights reach −0.25. The token that matters most is on top most often by "
+            "weights, 75 %.",
+        ),
+        (
+            [score("norms", 0.5, 1), score("weights", 0.5, 0.5), score("rollout", 0.4, 1)],
+            "For this sentence, believe norms and weights first: rank correlation 0.50 with the "
+            "truth. No other map does better than the plain weights. The token that matters most "
+            "is on top most often by norms and rollout, 100 %; by the plain weights, 50 %.",
+        ),
+        (
+            [score("norms", np.nan, np.nan), score("weights", np.nan, np.nan)],
+            "For this sentence, nothing tells which map to believe.",
+        ),
+    ],
+)
+def test_which_map_to_believe_in_words(ranked: list[ranking.Score], said: str) -> None:
+    assert ranking.ranking_sentences(ranked) == [said]
+
+
+def test_a_ranking_in_which_nothing_tells_is_drawn_all_the_same() -> None:
+    ranked = [score(method, np.nan, np.nan) for method in METHODS]
+    figure = ranking.ranking_figure(ranked, "T", narrow=True)
+    assert [each.text for each in figure.layout.annotations].count("–") == 2 * len(METHODS)
+
+
+def test_what_both_maps_say_of_one_token(found: Attributions) -> None:
+    losses = found.deletion_losses
+    row = int(losses.max(axis=1).argmax())
+    source = found.source.tokens[int(losses[row].argmax())].removeprefix("▁")
+    picture = MapBesideTruth(found, SENTENCE, token=row)
+    assert f"loses most without “{source}”: {losses[row].max():.2f}" in picture.token_sentence
+    (frame, _) = picture.figure(LAYOUTS[0]).layout.shapes
+    assert (frame.y0, frame.y1) == (row - 0.5, row + 0.5)
+
+
+def test_a_part_of_the_model_in_an_address() -> None:
+    for part in ((None, None), (CROSS, None), (CROSS, 12)):
+        assert EffectsView(cross=written_part(*part)).part == part

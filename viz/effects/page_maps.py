@@ -1,0 +1,141 @@
+"""The part of the effects page that holds maps which estimate against the truth."""
+
+import contextlib
+from typing import Any
+
+import streamlit as st
+
+from model.attribution import METHODS
+from model.trace import AttentionKind, Site
+from model.translator import TextError, Translator
+from viz.draw import style
+from viz.draw.labels import escape_markdown
+from viz.effects.beside_truth import part_name
+from viz.effects.effect_map import lower_first
+from viz.effects.pictures import MapBesideTruth, MapRanking
+from viz.effects.view import EVERY, EffectsView, written_part
+from viz.save.picture import Picture
+from viz.shell import session, stage
+from viz.shell.save_menu import show
+from viz.shell.width import is_narrow
+
+
+def show_maps(question: session.Question, view: EffectsView, model: Translator) -> None:
+    """An estimate beside the truth, and which estimate to believe."""
+    methods = {**{name: each.title for name, each in METHODS.items()}, EVERY: "None: rank them all"}
+    parts = parts_of(model)
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+        st.selectbox(
+            "Estimate beside the truth",
+            list(methods),
+            list(methods).index(view.method),
+            key="method",
+            format_func=methods.__getitem__,
+            width=300,
+        )
+        st.selectbox(
+            "Cross-attention of",
+            list(parts),
+            list(parts).index(view.cross),
+            key="cross",
+            format_func=parts.__getitem__,
+            width=230,
+        )
+    shown = maps_shown(question, view)
+    if view.method != EVERY:
+        picture = MapBesideTruth(**shown, method=view.method)
+        show(picture, "effects-maps")
+        if view.place is not None:
+            st.markdown(escape_markdown(picture.token_sentence))
+    st.subheader("Which map to believe", anchor=False)
+    examples = session.examples(question.checkpoint)
+    if examples:
+        st.toggle(
+            f"Also over the {len(examples)} examples of this model",
+            view.examples,
+            key="examples",
+            help="Every source token of every example is deleted too, which takes some seconds.",
+        )
+    show_ranking(question, view, shown)
+    with st.expander("The methods, and what each leaves out", icon=":material/menu_book:"):
+        st.markdown(
+            "\n".join(
+                f"- **{escape_markdown(each.title)}** ({escape_markdown(each.paper)}). Leaves out: "
+                f"{escape_markdown(lower_first(each.leaves_out))}"
+                for each in METHODS.values()
+            )
+        )
+
+
+def parts_of(model: Translator) -> dict[str, str]:
+    """Whose cross-attention a map can be of, as the address has it, and its name."""
+    layers = [site for site in model.sites if site.kind is AttentionKind.CROSS]
+    every: list[tuple[Site | None, int | None]] = [(None, None)]
+    for site in layers:
+        every += [(site, head) for head in (None, *range(model.model.config.n_heads))]
+    return {
+        written_part(*part): f"{name[:1].upper()}{name[1:]}"
+        for part in every
+        for name in [part_name(*part)]
+    }
+
+
+def maps_shown(question: session.Question, view: EffectsView) -> dict[str, Any]:
+    """What both pictures of maps are of, as their arguments."""
+    checkpoint, (site, head) = question.checkpoint, view.part
+    found = session.attributions(checkpoint, question.sentence, question.target or None)
+    return {
+        "found": found,
+        "sentence": question.sentence,
+        "target": question.target,
+        "site": site,
+        "head": head,
+        "later": site is not None and session.read_later(checkpoint).get(site.layer, False),
+        "token": view.place,
+    }
+
+
+def ranking_of(question: session.Question, view: EffectsView, shown: dict[str, Any]) -> MapRanking:
+    """How well every method agrees with the truth, over the examples too if that is asked for."""
+    examples = session.examples(question.checkpoint) if view.examples else ()
+    held = []
+    slot = st.empty()
+    for number, example in enumerate(examples, start=1):
+        slot.progress(number / len(examples), f"Example {number} of {len(examples)}…")
+        # One that is too long for this model tells nothing.
+        with contextlib.suppress(TextError):
+            held.append(session.example_agreements(question.checkpoint, example))
+    slot.empty()
+    pairs = [(each.source, each.translation) for each in examples]
+    marked = "" if view.method == EVERY else view.method
+    return MapRanking(**shown, marked=marked, pairs=pairs, examples=held)
+
+
+def show_ranking(question: session.Question, view: EffectsView, shown: dict[str, Any]) -> None:
+    """The methods in their order, and the best of them in words."""
+    picture = ranking_of(question, view, shown)
+    st.markdown("\n\n".join(map(escape_markdown, picture.sentences)))
+    show(picture, "effects-ranking")
+
+
+def show_maps_on_stage(question: session.Question, view: EffectsView) -> None:
+    """An estimate beside the truth, or all of them ranked; one after another by a key."""
+    stage.offer(
+        "Left and right: estimate",
+        across=stage.Step("method", [EVERY, *METHODS], view.method, cycles=True),
+    )
+    shown = maps_shown(question, view)
+    ranking = ranking_of(question, view, shown)
+    if view.method == EVERY:
+        stage.say(ranking.brief)
+        picture: Picture = ranking
+    else:
+        number = next(each for each in ranking.scores if each.method == view.method).correlation
+        stage.say(
+            f"{METHODS[view.method].title} of {part_name(*view.part)}: rank correlation "
+            f"{style.number(number)}"
+        )
+        # Two maps one below the other have no room there.
+        picture = MapBesideTruth(**shown, method=view.method, alone=is_narrow())
+    with stage.picture():
+        stage.show((picture, "effects-maps"), narrow=is_narrow())
