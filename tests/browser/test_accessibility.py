@@ -27,6 +27,10 @@ VIEWS: dict[str, tuple[str, dict[str, str]]] = {
     "effects, maps": ("effects", {"colored": "maps", "token": "2"}),
     "effects, removal": ("effects", {"colored": "removal"}),
     **{
+        f"decoding, {section}": ("decoding", {"section": section, "at": "2"})
+        for section in ("steps", "certainty", "layers")
+    },
+    **{
         f"masks, {part}": ("masks", {"part": part})
         for part in ("see", "inside", "compare", "change")
     },

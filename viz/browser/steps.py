@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import streamlit as st
@@ -25,42 +25,47 @@ def steps(
     Args:
         payload: of viz.decoding.payload.pack.
         key: of the mounted component.
-        on_shown: called when another step has come to rest, for `shown` to read.
-        on_taken: called when another token was taken, for `taken` to read.
+        on_shown: called when another step has come to rest; st.session_state[key] then holds it
+            under "shown", for `read_shown`.
+        on_taken: called when another token was taken, which is under "taken", for `read_taken`.
     """
     _steps(key=key, data=payload, on_shown_change=on_shown, on_taken_change=on_taken)
 
 
-def shown(key: str, name: str, count: int) -> int | None:
-    """The step that is shown, from 0; None if none was told of the decoding of that name.
+def read_shown(data: Any, name: str, count: int) -> int | None:
+    """The step that a browser shows, from 0.
 
     Args:
-        key: of the mounted component.
+        data: from a browser, so from anyone.
         name: of the decoding, as it was packed.
         count: of its steps.
+
+    Returns:
+        None for anything but a step of the decoding of that name.
     """
-    message = _told(key, "shown", name)
-    return _place(message.get("step"), count)
+    return _place(data, "step", count) if _is_of(data, name) else None
 
 
-def taken(key: str, name: str, counts: list[int]) -> tuple[int, int] | None:
-    """The step and the place of the token that was taken there, from 0; None as in `shown`.
+def read_taken(data: Any, name: str, counts: Sequence[int]) -> tuple[int, int] | None:
+    """The step and the place of the token that was taken there, from 0.
 
     Args:
-        key: of the mounted component.
-        name: as in `shown`.
-        counts: of what may be taken at each step.
+        data: as in `read_shown`.
+        name: likewise.
+        counts: how many may be taken at each step.
+
+    Returns:
+        None for anything but one of them.
     """
-    message = _told(key, "taken", name)
-    step = _place(message.get("step"), len(counts))
-    place = None if step is None else _place(message.get("place"), counts[step])
+    step = read_shown(data, name, len(counts))
+    place = None if step is None else _place(data, "place", counts[step])
     return None if step is None or place is None else (step, place)
 
 
-def _told(key: str, about: str, name: str) -> Mapping[str, Any]:
-    message = (st.session_state.get(key) or {}).get(about)
-    return message if isinstance(message, Mapping) and message.get("name") == name else {}
+def _is_of(data: Any, name: str) -> bool:
+    return isinstance(data, Mapping) and data.get("name") == name
 
 
-def _place(number: object, count: int) -> int | None:
+def _place(data: Mapping[str, Any], about: str, count: int) -> int | None:
+    number = data.get(about)
     return number if type(number) is int and 0 <= number < count else None

@@ -132,14 +132,14 @@ def certainty_html(tokens: Tokens, steps: Sequence[DecodingStep], *, dark: bool)
             f'{" " if opens and place else ""}<span style="background: color-mix(in srgb, '
             f'{theme.heads[1]} {most * (1 - step.probability):.1f}%, transparent)">'
             f"<b>{escape_html(text.removeprefix(CONTINUED))}</b>"
-            f"<small>{percent(step.probability)}</small></span>"
+            f"<small>{escape_html(percent(step.probability))}</small></span>"
         )
     return f'<style>{css.CERTAINTY_CSS}</style><p class="certainty">{"".join(parts)}</p>'
 
 
 def percent(share: float) -> str:
     """A probability in whole percent."""
-    return f"{100 * share:.0f}\u00a0%"
+    return "<\u00a01\u00a0%" if 0 < share < 0.005 else f"{100 * share:.0f}\u00a0%"
 
 
 def hesitant(steps: Sequence[DecodingStep]) -> list[int]:

@@ -20,6 +20,9 @@ SAYS, NEAR, FAR = "says the token written", "has it among its ten likeliest", "h
 LIKELY = 10
 """A rank that still counts as near."""
 
+_SHORT_TITLE = "Layer by layer"
+"""Over a narrow figure."""
+
 _ROW, _UPRIGHT_ROW, _AXIS = 46, 112, 24
 _ACROSS, _NARROW_ACROSS = 14, 5
 """Up to so many steps, words stand across; beyond, upright."""
@@ -84,7 +87,7 @@ def lens_figure(lens: LogitLens, *, narrow: bool = False, dark: bool = False) ->
     row = _UPRIGHT_ROW if upright else _ROW
     shared = style.layout(
         theme,
-        title=TITLE,
+        title=_SHORT_TITLE if narrow else TITLE,
         height=row * n_layers,
         lines=["Rows – layer, columns – step"] if narrow else [],
     )

@@ -33,6 +33,8 @@ def show_certainty(view: DecodingView, search: Search, found: Decoded) -> None:
         st.caption(
             "Where it hesitated, with the words it might have written; click one to take it."
         )
+    elif all(step.forced for step in steps):
+        st.caption("Every token was given, and none chosen.")
     else:
         st.caption(
             "It hesitated nowhere: every token that it chose was the likeliest, with at least 50 %."
@@ -46,10 +48,9 @@ def show_others(view: DecodingView, found: Decoded, place: int) -> None:
     """One step and the likeliest other words there, each of which can be taken."""
     translation, step = found.decoding.translation, found.decoding.steps[place]
     written = escape_markdown(token_text(translation.tokens[place]))
+    share = escape_markdown(percent(step.probability))
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.markdown(
-            f"Step {place + 1}, **{written}** {percent(step.probability)}, or", width="content"
-        )
+        st.markdown(f"Step {place + 1}, **{written}** {share}, or", width="content")
         others = [
             each
             for each in zip(
@@ -59,7 +60,7 @@ def show_others(view: DecodingView, found: Decoded, place: int) -> None:
         ]
         for number, (token, token_id, probability) in enumerate(others[:OFFERED]):
             st.button(
-                f"{escape_markdown(token_text(token))} {percent(probability)}",
+                escape_markdown(f"{token_text(token)} {percent(probability)}"),
                 key=f"other-{place}-{number}",
                 on_click=address.change,
                 kwargs={

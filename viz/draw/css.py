@@ -187,7 +187,7 @@ CERTAINTY_CSS = """
 .certainty > span { display: inline-flex; flex-direction: column; align-items: center;
   padding: 0.1rem 0.25rem; margin: 0.1rem 0; border-radius: 0.3rem }
 .certainty b { font-weight: 600 }
-.certainty small { font-size: 0.8rem; font-variant-numeric: tabular-nums }
+.certainty small { word-spacing: 0; font-size: 0.8rem; font-variant-numeric: tabular-nums }
 """
 """A sentence whose tokens have a number below each."""
 

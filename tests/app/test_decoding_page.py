@@ -1,0 +1,112 @@
+"""The decoding page: other words taken, undone, kept in the address, and forgotten in time."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from html import unescape
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from model import Search
+from model.translator import Translator, load
+from tests.kit.shown import captions, html, plain, query, said
+from tests.kit.tiny_checkpoint import PAIRS
+
+OpenApp = Callable[..., AppTest]
+
+SENTENCE, TRANSLATION = PAIRS[0]
+
+
+@pytest.fixture
+def open_decoding(open_app: OpenApp) -> OpenApp:
+    """Opens the page at an address."""
+
+    def open_at(**asked: str) -> AppTest:
+        app = open_app()
+        app.switch_page("viz/decoding/page.py")
+        for name, value in ({"sentence": SENTENCE} | asked).items():
+            app.query_params[name] = value
+        return app.run()
+
+    return open_at
+
+
+@pytest.fixture(scope="module")
+def model(checkpoints: Path) -> Translator:
+    return load(checkpoints / "en-de", device="cpu")
+
+
+def translations(app: AppTest) -> list[str]:
+    """Before and after, what was removed left out; nothing where no word was taken."""
+    shown = html(app).partition('<div class="change"')[2].partition("</section></div>")[0]
+    kept = re.findall(r"<div>(.*?)</div>", re.sub(r"<del.*?</del>", "", shown))
+    return [" ".join(unescape(re.sub("<[^>]*>", "", text)).split()) for text in kept]
+
+
+def words(app: AppTest) -> str:
+    """Every text of the page in Markdown."""
+    return plain(" ".join(each.value for each in app.markdown))
+
+
+def test_a_beginning_is_written_on_from_priced_kept_and_undone(
+    open_decoding: OpenApp, model: Translator
+) -> None:
+    app = open_decoding()
+    assert translations(app) == []
+    app = app.text_input(key="beginning").set_value("Der Hund").run()
+    forced = model.translate(SENTENCE, search=Search(prefix=model.prefix("Der Hund")))
+    assert translations(app) == [TRANSLATION, forced.text]
+    price = f"to {sum(forced.log_probs):.2f}".replace("-", "−")
+    assert price in words(app)
+    assert app.text_input(key="beginning").value == ""
+    link = query(app, "taken")
+    assert link == "0." + "-".join(map(str, model.prefix("Der Hund")))
+    # A second word stacks upon the first, and each is undone alone.
+    app = app.text_input(key="beginning").set_value("Eine").run()
+    assert translations(app)[1].startswith("Eine ")
+    app = app.button(key="taken-undo").click().run()
+    assert (query(app, "taken"), translations(app)[1]) == (link, forced.text)
+    again = open_decoding(taken=link)
+    assert translations(again) == [TRANSLATION, forced.text]
+    assert translations(app.button(key="taken-none").click().run()) == []
+    # What was taken belongs to its sentence.
+    other = again.text_input(key="sentence").set_value(PAIRS[2][0]).run()
+    assert (query(other, "taken"), translations(other)) == ("", [])
+
+
+def test_words_that_no_translation_holds_are_left_out_and_said(open_decoding: OpenApp) -> None:
+    for taken in ("0.999999", "0.3-5"):
+        app = open_decoding(taken=taken)
+        assert "The words taken are left out." in said(app)
+        assert translations(app) == []
+        assert app.get("bidi_component")
+
+
+def test_where_the_model_hesitated_another_word_is_one_click_away(
+    open_decoding: OpenApp, model: Translator
+) -> None:
+    ids = model.prefix("Der Hund")
+    # After a beginning that it never learned, it hesitates.
+    app = open_decoding(section="certainty", taken="0." + "-".join(map(str, ids)))
+    assert "Where it hesitated" in captions(app)
+    others = [button for button in app.button if (button.key or "").startswith("other-")]
+    step = int((others[0].key or "").split("-")[1])
+    after = others[0].click().run()
+    decoding = model.decode(SENTENCE, search=Search(prefix=ids))
+    token_ids = decoding.translation.token_ids
+    likeliest = [each for each in decoding.steps[step].likeliest.ids if each != token_ids[step]]
+    wanted = model.translate(SENTENCE, search=Search(prefix=(*token_ids[:step], likeliest[0])))
+    assert translations(after) == [TRANSLATION, wanted.text]
+    assert query(after, "at") == str(step + 1)
+
+
+def test_a_target_is_played_as_if_it_was_written(open_decoding: OpenApp, model: Translator) -> None:
+    app = open_decoding(target="Der Hund isst.", section="certainty")
+    forced = (*model.prefix("Der Hund isst."), model.model.config.eos_id)
+    steps = model.decode(SENTENCE, search=Search(prefix=forced)).steps
+    numbers = re.findall(r"<small>(.*?)</small>", html(app))
+    assert len(numbers) == len(steps) == len(forced)
+    assert "Every token was given" in captions(app)
