@@ -1,5 +1,7 @@
 """A checkpoint on disk: config.json, *.safetensors, tokenizer.model, metrics.json and card.md.
 
+examples.json and removal.json may be beside them, which the app shows.
+
 One that shows how a model learned holds its weights at several steps of the training as
 snapshots/STEP.safetensors; without a model.safetensors beside them, the last is the model.
 
@@ -37,6 +39,7 @@ CONFIG, WEIGHTS, TOKENIZER, METRICS = (
 )
 INDEX = "model.safetensors.index.json"
 EXAMPLES = "examples.json"
+REMOVAL = "removal.json"
 SNAPSHOTS = "snapshots"
 SHARD_BYTES = 45_000_000
 """A weights file larger than this is split, for code hosts warn above 50 MB."""

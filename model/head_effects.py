@@ -106,12 +106,12 @@ def _remade(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Removal:
-    """What is left of a translation while its heads are removed one after another.
+    """What is left of something while a model's heads are removed one after another.
 
     Attributes:
         removed: how many heads are gone, ascending from 0 to all.
-        least_first: log-probability of the translation, (removed,), when the head whose removal
-            alone costs least goes first.
+        least_first: what is left, (removed,), when the head whose removal alone costs least goes
+            first.
         at_random: the same in random orders, (order, removed).
     """
 
@@ -122,3 +122,20 @@ class Removal:
     def __post_init__(self) -> None:
         self.least_first.setflags(write=False)
         self.at_random.setflags(write=False)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ExamplesRemoval:
+    """What is left of a model's translations of its examples while its heads are removed.
+
+    Attributes:
+        sentences: how many examples there are.
+        log_prob: of a token of the given translations, the mean over all of them.
+        chrf: of what the model writes by itself, held against the given translations, 0 to 100.
+        chrf_signature: what repeats that score (Post 2018).
+    """
+
+    sentences: int
+    log_prob: Removal
+    chrf: Removal
+    chrf_signature: str

@@ -22,6 +22,7 @@ from model.attention import fuse_qkv
 from model.checkpoint import (
     EXAMPLES,
     METRICS,
+    REMOVAL,
     CheckpointError,
     load_checkpoint,
     load_weights,
@@ -38,6 +39,7 @@ from model.training.corpus import CorpusError, Pair, read_pairs
 from model.training.evaluate import evaluate_checkpoint, reversed_columns, translate_all
 from model.training.examples import bad_examples, entries, good_examples
 from model.training.overlap import overlap_scores
+from model.training.removal import write_removal
 from model.training.snapshots import SENTENCES, snapshot_scores
 from model.transformer import Transformer
 from model.translator import TextError, load
@@ -118,8 +120,11 @@ def export_card(
     *,
     more: Sequence[Pair] = (),
     data: str,
+    orders: int = 20,
 ) -> None:
-    """Write card.md and examples.json of a checkpoint folder that was scored on a test set.
+    """Write what else tells of a checkpoint folder that was scored on a test set.
+
+    These are card.md, examples.json and, where there are examples, removal.json.
 
     Args:
         directory: the folder.
@@ -127,6 +132,7 @@ def export_card(
         translations: what the model makes of it.
         more: pairs which good examples may come from as well.
         data: as in `card`.
+        orders: random ones in which heads are removed.
 
     Raises:
         CheckpointError: if the folder is incomplete or damaged.
@@ -145,6 +151,8 @@ def export_card(
     (directory / EXAMPLES).write_text(f"{listed}\n", encoding="utf-8")
     text = card(translator, test, translations, good=good, bad=bad, data=data)
     (directory / CARD).write_text(text, encoding="utf-8")
+    if good:
+        write_removal(directory, orders=orders, progress=True)
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -179,10 +187,19 @@ def main(argv: list[str] | None = None) -> int:
         "--card",
         type=Path,
         metavar="CARD",
-        help=f"write {CARD} and {EXAMPLES} anew, with ten good and ten bad translations of --test; "
-        "data and licences are those of this other card, of a model trained on the same data",
+        help=f"write {CARD} and {EXAMPLES} anew, with ten good and ten bad translations of --test, "
+        f"and {REMOVAL}; data and licences are those of this other card, of a model trained on the "
+        "same data",
+    )
+    parser.add_argument(
+        "--orders",
+        type=int,
+        default=20,
+        help=f"of {REMOVAL}: random orders in which heads are removed (default 20)",
     )
     arguments = parser.parse_args(argv)
+    if arguments.orders < 1:
+        parser.error("--orders must be 1 or more")
     if arguments.snapshots and not arguments.valid:
         parser.error("--snapshots needs --valid, a file to score each of them on")
     if arguments.data and not arguments.test:
@@ -216,7 +233,14 @@ def main(argv: list[str] | None = None) -> int:
             write_json(arguments.output / METRICS, {**metrics, "test": scores})
             print(f"BLEU {scores['bleu']}, chrF {scores['chrf']} ({scores['signature']})")
             if arguments.card:
-                export_card(arguments.output, test, translations, more=valid, data=data)
+                export_card(
+                    arguments.output,
+                    test,
+                    translations,
+                    more=valid,
+                    data=data,
+                    orders=arguments.orders,
+                )
     except (CheckpointError, CorpusError, TextError) as error:
         print(error, file=sys.stderr)
         return 1

@@ -15,7 +15,8 @@ from model import Intervention
 from model.attribution import METHODS
 from model.attribution_methods import cross_attributions
 from model.effects import effects
-from model.head_effects import Effects
+from model.head_effects import Effects, ExamplesRemoval, Removal
+from model.removal_file import save_removal
 from model.trace import AttentionKind, Site
 from model.translator import Translator, load
 from tests.kit.shown import captions, html, plain, query, said
@@ -281,6 +282,26 @@ def test_heads_are_removed_one_after_another_on_demand(
     assert none_left is not None
     (alt,) = [each.proto.alt for each in app.get("plotly_chart")]
     assert f"to {float(none_left.sum()):.2f} without any".replace("-", "−") in alt
+    assert "came without curves" in " ".join(each.value for each in app.info)
+
+
+def test_curves_over_the_examples_stand_below_those_of_the_sentence(
+    open_effects: OpenApp, tmp_path: Path
+) -> None:
+    folder = tmp_path / "checkpoints"
+    write_tiny_snapshots(folder / "en-de")
+    curves = Removal((0, 32), np.array([-0.5, -9]), np.array([[-0.5, -9]]))
+    chrf = Removal((0, 32), np.array([100, 1.0]), np.array([[100, 1.0]]))
+    save_removal(folder / "en-de", ExamplesRemoval(3, curves, chrf, ""))
+    app = open_effects(folder=folder, colored="removal")
+    assert list(charts(app)) == ["effects-removal", "effects-log_prob", "effects-chrf"]
+    earlier = open_effects(folder=folder, colored="removal", step="0")
+    assert list(charts(earlier)) == ["effects-removal"]
+    assert "last step of its training" in " ".join(each.value for each in earlier.info)
+    (folder / "en-de" / "removal.json").write_text("{}", encoding="utf-8")
+    damaged = open_effects(folder=folder, colored="removal")
+    assert list(charts(damaged)) == ["effects-removal"]
+    assert "removal.json is damaged" in said(damaged)
 
 
 def test_an_estimate_stands_beside_the_truth_and_all_are_ranked(

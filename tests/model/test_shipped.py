@@ -13,6 +13,7 @@ import torch
 from model import Translator, load
 from model.checkpoint import read_json, snapshot_file, snapshots
 from model.recording import recording
+from model.removal_file import read_removal
 from model.tokenizer import BOS, EOS
 from model.trace import AttentionKind, Site
 from model.training.snapshots import mean_entropies
@@ -49,6 +50,17 @@ def test_files_are_small_enough_for_a_code_host(folder):
     sizes = [file.stat().st_size for file in folder.rglob("*") if file.is_file()]
     assert max(sizes) < 50_000_000
     assert sum(sizes) < (60_000_000 if snapshots(folder) else 120_000_000)
+
+
+def test_what_is_left_of_the_examples_without_heads_comes_with_the_model(folder, shipped):
+    n_heads = len(shipped.sites) * shipped.model.config.n_heads
+    found = read_removal(folder, n_heads)
+    assert found.sentences == len(examples(folder))
+    traces = [shipped.trace(each["source"], each["translation"]) for each in examples(folder)]
+    mean = np.concatenate([trace.log_probs for trace in traces]).mean()
+    for curves in (found.log_prob, found.chrf):
+        assert len(curves.at_random) == 20
+    assert found.log_prob.least_first[0] == pytest.approx(mean, abs=1e-3)
 
 
 def test_every_example_is_translated_exactly_as_promised(folder, shipped):

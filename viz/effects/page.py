@@ -1,24 +1,25 @@
 """Effects: what each head does for the translation, and what is written without some of them."""
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import streamlit as st
 
-from model.checkpoint import CheckpointError
+from model.checkpoint import CheckpointError, snapshots
 from model.head_effects import Effects
+from model.removal_file import read_removal
 from model.trace import Site
 from model.translator import DeviceError, TextError, Translator
 from viz.draw import style
 from viz.draw.labels import axis_texts, escape_markdown
 from viz.effects.effect_map import LISTED, change_words, effect_sentences, lower_first
 from viz.effects.page_maps import parts_of, show_maps, show_maps_on_stage
-from viz.effects.pictures import EffectMap, RemovalCurve, WordMap
+from viz.effects.pictures import EffectMap, ExamplesCurve, RemovalCurve, WordMap
 from viz.effects.view import MAPS, MOST_HEADS, VIEW, WAYS, EffectsView, written_heads
 from viz.masks.panels import translations_html
 from viz.shell import address, bar, jobs, session, stage
-from viz.shell.save_menu import show
+from viz.shell.save_menu import model_of, show
 from viz.shell.theme import is_dark
 from viz.shell.width import is_narrow, watch_width
 
@@ -29,6 +30,14 @@ CLICK = " Click a head to switch it off, and once more to switch it on."
 NO_MEANS = (
     "This model came without examples over which a head’s mean could be taken; choose another way "
     "below to switch heads off."
+)
+
+NO_CURVES = (
+    "This model came without curves of removal over its examples; "
+    "`python -m model.training.removal` computes them."
+)
+ONLY_TRAINED = (
+    "These curves are there for the trained model alone; choose the last step of its training."
 )
 
 ADDED = 4
@@ -128,6 +137,29 @@ def show_word_map(question: session.Question, view: EffectsView, model: Translat
     count = sum(int(np.count_nonzero(each)) for each in picture.changed.values())
     total = sum(map(len, after.values()))
     st.markdown(f"Without one head, {count} of {total} times another translation is written.")
+
+
+def show_over_examples(question: session.Question, model: Translator) -> None:
+    """The same over the model's examples, where that came with the model."""
+    st.subheader("Over the model’s examples", anchor=False)
+    steps = snapshots(question.folder)
+    if question.snapshot not in (None, len(steps) - 1):
+        st.info(ONLY_TRAINED, icon=":material/info:")
+        return
+    try:
+        found = read_removal(question.folder, len(model.sites) * model.model.config.n_heads)
+    except CheckpointError as error:
+        st.warning(escape_markdown(str(error)), icon=":material/error:")
+        return
+    if found is None:
+        st.info(NO_CURVES, icon=":material/info:")
+        return
+    checkpoint = model_of(question)["checkpoint"]
+    measures: tuple[Literal["log_prob", "chrf"], ...] = ("log_prob", "chrf")
+    for column, measure in zip(st.columns(2, gap="large"), measures, strict=True):
+        with column:
+            picture = ExamplesCurve(found, measure, checkpoint)
+            show(picture, f"effects-{measure}", columns=2)
 
 
 def show_switches(view: EffectsView, effects: Effects) -> None:
@@ -322,6 +354,7 @@ def show_page(question: session.Question) -> None:
         target = question.target or None
         removal = session.removal(question.checkpoint, question.sentence, target)
         show(RemovalCurve(removal, question.sentence, question.target), "effects-removal")
+        show_over_examples(question, model)
     else:
         show_map(question, view, effects)
     show_switches(view, effects)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from model.attribution import Agreements, Attributions
-from model.head_effects import Effects, Removal
+from model.head_effects import Effects, ExamplesRemoval, Removal
 from model.trace import AttentionKind, FloatArray, Site
 from viz.draw.labels import axis_texts
 from viz.draw.word_diff import word_diff
@@ -199,15 +199,7 @@ class RemovalCurve(Picture):
         return removal_curve.removal_figure(self.removal, **layout.options)
 
     def numbers(self) -> Numbers:
-        removal = self.removal
-        return Numbers(
-            {},
-            {"heads_removed": removal.removed, "order": range(len(removal.at_random))},
-            {
-                "least_important_first": (("heads_removed",), removal.least_first),
-                "at_random": (("order", "heads_removed"), removal.at_random),
-            },
-        )
+        return _removal_numbers(self.removal)
 
     def python(self, layout: Layout) -> Lines:
         given = f", {self.target!r}" if self.target else ""
@@ -465,6 +457,77 @@ class MapRanking(_OfMaps):
             f"ranked = scores(found, site, head, later=later{more})",
             f"ranking_figure(ranked, ranking_title(site, head){marked}{layout.python})",
         ]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ExamplesCurve(Picture):
+    """What is left of the translations of a model's examples while heads are removed.
+
+    Attributes:
+        found: of the model.
+        measure: "log_prob" or "chrf".
+        checkpoint: the model's folder, as a notebook finds it.
+    """
+
+    found: ExamplesRemoval
+    measure: Literal["log_prob", "chrf"]
+    checkpoint: str
+
+    needs_model = False
+
+    @property
+    def removal(self) -> Removal:
+        """The curves of this measure."""
+        return self.found.chrf if self.measure == "chrf" else self.found.log_prob
+
+    @property
+    def value(self) -> str:
+        """What is left, in sentence case."""
+        return removal_curve.examples_value(self.measure)
+
+    @property
+    def title(self) -> str:
+        return f"Examples: {effect_map.lower_first(self.value)}"
+
+    @property
+    def name(self) -> str:
+        return f"effects-examples-{self.measure.replace('_', '-')}"
+
+    @property
+    def alt(self) -> str:
+        return removal_curve.removal_alt_text(self.removal, self.title, self.value)
+
+    @property
+    def caption(self) -> str:
+        return removal_curve.examples_caption(self.found, self.measure)
+
+    def figure(self, layout: Layout) -> go.Figure:
+        return removal_curve.removal_figure(self.removal, self.title, self.value, **layout.options)
+
+    def numbers(self) -> Numbers:
+        return _removal_numbers(self.removal)
+
+    def python(self, layout: Layout) -> Lines:
+        n_heads = self.removal.removed[-1]
+        return [
+            "from pathlib import Path",
+            "from model.removal_file import read_removal",
+            "from viz.effects.removal_curve import removal_figure",
+            f"found = read_removal(Path({self.checkpoint!r}), {n_heads})",
+            f"title, value = {self.title!r}, {self.value!r}",
+            f"removal_figure(found.{self.measure}, title, value{layout.python})",
+        ]
+
+
+def _removal_numbers(removal: Removal) -> Numbers:
+    return Numbers(
+        {},
+        {"heads_removed": removal.removed, "order": range(len(removal.at_random))},
+        {
+            "least_important_first": (("heads_removed",), removal.least_first),
+            "at_random": (("order", "heads_removed"), removal.at_random),
+        },
+    )
 
 
 def changed_words(before: str, after: str) -> int:

@@ -6,23 +6,38 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from model.head_effects import Removal
+from model.head_effects import ExamplesRemoval, Removal
 from viz.draw import style
+from viz.draw.labels import escape_html
+from viz.effects.effect_map import lower_first
 
 TITLE = "Heads removed one after another"
+LOG_PROB = "Log-probability of the translation"
+
+_MEASURES = {"log_prob": "Log-probability", "chrf": "chrF"}
+"""Of curves over examples, what they hold."""
 
 _HEIGHT, _AXIS = 320, 46
 _LEAST, _RANDOM, _BAND = "least important first", "random order, mean", "random orders, all"
-_HOVER = "%{x} heads removed<br>log-probability <b>%{y:.4~g}</b><extra>%{fullData.name}</extra>"
+_HOVER = "%{x} heads removed<br>VALUE <b>%{y:.4~g}</b><extra>%{fullData.name}</extra>"
 
 
-def removal_figure(removal: Removal, *, narrow: bool = False, dark: bool = False) -> go.Figure:
-    """The translation's log-probability over the number of heads that are gone.
+def removal_figure(
+    removal: Removal,
+    title: str = TITLE,
+    value: str = LOG_PROB,
+    *,
+    narrow: bool = False,
+    dark: bool = False,
+) -> go.Figure:
+    """What is left over the number of heads that are gone.
 
     The first trace is the order of importance, the second the mean of the random orders.
 
     Args:
-        removal: of one translation.
+        removal: of one translation, or of examples.
+        title: in plain text.
+        value: what is left, in sentence case.
         narrow: for a width below `style.NARROW`.
         dark: for a dark page.
     """
@@ -38,7 +53,7 @@ def removal_figure(removal: Removal, *, narrow: bool = False, dark: bool = False
             "y": y,
             "name": name,
             "showlegend": True,
-            "hovertemplate": _HOVER,
+            "hovertemplate": _HOVER.replace("VALUE", escape_html(lower_first(value))),
             **more,
         }
 
@@ -55,9 +70,9 @@ def removal_figure(removal: Removal, *, narrow: bool = False, dark: bool = False
     ]
     shared = style.layout(
         theme,
-        title=TITLE,
+        title=escape_html(title),
         height=_HEIGHT,
-        lines=["Across – heads removed", "Up – log-probability"] if narrow else [],
+        lines=["Across – heads removed", f"Up – {lower_first(value)}"] if narrow else [],
     )
     below = shared["margin"]["b"] + _AXIS + (style.LEGEND_HEIGHT if narrow else 0)
     tick = {"tickfont": {"size": style.SMALL_FONT_SIZE}, "automargin": True}
@@ -75,7 +90,7 @@ def removal_figure(removal: Removal, *, narrow: bool = False, dark: bool = False
             **tick,
         },
         "yaxis": {
-            "title": style.axis_title("" if narrow else "Log-probability of the translation"),
+            "title": style.axis_title("" if narrow else value),
             "gridcolor": theme.grid,
             "zeroline": False,
             **tick,
@@ -89,11 +104,11 @@ def _pale(color: str) -> str:
     return f"rgba({red}, {green}, {blue}, 0.2)"
 
 
-def removal_alt_text(removal: Removal) -> str:
-    """The lines in words."""
+def removal_alt_text(removal: Removal, title: str = TITLE, value: str = LOG_PROB) -> str:
+    """The lines in words; arguments as in `removal_figure`."""
     half = len(removal.removed) // 2
     return (
-        f"{TITLE}: log-probability of the translation from "
+        f"{title}: {lower_first(value)} from "
         f"{style.number(float(removal.least_first[0]))} with all heads to "
         f"{style.number(float(removal.least_first[-1]))} without any. With "
         f"{removal.removed[half]} heads removed it is "
@@ -111,4 +126,24 @@ def removal_caption(removal: Removal) -> str:
         f"{len(removal.at_random)} random orders, with all of them in the band. Where the solid "
         "line stays up, the model can do without these heads for this sentence (Michel et al. "
         "2019)."
+    )
+
+
+def examples_value(measure: str) -> str:
+    """What is left, "log_prob" or "chrf" of `ExamplesRemoval`, in sentence case."""
+    return _MEASURES[measure]
+
+
+def examples_caption(found: ExamplesRemoval, measure: str) -> str:
+    """How to read the lines over a checkpoint's examples, in plain text."""
+    what = {
+        "log_prob": "The mean natural logarithm of a token’s probability, over the given "
+        f"translations of the model’s {found.sentences} examples.",
+        "chrf": f"chrF of what the model writes greedily for its {found.sentences} examples, held "
+        "against the given translations: 100 is the same text.",
+    }[measure]
+    return (
+        f"{what} Solid: heads go in the order of what these translations together lose without "
+        f"each alone; dashed: the mean of {len(found.chrf.at_random)} random orders, all of them "
+        "in the band. Computed once for this model, after Michel et al. 2019 and Voita et al. 2019."
     )

@@ -20,6 +20,7 @@ from model.checkpoint import (
     snapshot_file,
     snapshots,
 )
+from model.removal_file import read_removal
 from model.training.corpus import read_pairs
 from model.training.export import main as export
 from model.training.schedule import snapshot_steps
@@ -88,7 +89,7 @@ def arguments(run: Path, output: Path, data: Path) -> list[str]:
     return [
         "--checkpoint", str(run), "--output", str(output), "--snapshots",
         "--valid", str(data / "valid.tsv"), "--test", str(data / "test.tsv"),
-        "--card", str(data / "card.md"), "--threads", "1",
+        "--card", str(data / "card.md"), "--threads", "1", "--orders", "1",
     ]  # fmt: skip
 
 
@@ -146,6 +147,14 @@ def test_the_good_examples_are_translated_exactly_as_they_promise(shipped):
     for each in listed:
         assert translator.translate(each["source"]).text == each["translation"]
         assert each["shows"].endswith(".")
+
+
+def test_what_is_left_without_heads_is_computed_over_the_examples(shipped):
+    found = read_removal(shipped, 32)
+    assert found.sentences == 5
+    assert len(found.log_prob.at_random) == 1
+    assert found.chrf.least_first[0] == 100
+    assert found.log_prob.least_first[-1] < found.log_prob.least_first[0]
 
 
 def test_the_card_tells_shape_learning_scores_training_data_and_what_comes_out_how(shipped):

@@ -11,11 +11,12 @@ import pytest
 from model import Intervention, Translator
 from model.effects import effects, effects_of, removal, rewritten
 from model.head_edits import MeanAblation
-from model.head_effects import Effects
+from model.head_effects import Effects, ExamplesRemoval, Removal
+from model.removal_file import read_removal, save_removal
 from model.trace import AttentionKind, Site
 from tests.kit.pictures import LAYOUTS, require_same, values
 from viz.effects import effect_map
-from viz.effects.pictures import EffectMap, RemovalCurve, WordMap, changed_words
+from viz.effects.pictures import EffectMap, ExamplesCurve, RemovalCurve, WordMap, changed_words
 from viz.effects.view import EffectsView, written_heads
 
 SENTENCE, TARGET = "The cat sat on the mat.", "Der Hund saß auf der Matte."
@@ -193,6 +194,26 @@ def test_the_curve_of_removal_comes_back(folder: Path, translator: Translator) -
     assert least.x == removed.removed
     assert f"{len(removed.at_random)} random orders" in picture.caption
     assert f"With {removed.removed[6]} heads removed" in picture.alt
+
+
+def test_curves_over_examples_come_back(folder: Path, tmp_path: Path) -> None:
+    random = np.random.default_rng(3)
+    log_prob, chrf = (
+        Removal((0, 9, 32), low + size * random.random(3), low + size * random.random((5, 3)))
+        for low, size in ((-4, 4), (0, 100))
+    )
+    save_removal(tmp_path, ExamplesRemoval(7, log_prob, chrf, "nrefs:1"))
+    found = read_removal(tmp_path, 32)
+    assert found is not None
+    for measure, curves in (("log_prob", found.log_prob), ("chrf", found.chrf)):
+        picture = ExamplesCurve(found, measure, str(tmp_path))
+        require_same(picture, folder, LAYOUTS[:2])
+        figure = picture.figure(LAYOUTS[0])
+        np.testing.assert_array_equal(figure.data[0].y, curves.least_first)
+        assert figure.layout.yaxis.title.text == picture.value
+        assert "7 examples" in picture.caption
+        assert "5 random orders" in picture.caption
+        assert picture.title in picture.alt
 
 
 @pytest.mark.parametrize(

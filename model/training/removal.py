@@ -1,0 +1,179 @@
+"""What is left of a model's translations while its heads are removed: over its examples.
+
+    python -m model.training.removal --checkpoint checkpoints/en-de
+
+As in Michel et al. 2019, section 4, and Voita et al. 2019, section 6: the least important heads
+first, held against random orders. Writes removal.json into the checkpoint folder; the export does
+so too.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import sacrebleu
+import torch
+from torch import Tensor
+from tqdm import tqdm
+
+from model.checkpoint import EXAMPLES, REMOVAL, CheckpointError, own_file, parse_json
+from model.decoding import greedy
+from model.editing_heads import editing_heads
+from model.effects import effects_of
+from model.head_effects import ExamplesRemoval, Removal
+from model.removal_file import save_removal
+from model.trace import Site, Tokens
+from model.translator import TextError, Translator, load
+
+Head = tuple[Site, int]
+
+
+def examples_removal(
+    translator: Translator,
+    examples: Sequence[tuple[str, str]],
+    *,
+    steps: int = 12,
+    orders: int = 20,
+    seed: int = 0,
+    progress: bool = False,
+) -> ExamplesRemoval:
+    """What is left of translations while heads are removed one after another.
+
+    A head is as important as what all the translations together lose without it alone. The model
+    writes greedily, and at most twice as many tokens as the longest translation has: without most
+    of its heads it would hardly end.
+
+    Args:
+        translator: the model.
+        examples: sources and their translations, at least one.
+        steps: at how many numbers of removed heads, besides none of them, it is looked.
+        orders: how many random ones.
+        seed: of these.
+        progress: whether to show a progress bar.
+
+    Raises:
+        TextError: if the model cannot take a sentence.
+    """
+    traces = [translator.trace(*example) for example in examples]
+    losses: dict[Head, float] = {}
+    for trace in traces:
+        for site, head, loss in effects_of(translator, trace).ranked():
+            losses[site, head] = losses.get((site, head), 0) + loss
+    heads = sorted(losses, key=losses.__getitem__)
+    counts = sorted({round(len(heads) * step / steps) for step in range(steps + 1)})
+    generator = np.random.default_rng(seed)
+    shuffled = [[heads[i] for i in generator.permutation(len(heads))] for _ in range(orders)]
+    batch = _Batch(
+        translator,
+        [trace.source for trace in traces],
+        [trace.target for trace in traces],
+        [trace.predictions for trace in traces],
+        [translation for _, translation in examples],
+    )
+    # Without any head and without all of them, every order is the same.
+    known: dict[frozenset[Head], tuple[float, float]] = {}
+    found = []
+    for order in tqdm((heads, *shuffled), unit="order", disable=not progress):
+        for count in counts:
+            removed = frozenset(order[:count])
+            if removed not in known:
+                known[removed] = batch.left(dict.fromkeys(order[:count], 0))
+            found.append(known[removed])
+    # (measure, order, count)
+    left = np.array(found, np.float32).reshape(orders + 1, len(counts), 2).transpose(2, 0, 1)
+    log_prob, chrf = (Removal(tuple(counts), each[0], each[1:]) for each in left)
+    return ExamplesRemoval(len(examples), log_prob, chrf, batch.signature)
+
+
+class _Batch:
+    """Sentences and their translations, padded to one length."""
+
+    def __init__(
+        self,
+        translator: Translator,
+        sources: Sequence[Tokens],
+        targets: Sequence[Tokens],
+        labels: Sequence[Tokens],
+        references: Sequence[str],
+    ) -> None:
+        self._translator, self._references = translator, references
+        pad = translator.model.config.pad_id
+        self._source, self._target, self._labels = (
+            _padded(each, pad).to(translator.device) for each in (sources, targets, labels)
+        )
+        self._counted = self._labels != pad
+        self._chrf = sacrebleu.CHRF()
+        self._chrf.corpus_score(references, [references])
+        self.signature = str(self._chrf.get_signature())
+
+    @torch.inference_mode()
+    def left(self, edits: Mapping[Head, int]) -> tuple[float, float]:
+        """The mean log-probability of a target token, and chrF, with some heads edited."""
+        model, tokenizer = self._translator.model, self._translator.tokenizer
+        with editing_heads(edits):
+            logits = model.output(model.hidden(self._source, self._target)).float()
+            written = greedy(model, self._source, max_length=2 * self._labels.shape[1])
+        log_probs = logits.log_softmax(dim=-1).gather(2, self._labels[:, :, None])[:, :, 0]
+        texts = [tokenizer.decode(each.token_ids) for each in written]
+        return (
+            float(log_probs[self._counted].mean()),
+            self._chrf.corpus_score(texts, [self._references]).score,
+        )
+
+
+def _padded(sentences: Sequence[Tokens], pad: int) -> Tensor:
+    width = max(len(each.ids) for each in sentences)
+    return torch.tensor([[*each.ids, *[pad] * (width - len(each.ids))] for each in sentences])
+
+
+def write_removal(directory: Path, *, orders: int = 20, progress: bool = False) -> None:
+    """Write removal.json of a checkpoint folder, over the sentences of its examples.json.
+
+    Raises:
+        CheckpointError: if the folder is incomplete or damaged, or has no examples.
+        TextError: if the model cannot take one of them.
+    """
+    try:
+        examples = [
+            (str(entry["source"]), str(entry["translation"]))
+            for entry in parse_json(own_file(directory, EXAMPLES))
+        ]
+        if not examples:
+            raise ValueError
+    except (KeyError, TypeError, ValueError) as error:
+        if isinstance(error, CheckpointError):
+            raise
+        raise CheckpointError(
+            f"{directory / EXAMPLES} holds no examples; export the model with --card."
+        ) from None
+    translator = load(directory, device="cpu")
+    found = examples_removal(translator, examples, orders=orders, progress=progress)
+    save_removal(directory, found)
+
+
+def main(argv: list[str] | None = None) -> int:
+    """The command line; gives the exit status."""
+    parser = argparse.ArgumentParser(
+        prog="python -m model.training.removal", description=(__doc__ or "").partition("\n")[0]
+    )
+    parser.add_argument("--checkpoint", type=Path, required=True, help=f"gets a {REMOVAL}")
+    parser.add_argument("--orders", type=int, default=20, help="random ones (default 20)")
+    parser.add_argument("--threads", type=int, default=2, help="CPU threads (default 2)")
+    arguments = parser.parse_args(argv)
+    if arguments.orders < 1:
+        parser.error("--orders must be 1 or more")
+    torch.set_num_threads(arguments.threads)
+    try:
+        write_removal(arguments.checkpoint, orders=arguments.orders, progress=True)
+    except (CheckpointError, TextError) as error:
+        print(error, file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
