@@ -43,7 +43,7 @@ else
 	$(PY) -m pytest $(ARGS)
 endif
 
-quick: $(VENV)/.installed-dev ## Run the tests that need no browser, no whole page and no training
+quick: $(VENV)/.installed-dev ## Run the tests that need no browser, no whole page, no training and no other process
 	$(PY) -m pytest $(WORKERS) --hypothesis-profile few -m "not (browser or slow)" \
 	  tests $(addprefix --ignore ,$(WINDOWS) tests/app tests/fuzz)
 

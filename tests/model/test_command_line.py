@@ -37,6 +37,7 @@ def test_a_sentence_is_translated_and_nothing_else_printed(run):
     assert run("The cat sat on the mat.") == (0, "Die Katze saß auf der Matte.\n", "")
 
 
+@pytest.mark.slow
 def test_it_runs_as_a_module_and_reads_standard_input(checkpoint_folder):
     result = subprocess.run(
         [sys.executable, "-m", "model", "translate", "-", "--checkpoint", str(checkpoint_folder)],

@@ -20,6 +20,8 @@ from model.training.snapshots import mean_entropies
 from tests.kit.packing import needs_packing
 from tests.kit.tiny_checkpoint import PAIRS, SNAPSHOTS, write_tiny_snapshots
 
+pytestmark = pytest.mark.slow
+
 TINY = "tiny-childhood"
 """Made up while testing, so that snapshots are held to their promises where none are shipped."""
 

@@ -76,6 +76,7 @@ def test_every_picture_can_be_printed(run: Run, name: str, monkeypatch: pytest.M
     assert json.loads(file)["data"]
 
 
+@pytest.mark.slow
 def test_it_runs_as_a_module_and_reads_standard_input(folder: Path, tmp_path: Path) -> None:
     subprocess.run(
         [

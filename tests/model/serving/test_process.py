@@ -17,6 +17,8 @@ from model.serving.process import WorkerProcess
 from model.serving.queue import RequestQueue, ServiceError
 from model.serving.store import ResultStore
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[3]
 SECONDS = 60
 

@@ -17,6 +17,8 @@ from tests.kit.running_app import AppServer, serve
 from tests.kit.tiny_checkpoint import write_tiny_checkpoint
 from viz.shell import server
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:

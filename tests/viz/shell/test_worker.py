@@ -22,6 +22,8 @@ from model.translator import TextError, load
 from tests.kit.tiny_checkpoint import PAIRS, write_tiny_checkpoint
 from viz.shell import jobs
 
+pytestmark = pytest.mark.slow
+
 SECONDS = 120
 
 
