@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from model import Search
+from model import Sampling, Search
 from model.translator import Translator, load
 from tests.kit.shown import captions, html, plain, query, said
 from tests.kit.tiny_checkpoint import PAIRS
@@ -110,3 +110,34 @@ def test_a_target_is_played_as_if_it_was_written(open_decoding: OpenApp, model: 
     numbers = re.findall(r"<small>(.*?)</small>", html(app))
     assert len(numbers) == len(steps) == len(forced)
     assert "Every token was given" in captions(app)
+
+
+def test_what_a_search_found_is_studied_on_every_page(
+    open_decoding: OpenApp, model: Translator
+) -> None:
+    app = open_decoding(section="beams")
+    decoding = model.decode(SENTENCE)
+    second = model.tokenizer.decode(decoding.token_ids(decoding.ranked[1]))
+    app = app.button(key="study-1").click().run()
+    assert query(app, "target") == second
+    assert [app.button(key=f"study-{rank}").disabled for rank in range(2)] == [False, True]
+    # The tree stays that of the model's own search.
+    assert "not of the target sentence" in captions(app)
+    assert query(app.button(key="study-none").click().run(), "target") == ""
+
+
+def test_searches_are_set_and_compared(open_decoding: OpenApp, model: Translator) -> None:
+    app = open_decoding(section="compare")
+    app = app.segmented_control(key="how").set_value("sampling").run()
+    app = app.select_slider(key="temperature").set_value(250).run()
+    app = app.select_slider(key="second-beam").set_value(2).run()
+    assert (query(app, "how"), query(app, "temperature")) == ("sampling", "250")
+    assert query(app, "against").startswith("search-2-60-")
+    sampling = Sampling(temperature=2.5, seed=1, n_samples=4)
+    searches = (Search(sampling=sampling), Search(beam=2))
+    for search in searches:
+        score = model.translate(SENTENCE, search=search).score
+        assert f"score {score:.2f}".replace("-", "−") in html(app)
+    assert "is ahead by" in words(app)
+    app = app.segmented_control(key="section").set_value("widths").run()
+    assert "A width of 1 is greedy decoding." in captions(app)

@@ -10,9 +10,10 @@ from model.translator import DeviceError, TextError
 from viz.decoding.page_beams import show_beams
 from viz.decoding.page_certainty import show_certainty
 from viz.decoding.page_layers import show_layers
+from viz.decoding.page_search import show_comparison, show_settings, show_widths
 from viz.decoding.page_steps import show_steps
 from viz.decoding.page_taken import show_taken
-from viz.decoding.view import SECTIONS, VIEW, DecodingView
+from viz.decoding.view import SEARCHES, SECTIONS, VIEW, DecodingView
 from viz.draw.labels import escape_markdown
 from viz.shell import address, bar, session, stage
 from viz.shell.jobs import Decoded
@@ -66,27 +67,28 @@ def clamp_step(found: Decoded) -> DecodingView:
 def show_page(question: session.Question) -> None:
     """Everything, for a question that has an answer."""
     forget_taken(question)
-    if address.read(DecodingView).section == "beams":
-        # A translation of one's own leaves nothing to search for.
-        search, found = decode(replace(question, target=""))
-    else:
-        search, found = decode(question)
+    # A translation of one's own leaves nothing to search for.
+    searches = address.read(DecodingView).section in SEARCHES
+    asked = replace(question, target="") if searches else question
+    search, found = decode(asked)
     view = clamp_step(found)
     if not stage.is_on():
-        st.segmented_control(
-            "What is shown",
-            SECTIONS,
-            default=view.section,
-            key="section",
-            required=True,
-            format_func=SECTIONS.__getitem__,
-            label_visibility="collapsed",
-        )
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            st.segmented_control(
+                "What is shown",
+                SECTIONS,
+                default=view.section,
+                key="section",
+                required=True,
+                format_func=SECTIONS.__getitem__,
+                label_visibility="collapsed",
+            )
+            show_settings(view)
     with stage.picture():
         # Always there, so that what follows keeps its place and its state.
         with st.container(key="taken-words"):
             if view.taken:
-                free = begun(question, view.free)
+                free = begun(asked, view.free)
                 before = session.decode(question.checkpoint, question.sentence, free)
                 show_taken(before, found)
         match view.section:
@@ -94,6 +96,10 @@ def show_page(question: session.Question) -> None:
                 show_beams(question, search, found.decoding)
             case "certainty":
                 show_certainty(view, search, found)
+            case "compare":
+                show_comparison(question, view, search, found.decoding)
+            case "widths":
+                show_widths(question, view, search)
             case "layers":
                 show_layers(question, search)
             case _:

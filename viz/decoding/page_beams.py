@@ -55,7 +55,7 @@ def show_found(question: session.Question, decoding: Decoding, search: Search) -
         target = target_of(node, text, search)
         studied = question.target == target
         with st.container(horizontal=True, vertical_alignment="center", key=f"found-{rank}"):
-            st.html(found_html(rank, node, text, texts[0]))
+            st.html(found_html(str(rank + 1), node, text, texts[0]))
             if target is not None:
                 st.button(
                     "Studied" if studied else "Study",
@@ -90,17 +90,32 @@ def found_text(question: session.Question, decoding: Decoding, node: SearchNode)
     return model.tokenizer.decode(decoding.token_ids(node))
 
 
-def found_html(rank: int, node: SearchNode, text: str, best: str) -> str:
-    """One line of what was found, its words that the best has not marked."""
-    words = diff_html(best, text, dark=is_dark()) if rank else escape_html(visible(text))
-    cut = ", cut at the most tokens it may have" if node.fate == "cut" else ""
-    numbers = (
-        f"score {style.number(node.score or 0.0)}, "
-        f"log-probability {style.number(node.log_prob)}, {node.step + 1} tokens{cut}"
-    )
+def found_html(
+    mark: str, node: SearchNode, text: str, best: str, name: str = "", *, bold: bool = False
+) -> str:
+    """One line of what was found, its words that the best has not marked.
+
+    Args:
+        mark: stands before it.
+        node: that ends it.
+        text: of it.
+        best: what it is compared with.
+        name: of how it was found.
+        bold: whether it stands out.
+    """
+    words = escape_html(visible(text)) if text == best else diff_html(best, text, dark=is_dark())
+    numbers = [
+        *([name] if name else []),
+        f"score {style.number(node.score or 0.0)}",
+        f"log-probability {style.number(node.log_prob)}",
+        "1 token" if node.step == 0 else f"{node.step + 1} tokens",
+        *(["cut at the most tokens it may have"] if node.fate == "cut" else []),
+    ]
+    weight = "600" if bold else "inherit"
     return (
-        f'<div style="display: flex; gap: 0.75rem"><b>{rank + 1}.</b>'
-        f"<div>{words or '∅'}<br><small>{numbers}</small></div></div>"
+        f'<div style="display: flex; gap: 0.75rem"><b>{mark}.</b>'
+        f'<div style="font-weight: {weight}">{words or "∅"}<br>'
+        f"<small>{escape_html(', '.join(numbers))}</small></div></div>"
     )
 
 

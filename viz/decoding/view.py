@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from model.search import AS_IN_THE_PAPER, Search
+from model.search import Search
 from model.trace import AttentionKind, Site
-from viz.view import View, choice, integer, pattern
+from viz.decoding.search import RANGES, USUAL, WAYS, Settings, written_settings
+from viz.view import Parameter, View, choice, integer, pattern
 
 SECTIONS = {
     "steps": "Steps",
     "certainty": "Certainty",
     "beams": "Beams",
+    "compare": "Compare searches",
+    "widths": "Widths",
     "layers": "Layer by layer",
 }
 """What is shown of a decoding."""
 
-WIDEST = 8
-"""Live hypotheses of the widest beam."""
+SEARCHES = ("beams", "compare", "widths")
+"""Those that are of the model's own search, whatever the target sentence says."""
 
 MOST_CHOICES = 20
 """So many words can be taken one after another and undone again."""
@@ -34,6 +37,26 @@ _CHOICE = rf"[0-9]{{1,3}}\.{_ID}(-{_ID}){{0,{MOST_FORCED - 1}}}"
 
 _HEAD = r"(cross|decoder)\.[0-9]{1,3}\.[0-9]{1,3}"
 
+MEANINGS = {
+    "beam": "the width of the beam search; 1 decodes greedily",
+    "penalty": "the exponent of the length penalty, in hundredths",
+    "temperature": "of sampling, in hundredths",
+    "top_k": "tokens that are drawn from; 0: all",
+    "top_p": "probability of the tokens that are drawn from, in hundredths",
+    "seed": "of the draws",
+    "samples": "how many translations are drawn",
+}
+"""What each number of `Settings` says."""
+
+
+def parse_against(written: str) -> str:
+    """Settings of a second search as the address has them, or none."""
+    try:
+        return written_settings(written).written if written else ""
+    except ValueError:
+        raise ValueError("which are no settings of a search") from None
+
+
 VIEW = View(
     "decoding",
     "Decoding",
@@ -41,15 +64,23 @@ VIEW = View(
     (
         choice("section", "steps", SECTIONS, "what is shown of it"),
         integer("at", 1, low=1, high=999, meaning="the step shown"),
-        integer(
-            "beam", AS_IN_THE_PAPER.beam, low=1, high=WIDEST, meaning="the width of the beam search"
+        choice("how", "search", WAYS, "how a translation is looked for"),
+        *(
+            integer(
+                name,
+                getattr(USUAL, name),
+                low=RANGES[name][0],
+                high=RANGES[name][1],
+                meaning=meaning,
+            )
+            for name, meaning in MEANINGS.items()
         ),
-        integer(
-            "penalty",
-            round(100 * AS_IN_THE_PAPER.length_penalty),
-            low=0,
-            high=200,
-            meaning="the exponent of its length penalty, in hundredths",
+        Parameter(
+            "against",
+            "",
+            parse_against,
+            meaning="the settings of a second search, in the order of those above",
+            values="settings such as `search-1-60-100-0-100-1-4`",
         ),
         pattern(
             "taken",
@@ -73,8 +104,15 @@ class DecodingView:
 
     section: str = "steps"
     at: int = 1
-    beam: int = AS_IN_THE_PAPER.beam
-    penalty: int = round(100 * AS_IN_THE_PAPER.length_penalty)
+    how: str = USUAL.how
+    beam: int = USUAL.beam
+    penalty: int = USUAL.penalty
+    temperature: int = USUAL.temperature
+    top_k: int = USUAL.top_k
+    top_p: int = USUAL.top_p
+    seed: int = USUAL.seed
+    samples: int = USUAL.samples
+    against: str = ""
     taken: str = ""
     lit: str = ""
 
@@ -104,12 +142,24 @@ class DecodingView:
     @property
     def search(self) -> Search:
         """How the translation is looked for."""
-        return Search(beam=self.beam, length_penalty=self.penalty / 100, prefix=self.prefix)
+        return self.settings.search(self.prefix)
 
     @property
     def free(self) -> Search:
         """The same search, without what was taken."""
-        return Search(beam=self.beam, length_penalty=self.penalty / 100)
+        return self.settings.search()
+
+    @property
+    def settings(self) -> Settings:
+        """Those of the search."""
+        return Settings(self.how, **{name: getattr(self, name) for name in RANGES})
+
+    @property
+    def other(self) -> Settings:
+        """Those of the second search: greedy decoding unless others are given."""
+        if self.against:
+            return written_settings(self.against)
+        return replace(self.settings, how="search", beam=1)
 
     def and_taken(self, step: int, token_ids: Sequence[int], before: Sequence[int]) -> str:
         """`taken` with more tokens written from a step on.
