@@ -107,10 +107,10 @@ def test_what_is_said_holds_for_the_search(translator: Translator) -> None:
     [
         (Search(), "Beam of 4, length penalty 0.6"),
         (Search(beam=1, length_penalty=0), "Greedy decoding, length penalty 0"),
-        (Search(sampling=Sampling()), "One sample, temperature 1"),
+        (Search(sampling=Sampling()), "One sample, temperature 1, length penalty 0.6"),
         (
             Search(sampling=Sampling(n_samples=3, top_k=5, top_p=0.9, seed=7)),
-            "3 samples, temperature 1, top-k 5, top-p 0.9, seed 7",
+            "3 samples, temperature 1, top-k 5, top-p 0.9, seed 7, length penalty 0.6",
         ),
     ],
     ids=str,
