@@ -122,7 +122,7 @@ def certainty_figure(
 
 def certainty_html(tokens: Tokens, steps: Sequence[DecodingStep], *, dark: bool) -> str:
     """The sentence, each token the stronger coloured the less probable it was."""
-    theme, most = style.look(dark), 35 if dark else 50
+    theme, most = style.look(dark), 32 if dark else 45
     parts = []
     for place, (text, token, step) in enumerate(
         zip(axis_texts(tokens), tokens.tokens, steps, strict=True)

@@ -25,9 +25,10 @@ _ASKED = "_decoding_of"
 def forget_taken(question: session.Question) -> None:
     """Let go of words taken for another sentence, or another model."""
     before = st.session_state.get(_ASKED)
-    if before not in (None, question) and not address.is_followed():
+    now = (question.folder, question.sentence, question.target)
+    if before not in (None, now) and not address.is_followed():
         address.change(taken="", at=1)
-    st.session_state[_ASKED] = question
+    st.session_state[_ASKED] = now
 
 
 def begun(question: session.Question, search: Search) -> Search:

@@ -68,7 +68,7 @@ def test_the_sentence_is_coloured_by_what_was_missing_to_certainty(decoding: Dec
     steps = [replace(decoding.steps[0], probability=share) for share in (1.0, 0.25)]
     found = certainty_html(hostile, steps, dark=False)
     assert "<b>&lt;b&gt;x</b><small>100\u00a0%</small>" in found
-    assert re.findall(r"([\d.]+)%, transparent", found) == ["0.0", "37.5"]
+    assert re.findall(r"([\d.]+)%, transparent", found) == ["0.0", "33.8"]
 
 
 def test_hesitation_is_a_likelier_or_a_missing_half_and_nothing_that_was_forced(

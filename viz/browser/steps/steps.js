@@ -92,7 +92,7 @@ class Steps {
     this.root.style.setProperty("--muted", theme.muted);
     this.root.style.setProperty("--line", theme.grid);
     // So that every text keeps its contrast on the fullest colour.
-    this.root.style.setProperty("--fullest", theme.name === "dark" ? "35%" : "50%");
+    this.root.style.setProperty("--fullest", theme.name === "dark" ? "32%" : "45%");
     this._fit();
     this._draw();
   }

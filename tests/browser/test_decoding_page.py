@@ -1,0 +1,42 @@
+"""The decoding page in a real browser: steps are played without the server, and words taken."""
+
+from __future__ import annotations
+
+from urllib.parse import urlencode
+
+from playwright.sync_api import expect
+
+from model import Search
+from model.translator import Translator
+from tests.kit.heads_page import LOADING, HeadsPage
+
+SENTENCE = "The cat sat on the mat."
+
+
+def test_steps_are_played_without_the_server_and_a_number_writes_on_from_another_word(
+    heads: HeadsPage, model: Translator
+) -> None:
+    page = heads.page
+    page.goto(f"{heads.url}/decoding?{urlencode({'sentence': SENTENCE})}", timeout=LOADING)
+    steps = page.locator(".decoding-steps[data-painted]")
+    expect(steps).to_have_attribute("data-step", "1", timeout=LOADING)
+    page.evaluate("window.held = []")
+    steps.get_by_role("button", name="Play").click()
+    expect(steps).to_have_attribute("data-step", "3")
+    assert page.evaluate("window.held") == []
+    steps.get_by_role("button", name="Pause").click()
+    page.evaluate("window.release()")
+    at = steps.get_attribute("data-step")
+    assert at is not None
+    heads.wait_for_query(at=at)
+    page.keyboard.press("Home")
+    heads.wait_for_query(at=None)
+    # The third likeliest beginning; the focus is on the button that paused.
+    page.keyboard.press("3")
+    decoding = model.decode(SENTENCE)
+    third = decoding.steps[0].likeliest.ids[2]
+    heads.wait_for_query(taken=f"0.{third}")
+    after = model.translate(SENTENCE, search=Search(prefix=(third,)))
+    expect(page.locator(".change")).to_contain_text(after.text.split()[0])
+    expect(steps.locator(".candidate").nth(2)).to_have_attribute("aria-current", "true")
+    expect(steps.locator(".token.written")).to_contain_text("given")
