@@ -106,6 +106,9 @@ def pictures(translator: Translator) -> list[Picture]:
         Picture("heads-joint", {"attention": "joint"}),
         Picture("heads-comparison", {"compare": heads}),
         Picture("query-key", {"cell": cell, "below": "query-key"}, part=PLOT, height=TALL),
+        Picture(
+            "decoding", {"at": str(1 + position(trace.predictions.tokens, QUERY))}, page="decoding"
+        ),
         Picture("effects", {"off": "cross.3.1-cross.2.2"}, page="effects", height=TALL_PAGE),
         Picture(
             "masks-change",

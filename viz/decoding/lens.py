@@ -36,6 +36,8 @@ def agreement(lens: LogitLens) -> NDArray[np.int64]:
 def lens_figure(lens: LogitLens, *, narrow: bool = False, dark: bool = False) -> go.Figure:
     """Layers by steps; each cell holds the likeliest token and its colour says how near it is.
 
+    What agrees is bold too, for those who do not tell the colours apart.
+
     The first trace is the map, whose z is `agreement`.
 
     Args:
@@ -114,7 +116,9 @@ def lens_figure(lens: LogitLens, *, narrow: bool = False, dark: bool = False) ->
             {
                 "x": step,
                 "y": layer,
-                "text": said[layer][step],
+                "text": f"<b>{said[layer][step]}</b>"
+                if values[layer, step] == 2
+                else said[layer][step],
                 "showarrow": False,
                 "textangle": -90 if upright else 0,
                 "font": {
@@ -169,6 +173,7 @@ def lens_caption(*, pre_norm: bool) -> str:
     return (
         "Each column is a step, each cell the likeliest next token if the decoder stopped after "
         "that layer; the last row is the model itself. The stronger the colour, the nearer a layer "
-        f"is to the token written. {how}. Earlier layers were never trained to be read so: what is "
-        "missing here they may still know (the logit lens, without further training)."
+        "is to the token written; where it says that token, it is bold. "
+        f"{how}. Earlier layers were never trained to be read so: what is missing here they may "
+        "still know (the logit lens, without further training)."
     )

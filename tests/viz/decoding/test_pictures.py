@@ -91,7 +91,10 @@ def test_the_map_of_layers_comes_back_and_agrees_where_it_says_so(
     picture = LayerLens(lens, SENTENCE, NARROW, pre_norm=True)
     require_same(picture, folder, LAYOUTS[:2])
     np.testing.assert_array_equal(values(picture, "rank"), lens.ranks)
-    colored = picture.figure(LAYOUTS[0]).data[0].z
+    figure = picture.figure(LAYOUTS[0])
+    colored = figure.data[0].z
+    bold = [note.text.startswith("<b>") for note in figure.layout.annotations]
+    assert bold == (colored == 2).ravel().tolist()
     for layer, likeliest in enumerate(lens.likeliest):
         for step, token_id in enumerate(lens.tokens.ids):
             says = likeliest.ids[step] == token_id
