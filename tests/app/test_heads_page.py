@@ -273,6 +273,9 @@ def test_a_head_is_switched_off_on_the_effects_page_together_with_those_before(
     switch_off(app, "1.2")
     assert app.query_params == {"sentence": "The man eats.", "off": "cross.1.2"}
     app.selectbox(key="way").set_value("uniform").run()
+    app.session_state["colored"] = "maps"
+    app.run()
+    assert app.query_params["colored"] == "maps"
     app.switch_page("viz/heads/page.py").run()
     switch_off(app, "1.0-0.3", "encoder")
     off = "cross.1.2-encoder.1.0-encoder.0.3"

@@ -129,7 +129,7 @@ export class Explorer {
     this.about = element("section", "about-head", { "aria-label": "What this head does" }, this.words, numbers);
     this.inside = element("button", "inside", { type: "button", hidden: "" });
     this.inside.addEventListener("click", () => this.scrollHost()?.scrollIntoView({ behavior: "smooth" }));
-    this.off = toggle("Switch off", "What is written without this head (key x)", () => this._switchOff());
+    this.off = toggle("Switch off", "What is written without this head, or without all that are compared (key x)", () => this._switchOff());
     this.off.removeAttribute("aria-pressed");
     this.off.hidden = !this.canAskPython;
     this.largeZoom = zoomButtons("picture", (step) => this.matrix.zoomBy(step));
