@@ -23,6 +23,9 @@ from viz.shell.width import is_narrow
 MOST_ROWS = 12
 """More rows of a tree than that are too small on a stage."""
 
+STAGE_SIZE = "clamp(1.25rem, 2.2vw, 2.75rem)"
+"""Of what was found, to be read from the back row."""
+
 CLICK = " Click a diamond to study its translation on every page."
 
 
@@ -112,10 +115,11 @@ def found_html(
         *(["cut at the most tokens it may have"] if node.fate == "cut" else []),
     ]
     weight = "600" if bold else "inherit"
+    size = STAGE_SIZE if stage.is_on() else "1rem"
     return (
-        f'<div style="display: flex; gap: 0.75rem"><b>{mark}.</b>'
+        f'<div style="display: flex; gap: 0.75em; font-size: {size}"><b>{mark}.</b>'
         f'<div style="font-weight: {weight}">{words or "∅"}<br>'
-        f"<small>{escape_html(', '.join(numbers))}</small></div></div>"
+        f'<small style="font-size: 0.8em">{escape_html(", ".join(numbers))}</small></div></div>'
     )
 
 

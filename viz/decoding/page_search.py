@@ -185,7 +185,7 @@ def show_widths(question: session.Question, view: DecodingView, search: Search) 
         named = f"widths {first + 1} to {rest[-1] + 1}" if rest else f"width {first + 1}"
         mark = f"{first + 1}–{rest[-1] + 1}" if rest else str(first + 1)
         winner = len(set(texts)) > 1 and score(best[first]) == score(best[top])
-        said = f"{named}, the best score" if winner else named
+        said = f"{named}, best" if winner else named
         st.html(found_html(mark, best[first], texts[first], texts[top], said, bold=winner))
     st.caption(escape_markdown(widths_words(best, texts, view.penalty / 100)))
 

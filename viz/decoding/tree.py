@@ -274,7 +274,7 @@ def tree_figure(
                 for place in range(len(nodes))
             ],
             "hovertemplate": "<b>%{customdata[1]}</b><br>%{customdata[2]}<extra></extra>",
-            # A click chooses without dimming the rest.
+            # A click dims nothing, here as in the other traces.
             "unselected": {"marker": {"opacity": 1}},
             "showlegend": False,
         }
@@ -309,6 +309,7 @@ def _start(theme: style.Look) -> dict[str, Any]:
         "textposition": "top right",
         "textfont": {"size": style.SMALL_FONT_SIZE, "color": theme.muted},
         "marker": {"size": 8, "color": theme.muted},
+        "unselected": {"marker": {"opacity": 1}, "textfont": {"color": theme.muted}},
         "hovertemplate": "Every translation starts here<extra></extra>",
         "showlegend": False,
     }
@@ -337,6 +338,7 @@ def _texts(
     shared: dict[str, Any] = {
         "type": "scatter",
         "mode": "text",
+        "unselected": {"textfont": {"color": color}},
         "hoverinfo": "skip",
         "showlegend": False,
     }
