@@ -19,7 +19,7 @@ HESITANT = 0.5
 """Of a token that is less probable, the model might well have written another."""
 
 _HEIGHT, _GAP = 340, 0.16
-_RANKED = 20
+_RANKED, _NARROW_RANKED = 20, 6
 """Up to so many tokens, a bar has room for its rank."""
 
 
@@ -38,6 +38,7 @@ def certainty_figure(
     labels = axis_labels(tokens)
     places = list(range(len(labels)))
     marked = [step.rank > 1 for step in steps]
+    ranked = len(labels) <= (_NARROW_RANKED if narrow else _RANKED)
 
     def bars(values: list[float], axis: str, color: Any, **more: Any) -> dict[str, Any]:
         return {
@@ -55,7 +56,7 @@ def certainty_figure(
         "y",
         [theme.heads[1] if other else theme.accent for other in marked],
         text=[
-            f"rank {step.rank}" if other and len(labels) <= _RANKED else ""
+            f"rank {step.rank}" if other and ranked else ""
             for step, other in zip(steps, marked, strict=True)
         ],
         textposition="outside",
