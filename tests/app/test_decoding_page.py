@@ -141,3 +141,10 @@ def test_searches_are_set_and_compared(open_decoding: OpenApp, model: Translator
     assert "is ahead by" in words(app)
     app = app.segmented_control(key="section").set_value("widths").run()
     assert "A width of 1 is greedy decoding." in captions(app)
+
+
+def test_the_tree_alone_stands_on_stage(open_decoding: OpenApp) -> None:
+    app = open_decoding(section="beams", present="1", beam="2")
+    (chart,) = app.get("plotly_chart")
+    assert "Beam of 2, length penalty 0.6" in chart.proto.spec
+    assert not [button for button in app.button if (button.key or "").startswith("study")]

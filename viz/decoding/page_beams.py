@@ -10,8 +10,9 @@ import streamlit as st
 from model.search import AS_IN_THE_PAPER, Search
 from model.translation import Decoding, SearchNode
 from viz.decoding.pictures import SearchTree
-from viz.decoding.search import search_name
+from viz.decoding.search import RANGES, search_name
 from viz.decoding.tree import layout_tree
+from viz.decoding.view import DecodingView
 from viz.draw import style
 from viz.draw.labels import escape_html, visible
 from viz.draw.word_diff import diff_html
@@ -29,10 +30,12 @@ STAGE_SIZE = "clamp(1.25rem, 2.2vw, 2.75rem)"
 CLICK = " Click a diamond to study its translation on every page."
 
 
-def show_beams(question: session.Question, search: Search, decoding: Decoding) -> None:
+def show_beams(
+    question: session.Question, view: DecodingView, search: Search, decoding: Decoding
+) -> None:
     """The tree, and below it what was found, best first."""
     if stage.is_on():
-        show_tree_on_stage(decoding, search)
+        show_tree_on_stage(view, search, decoding)
         return
     show(
         SearchTree(decoding, search),
@@ -43,10 +46,16 @@ def show_beams(question: session.Question, search: Search, decoding: Decoding) -
     show_found(question, decoding, search)
 
 
-def show_tree_on_stage(decoding: Decoding, search: Search) -> None:
+def show_tree_on_stage(view: DecodingView, search: Search, decoding: Decoding) -> None:
     """The tree alone, without what was pruned where that would be too small to read."""
     whole = layout_tree(decoding).height <= MOST_ROWS
     stage.say(search_name(search) if whole else f"{search_name(search)}: what was found")
+    if search.sampling is None:
+        low, high = RANGES["beam"]
+        stage.offer(
+            "Left and right: width of the beam",
+            across=stage.Step("beam", range(low, high + 1), view.beam),
+        )
     picture = SearchTree(decoding, search, numbered=False, whole=whole)
     stage.show((picture, "search-tree"), narrow=is_narrow())
 
