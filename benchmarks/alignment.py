@@ -4,7 +4,7 @@
 
 Every head and layer of a checkpoint reads the pairs of benchmarks/gold, their target forced on the
 decoder, and links words by its weights or by the norms of what it adds. Runs on one CPU core in
-about three minutes.
+about three minutes. With --store, the checkpoint keeps the table that the effects page shows.
 """
 
 from __future__ import annotations
@@ -21,7 +21,9 @@ import torch
 from benchmarks._measure import write
 from model import load
 from model.alignment_error import AlignedPair, ErrorRate, Link, alignment_error_rate, read_aligned
+from model.alignment_table import AlignmentTable, Combination, Read
 from model.attribution_methods import attributions
+from model.checkpoint import ALIGNMENT, write_json
 from model.trace import AttentionKind
 from model.translator import Translator, resolve_device
 from model.word_alignment import Weights, diagonal, mutual_argmax, row_argmax, word_map
@@ -29,7 +31,6 @@ from model.word_alignment import Weights, diagonal, mutual_argmax, row_argmax, w
 GOLD = Path(__file__).parent / "gold" / "en-de.tsv"
 
 METHODS = ("weights", "norms")
-ROWS = {"output row": False, "one row later": True}
 RULES: Mapping[str, Callable[[Weights], frozenset[Link]]] = {
     "row argmax": row_argmax,
     "row ∩ column": mutual_argmax,
@@ -43,27 +44,27 @@ Links = Sequence[frozenset[Link]]
 
 def word_maps(
     translator: Translator, gold: Sequence[AlignedPair], method: str
-) -> tuple[Mapping[str, Maps], Mapping[str, Maps]]:
-    """By name the maps of every layer, all its heads together, and those of every head."""
-    layers: dict[str, list[Weights]] = {}
-    heads: dict[str, list[Weights]] = {}
+) -> tuple[Mapping[Read, Maps], Mapping[Read, Maps]]:
+    """The maps of every layer, all its heads together, and those of every head."""
+    layers: dict[Read, list[Weights]] = {}
+    heads: dict[Read, list[Weights]] = {}
     sites = [site for site in translator.sites if site.kind is AttentionKind.CROSS]
     for pair in gold:
         trace = translator.trace(pair.source, pair.target)
         for found in attributions(translator, trace, methods=[method], sites=sites).maps:
             if found.site is None:
                 continue
-            for row, later in ROWS.items():
+            layer = found.site.layer
+            for later in (False, True):
                 (together,) = word_map(trace, found.together[None], later=later)
                 if together.shape != (len(pair.target_words), len(pair.source_words)):
                     raise SystemExit(
                         f"The tokens of line {pair.line} make other words than the file names; "
                         "this checkpoint cannot be held against it."
                     )
-                layers.setdefault(f"layer {found.site.layer}, {row}", []).append(together)
+                layers.setdefault(Read(layer, None, later), []).append(together)
                 for head, each in enumerate(word_map(trace, found.heads, later=later)):
-                    name = f"head {found.site.layer}.{head}, {row}"
-                    heads.setdefault(name, []).append(each)
+                    heads.setdefault(Read(layer, head, later), []).append(each)
     return layers, heads
 
 
@@ -81,17 +82,24 @@ def of_each(maps: Mapping[str, Maps]) -> dict[str, dict[str, Links]]:
     return found
 
 
-def pairs_of_heads(heads: Mapping[str, Maps], gold: Sequence[AlignedPair]) -> dict[str, Maps]:
+def pairs_of_heads(heads: Mapping[Read, Maps], gold: Sequence[AlignedPair]) -> dict[str, Maps]:
     """Every two heads together: the mean of their maps, each at its better row."""
-    better: dict[str, tuple[float, str]] = {}
-    for name, maps in heads.items():
+    better: dict[tuple[int, int | None], tuple[float, Read]] = {}
+    for read, maps in heads.items():
         error = alignment_error_rate([row_argmax(each) for each in maps], gold).error
-        head = name.partition(",")[0]
-        better[head] = min(better.get(head, (2.0, "")), (error, name))
+        head = read.layer, read.head
+        better[head] = min(better.get(head, (2.0, read)), (error, read))
     return {
-        f"{one} + {other}": [(a + b) / 2 for a, b in zip(heads[one], heads[other], strict=True)]
-        for one, other in itertools.combinations([name for _, name in better.values()], 2)
+        f"{one.name} + {other.name}": [
+            (a + b) / 2 for a, b in zip(heads[one], heads[other], strict=True)
+        ]
+        for one, other in itertools.combinations([read for _, read in better.values()], 2)
     }
+
+
+def named(maps: Mapping[Read, Maps]) -> dict[str, Maps]:
+    """The maps by name."""
+    return {read.name: each for read, each in maps.items()}
 
 
 def chosen_by_the_other_half(candidates: Mapping[str, Links], gold: Sequence[AlignedPair]) -> Links:
@@ -116,17 +124,11 @@ def measured(method: str, what: str, rule: str, rate: ErrorRate, **more: Any) ->
     return {"map": method, "what": what, "rule": rule, **shares, **more}
 
 
-def best_rows(
-    method: str, title: str, candidates: Mapping[str, Links], rule: str, gold: Sequence[AlignedPair]
-) -> list[dict[str, Any]]:
-    """The best of many, and how good it is where it was not chosen."""
+def best_of(candidates: Mapping[str, Links], gold: Sequence[AlignedPair]) -> tuple[str, ErrorRate]:
+    """The best of many, by name."""
     rates = {name: alignment_error_rate(each, gold) for name, each in candidates.items()}
     best = min(rates, key=lambda name: rates[name].error)
-    elsewhere = alignment_error_rate(chosen_by_the_other_half(candidates, gold), gold)
-    return [
-        measured(method, f"best {title}: {best}", rule, rates[best], candidates=len(rates)),
-        measured(method, f"{title}, chosen by the other half", rule, elsewhere),
-    ]
+    return best, rates[best]
 
 
 def show(rows: Sequence[Mapping[str, Any]]) -> None:
@@ -148,35 +150,61 @@ def main(argv: list[str] | None = None) -> None:
     options.add_argument("--checkpoint", type=Path, default=Path("checkpoints/en-de"))
     options.add_argument("--gold", type=Path, default=GOLD, help="hand-made alignments, a .tsv")
     options.add_argument("--device", default="cpu", help="auto, cpu or cuda")
+    options.add_argument(
+        "--store", action="store_true", help="keep the table with the checkpoint, for the app"
+    )
     arguments = options.parse_args(argv)
     torch.set_num_threads(1)
     device = resolve_device(arguments.device)
     gold = read_aligned(arguments.gold)
     translator = load(arguments.checkpoint, device=str(device))
     floor = [diagonal(len(pair.source_words), len(pair.target_words)) for pair in gold]
-    rows = [measured("", "diagonal", "", alignment_error_rate(floor, gold))]
-    best = []
+    order = alignment_error_rate(floor, gold)
+    rows, best_rows = [measured("", "diagonal", "", order)], []
+    best, rates = [], {}
     for method in METHODS:
         layers, heads = word_maps(translator, gold, method)
-        one, two = of_each(heads), of_each(pairs_of_heads(heads, gold))
-        for rule, candidates in of_each(layers).items():
+        if method == "weights":
+            rates = {
+                read: alignment_error_rate([row_argmax(each) for each in maps], gold)
+                for read, maps in {**layers, **heads}.items()
+            }
+        one, two = of_each(named(heads)), of_each(pairs_of_heads(heads, gold))
+        for rule, candidates in of_each(named(layers)).items():
             rows += [
                 measured(method, name, rule, alignment_error_rate(links, gold))
                 for name, links in (candidates | one[rule]).items()
             ]
-            best += best_rows(method, "head", one[rule], rule, gold)
-            best += best_rows(method, "two heads", two[rule], rule, gold)
-    show(rows + best)
+            for title, links_of in (("head", one[rule]), ("two heads", two[rule])):
+                name, rate = best_of(links_of, gold)
+                best.append(Combination(name, method, rule, len(links_of), rate))
+                elsewhere = alignment_error_rate(chosen_by_the_other_half(links_of, gold), gold)
+                best_rows += [
+                    measured(
+                        *(method, f"best {title}: {name}", rule, rate), candidates=len(links_of)
+                    ),
+                    measured(method, f"{title}, chosen by the other half", rule, elsewhere),
+                ]
+    show(rows + best_rows)
     write(
-        "alignment",
+        f"alignment-{arguments.checkpoint.name}",
         device,
         checkpoint=arguments.checkpoint.name,
         gold=arguments.gold.name,
         pairs=len(gold),
         sure=sum(len(pair.sure) for pair in gold),
         possible=sum(len(pair.possible) for pair in gold),
-        rows=rows + best,
+        rows=rows + best_rows,
     )
+    if arguments.store:
+        table = AlignmentTable(
+            gold=arguments.gold.name,
+            n_pairs=len(gold),
+            diagonal=order,
+            rates=rates,
+            best=tuple(best),
+        )
+        write_json(arguments.checkpoint / ALIGNMENT, table.to_json())
 
 
 if __name__ == "__main__":

@@ -26,6 +26,8 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save
 from torch import Tensor
 
+from model.alignment_error import AlignmentError
+from model.alignment_table import AlignmentTable
 from model.config import ConfigError, TransformerConfig
 from model.files import write_whole
 from model.tokenizer import Tokenizer, TokenizerError
@@ -38,7 +40,7 @@ CONFIG, WEIGHTS, TOKENIZER, METRICS = (
     "metrics.json",
 )
 INDEX = "model.safetensors.index.json"
-EXAMPLES = "examples.json"
+EXAMPLES, ALIGNMENT = "examples.json", "alignment.json"
 REMOVAL = "removal.json"
 SNAPSHOTS = "snapshots"
 SHARD_BYTES = 45_000_000
@@ -257,6 +259,17 @@ def own_file(directory: Path, name: str) -> Path:
     if path.exists() and not path.is_file():
         raise CheckpointError(f"The checkpoint lacks a readable {path}: what is there is no file.")
     return path
+
+
+def read_alignment(directory: Path) -> AlignmentTable | None:
+    """How far the heads of a checkpoint are from hand-made alignments.
+
+    None where its file is missing or malformed.
+    """
+    try:
+        return AlignmentTable.from_json(parse_json(own_file(directory, ALIGNMENT)))
+    except (AlignmentError, CheckpointError):
+        return None
 
 
 def read_json(path: Path) -> dict[str, Any]:

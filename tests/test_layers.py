@@ -13,6 +13,7 @@ VALUES = tuple(
         *("head_effects", "search", "translation", "logit_lens"),
         *("mask_rules", "head_edits", "intervention"),
         *("agreement", "attribution"),
+        *("alignment_error", "alignment_table"),
     )
 )
 """Of the model, what knows no torch."""

@@ -13,7 +13,7 @@ import torch
 from model.__main__ import DEFAULT_CHECKPOINT, add_search_options, asked_search
 from model.attribution import METHODS, AttributionError
 from model.attribution_methods import cross_attributions
-from model.checkpoint import CheckpointError
+from model.checkpoint import CheckpointError, read_alignment
 from model.effects import effects_of
 from model.files import unwritten, write_whole
 from model.intervention import PositionError
@@ -129,13 +129,21 @@ def _request(arguments: argparse.Namespace) -> Request:
     return Request(
         sys.stdin.read() if arguments.text == "-" else arguments.text,
         arguments,
+        _folder(arguments),
         load=translator,
         look=lambda: asked_search(arguments, translator()),
         labels=lambda: head_labels(translator(), read_examples(arguments.checkpoint)),
         measure=lambda trace: effects_of(translator(), trace),
         attribute=lambda trace: cross_attributions(translator(), trace),
+        aligned=lambda: read_alignment(arguments.checkpoint),
         later=lambda: layers_read_later(translator(), read_examples(arguments.checkpoint)),
     )
+
+
+def _folder(arguments: argparse.Namespace) -> str:
+    """The checkpoint's folder, as a notebook is to read it."""
+    usual = arguments.checkpoint == DEFAULT_CHECKPOINT
+    return "checkpoints/en-de" if usual else str(arguments.checkpoint)
 
 
 def _content(picture: Picture, arguments: argparse.Namespace, format: str) -> bytes:
@@ -151,8 +159,7 @@ def _content(picture: Picture, arguments: argparse.Namespace, format: str) -> by
         return image.page(figure).encode()
     if format in IMAGES:
         return image.image(figure, format, arguments.width, arguments.scale)  # type: ignore[arg-type]
-    usual = arguments.checkpoint == DEFAULT_CHECKPOINT
-    checkpoint = "checkpoints/en-de" if usual else str(arguments.checkpoint)
+    checkpoint = _folder(arguments) if picture.needs_model else None
     return notebook.code(picture.python(layout), checkpoint=checkpoint).encode()
 
 

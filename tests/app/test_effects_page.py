@@ -20,7 +20,8 @@ from model.removal_file import save_removal
 from model.trace import AttentionKind, Site
 from model.translator import Translator, load
 from tests.kit.shown import captions, html, plain, query, said
-from tests.kit.tiny_checkpoint import PAIRS, write_tiny_snapshots
+from tests.kit.tiny_checkpoint import PAIRS, write_tiny_alignment, write_tiny_snapshots
+from viz.effects.alignment_map import alignment_sentences
 from viz.effects.pictures import MapBesideTruth, MapRanking
 
 OpenApp = Callable[..., AppTest]
@@ -350,6 +351,24 @@ def test_on_stage_keys_go_from_estimate_to_estimate_and_to_their_ranking(
     ranked = open_effects(colored="maps", present="1", method="all")
     assert title(ranked, "stage-effects-maps").startswith("Agreement with the truth")
     assert ranked.session_state["_cue"].shown.startswith("Nearest the truth: ")
+
+
+def test_alignment_errors_are_shown_where_the_checkpoint_keeps_them(
+    open_effects: OpenApp, tmp_path: Path, checkpoints: Path
+) -> None:
+    without = open_effects(colored="alignment")
+    assert not charts(without)
+    assert "No alignment errors are kept with this model" in said(without)
+    folder = tmp_path / "checkpoints"
+    shutil.copytree(checkpoints / "en-de", folder / "en-de")
+    table = write_tiny_alignment(folder / "en-de")
+    app = open_effects(folder=folder, colored="alignment")
+    assert list(charts(app)) == ["effects-alignment"]
+    for sentence in alignment_sentences(table):
+        assert sentence in words(app)
+    on_stage = open_effects(folder=folder, colored="alignment", present="1")
+    assert list(charts(on_stage)) == ["stage-effects-alignment"]
+    assert on_stage.session_state["_cue"].shown == "Fewest errors: head 0.0, output row, 0 %"
 
 
 def test_a_target_of_ones_own_is_what_is_measured(open_effects: OpenApp, model: Translator) -> None:

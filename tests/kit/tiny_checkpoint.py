@@ -10,7 +10,9 @@ from pathlib import Path
 import torch
 import torch.nn.functional as F
 
-from model.checkpoint import save_checkpoint, save_snapshots
+from model.alignment_error import ErrorRate
+from model.alignment_table import DIGITS, AlignmentTable, Combination, Read
+from model.checkpoint import ALIGNMENT, save_checkpoint, save_snapshots, write_json
 from model.config import TransformerConfig
 from model.tokenizer import BOS, EOS, PAD, Tokenizer
 from model.transformer import Transformer
@@ -39,6 +41,34 @@ def write_tiny_checkpoint(folder: Path, *, steps: int = STEPS) -> Path:
     model, tokenizer = _trained(steps)
     save_checkpoint(folder, model, tokenizer, half=False)
     return folder
+
+
+def write_tiny_alignment(folder: Path) -> AlignmentTable:
+    """Beside a checkpoint, made-up alignment errors of 3 layers of 4 heads."""
+    rates = {
+        Read(layer, head, later): ErrorRate(*(round(each, DIGITS) for each in shares))
+        for layer in range(3)
+        for head in (0, 1, 2, 3, None)
+        for later in (False, True)
+        for error in [(17 * layer + 5 * (4 if head is None else head) + 31 * later) / 100]
+        for shares in [(error, 1 - error, 0.5, error / 2, (1 + error) / 2)]
+    }
+    best = rates[Read(0, 1, False)]
+    table = AlignmentTable(
+        gold="gold.tsv",
+        n_pairs=7,
+        diagonal=rates[Read(2, 3, True)],
+        rates=rates,
+        best=(
+            Combination("head 0.1, output row", "weights", "row argmax", 24, best),
+            Combination(
+                *("head 0.0, output row + head 0.1, output row", "norms", "row ∩ column", 66),
+                ErrorRate(0.01, 0.99, 0.98, 0.0, 0.02),
+            ),
+        ),
+    )
+    write_json(folder / ALIGNMENT, table.to_json())
+    return table
 
 
 def write_tiny_snapshots(folder: Path) -> Path:

@@ -11,7 +11,7 @@ from choreographer.browsers.chromium import Chromium
 
 from model.trace import Trace
 from model.translator import Translator, load
-from tests.kit.tiny_checkpoint import write_tiny_checkpoint
+from tests.kit.tiny_checkpoint import write_tiny_alignment, write_tiny_checkpoint
 from viz.save import image
 
 SENTENCE = "The cat sat on the mat."
@@ -19,7 +19,9 @@ SENTENCE = "The cat sat on the mat."
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_tiny_checkpoint(tmp_path_factory.mktemp("checkpoint") / "tiny")
+    folder = write_tiny_checkpoint(tmp_path_factory.mktemp("checkpoint") / "tiny")
+    write_tiny_alignment(folder)
+    return folder
 
 
 @pytest.fixture(scope="module")

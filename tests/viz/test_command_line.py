@@ -18,6 +18,7 @@ import plotly.graph_objects as go
 import pypdf
 import pytest
 
+from model.checkpoint import ALIGNMENT
 from model.search import Search
 from model.trace import AttentionKind, Site, Trace
 from model.translator import Translator
@@ -140,6 +141,20 @@ def test_how_the_trace_is_read_is_how_it_is_written(run: Run, trace: Trace) -> N
     assert content["axes"]["key"]["tokens"] == list(found.keys)
     weights = np.array(content["arrays"]["weight"]["values"], dtype=np.float32)
     np.testing.assert_array_equal(weights, found.weights[0])
+
+
+def test_a_model_without_alignment_errors_says_how_they_are_measured(
+    run: Run, folder: Path
+) -> None:
+    table = folder / ALIGNMENT
+    kept = table.read_bytes()
+    table.unlink()
+    try:
+        status, file, error = run("--figure", "alignment")
+    finally:
+        table.write_bytes(kept)
+    assert (status, file) == (2, b"")
+    assert "benchmarks.alignment" in error
 
 
 def test_a_target_of_ones_own_is_what_is_drawn(run: Run) -> None:

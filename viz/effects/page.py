@@ -14,7 +14,13 @@ from model.translator import DeviceError, TextError, Translator
 from viz.draw import style
 from viz.draw.labels import axis_texts, escape_markdown
 from viz.effects.effect_map import LISTED, change_words, effect_sentences, lower_first
-from viz.effects.page_maps import parts_of, show_maps, show_maps_on_stage
+from viz.effects.page_maps import (
+    parts_of,
+    show_alignment,
+    show_alignment_on_stage,
+    show_maps,
+    show_maps_on_stage,
+)
 from viz.effects.pictures import EffectMap, ExamplesCurve, RemovalCurve, WordMap
 from viz.effects.view import MAPS, MOST_HEADS, VIEW, WAYS, EffectsView, written_heads
 from viz.masks.panels import translations_html
@@ -311,6 +317,9 @@ def price_words(before: jobs.Outcome, after: jobs.Outcome) -> str:
 def show_on_stage(question: session.Question, view: EffectsView, effects: Effects) -> None:
     """The map, and above it both translations where heads are switched off."""
     names = token_names(effects)
+    if view.colored == "alignment":
+        show_alignment_on_stage(question)
+        return
     stage.offer(
         "Up and down: target token",
         down=stage.Step("token", range(len(names)), view.token),
@@ -342,8 +351,11 @@ def show_page(question: session.Question) -> None:
         return
     show_choice(view, effects)
     if view.colored == "maps":
-        # Heads that are switched off change none of these.
+        # Heads that are switched off change neither these nor the next.
         show_maps(question, view, model)
+        return
+    if view.colored == "alignment":
+        show_alignment(question)
         return
     if view.heads:
         # Above the map, where a click on it is answered without scrolling.

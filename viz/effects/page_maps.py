@@ -1,4 +1,4 @@
-"""The part of the effects page that holds maps which estimate against the truth."""
+"""The parts of the effects page that hold maps against something: deletion, and alignments."""
 
 import contextlib
 from typing import Any
@@ -6,17 +6,19 @@ from typing import Any
 import streamlit as st
 
 from model.attribution import METHODS
+from model.checkpoint import read_alignment
 from model.trace import AttentionKind, Site
 from model.translator import TextError, Translator
 from viz.draw import style
 from viz.draw.labels import escape_markdown
+from viz.effects.alignment_map import alignment_sentences, best_read
 from viz.effects.beside_truth import part_name
 from viz.effects.effect_map import lower_first
-from viz.effects.pictures import MapBesideTruth, MapRanking
+from viz.effects.pictures import NO_ALIGNMENT, AlignmentMap, MapBesideTruth, MapRanking
 from viz.effects.view import EVERY, EffectsView, written_part
 from viz.save.picture import Picture
 from viz.shell import session, stage
-from viz.shell.save_menu import show
+from viz.shell.save_menu import model_of, show
 from viz.shell.width import is_narrow
 
 
@@ -139,3 +141,37 @@ def show_maps_on_stage(question: session.Question, view: EffectsView) -> None:
         picture = MapBesideTruth(**shown, method=view.method, alone=is_narrow())
     with stage.picture():
         stage.show((picture, "effects-maps"), narrow=is_narrow())
+
+
+def alignment_of(question: session.Question, *, numbered: bool = True) -> AlignmentMap | None:
+    """How far the model's heads are from hand-made alignments; None where nothing is kept."""
+    # What is kept is of the model as it was trained to the end.
+    table = None if question.snapshot is not None else read_alignment(question.folder)
+    if table is None:
+        return None
+    return AlignmentMap(table, model_of(question)["checkpoint"], numbered)
+
+
+def show_alignment(question: session.Question) -> None:
+    """The alignment error of every head, and in words what is nearest to the gold set."""
+    picture = alignment_of(question)
+    if picture is None:
+        st.info(NO_ALIGNMENT, icon=":material/info:")
+        return
+    show(picture, "effects-alignment")
+    st.markdown(
+        "\n".join(f"- {escape_markdown(each)}" for each in alignment_sentences(picture.table))
+    )
+
+
+def show_alignment_on_stage(question: session.Question) -> None:
+    """The map alone."""
+    # Numbers on coloured cells are too faint for the back row.
+    picture = alignment_of(question, numbered=False)
+    with stage.picture():
+        if picture is None:
+            st.info(NO_ALIGNMENT, icon=":material/info:")
+            return
+        read = best_read(picture.table)
+        stage.say(f"Fewest errors: {read.name}, {100 * picture.table.rates[read].error:.0f} %")
+        stage.show((picture, "effects-alignment"), narrow=is_narrow())

@@ -10,12 +10,13 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
+from model.alignment_table import AlignmentTable
 from model.attribution import Agreements, Attributions
 from model.head_effects import Effects, ExamplesRemoval, Removal
 from model.trace import AttentionKind, FloatArray, Site
 from viz.draw.labels import axis_texts
 from viz.draw.word_diff import word_diff
-from viz.effects import beside_truth, effect_map, ranking, removal_curve
+from viz.effects import alignment_map, beside_truth, effect_map, ranking, removal_curve
 from viz.heads.request import Request
 from viz.save.formats import ExportError
 from viz.save.notebook import Lines, recorded
@@ -528,6 +529,82 @@ def _removal_numbers(removal: Removal) -> Numbers:
             "at_random": (("order", "heads_removed"), removal.at_random),
         },
     )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AlignmentMap(Picture):
+    """How far every head of cross-attention is from alignments made by hand.
+
+    Attributes:
+        table: of the checkpoint.
+        folder: the checkpoint's, as a notebook is to read it.
+        numbered: whether cells hold their numbers.
+    """
+
+    slug: ClassVar[str] = "alignment"
+    about: ClassVar[str] = (
+        "alignment error of every head of cross-attention, for a model that has it measured"
+    )
+
+    table: AlignmentTable
+    folder: str
+    numbered: bool = True
+
+    needs_model = False
+    title = alignment_map.TITLE
+    name = "effects-alignment"
+
+    @classmethod
+    def of(cls, request: Request) -> AlignmentMap:
+        table = request.alignment
+        if table is None:
+            raise ExportError(NO_ALIGNMENT)
+        return cls(table, request.folder)
+
+    @property
+    def alt(self) -> str:
+        return alignment_map.alignment_alt_text(self.table)
+
+    @property
+    def caption(self) -> str:
+        return alignment_map.alignment_caption(self.table)
+
+    def figure(self, layout: Layout) -> go.Figure:
+        return alignment_map.alignment_figure(self.table, numbered=self.numbered, **layout.options)
+
+    def numbers(self) -> Numbers:
+        reads, rates = list(self.table.rates), list(self.table.rates.values())
+        columns: dict[str, Any] = {
+            "layer": np.array([read.layer for read in reads], np.int64),
+            "head": np.array(
+                ["all" if read.head is None else str(read.head) for read in reads], np.str_
+            ),
+            "one_row_later": np.array([read.later for read in reads], np.bool_),
+        }
+        for name in ("error", "low", "high", "precision", "recall"):
+            columns[name] = np.array([getattr(rate, name) for rate in rates], np.float64)
+        return Numbers(
+            {"gold": self.table.gold, "pairs": self.table.n_pairs},
+            {"read": range(len(reads))},
+            {name: (("read",), values) for name, values in columns.items()},
+        )
+
+    def python(self, layout: Layout) -> Lines:
+        numbered = "" if self.numbered else ", numbered=False"
+        return [
+            "from pathlib import Path",
+            "from model.checkpoint import read_alignment",
+            "from viz.effects.alignment_map import alignment_figure",
+            f"table = read_alignment(Path({self.folder!r}))",
+            f"alignment_figure(table{numbered}{layout.python})",
+        ]
+
+
+NO_ALIGNMENT = (
+    "No alignment errors are kept with this model: they are measured on English and German "
+    "sentences whose words were linked by hand, by python -m benchmarks.alignment --checkpoint "
+    "FOLDER --store."
+)
 
 
 def changed_words(before: str, after: str) -> int:

@@ -28,6 +28,7 @@ MAPS = {
     "words": "Words",
     "removal": "Removal",
     "maps": "Maps",
+    "alignment": "Alignment",
 }
 """What is shown."""
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar, Protocol
 
+from model.alignment_table import AlignmentTable
 from model.attribution import Attributions
 from model.head_effects import Effects
 from model.logit_lens import LogitLens
@@ -54,22 +55,26 @@ class Request:
     Attributes:
         text: the sentence.
         arguments: those of the command line.
+        folder: the checkpoint's, as a notebook is to read it.
         load: gives the model.
         look: gives how a translation is looked for.
         labels: gives what heads do over the examples, by site.
         measure: gives what the translation of a trace loses without each head.
         attribute: gives maps of cross-attention beside what deletion does, of a trace.
+        aligned: gives how far heads are from hand-made alignments; None where nothing is kept.
         later: gives which layers look at the source of a token in the row that has read it.
     """
 
     text: str
     arguments: argparse.Namespace
+    folder: str
     load: Callable[[], Translator]
     look: Callable[[], Search]
     labels: Callable[[], Mapping[Site, tuple[Label | None, ...]]]
     measure: Callable[[Trace], Effects]
     attribute: Callable[[Trace], Attributions]
     later: Callable[[], Mapping[int, bool]]
+    aligned: Callable[[], AlignmentTable | None]
 
     @cached_property
     def translator(self) -> Translator:
@@ -95,6 +100,11 @@ class Request:
     def attributions(self) -> Attributions:
         """Maps of cross-attention, beside what deleting source tokens does."""
         return self.attribute(self.trace)
+
+    @cached_property
+    def alignment(self) -> AlignmentTable | None:
+        """How far heads are from hand-made alignments; None where nothing is kept."""
+        return self.aligned()
 
     @cached_property
     def read_later(self) -> Mapping[int, bool]:
