@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from model import Sampling, Search
+from model import Intervention, Sampling, Search
 from model.translator import Translator, load
 from tests.kit.shown import captions, html, plain, query, said
 from tests.kit.tiny_checkpoint import PAIRS
+from viz.draw import style
 
 OpenApp = Callable[..., AppTest]
 
@@ -141,6 +142,25 @@ def test_searches_are_set_and_compared(open_decoding: OpenApp, model: Translator
     assert "is ahead by" in words(app)
     app = app.segmented_control(key="section").set_value("widths").run()
     assert "A width of 1 is greedy decoding." in captions(app)
+
+
+def test_heads_are_switched_off_while_it_is_decoded(
+    open_decoding: OpenApp, model: Translator
+) -> None:
+    app = open_decoding(section="beams", off="cross.9.9")
+    assert "no cross head 9.9" in said(app)
+    assert translations(app) == []
+    chosen = ["cross.0.0", "encoder.0.1"]
+    app = app.multiselect(key="heads-switched-off").set_value(chosen).run()
+    assert query(app, "off") == "cross.0.0-encoder.0.1"
+    under = Intervention(heads={("cross", 0, 0): 0, ("encoder", 0, 1): 0})
+    found = model.decode(SENTENCE, under=under)
+    assert translations(app) == [TRANSLATION, found.translation.text]
+    listed = html(app)
+    for node in found.ranked:
+        assert f"log-probability {style.number(node.log_prob)}" in listed
+    app = open_decoding(section="layers", off=query(app, "off"))
+    assert "without Cross 0.0 and Encoder 0.1" in app.get("plotly_chart")[0].proto.spec
 
 
 def test_the_tree_alone_stands_on_stage(open_decoding: OpenApp) -> None:

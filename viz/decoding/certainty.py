@@ -24,13 +24,19 @@ _RANKED, _NARROW_RANKED = 20, 6
 
 
 def certainty_figure(
-    tokens: Tokens, steps: Sequence[DecodingStep], *, narrow: bool = False, dark: bool = False
+    tokens: Tokens,
+    steps: Sequence[DecodingStep],
+    title: str = TITLE,
+    *,
+    narrow: bool = False,
+    dark: bool = False,
 ) -> go.Figure:
     """Two rows of bars over the tokens: probability and entropy.
 
     Args:
         tokens: as they were written.
         steps: one a token.
+        title: of the figure.
         narrow: for a width below `style.NARROW`.
         dark: for a dark page.
     """
@@ -75,7 +81,7 @@ def certainty_figure(
     )
     shared = style.layout(
         theme,
-        title=TITLE,
+        title=title,
         height=_HEIGHT,
         lines=["Above – probability, below – entropy in bits"] if narrow else [],
     )
@@ -153,10 +159,10 @@ def hesitant(steps: Sequence[DecodingStep]) -> list[int]:
     return sorted(found, key=lambda place: steps[place].probability)
 
 
-def certainty_alt_text(tokens: Tokens, steps: Sequence[DecodingStep]) -> str:
+def certainty_alt_text(tokens: Tokens, steps: Sequence[DecodingStep], title: str = TITLE) -> str:
     """The bars in words."""
     named = [
         f"{text} {percent(step.probability)}, rank {step.rank}, {step.entropy:.1f} bits"
         for text, step in zip(axis_texts(tokens), steps, strict=True)
     ]
-    return f"{TITLE}, its probability, rank and entropy: {'; '.join(named)}."
+    return f"{title}. Probability, rank and entropy: {'; '.join(named)}."

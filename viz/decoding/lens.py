@@ -33,7 +33,9 @@ def agreement(lens: LogitLens) -> NDArray[np.int64]:
     return (lens.ranks == 1).astype(np.int64) + (lens.ranks <= LIKELY)
 
 
-def lens_figure(lens: LogitLens, *, narrow: bool = False, dark: bool = False) -> go.Figure:
+def lens_figure(
+    lens: LogitLens, title: str = TITLE, *, narrow: bool = False, dark: bool = False
+) -> go.Figure:
     """Layers by steps; each cell holds the likeliest token and its colour says how near it is.
 
     What agrees is bold too, for those who do not tell the colours apart.
@@ -42,6 +44,7 @@ def lens_figure(lens: LogitLens, *, narrow: bool = False, dark: bool = False) ->
 
     Args:
         lens: of a translation.
+        title: of the figure.
         narrow: for a width below `style.NARROW`.
         dark: for a dark page.
     """
@@ -89,7 +92,7 @@ def lens_figure(lens: LogitLens, *, narrow: bool = False, dark: bool = False) ->
     row = _UPRIGHT_ROW if upright else _ROW
     shared = style.layout(
         theme,
-        title=_SHORT_TITLE if narrow else TITLE,
+        title=_SHORT_TITLE if narrow else title,
         height=row * n_layers,
         lines=["Rows – layer, columns – step"] if narrow else [],
     )
@@ -147,14 +150,14 @@ def settled(lens: LogitLens) -> list[int]:
     return [int(column.argmax()) if column.any() else n_layers for column in lasting.T]
 
 
-def lens_alt_text(lens: LogitLens) -> str:
+def lens_alt_text(lens: LogitLens, title: str = TITLE) -> str:
     """The map in words."""
     n_layers = len(lens.ranks)
     parts = [
         f"“{text}” from layer {layer} on" if layer < n_layers else f"“{text}” in no last layer"
         for text, layer in zip(axis_texts(lens.tokens), settled(lens), strict=True)
     ]
-    return f"{TITLE}: the token written is said: {', '.join(parts)}."
+    return f"{title}: the token written is said: {', '.join(parts)}."
 
 
 def lens_caption(*, pre_norm: bool) -> str:

@@ -12,10 +12,11 @@ from viz.decoding.page_certainty import show_certainty
 from viz.decoding.page_layers import show_layers
 from viz.decoding.page_search import show_comparison, show_settings, show_widths
 from viz.decoding.page_steps import show_steps
-from viz.decoding.page_taken import show_taken
+from viz.decoding.page_taken import show_removed, show_taken
 from viz.decoding.view import SEARCHES, SECTIONS, VIEW, DecodingView
 from viz.draw.labels import escape_markdown
 from viz.shell import address, bar, session, stage
+from viz.shell.chosen_heads import keep_known
 from viz.shell.jobs import Decoded
 from viz.shell.width import watch_width
 
@@ -44,7 +45,7 @@ def decode(question: session.Question) -> tuple[Search, Decoded]:
     view = address.read(DecodingView)
     search = view.search if view.taken else begun(question, view.free)
     try:
-        return search, session.decode(question.checkpoint, question.sentence, search)
+        return search, session.decode(question.checkpoint, question.sentence, search, view.under)
     except DecodingError as error:
         if not view.taken:
             raise
@@ -68,6 +69,9 @@ def clamp_step(found: Decoded) -> DecodingView:
 def show_page(question: session.Question) -> None:
     """Everything, for a question that has an answer."""
     forget_taken(question)
+    model, view = session.translator(question.checkpoint), address.read(DecodingView)
+    keep_known("off", view.off, model, "the heads that it has stay switched off.")
+    keep_known("lit", view.lit, model, "the attention of those that it has is shown.")
     # A translation of one's own leaves nothing to search for.
     searches = address.read(DecodingView).section in SEARCHES
     asked = replace(question, target="") if searches else question
@@ -84,13 +88,17 @@ def show_page(question: session.Question) -> None:
                 format_func=SECTIONS.__getitem__,
                 label_visibility="collapsed",
             )
-            show_settings(view)
+            show_settings(view, model)
     with stage.picture():
         # Always there, so that what follows keeps its place and its state.
         with st.container(key="taken-words"):
+            free = begun(asked, view.free)
+            before = found
             if view.taken:
-                free = begun(asked, view.free)
-                before = session.decode(question.checkpoint, question.sentence, free)
+                before = session.decode(question.checkpoint, question.sentence, free, view.under)
+            if view.removed:
+                show_removed(session.decode(question.checkpoint, question.sentence, free), before)
+            if view.taken:
                 show_taken(before, found)
         match view.section:
             case "beams":
@@ -102,7 +110,7 @@ def show_page(question: session.Question) -> None:
             case "widths":
                 show_widths(question, view, search)
             case "layers":
-                show_layers(question, search)
+                show_layers(question, view, search)
             case _:
                 show_steps(question, view, search, found)
 

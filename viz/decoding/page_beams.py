@@ -10,7 +10,7 @@ import streamlit as st
 from model.search import AS_IN_THE_PAPER, Search
 from model.translation import Decoding, SearchNode
 from viz.decoding.pictures import SearchTree
-from viz.decoding.search import RANGES, search_name
+from viz.decoding.search import RANGES, search_name, without
 from viz.decoding.tree import layout_tree
 from viz.decoding.view import DecodingView
 from viz.draw import style
@@ -38,33 +38,36 @@ def show_beams(
         show_tree_on_stage(view, search, decoding)
         return
     show(
-        SearchTree(decoding, search),
+        SearchTree(decoding, search, removed=view.removed),
         "search-tree",
         after=CLICK,
-        on_cell=partial(study_clicked, question, decoding, search),
+        on_cell=partial(study_clicked, question, view, decoding, search),
     )
-    show_found(question, decoding, search)
+    show_found(question, view, decoding, search)
 
 
 def show_tree_on_stage(view: DecodingView, search: Search, decoding: Decoding) -> None:
     """The tree alone, without what was pruned where that would be too small to read."""
     whole = layout_tree(decoding).height <= MOST_ROWS
-    stage.say(search_name(search) if whole else f"{search_name(search)}: what was found")
+    name = search_name(search) + without(view.removed)
+    stage.say(name if whole else f"{name}: what was found")
     if search.sampling is None:
         low, high = RANGES["beam"]
         stage.offer(
             "Left and right: width of the beam",
             across=stage.Step("beam", range(low, high + 1), view.beam),
         )
-    picture = SearchTree(decoding, search, numbered=False, whole=whole)
+    picture = SearchTree(decoding, search, numbered=False, whole=whole, removed=view.removed)
     stage.show((picture, "search-tree"), narrow=is_narrow())
 
 
-def show_found(question: session.Question, decoding: Decoding, search: Search) -> None:
+def show_found(
+    question: session.Question, view: DecodingView, decoding: Decoding, search: Search
+) -> None:
     """What was found, each with its score, its words that differ, and a button to study it."""
     texts = [found_text(question, decoding, node) for node in decoding.ranked]
     for rank, (node, text) in enumerate(zip(decoding.ranked, texts, strict=True)):
-        target = target_of(node, text, search)
+        target = target_of(node, text, view, search)
         studied = question.target == target
         with st.container(horizontal=True, vertical_alignment="center", key=f"found-{rank}"):
             st.html(found_html(str(rank + 1), node, text, texts[0]))
@@ -133,7 +136,11 @@ def found_html(
 
 
 def study_clicked(
-    question: session.Question, decoding: Decoding, search: Search, clicked: Any
+    question: session.Question,
+    view: DecodingView,
+    decoding: Decoding,
+    search: Search,
+    clicked: Any,
 ) -> None:
     """Study the translation that ends at a clicked point of the tree, if one does."""
     try:
@@ -143,14 +150,14 @@ def study_clicked(
         return
     if node.rank is None:
         return
-    target = target_of(node, found_text(question, decoding, node), search)
+    target = target_of(node, found_text(question, decoding, node), view, search)
     if target is not None:
         address.change(target=target)
 
 
-def target_of(node: SearchNode, text: str, search: Search) -> str | None:
+def target_of(node: SearchNode, text: str, view: DecodingView, search: Search) -> str | None:
     """What makes a hypothesis the translation of every page; None for one without any words."""
-    if node.rank == 0 and search == AS_IN_THE_PAPER:
+    if node.rank == 0 and search == AS_IN_THE_PAPER and not view.removed:
         # What the model finds by itself needs no text.
         return ""
     return text.strip() or None

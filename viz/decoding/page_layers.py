@@ -2,16 +2,17 @@
 
 from model.search import Search
 from viz.decoding.pictures import LayerLens
+from viz.decoding.view import DecodingView
 from viz.shell import session, stage
 from viz.shell.save_menu import show
 from viz.shell.width import is_narrow
 
 
-def show_layers(question: session.Question, search: Search) -> None:
+def show_layers(question: session.Question, view: DecodingView, search: Search) -> None:
     """The map of all layers and steps."""
-    lens = session.logit_lens(question.checkpoint, question.sentence, search)
+    lens = session.logit_lens(question.checkpoint, question.sentence, search, view.under)
     model = session.translator(question.checkpoint)
-    picture = LayerLens(lens, question.sentence, search, model.is_pre_norm)
+    picture = LayerLens(lens, question.sentence, search, model.is_pre_norm, view.removed)
     if stage.is_on():
         stage.say("What each decoder layer would say")
         stage.show((picture, "layers"), narrow=is_narrow())

@@ -10,21 +10,48 @@ import streamlit as st
 
 from model.search import Search
 from model.translation import Decoding, SearchNode
+from model.translator import Translator
 from viz.decoding.page_beams import found_html, found_text
-from viz.decoding.search import MOST_SAMPLES, RANGES, WAYS, WIDEST, Settings, search_name
+from viz.decoding.search import (
+    MOST_SAMPLES,
+    RANGES,
+    WAYS,
+    WIDEST,
+    Settings,
+    search_name,
+    without,
+)
 from viz.decoding.view import DecodingView
 from viz.draw import style
 from viz.draw.labels import escape_markdown
+from viz.heads.chosen import head_name
 from viz.shell import address, session, stage
+from viz.shell.chosen_heads import choose_heads
+
+OFF = "heads-switched-off"
+"""The widget of the heads that the decoding goes without; the address has them as one text."""
 
 OTHER = "second-"
 """Stands before the keys of the second search's widgets."""
 
 
-def show_settings(view: DecodingView) -> None:
-    """The button with what the page's search is, and its settings."""
-    with st.popover(search_name(view.free), icon=":material/tune:", key="search-settings"):
+def show_settings(view: DecodingView, model: Translator) -> None:
+    """The button with what the page's search is, its settings, and heads to go without."""
+    name = search_name(view.free) + without(view.removed)
+    with st.popover(name, icon=":material/tune:", key="search-settings"):
         choose(view.settings, "")
+        choose_heads(
+            "Heads switched off meanwhile",
+            {
+                f"{site}.{head}": head_name(site, head)
+                for site in model.sites
+                for head in range(model.model.config.n_heads)
+            },
+            view.removed,
+            key=OFF,
+            parameter="off",
+            placeholder="None: all heads take part",
+        )
 
 
 def choose(settings: Settings, of: str) -> None:
@@ -133,7 +160,9 @@ def show_comparison(
             key="second-settings",
         ):
             choose(view.other, OTHER)
-    other = session.decode(question.checkpoint, question.sentence, other_search).decoding
+    other = session.decode(
+        question.checkpoint, question.sentence, other_search, view.under
+    ).decoding
     texts = [best_text(question, each) for each in (decoding, other)]
     for mark, each, text, asked in zip(
         "AB", (decoding, other), texts, (search, other_search), strict=True
@@ -173,7 +202,9 @@ def show_widths(question: session.Question, view: DecodingView, search: Search) 
     for width in range(1, WIDEST + 1):
         slot.progress((width - 1) / WIDEST, f"Searching with a beam of {width}…")
         asked = replace(search, beam=width, sampling=None)
-        found.append(session.decode(question.checkpoint, question.sentence, asked).decoding)
+        found.append(
+            session.decode(question.checkpoint, question.sentence, asked, view.under).decoding
+        )
     slot.empty()
     if stage.is_on():
         stage.say("Beams of every width")

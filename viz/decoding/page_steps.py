@@ -12,8 +12,10 @@ from viz.decoding.attention import head_mean
 from viz.decoding.page_taken import show_beginning
 from viz.decoding.payload import pack
 from viz.decoding.pictures import OneStep
-from viz.decoding.view import DecodingView, written_heads
+from viz.decoding.view import LIT, DecodingView
+from viz.heads.chosen import head_name
 from viz.shell import address, session, stage
+from viz.shell.chosen_heads import choose_heads
 from viz.shell.jobs import Decoded
 from viz.shell.save_menu import captioned
 
@@ -23,9 +25,9 @@ _HEARD, _TOLD = "_step_heard", "_step_told"
 """The step that the browser shows; how often it was told one that it did not choose itself."""
 
 
-def name_of(question: session.Question, search: Search) -> str:
+def name_of(question: session.Question, view: DecodingView, search: Search) -> str:
     """What tells one decoding from another, for what the browser says of it."""
-    written = repr((question, search)).encode()
+    written = repr((question, search, view.off)).encode()
     return hashlib.blake2b(written, digest_size=8).hexdigest()
 
 
@@ -57,11 +59,11 @@ def show_steps(
 ) -> None:
     """The steps, and below them what else can be done with them."""
     decoding, trace = found.decoding, found.trace
-    picture = OneStep(decoding, trace, search, view.step, view.heads)
+    picture = OneStep(decoding, trace, search, view.step, view.heads, view.removed)
     if PLAYER not in st.session_state or st.session_state.get(_HEARD) != view.step:
         st.session_state[_TOLD] = st.session_state.get(_TOLD, 0) + 1
         st.session_state[_HEARD] = view.step
-    name = name_of(question, search)
+    name = name_of(question, view, search)
     steps(
         pack(
             decoding,
@@ -96,28 +98,17 @@ def show_steps(
 
 def show_heads(view: DecodingView, found: Decoded) -> None:
     """Which heads the steps show the attention of."""
-    kinds = (AttentionKind.CROSS, AttentionKind.DECODER)
-    every = {
-        f"{site}.{head}": f"{site.kind.short_name} {site.layer}.{head}"
-        for kind in kinds
-        for site in sorted(found.trace.maps)
-        if site.kind is kind
-        for head in range(found.trace.maps[site].n_heads)
-    }
-    st.session_state["lit-heads"] = [
-        name for site, head in view.heads if (name := f"{site}.{head}") in every
-    ]
-    st.multiselect(
+    choose_heads(
         "Heads whose attention is shown, by layer and number",
-        list(every),
-        address.value_of("lit-heads"),
+        {
+            f"{site}.{head}": head_name(site, head)
+            for kind in LIT
+            for site in sorted(found.trace.maps)
+            if site.kind is kind
+            for head in range(found.trace.maps[site].n_heads)
+        },
+        view.heads,
         key="lit-heads",
-        format_func=every.__getitem__,
+        parameter="lit",
         placeholder="The mean of all heads: choose some to see these alone",
-        on_change=keep_heads,
     )
-
-
-def keep_heads() -> None:
-    """Keep the chosen heads for the address."""
-    address.change(lit=written_heads(st.session_state["lit-heads"]))

@@ -29,6 +29,24 @@ def price_words(before: Translation, after: Translation) -> str:
     )
 
 
+def show_removed(whole: Decoded, found: Decoded) -> None:
+    """The translation without the heads that are switched off, beside the one with all heads."""
+    one, other = whole.decoding.translation, found.decoding.translation
+    st.html(translations_html(one.text, other.text, ("With", "Without"), dark=is_dark()))
+    if not stage.is_on():
+        st.markdown(escape_markdown(removed_words(one, other)))
+
+
+def removed_words(whole: Translation, found: Translation) -> str:
+    """How probable the model finds what it writes with all heads, and without some."""
+    one, other = (style.number(float(np.sum(each.log_probs))) for each in (whole, found))
+    same = "the same translation" if whole.token_ids == found.token_ids else "another translation"
+    return (
+        f"With all heads, the model gives its translation a log-probability of {one}; without "
+        f"those switched off it writes {same} and gives it {other}."
+    )
+
+
 def show_taken(before: Decoded, after: Decoded) -> None:
     """The translation with the words taken beside the one without, and what they cost."""
     one, other = before.decoding.translation, after.decoding.translation

@@ -12,13 +12,14 @@ import plotly.graph_objects as go
 
 from model.logit_lens import LogitLens
 from model.search import Search
-from model.trace import AttentionKind, Site, Tokens, Trace
+from model.trace import AttentionKind, Tokens, Trace
 from model.translation import Decoding, DecodingStep
 from viz.decoding import certainty, steps, tree
 from viz.decoding import lens as lens_map
 from viz.decoding.attention import HeadMean, head_mean
-from viz.decoding.search import search_name
+from viz.decoding.search import search_name, without
 from viz.draw.labels import token_text
+from viz.heads.chosen import Head
 from viz.heads.request import Request
 from viz.save.formats import ExportError
 from viz.save.notebook import Lines
@@ -26,13 +27,44 @@ from viz.save.numbers import Numbers
 from viz.save.picture import Layout, Picture
 
 
-def decoding_lines(sentence: str, search: Search) -> Lines:
-    """The lines of a notebook that decode a sentence."""
-    return [
-        "from model import Sampling, Search" if search.sampling else "from model import Search",
-        f"search = {search!r}",
-        f"decoding = translator.decode({sentence!r}, search=search)",
+def decoding_lines(sentence: str, search: Search, removed: Sequence[Head]) -> Lines:
+    """The lines of a notebook that decode a sentence, without some heads."""
+    names = [
+        *(["Intervention"] if removed else []),
+        *(["Sampling"] if search.sampling else []),
+        "Search",
     ]
+    heads = ", ".join(f"({str(site.kind)!r}, {site.layer}, {head}): 0" for site, head in removed)
+    return [
+        f"from model import {', '.join(names)}",
+        f"search = {search!r}",
+        *([f"under = Intervention(heads={{{heads}}})"] if removed else []),
+        f"decoding = translator.decode({sentence!r}, search=search{_under(removed)})",
+    ]
+
+
+def _heads_lines(heads: Sequence[Head], removed: Sequence[Head]) -> Lines:
+    """The lines that say which heads a picture is of, and which it goes without."""
+    if not heads and not removed:
+        return []
+    listed = {"heads": heads, "removed": removed}
+    return [
+        "from model.trace import AttentionKind, Site",
+        *(f"{name} = [{', '.join(map(_head, each))}]" for name, each in listed.items() if each),
+    ]
+
+
+def _head(head: Head) -> str:
+    site, number = head
+    return f"(Site(AttentionKind({str(site.kind)!r}), {site.layer}), {number})"
+
+
+def _under(removed: Sequence[Head]) -> str:
+    return ", under=under" if removed else ""
+
+
+def _without(removed: Sequence[Head]) -> str:
+    return ", removed=removed" if removed else ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,6 +77,7 @@ class OneStep(Picture):
         search: how it was decoded.
         step: from 0.
         heads: whose attention is shown, the mean of those of one kind; of all where it has none.
+        removed: those that it was decoded without.
     """
 
     slug: ClassVar[str] = "step"
@@ -54,7 +87,8 @@ class OneStep(Picture):
     trace: Trace
     search: Search
     step: int = 0
-    heads: Sequence[tuple[Site, int]] = ()
+    heads: Sequence[Head] = ()
+    removed: Sequence[Head] = ()
 
     name = "step"
 
@@ -72,7 +106,8 @@ class OneStep(Picture):
     @property
     def title(self) -> str:
         token = token_text(self.decoding.translation.tokens[self.step])
-        return f"Step {self.step + 1} of {len(self.decoding.steps)}: “{token}” is written"
+        step = f"Step {self.step + 1} of {len(self.decoding.steps)}{without(self.removed)}"
+        return f"{step}: “{token}” is written"
 
     @property
     def now(self) -> DecodingStep:
@@ -145,19 +180,14 @@ class OneStep(Picture):
         )
 
     def python(self, layout: Layout) -> Lines:
-        named = [
-            f"(Site(AttentionKind({str(site.kind)!r}), {site.layer}), {head})"
-            for site, head in self.heads
-        ]
-        of = ["from model.trace import AttentionKind, Site"] if named else []
-        heads = f", [{', '.join(named)}]" if named else ""
+        which = (", heads=heads" if self.heads else "") + _without(self.removed)
         return [
-            *decoding_lines(self.decoding.translation.source_text, self.search),
-            *of,
+            *decoding_lines(self.decoding.translation.source_text, self.search, self.removed),
+            *_heads_lines(self.heads, self.removed),
             "from viz.decoding.pictures import OneStep",
             "from viz.save.picture import Layout",
-            "trace = translator.trace_of(decoding.translation)",
-            f"picture = OneStep(decoding, trace, search, {self.step}{heads})",
+            f"trace = translator.trace_of(decoding.translation{_under(self.removed)})",
+            f"picture = OneStep(decoding, trace, search, {self.step}{which})",
             f"picture.figure({layout!r})",
         ]
 
@@ -171,6 +201,7 @@ class SearchTree(Picture):
         search: how it was decoded.
         numbered: whether each hypothesis has its log-probability below.
         whole: whether what was pruned is drawn.
+        removed: heads that it was decoded without.
     """
 
     slug: ClassVar[str] = "tree"
@@ -180,6 +211,7 @@ class SearchTree(Picture):
     search: Search
     numbered: bool = True
     whole: bool = True
+    removed: Sequence[Head] = ()
 
     name = "search-tree"
 
@@ -189,7 +221,7 @@ class SearchTree(Picture):
 
     @property
     def title(self) -> str:
-        return search_name(self.search)
+        return search_name(self.search) + without(self.removed)
 
     @property
     def alt(self) -> str:
@@ -230,8 +262,9 @@ class SearchTree(Picture):
         return [
             "from viz.decoding.pictures import SearchTree",
             "from viz.save.picture import Layout",
-            *decoding_lines(self.decoding.translation.source_text, self.search),
-            f"SearchTree(decoding, search).figure({layout!r})",
+            *decoding_lines(self.decoding.translation.source_text, self.search, self.removed),
+            *_heads_lines((), self.removed),
+            f"SearchTree(decoding, search{_without(self.removed)}).figure({layout!r})",
         ]
 
 
@@ -242,6 +275,7 @@ class Certainty(Picture):
     Attributes:
         decoding: of the sentence.
         search: how it was decoded.
+        removed: heads that it was decoded without.
     """
 
     slug: ClassVar[str] = "certainty"
@@ -249,13 +283,17 @@ class Certainty(Picture):
 
     decoding: Decoding
     search: Search
+    removed: Sequence[Head] = ()
 
-    title = certainty.TITLE
     name = "certainty"
 
     @classmethod
     def of(cls, request: Request) -> Certainty:
         return cls(request.decoding, request.search)
+
+    @property
+    def title(self) -> str:
+        return certainty.TITLE + without(self.removed)
 
     @property
     def tokens(self) -> Tokens:
@@ -265,7 +303,7 @@ class Certainty(Picture):
 
     @property
     def alt(self) -> str:
-        return certainty.certainty_alt_text(self.tokens, self.decoding.steps)
+        return certainty.certainty_alt_text(self.tokens, self.decoding.steps, self.title)
 
     @property
     def caption(self) -> str:
@@ -276,7 +314,9 @@ class Certainty(Picture):
         )
 
     def figure(self, layout: Layout) -> go.Figure:
-        return certainty.certainty_figure(self.tokens, self.decoding.steps, **layout.options)
+        return certainty.certainty_figure(
+            self.tokens, self.decoding.steps, self.title, **layout.options
+        )
 
     def numbers(self) -> Numbers:
         steps = self.decoding.steps
@@ -293,10 +333,11 @@ class Certainty(Picture):
 
     def python(self, layout: Layout) -> Lines:
         return [
-            *decoding_lines(self.decoding.translation.source_text, self.search),
+            *decoding_lines(self.decoding.translation.source_text, self.search, self.removed),
             "from viz.decoding.pictures import Certainty",
             "from viz.save.picture import Layout",
-            f"Certainty(decoding, search).figure({layout!r})",
+            *_heads_lines((), self.removed),
+            f"Certainty(decoding, search{_without(self.removed)}).figure({layout!r})",
         ]
 
 
@@ -309,6 +350,7 @@ class LayerLens(Picture):
         sentence: the source.
         search: how it was decoded.
         pre_norm: whether the model normalises before its sublayers.
+        removed: heads that it was decoded without.
     """
 
     slug: ClassVar[str] = "layers"
@@ -318,8 +360,8 @@ class LayerLens(Picture):
     sentence: str
     search: Search
     pre_norm: bool
+    removed: Sequence[Head] = ()
 
-    title = lens_map.TITLE
     name = "layers"
 
     @classmethod
@@ -329,15 +371,19 @@ class LayerLens(Picture):
         return cls(lens, request.text, request.search, model.is_pre_norm)
 
     @property
+    def title(self) -> str:
+        return lens_map.TITLE + without(self.removed)
+
+    @property
     def alt(self) -> str:
-        return lens_map.lens_alt_text(self.lens)
+        return lens_map.lens_alt_text(self.lens, self.title)
 
     @property
     def caption(self) -> str:
         return lens_map.lens_caption(pre_norm=self.pre_norm)
 
     def figure(self, layout: Layout) -> go.Figure:
-        return lens_map.lens_figure(self.lens, **layout.options)
+        return lens_map.lens_figure(self.lens, self.title, **layout.options)
 
     def numbers(self) -> Numbers:
         lens = self.lens
@@ -357,8 +403,9 @@ class LayerLens(Picture):
 
     def python(self, layout: Layout) -> Lines:
         return [
-            *decoding_lines(self.sentence, self.search),
+            *decoding_lines(self.sentence, self.search, self.removed),
             "from viz.decoding.lens import lens_figure",
-            "lens = translator.logit_lens(translator.trace_of(decoding.translation))",
-            f"lens_figure(lens{layout.python})",
+            f"trace = translator.trace_of(decoding.translation{_under(self.removed)})",
+            f"lens = translator.logit_lens(trace{_under(self.removed)})",
+            f"lens_figure(lens, {self.title!r}{layout.python})",
         ]

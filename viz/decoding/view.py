@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from model.head_edits import Gate
+from model.intervention import Intervention
 from model.search import Search
-from model.trace import AttentionKind, Site
+from model.trace import AttentionKind
 from viz.decoding.search import RANGES, USUAL, WAYS, Settings, written_settings
+from viz.heads.chosen import Head, heads_parameter, read_heads
 from viz.view import Parameter, View, choice, integer, pattern
 
 SECTIONS = {
@@ -29,13 +32,11 @@ MOST_CHOICES = 20
 MOST_FORCED = 500
 """Tokens of a prefix, a few less than any model here takes."""
 
-MOST_HEADS = 256
-"""So many can be chosen: more than any model has that comes with the app."""
-
 _ID = r"[0-9]{1,6}"
 _CHOICE = rf"[0-9]{{1,3}}\.{_ID}(-{_ID}){{0,{MOST_FORCED - 1}}}"
 
-_HEAD = r"(cross|decoder)\.[0-9]{1,3}\.[0-9]{1,3}"
+LIT = (AttentionKind.CROSS, AttentionKind.DECODER)
+"""Kinds of attention that the steps show."""
 
 MEANINGS = {
     "beam": "the width of the beam search; 1 decodes greedily",
@@ -88,12 +89,13 @@ VIEW = View(
             "tokens such as 0.523_2.88-942",
             "other words taken, one after another, as step.token-token by ids",
         ),
-        pattern(
+        heads_parameter(
             "lit",
-            rf"{_HEAD}(-{_HEAD}){{0,{MOST_HEADS - 1}}}",
-            "heads such as cross.3.5-decoder.0.1",
             "the heads whose attention the steps show, as kind.layer.head; none: all",
+            LIT,
+            "decoder.0.1",
         ),
+        heads_parameter("off", "heads switched off while it is decoded, as kind.layer.head"),
     ),
 )
 
@@ -115,6 +117,7 @@ class DecodingView:
     against: str = ""
     taken: str = ""
     lit: str = ""
+    off: str = ""
 
     @property
     def step(self) -> int:
@@ -131,13 +134,19 @@ class DecodingView:
         return list(filter(None, self.taken.split("_")))
 
     @property
-    def heads(self) -> list[tuple[Site, int]]:
+    def heads(self) -> list[Head]:
         """Those whose attention is shown, each once; none for all."""
-        found = []
-        for written in filter(None, self.lit.split("-")):
-            kind, layer, head = written.split(".")
-            found.append((Site(AttentionKind(kind), int(layer)), int(head)))
-        return list(dict.fromkeys(found))
+        return read_heads(self.lit)
+
+    @property
+    def removed(self) -> list[Head]:
+        """Those switched off, each once."""
+        return read_heads(self.off)
+
+    @property
+    def under(self) -> Intervention:
+        """The same for the model."""
+        return Intervention(heads=dict.fromkeys(self.removed, Gate(0)))
 
     @property
     def search(self) -> Search:
@@ -184,11 +193,6 @@ class DecodingView:
     def undone(self) -> str:
         """`taken` without its last choice."""
         return "_".join(self._choices[:-1])
-
-
-def written_heads(heads: Iterable[str]) -> str:
-    """Heads, each as kind.layer.head, as the address has them."""
-    return "-".join(list(heads)[:MOST_HEADS])
 
 
 def _choice(kept: int, token_ids: Iterable[int]) -> str:

@@ -14,7 +14,7 @@ from model.head_effects import Effects
 from model.trace import AttentionKind, FloatArray, Site
 from viz.draw import style
 from viz.draw.labels import axis_texts, escape_html
-from viz.effects.view import KINDS
+from viz.heads.chosen import KINDS
 
 LOSS = "loss of log-probability"
 CHANGED = "words changed"

@@ -22,9 +22,11 @@ from viz.effects.page_maps import (
     show_maps_on_stage,
 )
 from viz.effects.pictures import EffectMap, ExamplesCurve, RemovalCurve, WordMap
-from viz.effects.view import MAPS, MOST_HEADS, VIEW, WAYS, EffectsView, written_heads
+from viz.effects.view import MAPS, VIEW, WAYS, EffectsView
+from viz.heads.chosen import MOST_HEADS, head_name, written_heads
 from viz.masks.panels import translations_html
 from viz.shell import address, bar, jobs, session, stage
+from viz.shell.chosen_heads import choose_heads, keep_known
 from viz.shell.save_menu import model_of, show
 from viz.shell.theme import is_dark
 from viz.shell.width import is_narrow, watch_width
@@ -60,22 +62,13 @@ def clamp_view(model: Translator, effects: Effects) -> EffectsView:
     view = address.read(EffectsView)
     if view.token > len(effects.predictions):
         address.change(token=0)
-    n_heads = model.model.config.n_heads
-    known = [(site, head) for site, head in view.heads if site in model.sites and head < n_heads]
-    if len(known) < len(view.heads):
-        missing = next(each for each in view.heads if each not in known)
-        address.note(
-            "off",
-            f"This model has no {missing[0].kind} head {missing[0].layer}.{missing[1]}; the heads "
-            "that it has stay switched off.",
-        )
     if view.cross not in parts_of(model):
         address.note(
             "cross",
             f"This model has no cross-attention {view.cross}; the whole model is shown.",
         )
         address.change(cross="")
-    address.change(off=written_heads(known))
+    keep_known("off", view.off, model, "the heads that it has stay switched off.")
     return address.read(EffectsView)
 
 
@@ -173,19 +166,16 @@ def show_switches(view: EffectsView, effects: Effects) -> None:
     st.subheader("Switch heads off", anchor=False)
     ranked = effects.ranked(view.place)
     names = {
-        f"{site}.{head}": f"{site.kind.short_name} {site.layer}.{head} ({style.number(loss)})"
+        f"{site}.{head}": f"{head_name(site, head)} ({style.number(loss)})"
         for site, head, loss in ranked
     }
-    st.session_state[OFF] = [f"{site}.{head}" for site, head in view.heads]
-    st.multiselect(
+    choose_heads(
         "Heads switched off, by layer and number; those with the greatest effect first",
-        list(names),
-        address.value_of(OFF),
+        names,
+        view.heads,
         key=OFF,
-        format_func=names.__getitem__,
-        max_selections=MOST_HEADS,
+        parameter="off",
         placeholder="None yet: choose a head, or press a button below",
-        on_change=keep_heads,
     )
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         show_buttons(view, ranked)
@@ -264,11 +254,6 @@ def switch_layer(n_heads: int) -> None:
         [*address.read(EffectsView).heads, *((site, head) for head in range(n_heads))]
     )
     address.change(off=written_heads(list(heads)[:MOST_HEADS]))
-
-
-def keep_heads() -> None:
-    """Keep the chosen heads for the address."""
-    address.change(off="-".join(st.session_state[OFF]))
 
 
 def show_without(question: session.Question, view: EffectsView) -> None:

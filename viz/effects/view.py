@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from model.attribution import METHODS
 from model.head_edits import Gate, HeadEdit, MeanAblation, ReplacedWeights
 from model.intervention import Intervention
 from model.trace import AttentionKind, FloatArray, Site
+from viz.heads.chosen import Head, heads_parameter, read_heads
 from viz.view import View, choice, flag, integer, pattern
-
-KINDS = tuple(kind for kind in AttentionKind if kind is not AttentionKind.MODULE)
 
 WAYS = {
     "gate": "Fade or remove",
@@ -35,11 +34,7 @@ MAPS = {
 EVERY = "all"
 """Stands for all methods, ranked, and no map."""
 
-MOST_HEADS = 256
-"""So many can be switched off at once: more than any model has that comes with the app."""
-
 _NUMBER = "[0-9]{1,3}"
-_HEAD = rf"({'|'.join(KINDS)})\.{_NUMBER}\.{_NUMBER}"
 
 VIEW = View(
     "effects",
@@ -60,12 +55,7 @@ VIEW = View(
             "of maps, whose cross-attention; none: the whole model",
         ),
         flag("examples", meaning="of maps, their agreement with the truth over the examples too"),
-        pattern(
-            "off",
-            rf"{_HEAD}(-{_HEAD}){{0,{MOST_HEADS - 1}}}",
-            "heads such as cross.3.5-encoder.0.1",
-            "heads switched off, as kind.layer.head",
-        ),
+        heads_parameter("off", "heads switched off, as kind.layer.head"),
         choice("way", "gate", WAYS, "what is done to these heads"),
         integer("gate", 0, low=0, high=99, meaning="what is left of them, in percent"),
     ),
@@ -99,13 +89,9 @@ class EffectsView:
         return Site(AttentionKind.CROSS, int(layer)), int(head) if head else None
 
     @property
-    def heads(self) -> list[tuple[Site, int]]:
+    def heads(self) -> list[Head]:
         """Those switched off, each once."""
-        found = []
-        for written in filter(None, self.off.split("-")):
-            kind, layer, head = written.split(".")
-            found.append((Site(AttentionKind(kind), int(layer)), int(head)))
-        return list(dict.fromkeys(found))
+        return read_heads(self.off)
 
     def intervention(self, means: Mapping[Site, FloatArray]) -> Intervention:
         """What is done to them, for the model.
@@ -114,7 +100,7 @@ class EffectsView:
             means: of what each head gives over the examples, by site, (head, d_v); of no use to
                 other ways than "mean".
         """
-        edits: dict[tuple[Site, int], HeadEdit] = {}
+        edits: dict[Head, HeadEdit] = {}
         for site, head in self.heads:
             if self.way == "gate":
                 edits[site, head] = Gate(self.gate / 100)
@@ -130,8 +116,3 @@ def written_part(site: Site | None, head: int | None) -> str:
     if site is None:
         return ""
     return str(site.layer) if head is None else f"{site.layer}.{head}"
-
-
-def written_heads(heads: Iterable[tuple[Site, int]]) -> str:
-    """Heads as the address has them."""
-    return "-".join(f"{site}.{head}" for site, head in heads)

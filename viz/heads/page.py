@@ -15,9 +15,10 @@ from viz.browser.envelope import content_id
 from viz.browser.explorer import explorer
 from viz.draw import css, style
 from viz.draw.labels import escape_html, escape_markdown
-from viz.effects.view import MOST_HEADS, EffectsView, written_heads
 from viz.effects.view import VIEW as EFFECTS
+from viz.effects.view import EffectsView
 from viz.heads import pictures
+from viz.heads.chosen import MOST_HEADS, written_heads
 from viz.heads.measures import EFFECT, Label, facts_of, measures, opening_heads, written
 from viz.heads.payload import JOINT, pack
 from viz.heads.reading import Reading, Seen, alignment_note, read

@@ -9,13 +9,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from model import Search, Translator
+from model import Intervention, Search, Translator
 from model.trace import AttentionKind, Site, Tokens
 from model.translation import Decoding
 from tests.kit.pictures import LAYOUTS, require_same, values
 from viz.decoding.certainty import certainty_figure, certainty_html, hesitant
 from viz.decoding.lens import settled
-from viz.decoding.pictures import Certainty, LayerLens, OneStep
+from viz.decoding.pictures import Certainty, LayerLens, OneStep, SearchTree
+from viz.decoding.search import without
 
 SENTENCE = "The cat sat on the mat."
 NARROW = Search(beam=2)
@@ -102,6 +103,26 @@ def test_the_map_of_layers_comes_back_and_agrees_where_it_says_so(
             assert (colored[layer, step] == 1) == (not says and lens.ranks[layer, step] <= 10)
     assert "here every layer is read through it" in picture.caption
     assert "read as it is" in replace(picture, pre_norm=False).caption
+
+
+def test_every_picture_without_heads_comes_back_and_names_them(
+    folder: Path, translator: Translator
+) -> None:
+    removed = [(Site(AttentionKind.CROSS, 1), 2), (Site(AttentionKind.ENCODER, 0), 1)]
+    under = Intervention(heads={("cross", 1, 2): 0, ("encoder", 0, 1): 0})
+    decoding = translator.decode(SENTENCE, search=NARROW, under=under)
+    trace = translator.trace_of(decoding.translation, under=under)
+    lens = translator.logit_lens(trace, under=under)
+    for picture in (
+        OneStep(decoding, trace, NARROW, 1, removed[:1], removed),
+        Certainty(decoding, NARROW, removed),
+        LayerLens(lens, SENTENCE, NARROW, translator.is_pre_norm, removed),
+        SearchTree(decoding, NARROW, removed=removed),
+    ):
+        require_same(picture, folder, LAYOUTS[:1])
+        for said in (picture.title, picture.alt, picture.figure(LAYOUTS[0]).layout.title.text):
+            assert ", without Cross 1.2 and Encoder 0.1" in said
+    assert without(removed * 2) == ", without 4 heads"
 
 
 def test_a_layer_settles_a_token_if_all_after_it_say_the_same(

@@ -17,7 +17,8 @@ from model.trace import AttentionKind, Site
 from tests.kit.pictures import LAYOUTS, require_same, values
 from viz.effects import effect_map
 from viz.effects.pictures import EffectMap, ExamplesCurve, RemovalCurve, WordMap, changed_words
-from viz.effects.view import EffectsView, written_heads
+from viz.effects.view import EffectsView
+from viz.heads.chosen import written_heads
 
 SENTENCE, TARGET = "The cat sat on the mat.", "Der Hund saß auf der Matte."
 
