@@ -127,6 +127,14 @@
       onNext(type, key, (start) => timePaint(start, isOther, withRest));
     },
 
+    /** Likewise to a translation beside the one before. */
+    armAnswer(type) {
+      onNext(type, null, async (start) => {
+        const shown = await seen(() => document.querySelector('[data-testid="stMain"] .change')?.textContent.trim());
+        return { painted: shown.at - start };
+      });
+    },
+
     /** Likewise to a tooltip. */
     armTooltip(type) {
       onNext(type, null, async (start) => {

@@ -2,8 +2,9 @@
 
     python -m benchmarks.browser
 
-The real app with the shipped checkpoint: a sentence, another head, a tooltip. Then the overview
-alone with made-up traces of several shapes, beside BertViz's model view of the same weights.
+The real app with the shipped checkpoint: a sentence, another head, a tooltip, a head switched
+off, another word. Then the overview alone with made-up traces of several shapes, beside BertViz's
+model view of the same weights.
 
 The clock runs inside the page, in headless Chromium: from the event, in a listener that is asked
 first, to the frame after the one that finds the drawing done.
@@ -27,6 +28,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
+from urllib.parse import urlencode
 
 import torch
 from playwright.sync_api import Browser, Error, Page, ViewportSize, sync_playwright
@@ -59,6 +61,8 @@ ENTER = "Enter → overview and large view"
 ENTER_REST = "Enter → the rest of the page"
 NEW_QUESTION = "Enter → overview and large view, the model included"
 MODEL = "the model alone, as the page says it"
+SWITCHED_OFF = "click on a head of the map of effects → what is then written"
+FORCED = "click on another next token → what is then written"
 HOVER_TILE = "pointing at a tile → tooltip"
 HOVER_CELL = "pointing at a cell → tooltip"
 
@@ -328,6 +332,30 @@ def measure_hover(browser: Browser, url: str, runs: int, times: Times) -> None:
                     times.add(what, taken["painted"])
 
 
+def measure_answers(browser: Browser, url: str, runs: int, times: Times) -> None:
+    """A head switched off, or another token written: in one session, then the same in another."""
+    for what, path, target in (
+        (SWITCHED_OFF, "effects", ".js-plotly-plot .nsewdrag"),
+        (FORCED, "decoding", ".decoding-steps[data-painted] .candidate >> nth=1"),
+    ):
+        with visitor(browser) as first, visitor(browser) as page:
+            for number, sentence in enumerate(same_length(runs + 2)):
+                taken = {}
+                for kind, each in (("new", first), ("cached", page)):
+                    each.goto(f"{url}/{path}?{urlencode({'sentence': sentence})}")
+                    box = each.locator(target).first
+                    box.wait_for()
+                    settled(each)
+                    clock(each, "armAnswer", "pointerdown")
+                    # Of a map, its first cell.
+                    box.click(position={"x": 8, "y": 8}, force=True)
+                    taken[kind] = clock(each, "result")["painted"]
+                    settled(each)
+                if number >= 2:
+                    times.add(f"{what}, the model included", taken["new"])
+                    times.add(what, taken["cached"])
+
+
 def measure_page(browser: Browser, runs: int) -> None:
     """The real app: print and write."""
     times = Times({})
@@ -335,11 +363,14 @@ def measure_page(browser: Browser, runs: int) -> None:
         measure_sentences(browser, server.url, runs, times)
         measure_selection(browser, server.url, runs, times)
         measure_hover(browser, server.url, runs, times)
+        measure_answers(browser, server.url, runs, times)
     targets = {
         ENTER: 180,
         ENTER_REST: 400,
         HOVER_TILE: 50,
         HOVER_CELL: 50,
+        SWITCHED_OFF: 300,
+        FORCED: 300,
         **{f"{act} → large view": 70 for act in ("click on a tile", "arrow key")},
         **{f"{act} → the rest of the page": 300 for act in ("click on a tile", "arrow key")},
     }
