@@ -13,6 +13,7 @@ from viz.save import image
 ROOT = Path(__file__).parents[1]
 
 
+@pytest.mark.slow
 def test_the_python_of_the_readme_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # Drawing needs a browser, which the tests of images have.
     monkeypatch.setattr(image, "image", lambda figure, format, width: b"")

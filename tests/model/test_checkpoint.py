@@ -338,6 +338,7 @@ def test_weights_of_their_own_go_before_the_last_snapshot(learning):
     )
 
 
+@pytest.mark.slow
 def test_the_model_learns_from_snapshot_to_snapshot(learning):
     right = [
         sum(load(learning, device="cpu", snapshot=place).translate(source).text == target

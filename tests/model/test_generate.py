@@ -41,6 +41,8 @@ NAMES = (
     ("w_o.", "out_proj."),
 )
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module", params=["post", "pre"])
 def pair(request, build: Callable[..., Transformer]) -> tuple[Transformer, Any]:

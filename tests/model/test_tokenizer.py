@@ -108,6 +108,7 @@ def test_sampled_segmentations_differ_and_all_spell_the_text(tokenizer):
 
 
 @pytest.mark.parametrize("model_type", ["unigram", "bpe"])
+@pytest.mark.slow
 def test_sampling_draws_the_same_in_every_process_and_spells_any_text(model_type, tmp_path):
     tokenizer = Tokenizer.train(TEXT * 20, vocab_size=310, model_type=model_type)
     tokenizer.save(tmp_path / "tokenizer.model")

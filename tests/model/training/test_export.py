@@ -28,6 +28,8 @@ from model.training.settings import load_settings
 from model.training.snapshots import snapshot_scores
 from tests.kit.tiny_checkpoint import PAIRS, SNAPSHOTS, write_tiny_snapshots
 
+pytestmark = pytest.mark.slow
+
 OTHER_CARD = """# another
 
 ## Data and licences

@@ -578,6 +578,7 @@ def test_every_rule_says_what_it_needs() -> None:
     assert {rule.measure for rule in RULES} <= {each.key for each in (*MEASURES, *ON_SOURCE)}
 
 
+@pytest.mark.slow
 def test_the_shipped_model_has_heads_that_earn_a_label_and_heads_that_do_not() -> None:
     translator = load(SHIPPED, device="cpu")
     examples = json.loads((SHIPPED / "examples.json").read_text(encoding="utf-8"))

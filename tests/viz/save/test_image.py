@@ -205,6 +205,7 @@ def test_a_browser_that_was_closed_is_started_again(chromium: None) -> None:
     assert len(image.image(figure, "svg")) == pytest.approx(first, abs=100)
 
 
+@pytest.mark.slow
 def test_without_a_browser_images_say_what_to_do_and_numbers_are_written(
     folder: Path, tmp_path: Path
 ) -> None:
