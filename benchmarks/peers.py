@@ -19,6 +19,7 @@ from transformers import MarianConfig, MarianMTModel
 from benchmarks._measure import interleaved, parser, ratio, report, row
 from model import Translator, load
 from model.translator import resolve_device
+from tests.kit.torch_twins import hugging_face_options
 
 TOKENS = 24
 SENTENCE = (
@@ -42,21 +43,7 @@ def _marian(translator: Translator) -> MarianMTModel:
     torch.manual_seed(1)
     model = MarianMTModel(
         MarianConfig(
-            vocab_size=config.vocab_size,
-            d_model=config.d_model,
-            encoder_layers=config.n_encoder_layers,
-            decoder_layers=config.n_decoder_layers,
-            encoder_attention_heads=config.n_heads,
-            decoder_attention_heads=config.n_heads,
-            encoder_ffn_dim=config.d_ff,
-            decoder_ffn_dim=config.d_ff,
-            max_position_embeddings=config.max_positions,
-            activation_function=config.activation,
-            pad_token_id=config.pad_id,
-            eos_token_id=config.eos_id,
-            bos_token_id=config.bos_id,
-            decoder_start_token_id=config.bos_id,
-            forced_eos_token_id=None,
+            **hugging_face_options(config),
             attn_implementation="eager",
         )
     )

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from model.attention import AdditiveAttention, MultiHeadAttention, ScaledDotProductAttention
+from model.config import TransformerConfig
 from model.transformer import DecoderLayer, EncoderLayer, Transformer
 
 Direction = Literal["theirs to ours", "ours to theirs"]
@@ -115,3 +116,24 @@ def weights_seen(module: nn.Module) -> Iterator[list[Tensor]]:
     finally:
         for handle in handles:
             handle.remove()
+
+
+def hugging_face_options(config: TransformerConfig) -> dict[str, Any]:
+    """What a configuration is called in Hugging Face's encoder-decoders: BART's and its kin."""
+    return {
+        "vocab_size": config.vocab_size,
+        "d_model": config.d_model,
+        "encoder_layers": config.n_encoder_layers,
+        "decoder_layers": config.n_decoder_layers,
+        "encoder_attention_heads": config.n_heads,
+        "decoder_attention_heads": config.n_heads,
+        "encoder_ffn_dim": config.d_ff,
+        "decoder_ffn_dim": config.d_ff,
+        "max_position_embeddings": config.max_positions,
+        "activation_function": config.activation,
+        "pad_token_id": config.pad_id,
+        "bos_token_id": config.bos_id,
+        "eos_token_id": config.eos_id,
+        "decoder_start_token_id": config.bos_id,
+        "forced_eos_token_id": None,
+    }

@@ -18,6 +18,7 @@ import model.decoding
 from model.decoding import beam_search, drawn_from, greedy, unsayable
 from model.search import Sampling
 from model.transformer import Transformer
+from tests.kit.torch_twins import hugging_face_options
 
 PAD, UNK, BOS, EOS = range(4)
 N_TOKENS = 40
@@ -64,22 +65,8 @@ def pair(request, build: Callable[..., Transformer]) -> tuple[Transformer, Any]:
     config = ours.config
     theirs = model_class(
         config_class(
-            vocab_size=config.vocab_size,
-            d_model=config.d_model,
-            encoder_layers=config.n_encoder_layers,
-            decoder_layers=config.n_decoder_layers,
-            encoder_attention_heads=config.n_heads,
-            decoder_attention_heads=config.n_heads,
-            encoder_ffn_dim=config.d_ff,
-            decoder_ffn_dim=config.d_ff,
-            max_position_embeddings=config.max_positions,
-            activation_function=config.activation,
+            **hugging_face_options(config),
             scale_embedding=config.scale_embeddings,
-            pad_token_id=PAD,
-            bos_token_id=BOS,
-            eos_token_id=EOS,
-            decoder_start_token_id=BOS,
-            forced_eos_token_id=None,
             dropout=0.0,
         )
     ).eval()
