@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from model.alignment_error import ErrorRate
 from model.alignment_table import AlignmentTable, Combination, Read
 from viz.draw import style
+from viz.effects.layer_head_axes import add_axes
 
 TITLE = "Alignment error of every head"
 UNIT = "alignment error in per cent"
@@ -102,35 +103,16 @@ def alignment_figure(
         )
         if numbered and n_columns <= _NUMBERED:
             texts.append(_numbers(values, theme) | axes)
-        layout[f"xaxis{suffix}"] = style.axis(
-            "" if narrow else "Head",
+        add_axes(
+            layout,
+            theme,
+            ROWS[later],
             names,
-            style.label_step(n_columns, 12 if narrow else 16),
-            range=[-0.5, n_columns - 0.5],
-            domain=across,
-            anchor=f"y{suffix}",
-            autotickangles=[0],
-        )
-        layout[f"yaxis{suffix}"] = style.axis(
-            "" if narrow or place else "Layer",
-            [str(layer) for layer in range(n_layers)],
-            1,
-            range=[n_layers - 0.5, -0.5],
-            domain=down,
-            anchor=f"x{suffix}",
-        )
-        layout["annotations"].append(
-            {
-                "text": ROWS[later],
-                "xref": "paper",
-                "yref": "paper",
-                "x": across[0],
-                "y": down[1],
-                "xanchor": "left",
-                "yanchor": "bottom",
-                "showarrow": False,
-                "font": {"size": style.FONT_SIZE, "color": theme.text},
-            }
+            n_layers,
+            place=place,
+            across=across,
+            down=down,
+            narrow=narrow,
         )
     return go.Figure({"data": data + texts, "layout": layout})
 

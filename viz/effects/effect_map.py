@@ -14,6 +14,7 @@ from model.head_effects import Effects
 from model.trace import AttentionKind, FloatArray, Site
 from viz.draw import style
 from viz.draw.labels import axis_texts, escape_html
+from viz.effects.layer_head_axes import add_axes
 from viz.heads.chosen import KINDS
 
 LOSS = "loss of log-probability"
@@ -131,35 +132,16 @@ def effect_figure(
             texts.append(_numbers(each, limit, unit, suffix, theme, crossed))
         if crossed:
             marks.append(_crosses(each, limit, unit, suffix, theme, crossed))
-        layout[f"xaxis{suffix}"] = style.axis(
-            "" if narrow else "Head",
+        add_axes(
+            layout,
+            theme,
+            kind.full_name,
             [str(head) for head in range(n_heads)],
-            style.label_step(n_heads, 12 if narrow else 16),
-            range=[-0.5, n_heads - 0.5],
-            domain=across,
-            anchor=f"y{suffix}",
-            autotickangles=[0],
-        )
-        layout[f"yaxis{suffix}"] = style.axis(
-            "Layer" if place == 0 and not narrow else "",
-            [str(layer) for layer in range(len(each))],
-            1,
-            range=[len(each) - 0.5, -0.5],
-            domain=down,
-            anchor=f"x{suffix}",
-        )
-        layout["annotations"].append(
-            {
-                "text": kind.full_name,
-                "xref": "paper",
-                "yref": "paper",
-                "x": across[0],
-                "y": down[1],
-                "xanchor": "left",
-                "yanchor": "bottom",
-                "showarrow": False,
-                "font": {"size": style.FONT_SIZE, "color": theme.text},
-            }
+            len(each),
+            place=place,
+            across=across,
+            down=down,
+            narrow=narrow,
         )
     return go.Figure({"data": data + texts + marks, "layout": layout})
 

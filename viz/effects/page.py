@@ -253,7 +253,7 @@ def switch_layer(n_heads: int) -> None:
     heads = dict.fromkeys(
         [*address.read(EffectsView).heads, *((site, head) for head in range(n_heads))]
     )
-    address.change(off=written_heads(list(heads)[:MOST_HEADS]))
+    address.change(off=written_heads(heads))
 
 
 def show_without(question: session.Question, view: EffectsView) -> None:

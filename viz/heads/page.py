@@ -18,7 +18,7 @@ from viz.draw.labels import escape_html, escape_markdown
 from viz.effects.view import VIEW as EFFECTS
 from viz.effects.view import EffectsView
 from viz.heads import pictures
-from viz.heads.chosen import MOST_HEADS, written_heads
+from viz.heads.chosen import written_heads
 from viz.heads.measures import EFFECT, Label, facts_of, measures, opening_heads, written
 from viz.heads.payload import JOINT, pack
 from viz.heads.reading import Reading, Seen, alignment_note, read
@@ -135,7 +135,7 @@ def on_switch_off() -> None:
     if before.colored == "maps":
         # Those show nothing of heads that are switched off.
         before = replace(before, colored="probability")
-    off = list(dict.fromkeys([*before.heads, *heads]))[:MOST_HEADS]
+    off = dict.fromkeys([*before.heads, *heads])
     _, query = address.current()
     around = {name: text for name, text in query.items() if name not in BY_NAME}
     values = asdict(replace(before, off=written_heads(off)))

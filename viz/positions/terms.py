@@ -16,6 +16,7 @@ from model.trace import AttentionKind, FloatArray, Site, Tokens, Trace
 from viz.draw import style
 from viz.draw.labels import axis_texts, escape_html, side_texts
 from viz.draw.panels import Panel
+from viz.heads.chosen import head_name
 from viz.heads.measures import SELF, head_facts
 from viz.positions.measures import Values
 
@@ -617,7 +618,7 @@ def _require_heads(heads: Sequence[NeighbourHead]) -> None:
 
 
 def _short(head: NeighbourHead) -> str:
-    return f"{head.site.kind.short_name} {head.site.layer}.{head.head} {head.neighbour}"
+    return f"{head_name(head.site, head.head)} {head.neighbour}"
 
 
 def _percent(share: float) -> str:

@@ -1,0 +1,66 @@
+"""The axes of a map of all heads of one kind, and its name above it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from viz.draw import style
+
+
+def add_axes(
+    layout: dict[str, Any],
+    theme: style.Look,
+    name: str,
+    heads: list[str],
+    n_layers: int,
+    *,
+    place: int,
+    across: Sequence[float],
+    down: Sequence[float],
+    narrow: bool,
+) -> None:
+    """Add a layer by head map's axes to a layout.
+
+    Args:
+        layout: of the figure, with its annotations.
+        theme: of its page.
+        name: of the map.
+        heads: the labels of its columns.
+        n_layers: its rows.
+        place: among the figure's maps, from 0.
+        across: from where to where it goes, as shares of the plot's width.
+        down: likewise of its height.
+        narrow: for a figure that says once what rows and columns are.
+    """
+    suffix = "" if place == 0 else str(place + 1)
+    layout[f"xaxis{suffix}"] = style.axis(
+        "" if narrow else "Head",
+        heads,
+        style.label_step(len(heads), 12 if narrow else 16),
+        range=[-0.5, len(heads) - 0.5],
+        domain=across,
+        anchor=f"y{suffix}",
+        autotickangles=[0],
+    )
+    layout[f"yaxis{suffix}"] = style.axis(
+        "" if narrow or place else "Layer",
+        [str(layer) for layer in range(n_layers)],
+        1,
+        range=[n_layers - 0.5, -0.5],
+        domain=down,
+        anchor=f"x{suffix}",
+    )
+    layout["annotations"].append(
+        {
+            "text": name,
+            "xref": "paper",
+            "yref": "paper",
+            "x": across[0],
+            "y": down[1],
+            "xanchor": "left",
+            "yanchor": "bottom",
+            "showarrow": False,
+            "font": {"size": style.FONT_SIZE, "color": theme.text},
+        }
+    )
