@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
 from typing import Any
-from urllib.request import ProxyHandler, build_opener
+from urllib.request import ProxyHandler, Request, build_opener
 
 import torch
 
@@ -145,7 +145,8 @@ async def crowd(
                 except Lost as loss:
                     lived.lost.append(str(loss))
                     return
-                await asyncio.sleep(chance.expovariate(1 / every) if every else 0)
+                idle = chance.expovariate(1 / every) if every else 0
+                await asyncio.sleep(min(idle, max(0, end - time.perf_counter())))
 
     lives = asyncio.gather(*(live(number) for number in range(people)))
     await standing.wait()
@@ -184,7 +185,8 @@ def fetch_code(url: str) -> None:
     direct = build_opener(ProxyHandler({}))
 
     def load(path: str) -> bytes:
-        with direct.open(f"{url}/{path}", timeout=GIVEN_UP) as response:
+        request = Request(f"{url}/{path}", headers={"Accept-Encoding": "gzip"})
+        with direct.open(request, timeout=GIVEN_UP) as response:
             return bytes(response.read())
 
     for path in re.findall(r'(?:src|href)="\./(static/[^"]+)"', load("").decode()):

@@ -27,6 +27,7 @@ for.
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -79,6 +80,7 @@ EFFECT = Measure(
 
 
 @functools.cache
+@functools.lru_cache(maxsize=8)
 def measures(reading: Reading) -> tuple[Measure, ...]:
     """Every measure, in the order in which they are shown, in the words of this reading.
 
@@ -368,10 +370,22 @@ def head_facts(seen: AttentionMap) -> dict[str, Values]:
 
 
 def facts_of(maps: Mapping[Site, AttentionMap]) -> dict[Site, dict[str, Values]]:
-    """`head_facts` of every site of a trace.
+    """`head_facts` of every site of a trace."""
+    found = {}
+    for sites, seen in joined(maps):
+        facts = head_facts(seen)
+        for site, heads in sites.items():
+            found[site] = {key: values[heads] for key, values in facts.items()}
+    return found
 
-    Layers of one kind go together where they can, since numpy takes longer to be called than to
-    compute as little as one layer of a sentence.
+
+def joined(
+    maps: Mapping[Site, AttentionMap],
+) -> Iterator[tuple[Mapping[Site, slice], AttentionMap]]:
+    """The layers of one kind as one map where they can be, and where in it each site's heads are.
+
+    For what is found head by head: numpy takes longer to be called than to compute as little as
+    one layer of a sentence.
     """
     groups: list[list[AttentionMap]] = []
     for each in maps.values():
@@ -379,25 +393,27 @@ def facts_of(maps: Mapping[Site, AttentionMap]) -> dict[Site, dict[str, Values]]
             groups[-1].append(each)
         else:
             groups.append([each])
-    found = {}
     for layers in groups:
         first = layers[0]
-        facts = head_facts(
+        ends = np.cumsum([each.n_heads for each in layers]).tolist()
+        sites = {
+            each.site: slice(end - each.n_heads, end)
+            for each, end in zip(layers, ends, strict=True)
+        }
+        if len(layers) == 1:
+            yield sites, first
+            continue
+        weights = np.concatenate([each.weights for each in layers])
+        yield (
+            sites,
             AttentionMap(
                 first.site,
-                weights=np.concatenate([each.weights for each in layers]),
+                weights=weights,
                 allowed=first.allowed,
                 queries=first.queries,
                 keys=first.keys,
-            )
-            if len(layers) > 1
-            else first
+            ),
         )
-        start = 0
-        for each in layers:
-            heads = slice(start, start := start + each.n_heads)
-            found[each.site] = {key: values[heads] for key, values in facts.items()}
-    return found
 
 
 def _go_together(layers: Sequence[AttentionMap], other: AttentionMap) -> bool:
@@ -568,7 +584,7 @@ def resting(traces: Sequence[Trace]) -> dict[str, tuple[int, int]]:
 
 def written(measure: Measure, value: float) -> str:
     """A value with its unit: "38 %", "1.23 bits", "1.4 tokens", "0.81"; "–" for nan."""
-    if np.isnan(value):
+    if math.isnan(value):
         return UNKNOWN
     match measure.unit:
         case "share":
@@ -598,7 +614,7 @@ def head_numbers(
     known = {
         measure.key: measure
         for measure in measures(reading)
-        if kind in measure.kinds and not np.isnan(facts.get(measure.key, np.nan))
+        if kind in measure.kinds and not math.isnan(facts.get(measure.key, math.nan))
     }
 
     def value(key: str) -> str:

@@ -23,7 +23,7 @@ from viz.draw.labels import axis_texts
 from viz.heads.heatmap import caption, key_title, row_titles
 from viz.heads.measures import EFFECT, Label, Measure, head_numbers, measures, opening_heads
 from viz.heads.reading import Reading, Seen
-from viz.heads.words import head_words
+from viz.heads.words import HeadWords, words_of
 
 EXACT_CELLS = 500_000
 """Up to so many weights in all, each is sent exactly; beyond, as one byte (to 1/255)."""
@@ -133,6 +133,7 @@ def _kind(
             "needs them alike."
         )
     titles = row_titles(kind, seen)
+    words = words_of({site: seen.maps[site] for site in sites}, facts, seen.reading)
     return {
         "kind": str(kind),
         "name": kind.full_name,
@@ -153,8 +154,8 @@ def _kind(
         "weights": _weights(maps, body, exact=exact),
         "allowed": [_masks(each, body) for each in maps],
         "facts": [
-            _head_facts(each, facts[each.site], labels.get(each.site), measured, seen.reading)
-            for each in maps
+            _head_facts(site, facts[site], words[site], labels.get(site), measured, seen.reading)
+            for site in sites
         ],
     }
 
@@ -177,8 +178,9 @@ def _masks(seen: AttentionMap, body: Body) -> int | list[int | None] | None:
 
 
 def _head_facts(
-    seen: AttentionMap,
+    site: Site,
     facts: Mapping[str, NDArray[np.floating]],
+    words: Sequence[HeadWords],
     labels: tuple[Label | None, ...] | None,
     measured: Sequence[Measure],
     reading: Reading,
@@ -189,15 +191,15 @@ def _head_facts(
     """
     columns = {key: values.tolist() for key, values in facts.items()}
     entries = []
-    for head, words in enumerate(head_words(seen, facts, reading)):
+    for head, said in enumerate(words):
         values = {key: column[head] for key, column in columns.items()}
         label = labels[head] if labels is not None and head < len(labels) else None
         entries.append(
             {
-                "sentence": words.sentence,
-                "pairs": words.pairs,
-                "ignored": words.ignored,
-                "numbers": head_numbers(seen.site.kind, values, reading),
+                "sentence": said.sentence,
+                "pairs": said.pairs,
+                "ignored": said.ignored,
+                "numbers": head_numbers(site.kind, values, reading),
                 "label": label.text if label and label.earned else None,
                 "tendency": label.text if label and not label.earned else None,
                 "reason": label.reason if label else "",

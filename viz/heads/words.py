@@ -8,14 +8,15 @@ contrast, are earned over many sentences; see viz.heads.measures.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from model.trace import AttentionMap, BoolArray
-from viz.heads.measures import OFFSETS, TOKENS, allowed_per_head, even_shares
+from model.trace import AttentionMap, BoolArray, Site
+from viz.heads.measures import OFFSETS, TOKENS, allowed_per_head, even_shares, joined
 from viz.heads.reading import AS_RECORDED, Reading
 
 LEANS = 0.2
@@ -84,9 +85,11 @@ def head_words(
         live = np.count_nonzero(rows > 0, axis=-1)
         on_hidden = rows.sum(axis=-1) < 0.5 * live
     found = []
+    columns = {key: column.tolist() for key, column in facts.items()}
+    chances = {key: column.tolist() for key, column in even.items()}
     for head in range(seen.n_heads):
-        values = {key: float(column[head]) for key, column in facts.items()}
-        by_chance = {key: float(column[head % len(column)]) for key, column in even.items()}
+        values = {key: column[head] for key, column in columns.items()}
+        by_chance = {key: column[head % len(column)] for key, column in chances.items()}
         sentence = _sentence(values, by_chance, "word" if reading.words else "token")
         if on_hidden[head]:
             rest = sentence[0].lower() + sentence[1:]
@@ -95,12 +98,34 @@ def head_words(
     return found
 
 
+def words_of(
+    maps: Mapping[Site, AttentionMap],
+    facts: Mapping[Site, Mapping[str, NDArray[np.floating]]],
+    reading: Reading = AS_RECORDED,
+) -> dict[Site, list[HeadWords]]:
+    """`head_words` of every site of a trace.
+
+    Args:
+        maps: by site.
+        facts: of viz.heads.measures.facts_of, of these maps.
+        reading: how the trace was read.
+    """
+    found: dict[Site, list[HeadWords]] = {}
+    for sites, seen in joined(maps):
+        together = {
+            key: np.concatenate([facts[site][key] for site in sites]) for key in facts[seen.site]
+        }
+        words = head_words(seen, together, reading)
+        found |= {site: words[heads] for site, heads in sites.items()}
+    return found
+
+
 def _sentence(facts: Mapping[str, float], even: Mapping[str, float], noun: str) -> str:
-    entropy = facts.get("entropy", np.nan)
-    share = facts.get("entropy_share", np.nan)
-    if np.isnan(entropy):
+    entropy = facts.get("entropy", math.nan)
+    share = facts.get("entropy_share", math.nan)
+    if math.isnan(entropy):
         return "There is no row to describe."
-    if np.isnan(share):
+    if math.isnan(share):
         return f"A row has only one {noun} to look at."
     if share >= EVEN:
         return f"A row looks at all the {noun}s it may look at almost alike."
@@ -114,14 +139,14 @@ def _manner(facts: Mapping[str, float], even: Mapping[str, float]) -> str:
     above = {
         key: _above(facts[key], even[key])
         for key in (*OFFSETS, *TOKENS)
-        if key in even and not np.isnan(facts.get(key, np.nan))
+        if key in even and not math.isnan(facts.get(key, math.nan))
     }
     place = max(above, key=lambda key: above[key], default="")
     if place and above[place] >= LEANS:
         return f", {'mostly' if facts[place] >= MOSTLY else 'often'} at {_PLACES[place]}"
-    pairing = facts.get("pairing", np.nan)
+    pairing = facts.get("pairing", math.nan)
     if pairing >= DIFFERENT:
-        in_order = facts.get("diagonal", np.nan) >= IN_ORDER
+        in_order = facts.get("diagonal", math.nan) >= IN_ORDER
         return f"; rows look at different ones{', roughly in order' if in_order else ''}"
     return "; all rows look at much the same ones" if pairing <= ALIKE else ""
 

@@ -26,6 +26,7 @@ from streamlit.starlette import App
 from streamlit.web.server import server_util
 
 from viz.shell import garbage, session
+from viz.shell.static_files import StaticFiles
 
 EVERYBODY = ("0.0.0.0", "::")
 """Addresses that stand for all networks of this machine."""
@@ -136,4 +137,4 @@ class SecurityHeaders:
         await self.app(scope, receive, send_with_headers if scope["type"] == "http" else send)
 
 
-MIDDLEWARE = (Middleware(SecurityHeaders),)
+MIDDLEWARE = (Middleware(SecurityHeaders), Middleware(StaticFiles))

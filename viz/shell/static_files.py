@@ -1,0 +1,65 @@
+"""Streamlit's own code, from memory: sixty files that every browser asks for before it connects.
+
+Streamlit reads each from the disk for each visitor and sends it as it is: for a hall of people who
+open one link, more work than their pages, and 2.3 MB for each where 0.7 would do.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import mimetypes
+from pathlib import Path
+
+import streamlit as st
+from starlette.datastructures import Headers
+from starlette.responses import Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+from streamlit.url_util import make_url_path
+
+FOLDER = Path(st.__file__).parent / "static" / "static"
+"""Their names change with what is in them, so a browser may keep them for ever."""
+
+KEPT = "public, immutable, max-age=31536000"
+
+
+class StaticFiles:
+    """Answers what a browser asks of `FOLDER`; all else, and whoever takes no gzip, goes on."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+        below = make_url_path(st.get_option("server.baseUrlPath"), "static")
+        self.files = {
+            f"{below}/{path.relative_to(FOLDER).as_posix()}": path
+            for path in FOLDER.rglob("*")
+            if path.is_file()
+        }
+        self.answers: dict[str, Response] = {}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """One request, as ASGI has it."""
+        path = scope.get("path", "")
+        if path not in self.files or not _takes_all(scope):
+            await self.app(scope, receive, send)
+            return
+        if path not in self.answers:
+            self.answers[path] = await asyncio.to_thread(answer, self.files[path])
+        await self.answers[path](scope, receive, send)
+
+
+def _takes_all(scope: Scope) -> bool:
+    headers = Headers(scope=scope)
+    encodings = headers.get("accept-encoding", "")
+    return scope["method"] == "GET" and "gzip" in encodings and "range" not in headers
+
+
+def answer(path: Path) -> Response:
+    """A file as it is sent: compressed, unless it is so already, as fonts are."""
+    whole = path.read_bytes()
+    small = gzip.compress(whole, mtime=0)
+    headers = {"Cache-Control": KEPT, "Vary": "Accept-Encoding"}
+    is_smaller = len(small) < len(whole)
+    if is_smaller:
+        headers["Content-Encoding"] = "gzip"
+    kind, _ = mimetypes.guess_type(path.name)
+    return Response(small if is_smaller else whole, headers=headers, media_type=kind)
