@@ -258,6 +258,44 @@ class Attributions:
         return estimate[read], self.deletion_losses[read]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SelfAttributions:
+    """What every method says of one site of self-attention, for one sentence.
+
+    No truth stands beside it: deletion tells how much target tokens need source tokens, and here
+    both sides are tokens of one sentence.
+
+    Attributes:
+        site: of the encoder or of the decoder.
+        tokens: its queries and its keys.
+        maps: of every method.
+        token: the row of the target whose prediction gradients are of; None for the rows of the
+            decoder each its own, and for the encoder's all together.
+    """
+
+    site: Site
+    tokens: Tokens
+    maps: tuple[AttributionMap, ...]
+    token: int | None = None
+
+    @property
+    def nbytes(self) -> int:
+        """What all maps hold, in bytes."""
+        return sum(each.heads.nbytes + each.together.nbytes for each in self.maps)
+
+    def map(self, method: str) -> AttributionMap:
+        """What one method gives.
+
+        Raises:
+            AttributionError: if it is not among the maps.
+        """
+        for each in self.maps:
+            if each.method == method:
+                return each
+        methods = ", ".join(each.method for each in self.maps)
+        raise AttributionError(f"There is no map of {method}; there are {methods}.")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeldAgainstTruth:
     """How well one map of one sentence agrees with the truth.

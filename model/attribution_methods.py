@@ -16,7 +16,12 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from model.attribution import AttributionError, AttributionMap, Attributions
+from model.attribution import (
+    AttributionError,
+    AttributionMap,
+    Attributions,
+    SelfAttributions,
+)
 from model.decomposition import Sublayer, decompose
 from model.deletion import deletion_losses
 from model.trace import AttentionKind, FloatArray, Site, Trace
@@ -379,7 +384,55 @@ def attributions(
     """
     trace = translator.trace(sentence) if isinstance(sentence, str) else sentence
     wanted = translator.sites if sites is None else tuple(sites)
-    for name, those, known in (("method", methods, CLASSES), ("site", wanted, translator.sites)):
+    run = _run(translator, trace, methods, wanted, token)
+    maps = []
+    with torch.no_grad():
+        for name in methods:
+            maps += [_site_map(run, name, site) for site in wanted]
+            whole = _array(CLASSES[name].whole(run))
+            maps.append(
+                AttributionMap(method=name, site=None, heads=whole[None][:0], together=whole)
+            )
+    return Attributions(
+        source=trace.source,
+        target=trace.target,
+        predictions=trace.predictions,
+        deletion_losses=deletion_losses(translator, trace),
+        maps=tuple(maps),
+    )
+
+
+@torch.no_grad()
+def self_attributions(
+    translator: Translator,
+    sentence: str | Trace,
+    site: Site,
+    *,
+    methods: Sequence[str] = tuple(CLASSES),
+    token: int | None = None,
+) -> SelfAttributions:
+    """What every method says of one site of self-attention.
+
+    Arguments and errors are those of `attributions`; cross-attention is refused as no such site.
+    """
+    trace = translator.trace(sentence) if isinstance(sentence, str) else sentence
+    if site.kind is AttentionKind.CROSS:
+        raise AttributionError(f"{site} is no self-attention; `attributions` makes its maps.")
+    run = _run(translator, trace, methods, [site], token)
+    tokens, _ = site.kind.axes(trace.source, trace.target, trace.target)
+    maps = tuple(_site_map(run, name, site) for name in methods)
+    return SelfAttributions(site=site, tokens=tokens, maps=maps, token=token)
+
+
+def _run(
+    translator: Translator,
+    trace: Trace,
+    methods: Sequence[str],
+    sites: Sequence[Site],
+    token: int | None,
+) -> Run:
+    """The sentence of a trace as methods read it, where all that is asked for is there."""
+    for name, those, known in (("method", methods, CLASSES), ("site", sites, translator.sites)):
         for each in those:
             if each not in known:
                 raise AttributionError(
@@ -393,34 +446,18 @@ def attributions(
         torch.tensor(tokens.ids, device=translator.device)
         for tokens in (trace.source, trace.target, trace.predictions)
     )
-    run = Run(translator.model, source, target, predictions, token)
-    maps = []
-    with torch.no_grad():
-        for name in methods:
-            method = CLASSES[name]
-            for site in wanted:
-                heads, (together,) = (
-                    _array(method.of(run, site, together=each)) for each in (False, True)
-                )
-                maps.append(
-                    AttributionMap(
-                        method=name,
-                        site=site,
-                        heads=heads,
-                        together=together,
-                        by_prediction=method.by_prediction,
-                    )
-                )
-            whole = _array(method.whole(run))
-            maps.append(
-                AttributionMap(method=name, site=None, heads=whole[None][:0], together=whole)
-            )
-    return Attributions(
-        source=trace.source,
-        target=trace.target,
-        predictions=trace.predictions,
-        deletion_losses=deletion_losses(translator, trace),
-        maps=tuple(maps),
+    return Run(translator.model, source, target, predictions, token)
+
+
+def _site_map(run: Run, name: str, site: Site) -> AttributionMap:
+    method = CLASSES[name]
+    heads, (together,) = (_array(method.of(run, site, together=each)) for each in (False, True))
+    return AttributionMap(
+        method=name,
+        site=site,
+        heads=heads,
+        together=together,
+        by_prediction=method.by_prediction,
     )
 
 

@@ -12,14 +12,16 @@ import torch
 
 from model.__main__ import DEFAULT_CHECKPOINT, add_search_options, asked_search
 from model.attribution import METHODS, AttributionError
-from model.attribution_methods import cross_attributions
+from model.attribution_methods import cross_attributions, self_attributions
 from model.checkpoint import CheckpointError, read_alignment
-from model.effects import effects_of
+from model.effects import effects_of, removal
 from model.files import unwritten, write_whole
 from model.intervention import PositionError
+from model.removal_file import read_removal
 from model.search import DecodingError
 from model.trace import AttentionKind, TraceError
 from model.translator import DeviceError, TextError, Translator, load
+from viz.effects.removal_curve import MEASURES
 from viz.heads.request import Request
 from viz.pictures import PICTURES
 from viz.save import image, notebook
@@ -88,6 +90,9 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument(
         "--method", choices=METHODS, default="weights", help="what estimates, of maps"
     )
+    command.add_argument(
+        "--measure", choices=MEASURES, default="log_prob", help="of curves over examples"
+    )
     command.add_argument("--target", default="", help="a translation of your own")
     command.add_argument("--checkpoint", type=Path, default=DEFAULT_CHECKPOINT, metavar="DIR")
     command.add_argument("--device", default="auto", help="auto, cpu, cuda or cuda:1")
@@ -134,7 +139,14 @@ def _request(arguments: argparse.Namespace) -> Request:
         look=lambda: asked_search(arguments, translator()),
         labels=lambda: head_labels(translator(), read_examples(arguments.checkpoint)),
         measure=lambda trace: effects_of(translator(), trace),
+        remove=lambda trace, effects: removal(translator(), trace, effects),
+        removed=lambda: read_removal(
+            arguments.checkpoint, len(translator().sites) * translator().model.config.n_heads
+        ),
         attribute=lambda trace: cross_attributions(translator(), trace),
+        attribute_self=lambda trace, site, token: self_attributions(
+            translator(), trace, site, token=token
+        ),
         aligned=lambda: read_alignment(arguments.checkpoint),
         later=lambda: layers_read_later(translator(), read_examples(arguments.checkpoint)),
     )

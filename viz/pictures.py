@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 from viz.decoding.pictures import Certainty, LayerLens, OneStep, SearchTree
-from viz.effects.pictures import AlignmentMap, EffectMap, MapBesideTruth, MapRanking
+from viz.effects.pictures import (
+    AlignmentMap,
+    EffectMap,
+    ExamplesCurve,
+    MapBesideTruth,
+    MapRanking,
+    RemovalCurve,
+)
 from viz.heads.pictures import EveryHead, OneHead, QueryKey, WeightMatrices
 from viz.heads.request import Exported
 from viz.masks.pictures import OneMask
@@ -19,7 +26,7 @@ from viz.positions.pictures import (
 
 _CLASSES: tuple[type[Exported], ...] = (
     *(EveryHead, OneHead, QueryKey, WeightMatrices, OneMask),
-    *(EffectMap, MapBesideTruth, MapRanking, AlignmentMap),
+    *(EffectMap, RemovalCurve, ExamplesCurve, MapBesideTruth, MapRanking, AlignmentMap),
     *(OneStep, SearchTree, Certainty, LayerLens),
     *(Positions, Waves, Circle, Similarity, ByOffset, EmbeddingSum, TermShares),
 )

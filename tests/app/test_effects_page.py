@@ -13,16 +13,20 @@ from streamlit.testing.v1 import AppTest
 
 from model import Intervention
 from model.attribution import METHODS
-from model.attribution_methods import cross_attributions
+from model.attribution_methods import cross_attributions, self_attributions
 from model.effects import effects
-from model.head_effects import Effects, ExamplesRemoval, Removal
-from model.removal_file import save_removal
+from model.head_effects import Effects
 from model.trace import AttentionKind, Site
 from model.translator import Translator, load
 from tests.kit.shown import captions, html, plain, query, said
-from tests.kit.tiny_checkpoint import PAIRS, write_tiny_alignment, write_tiny_snapshots
+from tests.kit.tiny_checkpoint import (
+    PAIRS,
+    write_tiny_alignment,
+    write_tiny_removal,
+    write_tiny_snapshots,
+)
 from viz.effects.alignment_map import alignment_sentences
-from viz.effects.pictures import MapBesideTruth, MapRanking
+from viz.effects.pictures import MapBesideTruth, MapRanking, SelfMap
 
 OpenApp = Callable[..., AppTest]
 
@@ -291,11 +295,13 @@ def test_curves_over_the_examples_stand_below_those_of_the_sentence(
 ) -> None:
     folder = tmp_path / "checkpoints"
     write_tiny_snapshots(folder / "en-de")
-    curves = Removal((0, 32), np.array([-0.5, -9]), np.array([[-0.5, -9]]))
-    chrf = Removal((0, 32), np.array([100, 1.0]), np.array([[100, 1.0]]))
-    save_removal(folder / "en-de", ExamplesRemoval(3, curves, chrf, ""))
+    write_tiny_removal(folder / "en-de")
     app = open_effects(folder=folder, colored="removal")
     assert list(charts(app)) == ["effects-removal", "effects-log_prob", "effects-chrf"]
+    on_stage = open_effects(folder=folder, colored="removal", present="1", curve="chrf")
+    assert title(on_stage, "stage-effects-removal") == "Examples: chrF"
+    step, direction = on_stage.session_state["_cue"].steps["ArrowRight"]
+    assert (step.name, step.to(direction)) == ("curve", "sentence")
     earlier = open_effects(folder=folder, colored="removal", step="0")
     assert list(charts(earlier)) == ["effects-removal"]
     assert "last step of its training" in " ".join(each.value for each in earlier.info)
@@ -316,7 +322,7 @@ def test_an_estimate_stands_beside_the_truth_and_all_are_ranked(
         for source, target in pairs
     ]
     (folder / "en-de" / "examples.json").write_text(json.dumps(examples), encoding="utf-8")
-    app = open_effects(folder=folder, colored="maps", method="norms", cross="1.2", token="1")
+    app = open_effects(folder=folder, colored="maps", method="norms", whose="1.2", token="1")
     assert list(charts(app)) == ["effects-maps", "effects-ranking"]
     found = cross_attributions(model, model.trace(SENTENCE))
     place = CROSS, 2
@@ -335,9 +341,29 @@ def test_an_estimate_stands_beside_the_truth_and_all_are_ranked(
     assert f"rank correlation {max(means.values()):.2f} [" in words(app)
 
 
+def test_a_method_stands_beside_the_weights_of_self_attention_which_nothing_ranks(
+    open_effects: OpenApp, model: Translator
+) -> None:
+    app = open_effects(
+        colored="maps", mapped="encoder", whose="1.2", method="gradient_times_weight", token="2"
+    )
+    site = Site(AttentionKind.ENCODER, 1)
+    found = self_attributions(model, SENTENCE, site, token=1)
+    expected = SelfMap(found, SENTENCE, head=2, token=1, method="gradient_times_weight")
+    assert list(charts(app)) == ["effects-self-maps"]
+    assert [each.proto.alt for each in app.get("plotly_chart")] == [expected.alt]
+    assert "both rows and columns are source tokens" in said(app)
+    app.selectbox(key="method").set_value("norms").run()
+    assert title(app, "effects-self-maps").startswith("Norms of encoder self-attention, layer 1")
+    # Of no target token, so none is offered.
+    assert not [each for each in app.selectbox if each.key == "token"]
+    ranked = open_effects(colored="maps", mapped="decoder", method="all", present="1")
+    assert title(ranked, "stage-effects-maps").startswith("Weights of decoder self-attention")
+
+
 def test_a_part_of_the_model_that_there_is_not_is_the_whole_model(open_effects: OpenApp) -> None:
-    app = open_effects(colored="maps", cross="9.1")
-    assert "This model has no cross-attention 9.1; the whole model is shown." in said(app)
+    app = open_effects(colored="maps", whose="9.1")
+    assert "This model has no cross-attention 9.1; shown is: the whole model." in said(app)
     assert title(app, "effects-maps") == "Weights of the whole model, beside the truth"
 
 

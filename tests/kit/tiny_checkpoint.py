@@ -7,6 +7,7 @@ import functools
 import itertools
 from pathlib import Path
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 
@@ -14,6 +15,8 @@ from model.alignment_error import ErrorRate
 from model.alignment_table import DIGITS, AlignmentTable, Combination, Read
 from model.checkpoint import ALIGNMENT, save_checkpoint, save_snapshots, write_json
 from model.config import TransformerConfig
+from model.head_effects import ExamplesRemoval, Removal
+from model.removal_file import save_removal
 from model.tokenizer import BOS, EOS, PAD, Tokenizer
 from model.transformer import Transformer
 
@@ -69,6 +72,15 @@ def write_tiny_alignment(folder: Path) -> AlignmentTable:
     )
     write_json(folder / ALIGNMENT, table.to_json())
     return table
+
+
+def write_tiny_removal(folder: Path) -> ExamplesRemoval:
+    """Beside a checkpoint of 32 heads, made-up curves of their removal over 3 examples."""
+    log_prob = Removal((0, 32), np.array([-0.5, -9]), np.array([[-0.5, -9]]))
+    chrf = Removal((0, 32), np.array([100, 1.0]), np.array([[100, 1.0]]))
+    found = ExamplesRemoval(3, log_prob, chrf, "")
+    save_removal(folder, found)
+    return found
 
 
 def write_tiny_snapshots(folder: Path) -> Path:

@@ -12,7 +12,7 @@ from model.attribution import (
     AttributionError,
     Attributions,
 )
-from model.attribution_methods import CLASSES, attributions
+from model.attribution_methods import CLASSES, attributions, self_attributions
 from model.config import TransformerConfig
 from model.deletion import deletion_losses
 from model.intervention import Intervention
@@ -213,6 +213,24 @@ def test_a_gradient_is_of_its_rows_own_prediction_in_any_layer(translator: Trans
     )
     correlation = found.correlation("gradient_times_weight", CROSS, later=True)
     assert len(correlation.rows) == len(found.target)
+
+
+def test_maps_of_self_attention_are_those_of_the_whole_without_a_truth(
+    translator: Translator,
+) -> None:
+    trace = translator.trace("The man eats.")
+    for token in (None, 1):
+        whole = attributions(translator, trace, token=token)
+        for kind in (AttentionKind.ENCODER, AttentionKind.DECODER):
+            site = Site(kind, 1)
+            found = self_attributions(translator, trace, site, token=token)
+            assert found.token == token
+            for method in CLASSES:
+                one, other = found.map(method), whole.map(method, site)
+                np.testing.assert_array_equal(one.heads, other.heads)
+                np.testing.assert_array_equal(one.together, other.together)
+    with pytest.raises(AttributionError, match=r"cross\.0 is no self-attention"):
+        self_attributions(translator, trace, CROSS)
 
 
 def test_arrays_are_read_only_in_another_process_too(translator: Translator) -> None:

@@ -11,7 +11,11 @@ from choreographer.browsers.chromium import Chromium
 
 from model.trace import Trace
 from model.translator import Translator, load
-from tests.kit.tiny_checkpoint import write_tiny_alignment, write_tiny_checkpoint
+from tests.kit.tiny_checkpoint import (
+    write_tiny_alignment,
+    write_tiny_checkpoint,
+    write_tiny_removal,
+)
 from viz.save import image
 
 SENTENCE = "The cat sat on the mat."
@@ -21,6 +25,7 @@ SENTENCE = "The cat sat on the mat."
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = write_tiny_checkpoint(tmp_path_factory.mktemp("checkpoint") / "tiny")
     write_tiny_alignment(folder)
+    write_tiny_removal(folder)
     return folder
 
 

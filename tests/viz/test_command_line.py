@@ -18,7 +18,8 @@ import plotly.graph_objects as go
 import pypdf
 import pytest
 
-from model.checkpoint import ALIGNMENT
+from model.attribution_methods import self_attributions
+from model.checkpoint import ALIGNMENT, REMOVAL
 from model.search import Search
 from model.trace import AttentionKind, Site, Trace
 from model.translator import Translator
@@ -157,6 +158,30 @@ def test_a_model_without_alignment_errors_says_how_they_are_measured(
     assert "benchmarks.alignment" in error
 
 
+def test_a_model_without_curves_over_its_examples_says_how_they_are_computed(
+    run: Run, folder: Path
+) -> None:
+    curves = folder / REMOVAL
+    kept = curves.read_bytes()
+    curves.unlink()
+    try:
+        status, file, error = run("--figure", "examples")
+    finally:
+        curves.write_bytes(kept)
+    assert (status, file) == (2, b"")
+    assert "model.training.removal" in error
+
+
+def test_maps_of_self_attention_are_those_of_the_model(run: Run, translator: Translator) -> None:
+    site = Site(AttentionKind.DECODER, 1)
+    arguments = ("--attention", "decoder", "--layer", "1", "--head", "2", "--method", "norms")
+    _, file, error = run("--figure", "maps", *arguments, out="a.json")
+    assert error == ""
+    expected = self_attributions(translator, SENTENCE, site).map("norms").heads[2]
+    estimate = np.array(json.loads(file)["arrays"]["estimate"]["values"], dtype=np.float32)
+    np.testing.assert_array_equal(estimate, expected)
+
+
 def test_a_target_of_ones_own_is_what_is_drawn(run: Run) -> None:
     _, file, _ = run("--target", "Der Hund schläft.", out="a.csv")
     assert "Hund" in file.decode("utf-8-sig")
@@ -179,6 +204,8 @@ def test_a_target_of_ones_own_is_what_is_drawn(run: Run) -> None:
         (["--figure", "maps", "--head", "1"], "a.csv", "A head needs its layer"),
         (["--figure", "maps", "--layer", "9"], "a.csv", "no map of weights for cross.9"),
         (["--figure", "ranking", "--layer", "1", "--head", "9"], "a.csv", "there is no head 9"),
+        (["--figure", "maps", "--attention", "encoder"], "a.csv", "add --layer"),
+        (["--figure", "ranking", "--attention", "decoder"], "a.csv", "are target tokens"),
         (["--device", "toaster"], "a.csv", "unknown"),
         ([], "a.docx", "end it in one of .png"),
         ([], "a", "end it in one of .png"),

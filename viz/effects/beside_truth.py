@@ -2,32 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import plotly.graph_objects as go
 
 from model.attribution import METHODS, TELLING, Attributions
 from model.trace import FloatArray, Site
 from viz.draw import style
-from viz.draw.labels import axis_texts, escape_html, side_texts
+from viz.draw.labels import axis_texts
 from viz.effects.effect_map import lower_first
-from viz.heads.heatmap import cell_names
+from viz.effects.side_by_side import COSTLIEST, GREATEST, Panel, Sides, greatest, maps_figure
 
 TRUTH = "Truth"
 _BESIDE = ", beside the truth"
 LOSS = "loss without the source token"
 """What the numbers of the truth are."""
-
-_BETWEEN, _BELOW = 0.04, 40
-"""Between two maps side by side, as a share of the plot; and pixels between one and the next."""
-
-_BAR, _NARROW_BAR = 200, 110
-_RING, _DOT = 0.62, 0.24
-"""The marks of a row, as shares of its height."""
-
-_LARGEST_ROW = 30
-"""Pixels of a row whose marks are as large as they become."""
 
 
 def part_name(site: Site | None, head: int | None) -> str:
@@ -74,191 +62,38 @@ def beside_figure(
     Raises:
         AttributionError: if there is no such map.
     """
-    theme = style.look(dark)
     truth, estimate = found.deletion_losses, found.estimate(method, site, head, later=later)
-    n_target, n_source = truth.shape
-    columns = side_texts(found.source, narrow)
-    plot = style.plot_height(n_target)
-    room = style.NARROW_PLOT_WIDTH if narrow else style.PLOT_WIDTH // 2
-    labels = style.labels_height(columns, room)
-    shown = [(TRUTH, LOSS, truth), (METHODS[method].title, METHODS[method].unit, estimate)]
-    if alone:
-        del shown[0]
-    count = len(shown)
-    full = count * plot + (count - 1) * (_BELOW + labels) if narrow else plot
-    title = beside_title(method, site, head)
-    if alone:
-        title = title.removesuffix(_BESIDE)
-    shared = style.layout(
-        theme,
-        title="Beside the truth" if narrow and not alone else escape_html(title),
-        height=full,
-        top=labels + (style.LINE_HEIGHT if narrow else 0),
-        lines=["Rows – target token predicted", "Columns – source token"] if narrow else [],
-    )
-    below = style.BOTTOM + 2 * style.LEGEND_HEIGHT if narrow else style.BOTTOM + style.LEGEND_HEIGHT
-    height = shared["height"] - shared["margin"]["b"] + below
-    layout: dict[str, Any] = {
-        **shared,
-        "height": height,
-        "margin": {**shared["margin"], "b": below},
-        "legend": style.legend_below(shared),
-        "shapes": [],
-    }
-    names = cell_names(found.predictions, found.source)
-    gap = 1 if n_target <= style.NUMBERED_ROWS else 0
-    tops = _costliest(truth), _greatest(estimate)
-    maps, marks = [], []
-    for place, (name, unit, each) in enumerate(shown):
-        suffix = ("", "2")[place]
-        axes = {"xaxis": f"x{suffix}", "yaxis": f"y{suffix}"}
-        scale = _scale(each, theme)
-        bar = style.value_bar(theme, scale["zmax"], unit)
-        if scale["zmin"] == 0:
-            bar |= {"tickvals": [0, scale["zmax"]], "ticktext": ["0", f"{scale['zmax']:.3g}"]}
-        if narrow:
-            # Two of them share the width of a phone, so they say which and not what.
-            bar["title"]["text"] = lower_first(name) if alone else ("truth", "estimate")[place]
-            bar |= {"x": place, "xanchor": ("left", "right")[place], "len": _NARROW_BAR}
-        else:
-            bar |= {"x": place * (1 + _BETWEEN) / 2, "len": _BAR}
-        bar |= {
-            "y": (below - style.BOTTOM) / height,
-        }
-        maps.append(
-            {
-                "type": "heatmap",
-                "z": each,
-                **scale,
-                "colorbar": bar,
-                "xgap": gap,
-                "ygap": gap,
-                "customdata": names,
-                "hovertemplate": style.hover_template(named=names is not None, unit=unit),
-                "name": name,
-                **axes,
-            }
-        )
-        marks.append(_mark("circle-open", _RING, tops[0], each, scale, plot, theme) | axes)
-        if each is estimate:
-            marks.append(_mark("circle", _DOT, tops[1], each, scale, plot, theme) | axes)
-        top = full if not (narrow and place) else plot
-        across = [0.0, 1.0]
-        if count == 2 and not narrow:
-            across = [[0.0, (1 - _BETWEEN) / 2], [(1 + _BETWEEN) / 2, 1.0]][place]
-        layout[f"xaxis{suffix}"] = style.axis(
-            f"<b>{name}</b>" + ("" if narrow else f" – {unit}"),
-            [escape_html(text) for text in columns],
-            style.label_step(
-                n_source,
-                style.NARROW_LABELLED_COLUMNS if narrow else style.LABELLED_COLUMNS // 2,
-            ),
-            range=[-0.5, n_source - 0.5],
-            domain=across,
-            anchor=f"y{suffix}",
-            side="top",
-            autotickangles=[0, -90] if narrow else [0, -45, -90],
-        )
-        layout[f"yaxis{suffix}"] = style.axis(
-            "" if narrow or place else "Target token predicted",
-            [escape_html(text) for text in side_texts(found.predictions, narrow)],
-            style.label_step(n_target, plot // style.MIN_ROW_HEIGHT),
-            range=[n_target - 0.5, -0.5],
-            domain=[max(0.0, (top - plot) / full), top / full],
-            anchor=f"x{suffix}",
-            showticklabels=narrow or not place,
-        )
-        if token is not None:
-            layout["shapes"].append(_frame(token, n_source, suffix, theme))
-    legend = [
-        _legend("circle-open", "costs most when deleted", theme),
-        _legend("circle", "greatest in this map", theme),
+    rings, told = _costliest(truth), METHODS[method]
+    shown = [
+        Panel(name=TRUTH, short_name="truth", unit=LOSS, values=truth, marks={COSTLIEST: rings}),
+        Panel(
+            name=told.title,
+            short_name=lower_first(told.title) if alone else "estimate",
+            unit=told.unit,
+            values=estimate,
+            marks={COSTLIEST: rings, GREATEST: greatest(estimate)},
+        ),
     ]
-    return go.Figure({"data": [*maps, *marks, *legend], "layout": layout})
-
-
-def _scale(values: FloatArray, theme: style.Look) -> dict[str, Any]:
-    """From 0 up, or to both sides of 0 where a value is below it."""
-    limit = max(float(np.nanmax(np.abs(values))), 1e-6)
-    if np.nanmin(values) < 0:
-        return {"zmin": -limit, "zmax": limit, "colorscale": theme.signed_colorscale}
-    return {"zmin": 0, "zmax": limit, "colorscale": theme.colorscale}
+    title = beside_title(method, site, head)
+    return maps_figure(
+        shown[1:] if alone else shown,
+        Sides(
+            rows=found.predictions,
+            columns=found.source,
+            row_title="Target token predicted",
+            column_title="Source token",
+        ),
+        title.removesuffix(_BESIDE) if alone else title,
+        narrow_title="" if alone else "Beside the truth",
+        token=token,
+        narrow=narrow,
+        dark=dark,
+    )
 
 
 def _costliest(truth: FloatArray) -> list[tuple[int, int]]:
     """The cells of the truth that are the greatest of their rows, where a row tells something."""
     return [(row, int(each.argmax())) for row, each in enumerate(truth) if each.max() >= TELLING]
-
-
-def _greatest(estimate: FloatArray) -> list[tuple[int, int]]:
-    """The cells of an estimate that are the greatest of their rows; none of a row all alike."""
-    return [
-        (row, int(column))
-        for row, each in enumerate(estimate)
-        if each.min() < each.max()
-        for column in np.flatnonzero(each == each.max())
-    ]
-
-
-def _mark(
-    symbol: str,
-    share: float,
-    cells: list[tuple[int, int]],
-    values: FloatArray,
-    scale: dict[str, Any],
-    plot: int,
-    theme: style.Look,
-) -> dict[str, Any]:
-    low, high = scale["zmin"], scale["zmax"]
-    ink = theme.signed_ink if low < 0 else theme.ink
-    shown = [float(values[cell]) for cell in cells]
-    colors = [
-        theme.text if np.isnan(value) else ink((value - low) / (high - low)) for value in shown
-    ]
-    return {
-        "type": "scatter",
-        "mode": "markers",
-        "x": [column for _, column in cells],
-        "y": [row for row, _ in cells],
-        "marker": {
-            "symbol": symbol,
-            "size": share * min(plot / len(values), _LARGEST_ROW),
-            "color": colors,
-            "line": {"width": 2},
-        },
-        "hoverinfo": "skip",
-        "showlegend": False,
-    }
-
-
-def _legend(symbol: str, name: str, theme: style.Look) -> dict[str, Any]:
-    return {
-        "type": "scatter",
-        "mode": "markers",
-        "x": [None],
-        "y": [None],
-        "marker": {
-            "symbol": symbol,
-            "size": 14 if symbol == "circle-open" else 8,
-            "color": theme.text,
-            "line": {"width": 2, "color": theme.text},
-        },
-        "name": name,
-        "showlegend": True,
-    }
-
-
-def _frame(token: int, n_source: int, suffix: str, theme: style.Look) -> dict[str, Any]:
-    return {
-        "type": "rect",
-        "xref": f"x{suffix}",
-        "yref": f"y{suffix}",
-        "x0": -0.5,
-        "x1": n_source - 0.5,
-        "y0": token - 0.5,
-        "y1": token + 0.5,
-        "line": {"color": theme.accent, "width": 3},
-    }
 
 
 def beside_alt_text(
@@ -267,7 +102,7 @@ def beside_alt_text(
     """Both maps in words."""
     n_target, n_source = found.deletion_losses.shape
     tops = _costliest(found.deletion_losses)
-    dots = set(_greatest(found.estimate(method, site, head, later=later)))
+    dots = set(greatest(found.estimate(method, site, head, later=later)))
     row, column = np.unravel_index(found.deletion_losses.argmax(), found.deletion_losses.shape)
     target, source = axis_texts(found.predictions), axis_texts(found.source)
     return (
@@ -311,7 +146,7 @@ def token_sentence(
     )
     tops = [
         f"“{source[column]}”"
-        for row, column in _greatest(found.estimate(method, site, head, later=later))
+        for row, column in greatest(found.estimate(method, site, head, later=later))
         if row == token
     ]
     name = f"{METHODS[method].title} of {part_name(site, head)}"

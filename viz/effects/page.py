@@ -1,7 +1,7 @@
 """Effects: what each head does for the translation, and what is written without some of them."""
 
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import streamlit as st
@@ -9,7 +9,7 @@ import streamlit as st
 from model.checkpoint import CheckpointError, snapshots
 from model.head_effects import Effects
 from model.removal_file import read_removal
-from model.trace import Site
+from model.trace import AttentionKind, Site
 from model.translator import DeviceError, TextError, Translator
 from viz.draw import style
 from viz.draw.labels import axis_texts, escape_markdown
@@ -21,8 +21,10 @@ from viz.effects.page_maps import (
     show_maps,
     show_maps_on_stage,
 )
-from viz.effects.pictures import EffectMap, ExamplesCurve, RemovalCurve, WordMap
-from viz.effects.view import MAPS, VIEW, WAYS, EffectsView
+from viz.effects.pictures import NO_CURVES, EffectMap, ExamplesCurve, RemovalCurve, WordMap
+from viz.effects.removal_curve import MEASURES
+from viz.effects.self_maps import PLAIN
+from viz.effects.view import CURVES, EVERY, MAPS, SENTENCE, VIEW, WAYS, EffectsView
 from viz.heads.chosen import MOST_HEADS, head_name, written_heads
 from viz.masks.panels import translations_html
 from viz.shell import address, bar, jobs, session, stage
@@ -40,10 +42,6 @@ NO_MEANS = (
     "below to switch heads off."
 )
 
-NO_CURVES = (
-    "This model came without curves of removal over its examples; "
-    "`python -m model.training.removal` computes them."
-)
 ONLY_TRAINED = (
     "These curves are there for the trained model alone; choose the last step of its training."
 )
@@ -62,12 +60,18 @@ def clamp_view(model: Translator, effects: Effects) -> EffectsView:
     view = address.read(EffectsView)
     if view.token > len(effects.predictions):
         address.change(token=0)
-    if view.cross not in parts_of(model):
-        address.note(
-            "cross",
-            f"This model has no cross-attention {view.cross}; the whole model is shown.",
-        )
-        address.change(cross="")
+    parts = parts_of(model, view.kind)
+    if view.whose not in parts:
+        first = next(iter(parts))
+        if view.whose:
+            kind, instead = view.kind.full_name.lower(), parts[first]
+            address.note(
+                "whose", f"This model has no {kind} {view.whose}; shown is: {lower_first(instead)}."
+            )
+        address.change(whose=first)
+    if view.kind is not AttentionKind.CROSS and view.method == EVERY:
+        # Nothing ranks them, which the page says.
+        address.change(method=PLAIN)
     keep_known("off", view.off, model, "the heads that it has stay switched off.")
     return address.read(EffectsView)
 
@@ -97,8 +101,7 @@ def show_choice(view: EffectsView, effects: Effects) -> None:
             format_func=MAPS.__getitem__,
             label_visibility="collapsed",
         )
-        # The others are of the whole translation.
-        if view.colored in ("probability", "maps"):
+        if view.has_token:
             st.selectbox(
                 "Target token",
                 range(len(names)),
@@ -138,27 +141,61 @@ def show_word_map(question: session.Question, view: EffectsView, model: Translat
     st.markdown(f"Without one head, {count} of {total} times another translation is written.")
 
 
-def show_over_examples(question: session.Question, model: Translator) -> None:
-    """The same over the model's examples, where that came with the model."""
-    st.subheader("Over the model’s examples", anchor=False)
+def curve_of(question: session.Question) -> RemovalCurve:
+    """What is left of this translation while heads are removed one after another."""
+    sentence, target = question.sentence, question.target
+    found = session.removal(question.checkpoint, sentence, target or None)
+    return RemovalCurve(found, sentence, target)
+
+
+def example_curves(question: session.Question) -> dict[str, ExamplesCurve]:
+    """The same over the model's examples by measure; none, and why, where nothing is kept."""
     steps = snapshots(question.folder)
     if question.snapshot not in (None, len(steps) - 1):
         st.info(ONLY_TRAINED, icon=":material/info:")
-        return
+        return {}
+    model = session.translator(question.checkpoint)
     try:
         found = read_removal(question.folder, len(model.sites) * model.model.config.n_heads)
     except CheckpointError as error:
         st.warning(escape_markdown(str(error)), icon=":material/error:")
-        return
+        return {}
     if found is None:
         st.info(NO_CURVES, icon=":material/info:")
-        return
+        return {}
     checkpoint = model_of(question)["checkpoint"]
-    measures: tuple[Literal["log_prob", "chrf"], ...] = ("log_prob", "chrf")
-    for column, measure in zip(st.columns(2, gap="large"), measures, strict=True):
-        with column:
-            picture = ExamplesCurve(found, measure, checkpoint)
-            show(picture, f"effects-{measure}", columns=2)
+    return {measure: ExamplesCurve(found, measure, checkpoint) for measure in MEASURES}
+
+
+def show_removal(question: session.Question) -> None:
+    """The curve of this translation, and below it those of the examples."""
+    show(curve_of(question), "effects-removal")
+    st.subheader("Over the model’s examples", anchor=False)
+    curves = example_curves(question)
+    if curves:
+        for column, (measure, picture) in zip(
+            st.columns(len(curves), gap="large"), curves.items(), strict=True
+        ):
+            with column:
+                show(picture, f"effects-{measure}", columns=len(curves))
+
+
+def show_removal_on_stage(question: session.Question, view: EffectsView) -> None:
+    """One curve; the next by a key."""
+    stage.offer(
+        "Left and right: curve",
+        across=stage.Step("curve", list(CURVES), view.curve, cycles=True),
+    )
+    with stage.picture():
+        if view.curve == SENTENCE:
+            picture: RemovalCurve | ExamplesCurve = curve_of(question)
+        else:
+            curves = example_curves(question)
+            if not curves:
+                return
+            picture = curves[view.curve]
+        stage.say(picture.title)
+        stage.show((picture, "effects-removal"), narrow=is_narrow())
 
 
 def show_switches(view: EffectsView, effects: Effects) -> None:
@@ -305,10 +342,14 @@ def show_on_stage(question: session.Question, view: EffectsView, effects: Effect
     if view.colored == "alignment":
         show_alignment_on_stage(question)
         return
-    stage.offer(
-        "Up and down: target token",
-        down=stage.Step("token", range(len(names)), view.token),
-    )
+    if view.colored == "removal":
+        show_removal_on_stage(question, view)
+        return
+    if view.colored != "maps" or view.has_token:
+        stage.offer(
+            "Up and down: target token",
+            down=stage.Step("token", range(len(names)), view.token),
+        )
     if view.colored == "maps":
         show_maps_on_stage(question, view)
         return
@@ -348,10 +389,7 @@ def show_page(question: session.Question) -> None:
     if view.colored == "words":
         show_word_map(question, view, model)
     elif view.colored == "removal":
-        target = question.target or None
-        removal = session.removal(question.checkpoint, question.sentence, target)
-        show(RemovalCurve(removal, question.sentence, question.target), "effects-removal")
-        show_over_examples(question, model)
+        show_removal(question)
     else:
         show_map(question, view, effects)
     show_switches(view, effects)

@@ -14,8 +14,15 @@ from viz.draw.labels import escape_markdown
 from viz.effects.alignment_map import alignment_sentences, best_read
 from viz.effects.beside_truth import part_name
 from viz.effects.effect_map import lower_first
-from viz.effects.pictures import NO_ALIGNMENT, AlignmentMap, MapBesideTruth, MapRanking
-from viz.effects.view import EVERY, EffectsView, written_part
+from viz.effects.pictures import (
+    NO_ALIGNMENT,
+    AlignmentMap,
+    MapBesideTruth,
+    MapRanking,
+    SelfMap,
+)
+from viz.effects.self_maps import no_truth
+from viz.effects.view import EVERY, MAPPED, EffectsView, written_part
 from viz.save.picture import Picture
 from viz.shell import session, stage
 from viz.shell.save_menu import model_of, show
@@ -23,26 +30,57 @@ from viz.shell.width import is_narrow
 
 
 def show_maps(question: session.Question, view: EffectsView, model: Translator) -> None:
-    """An estimate beside the truth, and which estimate to believe."""
-    methods = {**{name: each.title for name, each in METHODS.items()}, EVERY: "None: rank them all"}
-    parts = parts_of(model)
+    """An estimate beside the truth, and which estimate to believe; of self-attention, estimates."""
+    choose_map(view, model)
+    if view.kind is AttentionKind.CROSS:
+        show_beside_truth(question, view)
+    else:
+        show_self_map(question, view)
+    with st.expander("The methods, and what each leaves out", icon=":material/menu_book:"):
+        st.markdown(
+            "\n".join(
+                f"- **{escape_markdown(each.title)}** ({escape_markdown(each.paper)}). Leaves out: "
+                f"{escape_markdown(lower_first(each.leaves_out))}"
+                for each in METHODS.values()
+            )
+        )
+
+
+def choose_map(view: EffectsView, model: Translator) -> None:
+    """Which attention, which part of it, and which method."""
+    methods = {name: each.title for name, each in METHODS.items()}
+    if view.kind is AttentionKind.CROSS:
+        methods[EVERY] = "None: rank them all"
+    parts = parts_of(model, view.kind)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         st.selectbox(
-            "Estimate beside the truth",
+            "Attention",
+            list(map(str, MAPPED)),
+            MAPPED.index(view.kind),
+            key="mapped",
+            format_func=lambda kind: AttentionKind(kind).full_name,
+            width=230,
+        )
+        st.selectbox(
+            "Layer and head",
+            list(parts),
+            list(parts).index(view.whose),
+            key="whose",
+            format_func=parts.__getitem__,
+            width=230,
+        )
+        st.selectbox(
+            "Estimate beside the truth" if EVERY in methods else "Method",
             list(methods),
             list(methods).index(view.method),
             key="method",
             format_func=methods.__getitem__,
             width=300,
         )
-        st.selectbox(
-            "Cross-attention of",
-            list(parts),
-            list(parts).index(view.cross),
-            key="cross",
-            format_func=parts.__getitem__,
-            width=230,
-        )
+
+
+def show_beside_truth(question: session.Question, view: EffectsView) -> None:
+    """An estimate beside the truth, and which estimate to believe."""
     shown = maps_shown(question, view)
     if view.method != EVERY:
         picture = MapBesideTruth(**shown, method=view.method)
@@ -59,25 +97,35 @@ def show_maps(question: session.Question, view: EffectsView, model: Translator) 
             help="Every source token of every example is deleted too, which takes some seconds.",
         )
     show_ranking(question, view, shown)
-    with st.expander("The methods, and what each leaves out", icon=":material/menu_book:"):
-        st.markdown(
-            "\n".join(
-                f"- **{escape_markdown(each.title)}** ({escape_markdown(each.paper)}). Leaves out: "
-                f"{escape_markdown(lower_first(each.leaves_out))}"
-                for each in METHODS.values()
-            )
-        )
 
 
-def parts_of(model: Translator) -> dict[str, str]:
-    """Whose cross-attention a map can be of, as the address has it, and its name."""
-    layers = [site for site in model.sites if site.kind is AttentionKind.CROSS]
-    every: list[tuple[Site | None, int | None]] = [(None, None)]
-    for site in layers:
-        every += [(site, head) for head in (None, *range(model.model.config.n_heads))]
+def show_self_map(question: session.Question, view: EffectsView) -> None:
+    """A method's map beside the weights, and why nothing tells which of them to believe."""
+    show(self_map_of(question, view), "effects-self-maps")
+    st.info(no_truth(view.kind), icon=":material/info:")
+
+
+def self_map_of(question: session.Question, view: EffectsView, *, alone: bool = False) -> SelfMap:
+    """The map of self-attention that the view shows."""
+    site, head = view.part
+    assert site is not None
+    # Of the other methods, nothing depends on it.
+    token = view.place if view.method == "gradient_times_weight" else None
+    sentence, target = question.sentence, question.target
+    found = session.self_attributions(question.checkpoint, sentence, target or None, site, token)
+    return SelfMap(found, sentence, target, head, view.place, view.method, alone)
+
+
+def parts_of(model: Translator, kind: AttentionKind) -> dict[str, str]:
+    """What a map of an attention can be of, as the address has it, and its name."""
+    # Through the whole model, maps lead from the source to the target alone.
+    parts: list[tuple[Site | None, int | None]] = [(None, None)] * (kind is AttentionKind.CROSS)
+    for site in model.sites:
+        if site.kind is kind:
+            parts += [(site, head) for head in (None, *range(model.model.config.n_heads))]
     return {
         written_part(*part): f"{name[:1].upper()}{name[1:]}"
-        for part in every
+        for part in parts
         for name in [part_name(*part)]
     }
 
@@ -122,25 +170,31 @@ def show_ranking(question: session.Question, view: EffectsView, shown: dict[str,
 
 def show_maps_on_stage(question: session.Question, view: EffectsView) -> None:
     """An estimate beside the truth, or all of them ranked; one after another by a key."""
+    has_truth = view.kind is AttentionKind.CROSS
+    methods = [EVERY, *METHODS] if has_truth else list(METHODS)
     stage.offer(
-        "Left and right: estimate",
-        across=stage.Step("method", [EVERY, *METHODS], view.method, cycles=True),
+        "Left and right: estimate" if has_truth else "Left and right: method",
+        across=stage.Step("method", methods, view.method, cycles=True),
     )
-    shown = maps_shown(question, view)
-    ranking = ranking_of(question, view, shown)
-    if view.method == EVERY:
-        stage.say(ranking.brief)
-        picture: Picture = ranking
+    # Two maps one below the other have no room on a narrow stage.
+    narrow = is_narrow()
+    if not has_truth:
+        picture: Picture = self_map_of(question, view, alone=narrow)
+        stage.say(picture.title)
     else:
-        number = next(each for each in ranking.scores if each.method == view.method).correlation
-        stage.say(
-            f"{METHODS[view.method].title} of {part_name(*view.part)}: rank correlation "
-            f"{style.number(number)}"
-        )
-        # Two maps one below the other have no room there.
-        picture = MapBesideTruth(**shown, method=view.method, alone=is_narrow())
+        shown = maps_shown(question, view)
+        picture = ranking = ranking_of(question, view, shown)
+        if view.method == EVERY:
+            stage.say(ranking.brief)
+        else:
+            of = next(each for each in ranking.scores if each.method == view.method)
+            stage.say(
+                f"{METHODS[view.method].title} of {part_name(*view.part)}: rank correlation "
+                f"{style.number(of.correlation)}"
+            )
+            picture = MapBesideTruth(**shown, method=view.method, alone=narrow)
     with stage.picture():
-        stage.show((picture, "effects-maps"), narrow=is_narrow())
+        stage.show((picture, "effects-maps"), narrow=narrow)
 
 
 def alignment_of(question: session.Question, *, numbered: bool = True) -> AlignmentMap | None:

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from model.alignment_table import AlignmentTable
-from model.attribution import Agreements, Attributions
+from model.attribution import Agreements, Attributions, SelfAttributions
 from model.head_effects import Effects, ExamplesRemoval, Removal
 from model.trace import AttentionKind, FloatArray, Site
 from viz.draw.labels import axis_texts
 from viz.draw.word_diff import word_diff
-from viz.effects import alignment_map, beside_truth, effect_map, ranking, removal_curve
+from viz.effects import alignment_map, beside_truth, effect_map, ranking, removal_curve, self_maps
 from viz.heads.request import Request
 from viz.save.formats import ExportError
 from viz.save.notebook import Lines, recorded
@@ -181,9 +181,16 @@ class RemovalCurve(Picture):
         target: a translation of one's own; empty for the model's.
     """
 
+    slug: ClassVar[str] = "removal"
+    about: ClassVar[str] = "what is left of the translation while heads are removed"
+
     removal: Removal
     sentence: str
     target: str = ""
+
+    @classmethod
+    def of(cls, request: Request) -> RemovalCurve:
+        return cls(request.removal, request.text, request.target)
 
     title = removal_curve.TITLE
     name = "effects-removal"
@@ -278,7 +285,7 @@ class MapBesideTruth(_OfMaps):
     about: ClassVar[str] = (
         "what a target token loses without each source token, beside what --method makes of it; of "
         "the whole model, or of the cross-attention of --layer, and of it one --head; --token "
-        "frames one"
+        "frames one; with --attention encoder or decoder, a map of --layer beside its weights"
     )
 
     method: str = "weights"
@@ -287,8 +294,14 @@ class MapBesideTruth(_OfMaps):
     name = "effects-maps"
 
     @classmethod
-    def of(cls, request: Request) -> MapBesideTruth:
-        return cls(**cls._asked(request), method=request.arguments.method)
+    def of(cls, request: Request) -> Picture:
+        asked = request.arguments
+        if AttentionKind(asked.attention) is AttentionKind.CROSS:
+            return cls(**cls._asked(request), method=asked.method)
+        if asked.layer is None:
+            raise ExportError("A map of self-attention is of one layer: add --layer.")
+        found = request.self_attributions
+        return SelfMap(found, request.text, request.target, asked.head, request.token, asked.method)
 
     @property
     def title(self) -> str:
@@ -346,6 +359,80 @@ class MapBesideTruth(_OfMaps):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class SelfMap(Picture):
+    """What one method makes of a site of self-attention, beside its weights.
+
+    Attributes:
+        found: the maps.
+        sentence: the source.
+        target: a translation of one's own; empty for the model's.
+        head: None for all heads together.
+        token: the target token whose row of the decoder is framed, from 0; None for none.
+        method: a name in `model.attribution.METHODS`.
+        alone: whether its map stands alone.
+    """
+
+    found: SelfAttributions
+    sentence: str
+    target: str = ""
+    head: int | None = None
+    token: int | None = None
+    method: str = "weights"
+    alone: bool = False
+
+    name = "effects-self-maps"
+
+    @property
+    def title(self) -> str:
+        return self_maps.self_title(self.method, self.found.site, self.head)
+
+    @property
+    def alt(self) -> str:
+        return self_maps.self_alt_text(self.found, self.method, self.head)
+
+    @property
+    def caption(self) -> str:
+        return self_maps.self_caption(self.found, self.method)
+
+    @property
+    def row(self) -> int | None:
+        """The row that predicts the target token; rows of the encoder predict nothing."""
+        return self.token if self.found.site.kind is AttentionKind.DECODER else None
+
+    def figure(self, layout: Layout) -> go.Figure:
+        return self_maps.self_figure(
+            self.found, self.method, self.head, row=self.row, alone=self.alone, **layout.options
+        )
+
+    def numbers(self) -> Numbers:
+        found, cells = self.found, ("query", "key")
+        part = beside_truth.part_name(found.site, self.head)
+        return Numbers(
+            {"method": self.method, "attention": str(found.site.kind), "part": part},
+            {"query": found.tokens, "key": found.tokens},
+            {
+                name: (cells, found.map(method).of(self.head))
+                for name, method in (("weight", self_maps.PLAIN), ("estimate", self.method))
+            },
+        )
+
+    def python(self, layout: Layout) -> Lines:
+        site = self.found.site
+        more = "" if self.row is None else f", row={self.row}"
+        more += ", alone=True" if self.alone else ""
+        of = "" if self.found.token is None else f", token={self.found.token}"
+        return [
+            "from model.attribution_methods import self_attributions",
+            "from model.trace import AttentionKind, Site",
+            "from viz.effects.self_maps import self_figure",
+            recorded(self.sentence, self.target),
+            f"site = Site(AttentionKind.{site.kind.name}, {site.layer})",
+            f"found = self_attributions(translator, trace, site{of})",
+            f"self_figure(found, {self.method!r}, {self.head}{more}{layout.python})",
+        ]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class MapRanking(_OfMaps):
     """How well every method agrees with the truth.
 
@@ -368,6 +455,9 @@ class MapRanking(_OfMaps):
 
     @classmethod
     def of(cls, request: Request) -> MapRanking:
+        kind = AttentionKind(request.arguments.attention)
+        if kind is not AttentionKind.CROSS:
+            raise ExportError(self_maps.no_truth(kind))
         return cls(**cls._asked(request))
 
     @property
@@ -470,11 +560,23 @@ class ExamplesCurve(Picture):
         checkpoint: the model's folder, as a notebook finds it.
     """
 
+    slug: ClassVar[str] = "examples"
+    about: ClassVar[str] = (
+        "the same over the examples of a model that has it measured: --measure log_prob or chrf"
+    )
+
     found: ExamplesRemoval
-    measure: Literal["log_prob", "chrf"]
+    measure: removal_curve.Measure
     checkpoint: str
 
     needs_model = False
+
+    @classmethod
+    def of(cls, request: Request) -> ExamplesCurve:
+        found = request.examples_removal
+        if found is None:
+            raise ExportError(NO_CURVES)
+        return cls(found, request.arguments.measure, request.folder)
 
     @property
     def removal(self) -> Removal:
@@ -599,6 +701,11 @@ class AlignmentMap(Picture):
             f"alignment_figure(table{numbered}{layout.python})",
         ]
 
+
+NO_CURVES = (
+    "This model came without curves of removal over its examples; python -m model.training.removal "
+    "computes them."
+)
 
 NO_ALIGNMENT = (
     "No alignment errors are kept with this model: they are measured on English and German "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import plotly.graph_objects as go
 
@@ -14,7 +14,8 @@ from viz.effects.effect_map import lower_first
 TITLE = "Heads removed one after another"
 LOG_PROB = "Log-probability of the translation"
 
-_MEASURES = {"log_prob": "Log-probability", "chrf": "chrF"}
+Measure = Literal["log_prob", "chrf"]
+MEASURES: dict[Measure, str] = {"log_prob": "Log-probability", "chrf": "chrF"}
 """Of curves over examples, what they hold."""
 
 _HEIGHT, _AXIS = 320, 46
@@ -129,12 +130,12 @@ def removal_caption(removal: Removal) -> str:
     )
 
 
-def examples_value(measure: str) -> str:
+def examples_value(measure: Measure) -> str:
     """What is left, "log_prob" or "chrf" of `ExamplesRemoval`, in sentence case."""
-    return _MEASURES[measure]
+    return MEASURES[measure]
 
 
-def examples_caption(found: ExamplesRemoval, measure: str) -> str:
+def examples_caption(found: ExamplesRemoval, measure: Measure) -> str:
     """How to read the lines over a checkpoint's examples, in plain text."""
     what = {
         "log_prob": "The mean natural logarithm of a token’s probability, over the given "

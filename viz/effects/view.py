@@ -9,6 +9,7 @@ from model.attribution import METHODS
 from model.head_edits import Gate, HeadEdit, MeanAblation, ReplacedWeights
 from model.intervention import Intervention
 from model.trace import AttentionKind, FloatArray, Site
+from viz.effects.removal_curve import MEASURES
 from viz.heads.chosen import Head, heads_parameter, read_heads
 from viz.view import View, choice, flag, integer, pattern
 
@@ -31,8 +32,16 @@ MAPS = {
 }
 """What is shown."""
 
+SENTENCE = "sentence"
+
+CURVES = (SENTENCE, *MEASURES)
+"""What is removed from, one curve each: this translation, and the examples by measure."""
+
 EVERY = "all"
 """Stands for all methods, ranked, and no map."""
+
+MAPPED = (AttentionKind.CROSS, AttentionKind.ENCODER, AttentionKind.DECODER)
+"""Which attention maps can be of."""
 
 _NUMBER = "[0-9]{1,3}"
 
@@ -48,13 +57,15 @@ VIEW = View(
         choice(
             "method", "weights", [*METHODS, EVERY], "of maps, the estimate shown beside the truth"
         ),
+        choice("mapped", str(AttentionKind.CROSS), map(str, MAPPED), "of maps, which attention"),
         pattern(
-            "cross",
+            "whose",
             rf"{_NUMBER}(\.{_NUMBER})?",
             "a layer such as 2 or a head such as 2.5",
-            "of maps, whose cross-attention; none: the whole model",
+            "of maps, which part of this attention; none: the whole model",
         ),
         flag("examples", meaning="of maps, their agreement with the truth over the examples too"),
+        choice("curve", SENTENCE, CURVES, "of removal on stage, which curve"),
         heads_parameter("off", "heads switched off, as kind.layer.head"),
         choice("way", "gate", WAYS, "what is done to these heads"),
         integer("gate", 0, low=0, high=99, meaning="what is left of them, in percent"),
@@ -69,8 +80,10 @@ class EffectsView:
     colored: str = "probability"
     token: int = 0
     method: str = "weights"
-    cross: str = ""
+    mapped: str = str(AttentionKind.CROSS)
+    whose: str = ""
     examples: bool = False
+    curve: str = SENTENCE
     off: str = ""
     way: str = "gate"
     gate: int = 0
@@ -81,12 +94,24 @@ class EffectsView:
         return self.token - 1 if self.token else None
 
     @property
+    def kind(self) -> AttentionKind:
+        """Which attention maps are of."""
+        return AttentionKind(self.mapped)
+
+    @property
     def part(self) -> tuple[Site | None, int | None]:
-        """Whose cross-attention maps are of: a layer, a head of it or all; None for the model."""
-        if not self.cross:
+        """What maps are of: a layer, and a head of it or all; None for the whole model."""
+        if not self.whose:
             return None, None
-        layer, _, head = self.cross.partition(".")
-        return Site(AttentionKind.CROSS, int(layer)), int(head) if head else None
+        layer, _, head = self.whose.partition(".")
+        return Site(self.kind, int(layer)), int(head) if head else None
+
+    @property
+    def has_token(self) -> bool:
+        """Whether what is shown is of one target token where one is chosen."""
+        if self.colored != "maps":
+            return self.colored == "probability"
+        return self.kind is not AttentionKind.ENCODER or self.method == "gradient_times_weight"
 
     @property
     def heads(self) -> list[Head]:

@@ -9,12 +9,12 @@ from functools import cached_property
 from typing import ClassVar, Protocol
 
 from model.alignment_table import AlignmentTable
-from model.attribution import Attributions
-from model.head_effects import Effects
+from model.attribution import Attributions, SelfAttributions
+from model.head_effects import Effects, ExamplesRemoval, Removal
 from model.logit_lens import LogitLens
 from model.search import AS_IN_THE_PAPER, Search
 from model.terms import EmbeddingParts, HeadMatrices, ScoreTerms
-from model.trace import AttentionMap, FloatArray, Site, Trace
+from model.trace import AttentionKind, AttentionMap, FloatArray, Site, Trace
 from model.translation import Decoding, Translation
 from viz.heads.measures import Label
 from viz.heads.overview import chosen_maps
@@ -60,7 +60,10 @@ class Request:
         look: gives how a translation is looked for.
         labels: gives what heads do over the examples, by site.
         measure: gives what the translation of a trace loses without each head.
+        remove: gives what is left of it while heads are removed, by what each does.
+        removed: gives the same over the model's examples; None where nothing is kept.
         attribute: gives maps of cross-attention beside what deletion does, of a trace.
+        attribute_self: gives maps of a site of self-attention, and of which target token.
         aligned: gives how far heads are from hand-made alignments; None where nothing is kept.
         later: gives which layers look at the source of a token in the row that has read it.
     """
@@ -72,7 +75,10 @@ class Request:
     look: Callable[[], Search]
     labels: Callable[[], Mapping[Site, tuple[Label | None, ...]]]
     measure: Callable[[Trace], Effects]
+    remove: Callable[[Trace, Effects], Removal]
+    removed: Callable[[], ExamplesRemoval | None]
     attribute: Callable[[Trace], Attributions]
+    attribute_self: Callable[[Trace, Site, int | None], SelfAttributions]
     later: Callable[[], Mapping[int, bool]]
     aligned: Callable[[], AlignmentTable | None]
 
@@ -97,9 +103,25 @@ class Request:
         return self.measure(self.trace)
 
     @cached_property
+    def removal(self) -> Removal:
+        """What is left of it while heads are removed one after another."""
+        return self.remove(self.trace, self.effects)
+
+    @cached_property
+    def examples_removal(self) -> ExamplesRemoval | None:
+        """The same over the model's examples; None where nothing is kept."""
+        return self.removed()
+
+    @cached_property
     def attributions(self) -> Attributions:
         """Maps of cross-attention, beside what deleting source tokens does."""
         return self.attribute(self.trace)
+
+    @cached_property
+    def self_attributions(self) -> SelfAttributions:
+        """Maps of the one site of self-attention that was asked for."""
+        site = Site(AttentionKind(self.arguments.attention), self.layer)
+        return self.attribute_self(self.trace, site, self.token)
 
     @cached_property
     def alignment(self) -> AlignmentTable | None:

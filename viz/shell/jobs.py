@@ -18,7 +18,7 @@ import torch
 from numpy.typing import NDArray
 
 from model import alignment
-from model.attribution_methods import cross_attributions
+from model.attribution_methods import cross_attributions, self_attributions
 from model.checkpoint import SNAPSHOTS, CheckpointError, snapshot_file, snapshots
 from model.effects import effects_of, removal, rewritten
 from model.head_edits import MeanAblation
@@ -434,6 +434,29 @@ class Attribute(MeasureEffects):
         """As above."""
         (trace,) = self.recorded.results(model).values()
         return {self: cross_attributions(model, trace)}
+
+
+@dataclass(frozen=True, slots=True)
+class AttributeSelf(MeasureEffects):
+    """Maps of a site of self-attention, as `model.attribution.SelfAttributions`.
+
+    Attributes:
+        site: of the encoder or of the decoder.
+        token: the target token, from 0, that gradients are of; None as there.
+    """
+
+    site: Site
+    token: int | None
+
+    @property
+    def doing(self) -> str:
+        """As above."""
+        return "Making the maps…"
+
+    def results(self, model: Translator) -> Mapping[Job, Any]:
+        """As above."""
+        (trace,) = self.recorded.results(model).values()
+        return {self: self_attributions(model, trace, self.site, token=self.token)}
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ import streamlit as st
 from numpy.typing import NDArray
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from model.attribution import Agreements, Attributions
+from model.attribution import Agreements, Attributions, SelfAttributions
 from model.checkpoint import CONFIG, CheckpointError
 from model.head_effects import Effects, Removal
 from model.intervention import UNCHANGED, Intervention
@@ -259,6 +259,14 @@ def attributions(checkpoint: Path, sentence: str, target: str | None = None) -> 
     """Maps of cross-attention beside what deleting source tokens does; as `effects`."""
     record = _record_job(checkpoint, sentence, target)
     return _computed(jobs.Attribute(record.version, record))
+
+
+def self_attributions(
+    checkpoint: Path, sentence: str, target: str | None, site: Site, token: int | None
+) -> SelfAttributions:
+    """Maps of a site of self-attention, gradients of one target token or of all; as `effects`."""
+    record = _record_job(checkpoint, sentence, target)
+    return _computed(jobs.AttributeSelf(record.version, record, site, token))
 
 
 def example_agreements(checkpoint: Path, example: Example) -> Agreements:

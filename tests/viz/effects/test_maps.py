@@ -10,16 +10,16 @@ import pytest
 from model import Translator
 from model.agreement import mean_agreement, rank_correlation
 from model.attribution import METHODS, TELLING, Attributions
-from model.attribution_methods import cross_attributions
+from model.attribution_methods import cross_attributions, self_attributions
 from model.trace import AttentionKind, Site
 from tests.kit.pictures import LAYOUTS, require_same, values
 from tests.kit.tiny_checkpoint import PAIRS
-from viz.effects import beside_truth, ranking
-from viz.effects.pictures import MapBesideTruth, MapRanking
+from viz.effects import beside_truth, ranking, self_maps
+from viz.effects.pictures import MapBesideTruth, MapRanking, SelfMap
 from viz.effects.view import EffectsView, written_part
 
 SENTENCE, TARGET = "The cat sat on the mat.", "Der Hund saß auf der Matte."
-CROSS = Site(AttentionKind.CROSS, 1)
+CROSS, ENCODER, DECODER = (Site(kind, 1) for kind in ("cross", "encoder", "decoder"))
 
 
 @pytest.fixture(scope="module")
@@ -193,5 +193,72 @@ def test_what_both_maps_say_of_one_token(found: Attributions) -> None:
 
 
 def test_a_part_of_the_model_in_an_address() -> None:
-    for part in ((None, None), (CROSS, None), (CROSS, 12)):
-        assert EffectsView(cross=written_part(*part)).part == part
+    for part in ((None, None), (CROSS, None), (CROSS, 12), (ENCODER, 3)):
+        kind = part[0].kind if part[0] else AttentionKind.CROSS
+        assert EffectsView(mapped=str(kind), whose=written_part(*part)).part == part
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("site", [ENCODER, DECODER], ids=str)
+def test_of_self_attention_a_map_stands_beside_the_weights(
+    translator: Translator, site: Site, method: str
+) -> None:
+    found = self_attributions(translator, SENTENCE, site)
+    tokens = found.tokens
+    trace = translator.trace(SENTENCE)
+    assert tokens == (trace.source if site is ENCODER else trace.target)
+    for head in (None, 2):
+        estimate = found.map(method).of(head)
+        expected = [estimate] if method == "weights" else [found.map("weights").of(head), estimate]
+        figure = self_maps.self_figure(found, method, head, narrow=head is None)
+        maps = [trace for trace in figure.data if trace.type == "heatmap"]
+        assert len(maps) == len(expected)
+        for drawn, one in zip(maps, expected, strict=True):
+            np.testing.assert_array_equal(drawn.z, one)
+    dots = [each for each in figure.data if each.type == "scatter" and each.x[0] is not None][-1]
+    assert list(zip(dots.y, dots.x, strict=True)) == [
+        (row, column)
+        for row, each in enumerate(estimate)
+        for column in np.flatnonzero((each == each.max()) & (each > each.min()))
+    ]
+
+
+def test_what_is_said_of_a_map_of_self_attention(translator: Translator) -> None:
+    of_encoder, of_decoder = (
+        self_attributions(translator, SENTENCE, site) for site in (ENCODER, DECODER)
+    )
+    rows = of_decoder.map("rollout").together.sum(axis=1)
+    assert (rows < 1).all(), "no part of a row came from the source, so the caption says too much"
+    said = {
+        (site, method): self_maps.self_caption(found, method)
+        for site, found in ((ENCODER, of_encoder), (DECODER, of_decoder))
+        for method in METHODS
+    }
+    assert "came from the source" in said[DECODER, "rollout"]
+    assert "came from the source" not in said[ENCODER, "rollout"]
+    assert "all target tokens together" in said[ENCODER, "gradient_times_weight"]
+    assert "it goes on to predict" in said[DECODER, "gradient_times_weight"]
+    chosen = self_attributions(translator, SENTENCE, ENCODER, token=1)
+    assert "chosen target token" in self_maps.self_caption(chosen, "gradient_times_weight")
+    assert "columns are target tokens" in self_maps.no_truth(AttentionKind.DECODER)
+    alike = SelfMap(of_encoder, SENTENCE, method="rollout").alt
+    both = [of_encoder.map(each).together.argmax(axis=1) for each in ("weights", "rollout")]
+    assert f"In {(both[0] == both[1]).sum()} of {len(both[0])} rows" in alike
+
+
+def test_pictures_of_self_attention_come_back_with_their_numbers(
+    folder: Path, translator: Translator
+) -> None:
+    decoder = self_attributions(translator, translator.trace(SENTENCE, TARGET), DECODER)
+    encoder = self_attributions(translator, SENTENCE, ENCODER, token=2)
+    for picture in (
+        SelfMap(decoder, SENTENCE, TARGET, 2, 1, "rollout"),
+        SelfMap(encoder, SENTENCE, token=2, method="gradient_times_weight", alone=True),
+    ):
+        require_same(picture, folder, LAYOUTS[:2])
+        np.testing.assert_array_equal(
+            values(picture, "estimate"), picture.found.map(picture.method).of(picture.head)
+        )
+    shapes = SelfMap(decoder, SENTENCE, TARGET, token=1).figure(LAYOUTS[0]).layout.shapes
+    assert [(each.y0, each.y1) for each in shapes] == [(0.5, 1.5)]
+    assert not SelfMap(encoder, SENTENCE, token=1).figure(LAYOUTS[0]).layout.shapes
