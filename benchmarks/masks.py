@@ -32,7 +32,7 @@ from benchmarks.browser import (
 from model import Intervention
 from model.tokenizer import Tokenizer
 from model.translator import Translator, load
-from viz.masks.edits import parse
+from viz.heads.mask_edits import parse
 
 TOKENS = (32, 128)
 WORDS = ("the", "old", "man", "and", "the", "young", "woman", "see", "a", "small", "dog", "and")

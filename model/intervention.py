@@ -91,21 +91,24 @@ class MaskEdits(Mapping[AttentionKind | Site, MaskOrRule]):
         """The mask or the rule for a site, or None where the model's own stays."""
         return self._by_place.get(site, self._by_place.get(site.kind))
 
-    def without_padding(self, n_source: int) -> MaskEdits | None:
-        """The same for a source without its padding.
+    def without_padding(self, n_source: int, n_target: int) -> MaskEdits | None:
+        """The same for a sentence without its padding.
 
         Args:
-            n_source: its tokens without padding.
+            n_source: tokens of its source without padding.
+            n_target: of what its decoder reads. What stands beyond in a matrix is of padding, and
+                says nothing of the tokens that are there when a longer translation is written.
 
         Returns:
-            None if anything may look at padding, so that the sentence cannot do without it.
+            None if anything may look at the source's padding, so that the sentence cannot do
+            without it.
         """
         masks: dict[AttentionKind | Site, MaskOrRule] = {}
         for place, mask in self.items():
             kind = place.kind if isinstance(place, Site) else place
-            rows, columns = kind.axes(n_source, None, None)
+            rows, columns = kind.axes(n_source, n_target, None)
             if isinstance(mask, np.ndarray):
-                if columns is not None and mask[..., columns:].any():
+                if kind.key_side == "source" and mask[..., columns:].any():
                     return None
                 mask = mask[..., :rows, :columns]
             elif isinstance(mask, Rule) and mask.over_padding:
@@ -324,9 +327,9 @@ class Intervention:
         if self.source_order is not None:
             object.__setattr__(self, "source_order", tuple(self.source_order))
 
-    def without_padding(self, n_source: int) -> Intervention | None:
-        """The same for a source without its padding; None if it lets anything look at padding."""
-        masks = MaskEdits(self.masks).without_padding(n_source)
+    def without_padding(self, n_source: int, n_target: int) -> Intervention | None:
+        """The same for a sentence without its padding, as `MaskEdits.without_padding`."""
+        masks = MaskEdits(self.masks).without_padding(n_source, n_target)
         return None if masks is None else replace(self, masks=masks)
 
     @property

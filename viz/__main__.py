@@ -16,7 +16,9 @@ from model.attribution_methods import cross_attributions, self_attributions
 from model.checkpoint import CheckpointError, read_alignment
 from model.effects import effects_of, removal
 from model.files import unwritten, write_whole
+from model.head_edits import HeadError
 from model.intervention import PositionError
+from model.mask_rules import MaskError
 from model.removal_file import read_removal
 from model.search import DecodingError
 from model.trace import AttentionKind, TraceError
@@ -33,7 +35,7 @@ KINDS = [str(kind) for kind in AttentionKind if kind is not AttentionKind.MODULE
 
 REFUSED = (
     *(AttributionError, CheckpointError, DecodingError, DeviceError, ExportError),
-    *(IndexError, PositionError, TextError, TraceError),
+    *(HeadError, IndexError, MaskError, PositionError, TextError, TraceError),
 )
 """Whose message is one sentence for the person who asked."""
 
@@ -94,6 +96,18 @@ def _parser() -> argparse.ArgumentParser:
         "--measure", choices=MEASURES, default="log_prob", help="of curves over examples"
     )
     command.add_argument("--target", default="", help="a translation of your own")
+    command.add_argument(
+        "--off",
+        default="",
+        metavar="HEADS",
+        help="of a decoding: heads switched off, such as cross.3.5-encoder.0.1",
+    )
+    command.add_argument(
+        "--mask",
+        default="",
+        metavar="TEXT",
+        help="of a decoding: edited masks, as the address of the decoding page has them",
+    )
     command.add_argument("--checkpoint", type=Path, default=DEFAULT_CHECKPOINT, metavar="DIR")
     command.add_argument("--device", default="auto", help="auto, cpu, cuda or cuda:1")
     command.add_argument("--words", action="store_true", help="whole words, not pieces of words")

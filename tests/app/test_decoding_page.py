@@ -7,14 +7,18 @@ from collections.abc import Callable
 from html import unescape
 from pathlib import Path
 
+import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from model import Intervention, Sampling, Search
+from model.trace import AttentionKind
 from model.translator import Translator, load
 from tests.kit.shown import captions, html, plain, query, said
 from tests.kit.tiny_checkpoint import PAIRS
+from viz.decoding.page_taken import NOT_AHEAD
 from viz.draw import style
+from viz.heads.mask_edits import Edit, write
 
 OpenApp = Callable[..., AppTest]
 
@@ -161,6 +165,50 @@ def test_heads_are_switched_off_while_it_is_decoded(
         assert f"log-probability {style.number(node.log_prob)}" in listed
     app = open_decoding(section="layers", off=query(app, "off"))
     assert "without Cross 0.0 and Encoder 0.1" in app.get("plotly_chart")[0].proto.spec
+
+
+def test_a_painted_mask_is_handed_over_holds_in_every_search_and_is_removed(
+    open_app: OpenApp, open_decoding: OpenApp, model: Translator
+) -> None:
+    sentences = (SENTENCE, PAIRS[1][0])
+    own = [model.translate(sentence) for sentence in sentences]
+    padded = model.trace_batch(sentences, own).padded[0].attention("cross", 0).allowed.copy()
+    n_source, n_target = len(own[0].source), len(own[0].tokens)
+    padded[:, :2] = False
+    masks = open_app()
+    masks.switch_page("viz/masks/page.py")
+    painted = write([Edit(AttentionKind.CROSS, None, padded)])
+    asked = {"part": "change", "masked": "cross", "edit": painted, "batch": sentences[1]}
+    for name, value in ({"sentence": SENTENCE} | asked).items():
+        masks.query_params[name] = value
+    masks = masks.run()
+    shown = translations(masks)
+    app = masks.button(key="decode-under").click().run()
+    allowed = padded[:n_target, :n_source]
+    assert query(app, "mask") == write([Edit(AttentionKind.CROSS, None, allowed)])
+    under = Intervention(masks={"cross": allowed})
+    found = model.translate(SENTENCE, under=under)
+    assert translations(app) == shown == [TRANSLATION, found.text]
+    assert "cross attention, all layers" in words(app)
+    for beam in (1, 2):
+        app = open_decoding(section="beams", mask=query(app, "mask"), beam=str(beam))
+        searched = model.decode(SENTENCE, search=Search(beam=beam), under=under)
+        for node in searched.ranked:
+            assert f"log-probability {style.number(node.log_prob)}" in html(app)
+    assert "under an edited mask" in app.get("plotly_chart")[0].proto.spec
+    # It is of this sentence, whatever a link says.
+    other = open_decoding(sentence=PAIRS[1][0] + " " + SENTENCE, mask=query(app, "mask"))
+    assert f"for a source of {n_source} tokens" in said(other)
+    assert translations(other) == []
+    app = app.button(key="mask-none").click().run()
+    assert (query(app, "mask"), translations(app)) == ("", [])
+
+
+def test_what_a_mask_opens_ahead_is_said_to_have_no_part(open_decoding: OpenApp) -> None:
+    for mask, is_said in ((np.ones((3, 3)), True), (np.tri(3), False)):
+        edit = Edit(AttentionKind.DECODER, None, mask.astype(np.bool_))
+        app = open_decoding(section="certainty", mask=write([edit]))
+        assert (NOT_AHEAD in words(app)) is is_said
 
 
 def test_the_tree_alone_stands_on_stage(open_decoding: OpenApp) -> None:

@@ -16,7 +16,7 @@ from streamlit.testing.v1 import AppTest
 from model.trace import Trace
 from model.translator import load
 from tests.kit.shown import said
-from viz.masks.edits import Edit, write
+from viz.heads.mask_edits import Edit, write
 from viz.masks.mask import batch_masks
 from viz.save import image
 from viz.save.formats import FORMATS, IMAGES

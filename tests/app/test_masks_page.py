@@ -19,8 +19,8 @@ from tests.kit.explorer_payload import Decoded
 from tests.kit.shown import captions, headings, html, query, said
 from tests.kit.tiny_checkpoint import PAIRS
 from viz.draw.labels import axis_texts
-from viz.masks import edits as mask_edits
-from viz.masks.edits import EDITABLE, Edit
+from viz.heads import mask_edits
+from viz.heads.mask_edits import EDITABLE, Edit
 from viz.masks.mask import Cell, batch_masks
 
 OpenApp = Callable[..., AppTest]

@@ -21,8 +21,8 @@ from model.translator import Translator, load
 from tests.kit.shown import captions, html, plain, query, said
 from viz import views
 from viz.draw.labels import axis_texts
+from viz.heads import mask_edits
 from viz.heads.measures import head_facts
-from viz.masks import edits as mask_edits
 from viz.shell import scene_panel, scenes, session, talk_files
 from viz.shell.scenes import Scene, Talk
 from viz.shell.session import Question

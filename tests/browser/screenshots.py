@@ -25,8 +25,8 @@ from tests.kit.running_app import (
     launch,
     serve,
 )
+from viz.heads import mask_edits
 from viz.heads.measures import head_facts
-from viz.masks import edits as mask_edits
 from viz.masks.mask import batch_masks
 from viz.shell.scene_panel import ready_talk
 

@@ -17,7 +17,7 @@ from model.trace import AttentionKind, BoolArray, Trace
 from model.translator import Translator
 from tests.kit.heads_page import LOADING, Frame, HeadsPage, channels, pixels, wait_until_calm
 from viz.draw.style import DARK, LIGHT
-from viz.masks.edits import EDITABLE, Edit, parse, write
+from viz.heads.mask_edits import EDITABLE, Edit, parse, write
 from viz.masks.mask import Mask, batch_masks, edited_mask, mask_difference
 
 SENTENCES = ("The cat sat on the mat.", "A man reads.", "He doesn't come to work because he's ill.")

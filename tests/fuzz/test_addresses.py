@@ -28,12 +28,12 @@ from tests.kit.fuzz import (
     texts,
 )
 from viz import views
-from viz.masks import edits
+from viz.heads import mask_edits
 from viz.shell import session
 from viz.view import Parameter, View, parse, write
 
 ROOT = Path(__file__).parents[2]
-MASK = edits.write([edits.Edit(AttentionKind.DECODER, None, np.tri(4, dtype=np.bool_))])
+MASK = mask_edits.write([mask_edits.Edit(AttentionKind.DECODER, None, np.tri(4, dtype=np.bool_))])
 
 
 def parameters(view: View) -> tuple[Parameter, ...]:

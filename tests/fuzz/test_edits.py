@@ -11,8 +11,8 @@ from model.mask_rules import MaskError
 from model.translator import Translator
 from tests.kit.fuzz import cases, json_values, limits, require_sentence, texts
 from viz.browser.matrices import read_edit
-from viz.masks import edits
-from viz.masks.edits import EDITABLE, Edit
+from viz.heads import mask_edits
+from viz.heads.mask_edits import EDITABLE, Edit
 
 SIZES = st.sampled_from([1, 2, 7, 8, 9, 64])
 LAYERS = st.none() | st.lists(st.integers(0, 4), min_size=1, max_size=3, unique=True).map(tuple)
@@ -22,14 +22,14 @@ LAYERS = st.none() | st.lists(st.integers(0, 4), min_size=1, max_size=3, unique=
 def written(draw: st.DrawFn) -> str:
     """Masks as the app writes them, and then perhaps a few characters otherwise."""
     some = [
-        edits.Edit(
+        mask_edits.Edit(
             kind,
             draw(LAYERS),
             np.random.default_rng(draw(st.integers(0, 9))).random((draw(SIZES), draw(SIZES))) < 0.5,
         )
         for kind in draw(st.lists(st.sampled_from(EDITABLE), max_size=3, unique=True))
     ]
-    text = edits.write(some)
+    text = mask_edits.write(some)
     for _ in range(draw(st.integers(0, 3))):
         place = draw(st.integers(0, len(text)))
         other = draw(st.sampled_from(["", "~", ":", ",", "x", ".", "A", "9", "-", "=", "*"]))
@@ -46,11 +46,13 @@ def hostile() -> st.SearchStrategy[str]:
 def test_any_text_is_masks_or_refused_in_a_sentence(text: str) -> None:
     with limits(seconds=2, megabytes=64):
         try:
-            found = edits.parse(text)
+            found = mask_edits.parse(text)
         except ValueError as refused:
             require_sentence(refused)
             return
-    assert [str(each) for each in edits.parse(edits.write(found))] == [str(each) for each in found]
+    assert [str(each) for each in mask_edits.parse(mask_edits.write(found))] == [
+        str(each) for each in found
+    ]
 
 
 @cases(600)
@@ -59,7 +61,7 @@ def test_masks_of_any_address_are_applied_or_refused_in_a_sentence(
     translator: Translator, text: str
 ) -> None:
     try:
-        under = edits.intervention(edits.parse(text))
+        under = mask_edits.intervention(mask_edits.parse(text))
     except ValueError:
         return
     with limits(seconds=10, megabytes=64):

@@ -245,9 +245,9 @@ def test_a_search_without_settings_is_the_papers(translator: Translator) -> None
     )
 
 
-@given(masks, edits, st.integers(0, 5))
+@given(masks, edits, st.integers(0, 5), st.integers(0, 5))
 def test_without_padding_a_sentence_keeps_what_is_said_of_its_words(
-    masks: Any, edit: PositionEdit, n_source: int
+    masks: Any, edit: PositionEdit, n_source: int, n_target: int
 ) -> None:
     under = Intervention(masks=masks, positions=edit, heads={("decoder", 0, 0): 0.5})
     reads_padding = any(
@@ -256,7 +256,7 @@ def test_without_padding_a_sentence_keeps_what_is_said_of_its_words(
         and mask[..., n_source:].any()
         for place, mask in under.masks.items()
     )
-    alone = under.without_padding(n_source)
+    alone = under.without_padding(n_source, n_target)
     assert (alone is None) is reads_padding
     if alone is None:
         return
@@ -264,7 +264,7 @@ def test_without_padding_a_sentence_keeps_what_is_said_of_its_words(
     assert alone.masks.keys() == under.masks.keys()
     for place, mask in under.masks.items():
         kind = place if isinstance(place, str) else place.kind
-        rows, columns = kind.axes(n_source, None, None)
+        rows, columns = kind.axes(n_source, n_target, None)
         expected = mask[..., :rows, :columns] if isinstance(mask, np.ndarray) else mask
         assert alike(alone.masks[place], expected)
 
@@ -272,5 +272,5 @@ def test_without_padding_a_sentence_keeps_what_is_said_of_its_words(
 def test_a_rule_over_padding_reads_it() -> None:
     rule = PRESETS["ignore_padding"].rule()
     for each in (rule, rule & PRESETS["causal"].rule()):
-        assert Intervention(masks={"encoder": each}).without_padding(3) is None
-    assert Intervention(masks={"encoder": PRESETS["none"]}).without_padding(3) is not None
+        assert Intervention(masks={"encoder": each}).without_padding(3, 3) is None
+    assert Intervention(masks={"encoder": PRESETS["none"]}).without_padding(3, 3) is not None

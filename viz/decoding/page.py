@@ -12,7 +12,7 @@ from viz.decoding.page_certainty import show_certainty
 from viz.decoding.page_layers import show_layers
 from viz.decoding.page_search import show_comparison, show_settings, show_widths
 from viz.decoding.page_steps import show_steps
-from viz.decoding.page_taken import show_removed, show_taken
+from viz.decoding.page_taken import show_changes, show_taken
 from viz.decoding.view import SEARCHES, SECTIONS, VIEW, DecodingView
 from viz.draw.labels import escape_markdown
 from viz.shell import address, bar, session, stage
@@ -32,6 +32,20 @@ def forget_taken(question: session.Question) -> None:
     st.session_state[_ASKED] = now
 
 
+def keep_fitting(question: session.Question, view: DecodingView) -> None:
+    """Take a mask that is for another sentence or model out of the address, and say so."""
+    if not view.mask:
+        return
+    model = session.translator(question.checkpoint)
+    model.require_room(question.sentence)
+    n_source = len(model.tokenizer.encode(question.sentence)) + 1
+    try:
+        view.changes.require_fitting(n_source, model.sites)
+    except ValueError as error:
+        address.change(mask="")
+        address.note("mask", f"{error} The model's own masks are used.")
+
+
 def begun(question: session.Question, search: Search) -> Search:
     """The search, which a translation of one's own leaves nothing to write."""
     if not question.target:
@@ -45,7 +59,9 @@ def decode(question: session.Question) -> tuple[Search, Decoded]:
     view = address.read(DecodingView)
     search = view.search if view.taken else begun(question, view.free)
     try:
-        return search, session.decode(question.checkpoint, question.sentence, search, view.under)
+        return search, session.decode(
+            question.checkpoint, question.sentence, search, view.changes.under
+        )
     except DecodingError as error:
         if not view.taken:
             raise
@@ -71,6 +87,7 @@ def show_page(question: session.Question) -> None:
     forget_taken(question)
     model, view = session.translator(question.checkpoint), address.read(DecodingView)
     keep_known("off", view.off, model, "the heads that it has stay switched off.")
+    keep_fitting(question, view)
     keep_known("lit", view.lit, model, "the attention of those that it has is shown.")
     # A translation of one's own leaves nothing to search for.
     searches = address.read(DecodingView).section in SEARCHES
@@ -95,9 +112,12 @@ def show_page(question: session.Question) -> None:
             free = begun(asked, view.free)
             before = found
             if view.taken:
-                before = session.decode(question.checkpoint, question.sentence, free, view.under)
-            if view.removed:
-                show_removed(session.decode(question.checkpoint, question.sentence, free), before)
+                before = session.decode(
+                    question.checkpoint, question.sentence, free, view.changes.under
+                )
+            if view.changes:
+                whole = session.decode(question.checkpoint, question.sentence, free)
+                show_changes(view.changes, whole, before)
             if view.taken:
                 show_taken(before, found)
         match view.section:

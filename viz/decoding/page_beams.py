@@ -10,7 +10,7 @@ import streamlit as st
 from model.search import AS_IN_THE_PAPER, Search
 from model.translation import Decoding, SearchNode
 from viz.decoding.pictures import SearchTree
-from viz.decoding.search import RANGES, search_name, without
+from viz.decoding.search import RANGES, search_name
 from viz.decoding.tree import layout_tree
 from viz.decoding.view import DecodingView
 from viz.draw import style
@@ -38,7 +38,7 @@ def show_beams(
         show_tree_on_stage(view, search, decoding)
         return
     show(
-        SearchTree(decoding, search, removed=view.removed),
+        SearchTree(decoding, search, changes=view.changes),
         "search-tree",
         after=CLICK,
         on_cell=partial(study_clicked, question, view, decoding, search),
@@ -49,7 +49,7 @@ def show_beams(
 def show_tree_on_stage(view: DecodingView, search: Search, decoding: Decoding) -> None:
     """The tree alone, without what was pruned where that would be too small to read."""
     whole = layout_tree(decoding).height <= MOST_ROWS
-    name = search_name(search) + without(view.removed)
+    name = search_name(search) + view.changes.name
     stage.say(name if whole else f"{name}: what was found")
     if search.sampling is None:
         low, high = RANGES["beam"]
@@ -57,7 +57,7 @@ def show_tree_on_stage(view: DecodingView, search: Search, decoding: Decoding) -
             "Left and right: width of the beam",
             across=stage.Step("beam", range(low, high + 1), view.beam),
         )
-    picture = SearchTree(decoding, search, numbered=False, whole=whole, removed=view.removed)
+    picture = SearchTree(decoding, search, numbered=False, whole=whole, changes=view.changes)
     stage.show((picture, "search-tree"), narrow=is_narrow())
 
 
@@ -157,7 +157,7 @@ def study_clicked(
 
 def target_of(node: SearchNode, text: str, view: DecodingView, search: Search) -> str | None:
     """What makes a hypothesis the translation of every page; None for one without any words."""
-    if node.rank == 0 and search == AS_IN_THE_PAPER and not view.removed:
+    if node.rank == 0 and search == AS_IN_THE_PAPER and not view.changes:
         # What the model finds by itself needs no text.
         return ""
     return text.strip() or None

@@ -23,7 +23,7 @@ def show_certainty(view: DecodingView, search: Search, found: Decoded) -> None:
     translation, steps = found.decoding.translation, found.decoding.steps
     tokens = Tokens(translation.tokens, translation.token_ids)
     st.html(certainty_html(tokens, steps, dark=is_dark()))
-    picture = Certainty(found.decoding, search, view.removed)
+    picture = Certainty(found.decoding, search, view.changes)
     if stage.is_on():
         stage.say("How sure the model was of each token")
         stage.show((picture, "certainty"), narrow=is_narrow())

@@ -10,9 +10,9 @@ from viz.shell.width import is_narrow
 
 def show_layers(question: session.Question, view: DecodingView, search: Search) -> None:
     """The map of all layers and steps."""
-    lens = session.logit_lens(question.checkpoint, question.sentence, search, view.under)
+    lens = session.logit_lens(question.checkpoint, question.sentence, search, view.changes.under)
     model = session.translator(question.checkpoint)
-    picture = LayerLens(lens, question.sentence, search, model.is_pre_norm, view.removed)
+    picture = LayerLens(lens, question.sentence, search, model.is_pre_norm, view.changes)
     if stage.is_on():
         stage.say("What each decoder layer would say")
         stage.show((picture, "layers"), narrow=is_narrow())

@@ -19,7 +19,6 @@ from viz.decoding.search import (
     WIDEST,
     Settings,
     search_name,
-    without,
 )
 from viz.decoding.view import DecodingView
 from viz.draw import style
@@ -37,7 +36,7 @@ OTHER = "second-"
 
 def show_settings(view: DecodingView, model: Translator) -> None:
     """The button with what the page's search is, its settings, and heads to go without."""
-    name = search_name(view.free) + without(view.removed)
+    name = search_name(view.free) + view.changes.name
     with st.popover(name, icon=":material/tune:", key="search-settings"):
         choose(view.settings, "")
         choose_heads(
@@ -47,7 +46,7 @@ def show_settings(view: DecodingView, model: Translator) -> None:
                 for site in model.sites
                 for head in range(model.model.config.n_heads)
             },
-            view.removed,
+            view.changes.removed,
             key=OFF,
             parameter="off",
             placeholder="None: all heads take part",
@@ -161,7 +160,7 @@ def show_comparison(
         ):
             choose(view.other, OTHER)
     other = session.decode(
-        question.checkpoint, question.sentence, other_search, view.under
+        question.checkpoint, question.sentence, other_search, view.changes.under
     ).decoding
     texts = [best_text(question, each) for each in (decoding, other)]
     for mark, each, text, asked in zip(
@@ -203,7 +202,9 @@ def show_widths(question: session.Question, view: DecodingView, search: Search) 
         slot.progress((width - 1) / WIDEST, f"Searching with a beam of {width}…")
         asked = replace(search, beam=width, sampling=None)
         found.append(
-            session.decode(question.checkpoint, question.sentence, asked, view.under).decoding
+            session.decode(
+                question.checkpoint, question.sentence, asked, view.changes.under
+            ).decoding
         )
     slot.empty()
     if stage.is_on():

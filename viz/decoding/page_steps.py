@@ -27,7 +27,7 @@ _HEARD, _TOLD = "_step_heard", "_step_told"
 
 def name_of(question: session.Question, view: DecodingView, search: Search) -> str:
     """What tells one decoding from another, for what the browser says of it."""
-    written = repr((question, search, view.off)).encode()
+    written = repr((question, search, view.changes)).encode()
     return hashlib.blake2b(written, digest_size=8).hexdigest()
 
 
@@ -59,7 +59,7 @@ def show_steps(
 ) -> None:
     """The steps, and below them what else can be done with them."""
     decoding, trace = found.decoding, found.trace
-    picture = OneStep(decoding, trace, search, view.step, view.heads, view.removed)
+    picture = OneStep(decoding, trace, search, view.step, view.heads, view.changes)
     if PLAYER not in st.session_state or st.session_state.get(_HEARD) != view.step:
         st.session_state[_TOLD] = st.session_state.get(_TOLD, 0) + 1
         st.session_state[_HEARD] = view.step

@@ -9,6 +9,7 @@ from model.translator import TextError
 from viz.decoding.view import DecodingView
 from viz.draw import style
 from viz.draw.labels import escape_markdown
+from viz.heads.changes import Changes
 from viz.masks.panels import translations_html
 from viz.shell import address, session, stage
 from viz.shell.jobs import Decoded
@@ -29,22 +30,49 @@ def price_words(before: Translation, after: Translation) -> str:
     )
 
 
-def show_removed(whole: Decoded, found: Decoded) -> None:
-    """The translation without the heads that are switched off, beside the one with all heads."""
+def show_changes(changes: Changes, whole: Decoded, found: Decoded) -> None:
+    """What the model writes under changes, beside what it writes without any."""
     one, other = whole.decoding.translation, found.decoding.translation
-    st.html(translations_html(one.text, other.text, ("With", "Without"), dark=is_dark()))
-    if not stage.is_on():
-        st.markdown(escape_markdown(removed_words(one, other)))
+    names = ("Own masks", "Edited mask") if changes.mask else ("With", "Without")
+    st.html(translations_html(one.text, other.text, names, dark=is_dark()))
+    if stage.is_on():
+        return
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.markdown(escape_markdown(changes_words(changes, one, other)), width="content")
+        if changes.mask:
+            st.button(
+                "Remove mask",
+                key="mask-none",
+                icon=":material/close:",
+                on_click=address.change,
+                kwargs={"mask": ""},
+            )
 
 
-def removed_words(whole: Translation, found: Translation) -> str:
-    """How probable the model finds what it writes with all heads, and without some."""
+def changes_words(changes: Changes, whole: Translation, found: Translation) -> str:
+    """What holds, and how probable the model finds what it writes with and without it."""
     one, other = (style.number(float(np.sum(each.log_probs))) for each in (whole, found))
     same = "the same translation" if whole.token_ids == found.token_ids else "another translation"
-    return (
-        f"With all heads, the model gives its translation a log-probability of {one}; without "
-        f"those switched off it writes {same} and gives it {other}."
+    if not changes.mask:
+        return (
+            f"With all heads, the model gives its translation a log-probability of {one}; without "
+            f"those switched off it writes {same} and gives it {other}."
+        )
+    edits = "; ".join(map(str, changes.edits))
+    without = " and without the heads switched off" if changes.off else ""
+    left = ", with all heads," if changes.off else ""
+    said = (
+        f"A mask was edited: {edits}. Under its own masks{left} the model gives its translation a "
+        f"log-probability of {one}; under the edited mask{without} it writes {same} and gives it "
+        f"{other}."
     )
+    return f"{said} {NOT_AHEAD}" if changes.looks_ahead else said
+
+
+NOT_AHEAD = (
+    "What the mask opens to the decoder ahead has no part in this: while the model writes, there "
+    "are no later words to look at."
+)
 
 
 def show_taken(before: Decoded, after: Decoded) -> None:

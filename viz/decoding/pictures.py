@@ -17,8 +17,9 @@ from model.translation import Decoding, DecodingStep
 from viz.decoding import certainty, steps, tree
 from viz.decoding import lens as lens_map
 from viz.decoding.attention import HeadMean, head_mean
-from viz.decoding.search import search_name, without
+from viz.decoding.search import search_name
 from viz.draw.labels import token_text
+from viz.heads.changes import UNCHANGED, Changes
 from viz.heads.chosen import Head
 from viz.heads.request import Request
 from viz.save.formats import ExportError
@@ -27,44 +28,33 @@ from viz.save.numbers import Numbers
 from viz.save.picture import Layout, Picture
 
 
-def decoding_lines(sentence: str, search: Search, removed: Sequence[Head]) -> Lines:
-    """The lines of a notebook that decode a sentence, without some heads."""
-    names = [
-        *(["Intervention"] if removed else []),
-        *(["Sampling"] if search.sampling else []),
-        "Search",
-    ]
-    heads = ", ".join(f"({str(site.kind)!r}, {site.layer}, {head}): 0" for site, head in removed)
+def decoding_lines(sentence: str, search: Search, changes: Changes) -> Lines:
+    """The lines of a notebook that decode a sentence under some changes."""
     return [
-        f"from model import {', '.join(names)}",
+        f"from model import {'Sampling, ' if search.sampling else ''}Search",
         f"search = {search!r}",
-        *([f"under = Intervention(heads={{{heads}}})"] if removed else []),
-        f"decoding = translator.decode({sentence!r}, search=search{_under(removed)})",
+        *(["from viz.heads.changes import Changes", f"changes = {changes!r}"] if changes else []),
+        f"decoding = translator.decode({sentence!r}, search=search{_under(changes)})",
     ]
 
 
-def _heads_lines(heads: Sequence[Head], removed: Sequence[Head]) -> Lines:
-    """The lines that say which heads a picture is of, and which it goes without."""
-    if not heads and not removed:
+def _heads_lines(heads: Sequence[Head]) -> Lines:
+    """The lines that say which heads a picture is of."""
+    if not heads:
         return []
-    listed = {"heads": heads, "removed": removed}
-    return [
-        "from model.trace import AttentionKind, Site",
-        *(f"{name} = [{', '.join(map(_head, each))}]" for name, each in listed.items() if each),
-    ]
+    named = ", ".join(
+        f"(Site(AttentionKind({str(site.kind)!r}), {site.layer}), {number})"
+        for site, number in heads
+    )
+    return ["from model.trace import AttentionKind, Site", f"heads = [{named}]"]
 
 
-def _head(head: Head) -> str:
-    site, number = head
-    return f"(Site(AttentionKind({str(site.kind)!r}), {site.layer}), {number})"
+def _under(changes: Changes) -> str:
+    return ", under=changes.under" if changes else ""
 
 
-def _under(removed: Sequence[Head]) -> str:
-    return ", under=under" if removed else ""
-
-
-def _without(removed: Sequence[Head]) -> str:
-    return ", removed=removed" if removed else ""
+def _changed(changes: Changes) -> str:
+    return ", changes=changes" if changes else ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -77,7 +67,7 @@ class OneStep(Picture):
         search: how it was decoded.
         step: from 0.
         heads: whose attention is shown, the mean of those of one kind; of all where it has none.
-        removed: those that it was decoded without.
+        changes: under which it was decoded.
     """
 
     slug: ClassVar[str] = "step"
@@ -88,7 +78,7 @@ class OneStep(Picture):
     search: Search
     step: int = 0
     heads: Sequence[Head] = ()
-    removed: Sequence[Head] = ()
+    changes: Changes = UNCHANGED
 
     name = "step"
 
@@ -100,13 +90,14 @@ class OneStep(Picture):
             raise ExportError(
                 f"There are the target tokens 1 to {count}; there is no target token {token}."
             )
-        trace = request.translator.trace_of(decoding.translation)
-        return cls(decoding, trace, request.search, token - 1)
+        changes = request.changes
+        trace = request.translator.trace_of(decoding.translation, under=changes.under)
+        return cls(decoding, trace, request.search, token - 1, changes=changes)
 
     @property
     def title(self) -> str:
         token = token_text(self.decoding.translation.tokens[self.step])
-        step = f"Step {self.step + 1} of {len(self.decoding.steps)}{without(self.removed)}"
+        step = f"Step {self.step + 1} of {len(self.decoding.steps)}{self.changes.name}"
         return f"{step}: “{token}” is written"
 
     @property
@@ -180,13 +171,13 @@ class OneStep(Picture):
         )
 
     def python(self, layout: Layout) -> Lines:
-        which = (", heads=heads" if self.heads else "") + _without(self.removed)
+        which = (", heads=heads" if self.heads else "") + _changed(self.changes)
         return [
-            *decoding_lines(self.decoding.translation.source_text, self.search, self.removed),
-            *_heads_lines(self.heads, self.removed),
+            *decoding_lines(self.decoding.translation.source_text, self.search, self.changes),
+            *_heads_lines(self.heads),
             "from viz.decoding.pictures import OneStep",
             "from viz.save.picture import Layout",
-            f"trace = translator.trace_of(decoding.translation{_under(self.removed)})",
+            f"trace = translator.trace_of(decoding.translation{_under(self.changes)})",
             f"picture = OneStep(decoding, trace, search, {self.step}{which})",
             f"picture.figure({layout!r})",
         ]
@@ -201,7 +192,7 @@ class SearchTree(Picture):
         search: how it was decoded.
         numbered: whether each hypothesis has its log-probability below.
         whole: whether what was pruned is drawn.
-        removed: heads that it was decoded without.
+        changes: under which it was decoded.
     """
 
     slug: ClassVar[str] = "tree"
@@ -211,17 +202,17 @@ class SearchTree(Picture):
     search: Search
     numbered: bool = True
     whole: bool = True
-    removed: Sequence[Head] = ()
+    changes: Changes = UNCHANGED
 
     name = "search-tree"
 
     @classmethod
     def of(cls, request: Request) -> SearchTree:
-        return cls(request.decoding, request.search)
+        return cls(request.decoding, request.search, changes=request.changes)
 
     @property
     def title(self) -> str:
-        return search_name(self.search) + without(self.removed)
+        return search_name(self.search) + self.changes.name
 
     @property
     def alt(self) -> str:
@@ -262,9 +253,8 @@ class SearchTree(Picture):
         return [
             "from viz.decoding.pictures import SearchTree",
             "from viz.save.picture import Layout",
-            *decoding_lines(self.decoding.translation.source_text, self.search, self.removed),
-            *_heads_lines((), self.removed),
-            f"SearchTree(decoding, search{_without(self.removed)}).figure({layout!r})",
+            *decoding_lines(self.decoding.translation.source_text, self.search, self.changes),
+            f"SearchTree(decoding, search{_changed(self.changes)}).figure({layout!r})",
         ]
 
 
@@ -275,7 +265,7 @@ class Certainty(Picture):
     Attributes:
         decoding: of the sentence.
         search: how it was decoded.
-        removed: heads that it was decoded without.
+        changes: under which it was decoded.
     """
 
     slug: ClassVar[str] = "certainty"
@@ -283,17 +273,17 @@ class Certainty(Picture):
 
     decoding: Decoding
     search: Search
-    removed: Sequence[Head] = ()
+    changes: Changes = UNCHANGED
 
     name = "certainty"
 
     @classmethod
     def of(cls, request: Request) -> Certainty:
-        return cls(request.decoding, request.search)
+        return cls(request.decoding, request.search, changes=request.changes)
 
     @property
     def title(self) -> str:
-        return certainty.TITLE + without(self.removed)
+        return certainty.TITLE + self.changes.name
 
     @property
     def tokens(self) -> Tokens:
@@ -333,11 +323,10 @@ class Certainty(Picture):
 
     def python(self, layout: Layout) -> Lines:
         return [
-            *decoding_lines(self.decoding.translation.source_text, self.search, self.removed),
+            *decoding_lines(self.decoding.translation.source_text, self.search, self.changes),
             "from viz.decoding.pictures import Certainty",
             "from viz.save.picture import Layout",
-            *_heads_lines((), self.removed),
-            f"Certainty(decoding, search{_without(self.removed)}).figure({layout!r})",
+            f"Certainty(decoding, search{_changed(self.changes)}).figure({layout!r})",
         ]
 
 
@@ -350,7 +339,7 @@ class LayerLens(Picture):
         sentence: the source.
         search: how it was decoded.
         pre_norm: whether the model normalises before its sublayers.
-        removed: heads that it was decoded without.
+        changes: under which it was decoded.
     """
 
     slug: ClassVar[str] = "layers"
@@ -360,19 +349,21 @@ class LayerLens(Picture):
     sentence: str
     search: Search
     pre_norm: bool
-    removed: Sequence[Head] = ()
+    changes: Changes = UNCHANGED
 
     name = "layers"
 
     @classmethod
     def of(cls, request: Request) -> LayerLens:
         model = request.translator
-        lens = model.logit_lens(model.trace_of(request.decoding.translation))
-        return cls(lens, request.text, request.search, model.is_pre_norm)
+        changes = request.changes
+        trace = model.trace_of(request.decoding.translation, under=changes.under)
+        lens = model.logit_lens(trace, under=changes.under)
+        return cls(lens, request.text, request.search, model.is_pre_norm, changes)
 
     @property
     def title(self) -> str:
-        return lens_map.TITLE + without(self.removed)
+        return lens_map.TITLE + self.changes.name
 
     @property
     def alt(self) -> str:
@@ -403,9 +394,9 @@ class LayerLens(Picture):
 
     def python(self, layout: Layout) -> Lines:
         return [
-            *decoding_lines(self.sentence, self.search, self.removed),
+            *decoding_lines(self.sentence, self.search, self.changes),
             "from viz.decoding.lens import lens_figure",
-            f"trace = translator.trace_of(decoding.translation{_under(self.removed)})",
-            f"lens = translator.logit_lens(trace{_under(self.removed)})",
+            f"trace = translator.trace_of(decoding.translation{_under(self.changes)})",
+            f"lens = translator.logit_lens(trace{_under(self.changes)})",
             f"lens_figure(lens, {self.title!r}{layout.python})",
         ]

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import astuple, dataclass
 
 from model.search import AS_IN_THE_PAPER, Sampling, Search
-from viz.heads.chosen import Head, head_name
 
 WAYS = {"search": "Beam search", "sampling": "Sampling"}
 """A beam of one is greedy decoding."""
@@ -15,9 +14,6 @@ WIDEST = 8
 """Live hypotheses of the widest beam."""
 
 MOST_SAMPLES = 8
-
-NAMED = 2
-"""Up to so many heads that a decoding goes without are named in its name."""
 
 RANGES = {
     "beam": (1, WIDEST),
@@ -112,11 +108,3 @@ def search_name(search: Search) -> str:
         settings.append(f"seed {sampling.seed}")
     number = "One sample" if sampling.n_samples == 1 else f"{sampling.n_samples} samples"
     return ", ".join([number, *settings, penalty])
-
-
-def without(removed: Sequence[Head]) -> str:
-    """Which heads a decoding goes without, as the end of its name; "" for none."""
-    if len(removed) > NAMED:
-        return f", without {len(removed)} heads"
-    named = " and ".join(head_name(site, head) for site, head in removed)
-    return f", without {named}" if removed else ""

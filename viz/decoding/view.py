@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from model.head_edits import Gate
-from model.intervention import Intervention
 from model.search import Search
 from model.trace import AttentionKind
 from viz.decoding.search import RANGES, USUAL, WAYS, Settings, written_settings
+from viz.heads.changes import Changes
 from viz.heads.chosen import Head, heads_parameter, read_heads
-from viz.view import Parameter, View, choice, integer, pattern
+from viz.heads.mask_edits import MAX_CHARACTERS
+from viz.view import Parameter, View, choice, integer, pattern, text
 
 SECTIONS = {
     "steps": "Steps",
@@ -96,6 +96,12 @@ VIEW = View(
             "decoder.0.1",
         ),
         heads_parameter("off", "heads switched off while it is decoded, as kind.layer.head"),
+        text(
+            "mask",
+            most=MAX_CHARACTERS,
+            meaning="edited masks that hold while it is decoded",
+            values="as the masks page hands them over",
+        ),
     ),
 )
 
@@ -118,6 +124,7 @@ class DecodingView:
     taken: str = ""
     lit: str = ""
     off: str = ""
+    mask: str = ""
 
     @property
     def step(self) -> int:
@@ -139,14 +146,9 @@ class DecodingView:
         return read_heads(self.lit)
 
     @property
-    def removed(self) -> list[Head]:
-        """Those switched off, each once."""
-        return read_heads(self.off)
-
-    @property
-    def under(self) -> Intervention:
-        """The same for the model."""
-        return Intervention(heads=dict.fromkeys(self.removed, Gate(0)))
+    def changes(self) -> Changes:
+        """What the model is asked to do differently."""
+        return Changes(self.mask, self.off)
 
     @property
     def search(self) -> Search:

@@ -11,11 +11,15 @@ from typing import ClassVar, Protocol
 from model.alignment_table import AlignmentTable
 from model.attribution import Attributions, SelfAttributions
 from model.head_effects import Effects, ExamplesRemoval, Removal
+from model.intervention import Intervention
 from model.logit_lens import LogitLens
 from model.search import AS_IN_THE_PAPER, Search
 from model.terms import EmbeddingParts, HeadMatrices, ScoreTerms
 from model.trace import AttentionKind, AttentionMap, FloatArray, Site, Trace
 from model.translation import Decoding, Translation
+from viz.heads.changes import Changes
+from viz.heads.chosen import heads_parameter
+from viz.heads.mask_edits import parse
 from viz.heads.measures import Label
 from viz.heads.overview import chosen_maps
 from viz.heads.reading import Reading, Seen, read, site_map
@@ -38,9 +42,9 @@ class Translator(Protocol):
     def is_pre_norm(self) -> bool: ...  # noqa: D102
     def translate(self, text: str, *, search: Search) -> Translation: ...  # noqa: D102
     def trace(self, text: str, target: str | None = None) -> Trace: ...  # noqa: D102
-    def decode(self, text: str, *, search: Search) -> Decoding: ...  # noqa: D102
-    def trace_of(self, translation: Translation) -> Trace: ...  # noqa: D102
-    def logit_lens(self, trace: Trace) -> LogitLens: ...  # noqa: D102
+    def decode(self, text: str, *, search: Search, under: Intervention) -> Decoding: ...  # noqa: D102
+    def trace_of(self, translation: Translation, *, under: Intervention) -> Trace: ...  # noqa: D102
+    def logit_lens(self, trace: Trace, *, under: Intervention) -> LogitLens: ...  # noqa: D102
     def position_table(self, length: int | None = None) -> FloatArray: ...  # noqa: D102
     def trained_positions(self) -> int | None: ...  # noqa: D102
     def embedding_parts(self, text: str) -> EmbeddingParts: ...  # noqa: D102
@@ -94,8 +98,26 @@ class Request:
 
     @cached_property
     def decoding(self) -> Decoding:
-        """How the translation was found."""
-        return self.translator.decode(self.text, search=self.search)
+        """How the translation was found, under what is to be done differently."""
+        return self.decode(self.search)
+
+    def decode(self, search: Search) -> Decoding:
+        """The same with another search."""
+        return self.translator.decode(self.text, search=search, under=self.changes.under)
+
+    @cached_property
+    def changes(self) -> Changes:
+        """What is to be done differently while it is decoded."""
+        mask, off = self.arguments.mask, self.arguments.off
+        try:
+            parse(mask)
+        except ValueError as error:
+            raise ExportError(str(error)) from None
+        try:
+            heads_parameter("off", "").parse(off)
+        except ValueError as reason:
+            raise ExportError(f"--off is {off!r}, {reason}.") from None
+        return Changes(mask, off)
 
     @cached_property
     def effects(self) -> Effects:

@@ -14,7 +14,7 @@ from model.trace import AttentionKind, FloatArray, Site, Trace
 from model.translator import DeviceError, TextError
 from viz.browser.matrices import matrices
 from viz.draw.labels import axis_texts, escape_markdown, visible
-from viz.masks.edits import EDITABLE
+from viz.heads.mask_edits import EDITABLE
 from viz.masks.mask import (
     batch_masks,
     edited_mask,

@@ -2,6 +2,7 @@
 
 import html
 from collections.abc import Sequence
+from dataclasses import asdict, replace
 from functools import partial
 
 import numpy as np
@@ -11,9 +12,11 @@ from model.mask_presets import PRESETS
 from model.mask_rules import Preset
 from model.trace import AttentionKind, BoolArray
 from viz.browser.matrices import edited, matrices
+from viz.decoding.view import VIEW as DECODING
+from viz.decoding.view import DecodingView
 from viz.draw.labels import axis_texts, escape_markdown
 from viz.draw.panels import PAINTING_HELP
-from viz.masks.edits import Edit, intervention
+from viz.heads.mask_edits import Edit, intervention, write
 from viz.masks.mask import edited_mask
 from viz.masks.page_chosen import (
     FIRST_SETTINGS,
@@ -27,10 +30,12 @@ from viz.masks.page_chosen import (
 )
 from viz.masks.panels import empty_words, is_unchanged, translations_html
 from viz.masks.pictures import EditedWeights, Edits, LogProbs
-from viz.masks.view import MasksView
+from viz.masks.view import VIEW, MasksView
 from viz.shell import address, jobs, session, stage
 from viz.shell.fragments import fragment
 from viz.shell.theme import is_dark
+from viz.view import write as write_view
+from viz.views import SENTENCE, TARGET
 
 HAS_CAUSAL = {"none", "causal", "strictly_causal", "look_ahead", "causal_window"}
 """Presets that are no use together with the causal mask, or hold it already."""
@@ -207,6 +212,9 @@ def epoch(written: str) -> int:
 @fragment
 def show_editor(chosen: Chosen) -> None:
     """The mask to paint on, and what the model does with it."""
+    if address.is_navigating():
+        # A fragment runs alone, and another page concerns the whole app.
+        st.rerun()
     edits = current_edits(chosen)
     # Only now, since edits that do not fit were dropped.
     written = address.read(MasksView).edit
@@ -248,6 +256,7 @@ def show_change(
 ) -> None:
     """What edits change, below the matrices, which are `picture`."""
     show_translations(chosen, before, after, ("Before", "After"), [picture])
+    offer_decoding(chosen, picture.edits.edits)
     show_caption(f"{chosen.at.sentence}: the model reads its own words so far.")
     show_notices(chosen, picture.edits.edits, before, after)
     sides = chosen.log_probs(before.forced), chosen.log_probs(after.forced)
@@ -256,6 +265,43 @@ def show_change(
         "Painting: drag on the first matrix to turn cells, on its labels to turn rows or columns; "
         f"{PAINTING_HELP} Beside it: "
         f"{chosen.at.title}, under teacher forcing."
+    )
+
+
+def offer_decoding(chosen: Chosen, edits: tuple[Edit, ...]) -> None:
+    """A button to how the sentence is decoded under its edits."""
+    if not edits:
+        return
+    n_source, n_target = (
+        counts[chosen.number] for counts in (chosen.batch.n_source, chosen.batch.n_target)
+    )
+    alone = [own for edit in edits if (own := edit.without_padding(n_source, n_target)) is not None]
+    fits = len(alone) == len(edits)
+    st.button(
+        "Decode under this mask",
+        key="decode-under",
+        icon=DECODING.icon,
+        help="Opens the decoding page: step by step, as a tree, with other searches."
+        if fits
+        else "This mask lets words look at padding, and a sentence that is decoded alone has none.",
+        disabled=not fits,
+        on_click=decode_under,
+        args=(chosen, alone),
+    )
+
+
+def decode_under(chosen: Chosen, edits: Sequence[Edit]) -> None:
+    """Show how the chosen sentence is decoded under edits that say nothing of padding."""
+    _, query = address.current()
+    ours = {each.name for each in (*VIEW.parameters, TARGET)}
+    around = {name: text for name, text in query.items() if name not in ours}
+    # Words that were taken there once are not what was asked for now.
+    shown = replace(address.last(DecodingView), mask=write(edits), taken="", at=1)
+    address.navigate(
+        DECODING.name,
+        around
+        | {SENTENCE.name: chosen.sentences[chosen.number]}
+        | write_view(asdict(shown), DECODING.parameters),
     )
 
 

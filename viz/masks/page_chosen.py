@@ -12,7 +12,7 @@ from model.mask_rules import Preset
 from model.trace import AttentionKind, AttentionMap, BoolArray, FloatArray, Tokens, Trace
 from model.words import PADDING
 from viz.draw.labels import escape_markdown
-from viz.masks.edits import EDITABLE, Edit, parse, require_shape, write
+from viz.heads.mask_edits import EDITABLE, Edit, parse, require_shape, write
 from viz.masks.mask import Mask, batch_masks
 from viz.masks.panels import translations_html
 from viz.masks.pictures import HeadInBatch, LogProbs
@@ -136,7 +136,7 @@ def current_edits(chosen: Chosen) -> tuple[Edit, ...]:
             st.session_state[_EDITS] = text, edits
         for edit in edits:
             require_shape(edit.allowed.shape, shapes[edit.kind])
-            require_layers(edit, chosen.trace.layers(edit.kind))
+            edit.require_layers(chosen.trace.layers(edit.kind))
     except ValueError as error:
         address.change(edit="")
         address.note("edit", f"{error} The model's own masks are shown.")
@@ -153,16 +153,6 @@ def store(edits: Sequence[Edit]) -> None:
         return
     address.change(edit=text)
     st.session_state[_EDITS] = text, tuple(edits)
-
-
-def require_layers(edit: Edit, layers: tuple[int, ...]) -> None:
-    """Raises ValueError if an edit is for a layer that the model does not have."""
-    missing = [layer for layer in edit.layers or () if layer not in layers]
-    if missing:
-        raise ValueError(
-            f"The edited mask is for layer {missing[0]} of {edit.kind} attention, and this "
-            f"model has layers 0 to {layers[-1]}."
-        )
 
 
 def largest_score(chosen: Chosen, inside: Steps) -> float:

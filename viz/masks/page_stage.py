@@ -6,7 +6,7 @@ import streamlit as st
 
 from viz.browser.matrices import matrices
 from viz.draw.labels import escape_markdown
-from viz.masks.edits import EDITABLE
+from viz.heads.mask_edits import EDITABLE
 from viz.masks.mask import mask_difference
 from viz.masks.page_chosen import NO_SCORES, Chosen, largest_score
 from viz.masks.pictures import ComparedMasks, DecoderFactors, HeadSteps

@@ -13,8 +13,8 @@ import plotly.graph_objects as go
 from model.trace import AttentionKind, AttentionMap, BoolArray, FloatArray, Site, Tokens, Trace
 from viz.draw.panel_figure import panels_figure
 from viz.draw.panels import Panel
+from viz.heads.mask_edits import Edit, encode, write
 from viz.heads.request import Request
-from viz.masks.edits import Edit, encode, write
 from viz.masks.log_probs import log_prob_alt_text, log_prob_bars, log_prob_caption
 from viz.masks.mask import Mask, batch_masks, token_grid
 from viz.masks.panels import (
@@ -189,7 +189,7 @@ class TwoMasks:
         """Those that make `a` and `b`."""
         return [
             "from model.mask_presets import PRESETS",
-            "from viz.masks.edits import decode",
+            "from viz.heads.mask_edits import decode",
             "from viz.masks.mask import batch_masks, edited_mask, preset_mask",
             *at.lines,
             "def own(number):",
@@ -230,7 +230,7 @@ class Edits:
     def passes(self, at: HeadInBatch) -> Lines:
         """Those that make `passes`, one before and one after the edits."""
         return [
-            "from viz.masks.edits import intervention, parse",
+            "from viz.heads.mask_edits import intervention, parse",
             *at.lines,
             *at.passes(self.both),
         ]
@@ -570,7 +570,7 @@ class EditedWeights(_Panels):
 
     def python(self, layout: Layout) -> Lines:
         return [
-            "from viz.masks.edits import decode, intervention, parse",
+            "from viz.heads.mask_edits import decode, intervention, parse",
             "from viz.masks.panels import editor_panel",
             "from viz.masks.mask import batch_masks",
             *self.at.lines,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from model.trace import AttentionKind
-from viz.masks import edits
-from viz.masks.edits import EDITABLE
+from viz.heads import mask_edits
+from viz.heads.mask_edits import EDITABLE
 from viz.view import MOST_CHARACTERS, View, choice, integer, pattern, text
 
 MOST_SENTENCES = 6
@@ -45,7 +45,7 @@ VIEW = View(
         pattern("b", _SLOT, "a mask such as preset.window", "the second mask compared"),
         text(
             "edit",
-            most=edits.MAX_CHARACTERS,
+            most=mask_edits.MAX_CHARACTERS,
             meaning="painted masks",
             values="as the page writes them",
         ),

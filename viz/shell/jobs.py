@@ -312,12 +312,14 @@ class Intervene(Job):
         number: which of them is looked at, from 0.
         under: what the model is asked to do differently with it.
         n_source: tokens of each source of the batch, without padding.
+        n_target: of what the decoder reads in the chosen one, likewise.
     """
 
     batch: RecordBatch
     number: int
     under: Intervention
     n_source: tuple[int, ...] = field(compare=False)
+    n_target: int = field(compare=False)
 
     def results(self, model: Translator) -> Mapping[Job, Any]:
         """As above."""
@@ -326,7 +328,7 @@ class Intervene(Job):
         other = Intervention(positions=under.positions)
         each = [under if place == number else other for place in range(len(sentences))]
         forced = model.trace_batch(sentences, self.batch.targets, under=each).padded[number]
-        alone = under.without_padding(self.n_source[number])
+        alone = under.without_padding(self.n_source[number], self.n_target)
         if alone is None:
             # Decoded beside the longest sentence, for as much padding as in the batch.
             longest = sentences[self.n_source.index(max(self.n_source))]

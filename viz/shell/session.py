@@ -317,7 +317,8 @@ def run(question: Question, under: Intervention = UNCHANGED) -> Outcome:
     if under == UNCHANGED:
         return Outcome(own.padded[number], trace(question.checkpoint, sentences[number]))
     job = _batch_job(question)
-    return _computed(jobs.Intervene(job.version, job, number, under, own.n_source))
+    n_target = own.n_target[number]
+    return _computed(jobs.Intervene(job.version, job, number, under, own.n_source, n_target))
 
 
 def _batch_job(question: Question) -> jobs.RecordBatch:

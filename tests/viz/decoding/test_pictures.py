@@ -16,7 +16,8 @@ from tests.kit.pictures import LAYOUTS, require_same, values
 from viz.decoding.certainty import certainty_figure, certainty_html, hesitant
 from viz.decoding.lens import settled
 from viz.decoding.pictures import Certainty, LayerLens, OneStep, SearchTree
-from viz.decoding.search import without
+from viz.heads.changes import Changes
+from viz.heads.mask_edits import Edit, write
 
 SENTENCE = "The cat sat on the mat."
 NARROW = Search(beam=2)
@@ -105,24 +106,27 @@ def test_the_map_of_layers_comes_back_and_agrees_where_it_says_so(
     assert "read as it is" in replace(picture, pre_norm=False).caption
 
 
-def test_every_picture_without_heads_comes_back_and_names_them(
+def test_every_picture_under_changes_comes_back_and_names_them(
     folder: Path, translator: Translator
 ) -> None:
-    removed = [(Site(AttentionKind.CROSS, 1), 2), (Site(AttentionKind.ENCODER, 0), 1)]
-    under = Intervention(heads={("cross", 1, 2): 0, ("encoder", 0, 1): 0})
+    blocked = np.ones((4, len(translator.trace(SENTENCE).source)), dtype=np.bool_)
+    blocked[:, 1] = False
+    mask = Edit(AttentionKind.CROSS, None, blocked)
+    changes = Changes(write([mask]), "cross.1.2-encoder.0.1")
+    under = Intervention(masks={"cross": blocked}, heads={("cross", 1, 2): 0, ("encoder", 0, 1): 0})
     decoding = translator.decode(SENTENCE, search=NARROW, under=under)
     trace = translator.trace_of(decoding.translation, under=under)
     lens = translator.logit_lens(trace, under=under)
+    heads = [(Site(AttentionKind.CROSS, 1), 2)]
     for picture in (
-        OneStep(decoding, trace, NARROW, 1, removed[:1], removed),
-        Certainty(decoding, NARROW, removed),
-        LayerLens(lens, SENTENCE, NARROW, translator.is_pre_norm, removed),
-        SearchTree(decoding, NARROW, removed=removed),
+        OneStep(decoding, trace, NARROW, 1, heads, changes),
+        Certainty(decoding, NARROW, changes),
+        LayerLens(lens, SENTENCE, NARROW, translator.is_pre_norm, changes),
+        SearchTree(decoding, NARROW, changes=changes),
     ):
         require_same(picture, folder, LAYOUTS[:1])
         for said in (picture.title, picture.alt, picture.figure(LAYOUTS[0]).layout.title.text):
-            assert ", without Cross 1.2 and Encoder 0.1" in said
-    assert without(removed * 2) == ", without 4 heads"
+            assert ", without Cross 1.2 and Encoder 0.1, under an edited mask" in said
 
 
 def test_a_layer_settles_a_token_if_all_after_it_say_the_same(

@@ -87,7 +87,7 @@ def test_every_job_comes_over_as_the_translator_gives_it(queue: RequestQueue, fo
     padded, outcome, shares, labels = answers(
         queue,
         batch,
-        jobs.Intervene(version, batch, 0, under, (len(own.source),)),
+        jobs.Intervene(version, batch, 0, under, (len(own.source),), len(own.target)),
         jobs.TermShares(version, sentences[0]),
         jobs.Survey(version, "labels"),
     )

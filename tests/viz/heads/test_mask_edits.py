@@ -12,8 +12,8 @@ from hypothesis.extra import numpy as st_numpy
 
 from model.intervention import Intervention
 from model.trace import AttentionKind, Site
-from viz.masks import edits as mask_edits
-from viz.masks.edits import Edit, decode, encode, intervention, parse, write
+from viz.heads import mask_edits
+from viz.heads.mask_edits import Edit, decode, encode, intervention, parse, write
 
 DECODER, CROSS, ENCODER = AttentionKind.DECODER, AttentionKind.CROSS, AttentionKind.ENCODER
 

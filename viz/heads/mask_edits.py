@@ -5,15 +5,15 @@ from __future__ import annotations
 import base64
 import re
 import zlib
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 
-from model.intervention import Intervention
+from model.intervention import Intervention, MaskEdits
 from model.trace import AttentionKind, BoolArray
 
 MAX_LENGTH = 512
@@ -80,6 +80,20 @@ class Edit:
             return f"{self.kind} attention, all layers"
         noun = "layer" if len(self.layers) == 1 else "layers"
         return f"{self.kind} attention, {noun} {', '.join(map(str, self.layers))}"
+
+    def require_layers(self, layers: Sequence[int]) -> None:
+        """Raises ValueError if it is for a layer that a model does not have, given those it has."""
+        missing = [layer for layer in self.layers or () if layer not in layers]
+        if missing:
+            raise ValueError(
+                f"The edited mask is for layer {missing[0]} of {self.kind} attention, and this "
+                f"model has layers 0 to {layers[-1]}."
+            )
+
+    def without_padding(self, n_source: int, n_target: int) -> Edit | None:
+        """The same for a sentence alone; arguments and None as of `MaskEdits.without_padding`."""
+        alone = MaskEdits({self.kind: self.allowed}).without_padding(n_source, n_target)
+        return None if alone is None else replace(self, allowed=np.asarray(alone[self.kind]))
 
     @cached_property
     def text(self) -> str:
