@@ -23,6 +23,7 @@ from model.removal_file import read_removal
 from model.search import DecodingError
 from model.trace import AttentionKind, TraceError
 from model.translator import DeviceError, TextError, Translator, load
+from viz.decoding.search import Settings
 from viz.effects.removal_curve import MEASURES
 from viz.heads.request import Request
 from viz.pictures import PICTURES
@@ -107,6 +108,12 @@ def _parser() -> argparse.ArgumentParser:
         default="",
         metavar="TEXT",
         help="of a decoding: edited masks, as the address of the decoding page has them",
+    )
+    command.add_argument(
+        "--against",
+        default=Settings(beam=1).written,
+        metavar="TEXT",
+        help="of compare: the second search, as the address of the decoding page has it",
     )
     command.add_argument("--checkpoint", type=Path, default=DEFAULT_CHECKPOINT, metavar="DIR")
     command.add_argument("--device", default="auto", help="auto, cpu, cuda or cuda:1")

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from viz.decoding.pictures import Certainty, LayerLens, OneStep, SearchTree
+from viz.decoding.pictures import (
+    Certainty,
+    ComparedSearches,
+    LayerLens,
+    OneStep,
+    SearchTree,
+    SearchWidths,
+)
 from viz.effects.pictures import (
     AlignmentMap,
     EffectMap,
@@ -27,7 +34,7 @@ from viz.positions.pictures import (
 _CLASSES: tuple[type[Exported], ...] = (
     *(EveryHead, OneHead, QueryKey, WeightMatrices, OneMask),
     *(EffectMap, RemovalCurve, ExamplesCurve, MapBesideTruth, MapRanking, AlignmentMap),
-    *(OneStep, SearchTree, Certainty, LayerLens),
+    *(OneStep, SearchTree, Certainty, ComparedSearches, SearchWidths, LayerLens),
     *(Positions, Waves, Circle, Similarity, ByOffset, EmbeddingSum, TermShares),
 )
 

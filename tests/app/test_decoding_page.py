@@ -143,7 +143,10 @@ def test_searches_are_set_and_compared(open_decoding: OpenApp, model: Translator
     for search in searches:
         score = model.translate(SENTENCE, search=search).score
         assert f"score {score:.2f}".replace("-", "−") in html(app)
-    assert "is ahead by" in words(app)
+    assert "is ahead of" in captions(app)
+    # Every sample that was drawn is listed.
+    for node in model.decode(SENTENCE, search=searches[0]).ranked:
+        assert f"log-probability {style.number(node.log_prob)}" in html(app)
     app = app.segmented_control(key="section").set_value("widths").run()
     assert "A width of 1 is greedy decoding." in captions(app)
 

@@ -106,6 +106,9 @@ def show_page(question: session.Question) -> None:
                 label_visibility="collapsed",
             )
             show_settings(view, model)
+    elif view.changes:
+        # The foot would name what the model writes as it is.
+        stage.name(question.sentence, "")
     with stage.picture():
         # Always there, so that what follows keeps its place and its state.
         with st.container(key="taken-words"):

@@ -2,30 +2,32 @@
 
 from __future__ import annotations
 
-import math
-from dataclasses import fields, replace
-from itertools import groupby
+from collections.abc import Sequence
+from dataclasses import fields
 
 import streamlit as st
 
 from model.search import Search
-from model.translation import Decoding, SearchNode
+from model.translation import Decoding
 from model.translator import Translator
-from viz.decoding.page_beams import found_html, found_text
+from viz.decoding.found import Found, score
+from viz.decoding.page_beams import found_html
+from viz.decoding.pictures import ComparedSearches, SearchWidths
 from viz.decoding.search import (
     MOST_SAMPLES,
     RANGES,
     WAYS,
     WIDEST,
     Settings,
+    of_every_width,
     search_name,
 )
 from viz.decoding.view import DecodingView
-from viz.draw import style
 from viz.draw.labels import escape_markdown
 from viz.heads.chosen import head_name
 from viz.shell import address, session, stage
 from viz.shell.chosen_heads import choose_heads
+from viz.shell.save_menu import captioned
 
 OFF = "heads-switched-off"
 """The widget of the heads that the decoding goes without; the address has them as one text."""
@@ -131,10 +133,6 @@ def hundredths(value: int) -> str:
     return f"{value / 100:g}"
 
 
-TELLING = 7.0
-"""Up to such a difference of log-probabilities, about a thousandfold, the factor is named."""
-
-
 def keep_other() -> None:
     """Keep the second search's settings for the address."""
     before = address.read(DecodingView).other
@@ -151,7 +149,7 @@ def show_comparison(
     """The page's search beside another one: what each finds."""
     other_search = view.other.search(search.prefix)
     if stage.is_on():
-        stage.say("Two searches")
+        stage.say(f"Two searches{view.changes.name}")
     else:
         with st.popover(
             f"B: {search_name(view.other.search())}",
@@ -162,97 +160,47 @@ def show_comparison(
     other = session.decode(
         question.checkpoint, question.sentence, other_search, view.changes.under
     ).decoding
-    texts = [best_text(question, each) for each in (decoding, other)]
-    for mark, each, text, asked in zip(
-        "AB", (decoding, other), texts, (search, other_search), strict=True
-    ):
-        st.html(found_html(mark, each.ranked[0], text, texts[0], search_name(asked)))
-    st.markdown(escape_markdown(comparison_words(decoding, other, search, other_search)))
-
-
-def best_text(question: session.Question, decoding: Decoding) -> str:
-    """The translation that a search found."""
-    return found_text(question, decoding, decoding.ranked[0])
-
-
-def comparison_words(one: Decoding, other: Decoding, a: Search, b: Search) -> str:
-    """Which translation the model thinks likelier, and what scores can tell."""
-    if one.translation.token_ids == other.translation.token_ids:
-        return "Both searches find the same translation."
-    gap = one.ranked[0].log_prob - other.ranked[0].log_prob
-    if gap == 0:
-        likelier = "The model gives both translations the same probability."
+    picture = ComparedSearches((decoding, other), (search, other_search), view.changes)
+    show_list(picture.found)
+    words = escape_markdown(picture.words)
+    if stage.is_on():
+        st.markdown(words)
     else:
-        first, second = ("A", "B") if gap > 0 else ("B", "A")
-        likelier = f"By log-probability {first} is ahead by {style.number(abs(gap))}"
-        if abs(gap) <= TELLING:
-            factor = style.number(math.exp(abs(gap)))
-            likelier += f": the model gives it {factor} times the probability of {second}"
-        likelier += "."
-    if a.length_penalty == b.length_penalty:
-        return likelier
-    return f"{likelier} The scores have different length penalties and do not compare."
+        captioned(f"{words} {escape_markdown(MARKED)}", [picture], "compare")
+
+
+MARKED = "Words that differ from the first are marked."
+
+
+def show_list(found: Sequence[Found], best: int = 0) -> None:
+    """What was found, with the words that differ from one of them marked."""
+    for each in found:
+        st.html(
+            found_html(each.mark, each.node, each.text, found[best].text, each.name, bold=each.best)
+        )
 
 
 def show_widths(question: session.Question, view: DecodingView, search: Search) -> None:
     """What beams of every width find, each decoded while it is waited for."""
-    found: list[Decoding] = []
+    decodings: list[Decoding] = []
     slot = st.empty()
-    for width in range(1, WIDEST + 1):
-        slot.progress((width - 1) / WIDEST, f"Searching with a beam of {width}…")
-        asked = replace(search, beam=width, sampling=None)
-        found.append(
+    for asked in of_every_width(search):
+        slot.progress(len(decodings) / WIDEST, f"Searching with a beam of {asked.beam}…")
+        decodings.append(
             session.decode(
                 question.checkpoint, question.sentence, asked, view.changes.under
             ).decoding
         )
     slot.empty()
+    picture = SearchWidths(decodings, search, view.changes)
     if stage.is_on():
-        stage.say("Beams of every width")
-    best = [decoding.ranked[0] for decoding in found]
-    texts = [best_text(question, decoding) for decoding in found]
-    top = max(range(WIDEST), key=lambda place: score(best[place]))
-    for _, group in groupby(range(WIDEST), texts.__getitem__):
-        first, *rest = group
-        named = f"widths {first + 1} to {rest[-1] + 1}" if rest else f"width {first + 1}"
-        mark = f"{first + 1}–{rest[-1] + 1}" if rest else str(first + 1)
-        winner = len(set(texts)) > 1 and score(best[first]) == score(best[top])
-        said = f"{named}, best" if winner else named
-        st.html(found_html(mark, best[first], texts[first], texts[top], said, bold=winner))
-    st.caption(escape_markdown(widths_words(best, texts, view.penalty / 100)))
-
-
-def score(node: SearchNode) -> float:
-    """Log-probability over length penalty, without what rounding makes of it."""
-    return round(node.score or 0.0, 5)
-
-
-def widths_words(best: list[SearchNode], texts: list[str], alpha: float) -> str:
-    """How to read the list, and whether wider was better."""
-    scores = [score(node) for node in best]
-    narrowest = 1 + scores.index(max(scores))
-    count = len(set(texts))
-    said = (
-        "Every width finds the same translation."
-        if count == 1
-        else f"{len(best)} widths find {count} translations; a width of {narrowest} is the "
-        f"narrowest that finds the one with the best score."
+        stage.say(picture.title)
+    best = max(range(len(picture.found)), key=lambda place: score(picture.found[place].node))
+    show_list(picture.found, best)
+    words = escape_markdown(
+        f"{picture.words} Words that differ from the one with the best score are marked."
     )
-    worse = next(
-        (
-            width
-            for width in range(2, len(best) + 1)
-            if scores[width - 1] < max(scores[: width - 1])
-        ),
-        None,
-    )
-    if worse is not None:
-        said += (
-            f" Wider is not always better: a width of {worse} ends with a lower score than a "
-            "narrower one."
-        )
-    return (
-        f"{said} A width of 1 is greedy decoding. All are scored alike: log-probability over a "
-        f"length penalty of {alpha:g}; nearer 0 is better. Words that differ from the one with "
-        "the best score are marked."
-    )
+    if stage.is_on():
+        st.caption(words)
+    else:
+        captioned(words, [picture], "widths")

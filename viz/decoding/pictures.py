@@ -17,7 +17,16 @@ from model.translation import Decoding, DecodingStep
 from viz.decoding import certainty, steps, tree
 from viz.decoding import lens as lens_map
 from viz.decoding.attention import HeadMean, head_mean
-from viz.decoding.search import search_name
+from viz.decoding.found import (
+    Found,
+    by_width,
+    compared,
+    comparison_words,
+    found_alt_text,
+    found_figure,
+    widths_words,
+)
+from viz.decoding.search import WIDEST, of_every_width, search_name, written_settings
 from viz.draw.labels import token_text
 from viz.heads.changes import UNCHANGED, Changes
 from viz.heads.chosen import Head
@@ -399,4 +408,179 @@ class LayerLens(Picture):
             f"trace = translator.trace_of(decoding.translation{_under(self.changes)})",
             f"lens = translator.logit_lens(trace{_under(self.changes)})",
             f"lens_figure(lens, {self.title!r}{layout.python})",
+        ]
+
+
+def _found_numbers(found: Sequence[Found]) -> Numbers:
+    nodes = [each.node for each in found]
+    arrays = {
+        "mark": np.array([each.mark for each in found], np.str_),
+        "translation": np.array([each.text for each in found], np.str_),
+        "log_prob": np.array([node.log_prob for node in nodes]),
+        "score": np.array([node.score or 0.0 for node in nodes]),
+        "tokens": np.array([node.step + 1 for node in nodes]),
+    }
+    return Numbers(
+        {},
+        {"found": range(1, len(found) + 1)},
+        {name: (("found",), values) for name, values in arrays.items()},
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ComparedSearches(Picture):
+    """What two searches find.
+
+    Attributes:
+        decodings: of one sentence, A and B.
+        searches: how each was decoded.
+        changes: under which both were decoded.
+    """
+
+    slug: ClassVar[str] = "compare"
+    about: ClassVar[str] = (
+        "what the search finds beside another one: --beam, --samples, --against; by default greedy"
+    )
+
+    decodings: Sequence[Decoding]
+    searches: Sequence[Search]
+    changes: Changes = UNCHANGED
+
+    name = "two-searches"
+
+    _unit: ClassVar[str] = "Log-probability; nearer 0 is likelier"
+
+    @classmethod
+    def of(cls, request: Request) -> ComparedSearches:
+        try:
+            settings = written_settings(request.arguments.against)
+        except ValueError:
+            raise ExportError(
+                "--against takes the settings of a search as the address of the decoding page has "
+                "them, such as search-1-60-100-0-100-1-4."
+            ) from None
+        other = settings.search(request.search.prefix)
+        decodings = (request.decoding, request.decode(other))
+        return cls(decodings, (request.search, other), request.changes)
+
+    @property
+    def found(self) -> list[Found]:
+        """Both, or more where samples were drawn."""
+        return compared(self.decodings, self.searches)
+
+    @property
+    def words(self) -> str:
+        """Which of them the model thinks likelier."""
+        (one, other), (a, b) = self.decodings, self.searches
+        return comparison_words(one, other, a, b)
+
+    @property
+    def title(self) -> str:
+        return f"Two searches{self.changes.name}"
+
+    @property
+    def alt(self) -> str:
+        return found_alt_text(self.found, self._values, self.title, self._unit)
+
+    @property
+    def caption(self) -> str:
+        return f"What each search found; the shorter the bar, the likelier. {self.words}"
+
+    @property
+    def _values(self) -> list[float]:
+        return [each.node.log_prob for each in self.found]
+
+    def figure(self, layout: Layout) -> go.Figure:
+        return found_figure(self.found, self._values, self.title, self._unit, **layout.options)
+
+    def numbers(self) -> Numbers:
+        return _found_numbers(self.found)
+
+    def python(self, layout: Layout) -> Lines:
+        source = self.decodings[0].translation.source_text
+        a, b = self.searches
+        return [
+            *decoding_lines(source, a, self.changes),
+            *(["from model import Sampling"] if b.sampling else []),
+            f"other_search = {b!r}",
+            f"other = translator.decode({source!r}, search=other_search{_under(self.changes)})",
+            "from viz.decoding.pictures import ComparedSearches",
+            "from viz.save.picture import Layout",
+            "pair = (decoding, other), (search, other_search)",
+            f"ComparedSearches(*pair{_changed(self.changes)}).figure({layout!r})",
+        ]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SearchWidths(Picture):
+    """What beams of every width find.
+
+    Attributes:
+        decodings: of one sentence, with beams of 1, 2, ….
+        search: how it was decoded, but for the width.
+        changes: under which it was decoded.
+    """
+
+    slug: ClassVar[str] = "widths"
+    about: ClassVar[str] = f"what beams of the widths 1 to {WIDEST} find"
+
+    decodings: Sequence[Decoding]
+    search: Search
+    changes: Changes = UNCHANGED
+
+    name = "widths"
+
+    _unit: ClassVar[str] = "Log-probability over length penalty; nearer 0 is better"
+
+    @classmethod
+    def of(cls, request: Request) -> SearchWidths:
+        found = [request.decode(each) for each in of_every_width(request.search)]
+        return cls(found, request.search, request.changes)
+
+    @property
+    def found(self) -> list[Found]:
+        """Neighbouring widths that found the same stand together."""
+        return by_width(self.decodings)
+
+    @property
+    def words(self) -> str:
+        """Whether wider is better."""
+        best = [each.ranked[0] for each in self.decodings]
+        texts = [each.translation.text for each in self.decodings]
+        return widths_words(best, texts, self.search.length_penalty)
+
+    @property
+    def title(self) -> str:
+        return f"Beams of every width{self.changes.name}"
+
+    @property
+    def alt(self) -> str:
+        return found_alt_text(self.found, self._values, self.title, self._unit)
+
+    @property
+    def caption(self) -> str:
+        return f"What beams of each width found; the shorter the bar, the better. {self.words}"
+
+    @property
+    def _values(self) -> list[float]:
+        return [each.node.score or 0.0 for each in self.found]
+
+    def figure(self, layout: Layout) -> go.Figure:
+        return found_figure(self.found, self._values, self.title, self._unit, **layout.options)
+
+    def numbers(self) -> Numbers:
+        return _found_numbers(self.found)
+
+    def python(self, layout: Layout) -> Lines:
+        source = self.decodings[0].translation.source_text
+        return [
+            *decoding_lines(source, self.search, self.changes),
+            "from viz.decoding.search import of_every_width",
+            "from viz.decoding.pictures import SearchWidths",
+            "from viz.save.picture import Layout",
+            "decodings = [",
+            f"    translator.decode({source!r}, search=each{_under(self.changes)})",
+            "    for each in of_every_width(search)",
+            "]",
+            f"SearchWidths(decodings, search{_changed(self.changes)}).figure({layout!r})",
         ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, replace
 
 from model.search import AS_IN_THE_PAPER, Sampling, Search
 
@@ -90,6 +90,11 @@ def written_settings(written: str) -> Settings:
     if not all(low <= values[name] <= high for name, (low, high) in RANGES.items()):
         raise ValueError(written)
     return Settings(how, **values)
+
+
+def of_every_width(search: Search) -> list[Search]:
+    """The same as beam searches, from greedy decoding to the widest beam."""
+    return [replace(search, beam=width, sampling=None) for width in range(1, WIDEST + 1)]
 
 
 def search_name(search: Search) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -49,6 +50,9 @@ _BETWEEN = 0.7
 
 _LIFT = 0.06
 """Rows between a line and the texts above and below it."""
+
+
+_BYTE = re.compile(r"<0x([0-9A-F]{2})>")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -113,7 +117,13 @@ def _path(nodes: tuple[SearchNode, ...], end: int) -> list[int]:
 def hypothesis_text(decoding: Decoding, place: int) -> str:
     """What a hypothesis reads as, put together from its tokens."""
     tokens = (decoding.nodes[each].token for each in _path(decoding.nodes, place))
-    text = "".join(each for each in tokens if each != END).replace(WORD_START, " ")
+    # A character that the vocabulary lacks is written byte by byte.
+    parts = [
+        bytes.fromhex(byte[1]) if (byte := _BYTE.fullmatch(token)) else token.encode()
+        for token in tokens
+        if token != END
+    ]
+    text = b"".join(parts).decode(errors="replace").replace(WORD_START, " ")
     return visible(text.strip())
 
 

@@ -9,13 +9,22 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from model import Intervention, Search, Translator
+from model import Intervention, Sampling, Search, Translator
 from model.trace import AttentionKind, Site, Tokens
 from model.translation import Decoding
 from tests.kit.pictures import LAYOUTS, require_same, values
 from viz.decoding.certainty import certainty_figure, certainty_html, hesitant
 from viz.decoding.lens import settled
-from viz.decoding.pictures import Certainty, LayerLens, OneStep, SearchTree
+from viz.decoding.pictures import (
+    Certainty,
+    ComparedSearches,
+    LayerLens,
+    OneStep,
+    SearchTree,
+    SearchWidths,
+)
+from viz.decoding.search import of_every_width
+from viz.draw.labels import visible
 from viz.heads.changes import Changes
 from viz.heads.mask_edits import Edit, write
 
@@ -123,10 +132,54 @@ def test_every_picture_under_changes_comes_back_and_names_them(
         Certainty(decoding, NARROW, changes),
         LayerLens(lens, SENTENCE, NARROW, translator.is_pre_norm, changes),
         SearchTree(decoding, NARROW, changes=changes),
+        ComparedSearches((decoding, decoding), (NARROW, NARROW), changes),
+        SearchWidths(
+            [
+                translator.decode(SENTENCE, search=each, under=under)
+                for each in of_every_width(NARROW)
+            ],
+            NARROW,
+            changes,
+        ),
     ):
         require_same(picture, folder, LAYOUTS[:1])
         for said in (picture.title, picture.alt, picture.figure(LAYOUTS[0]).layout.title.text):
             assert ", without Cross 1.2 and Encoder 0.1, under an edited mask" in said
+
+
+def test_all_samples_are_compared_with_another_search_and_come_back(
+    folder: Path, translator: Translator, decoding: Decoding
+) -> None:
+    sampling = Search(sampling=Sampling(seed=3, n_samples=3, temperature=2.0), length_penalty=0)
+    drawn = translator.decode(SENTENCE, search=sampling)
+    picture = ComparedSearches((decoding, drawn), (NARROW, sampling))
+    require_same(picture, folder, LAYOUTS[:2])
+    found = translator.candidates(SENTENCE, search=sampling)
+    # Among them are bytes that are no characters, however many stand for them.
+    assert any("<0x" in token for each in found for token in each.tokens)
+    texts = [re.sub("�+", "�", visible(each.text)) for each in found]
+    assert values(picture, "mark").tolist() == ["A", "B, 1", "B, 2", "B, 3"]
+    shown = [re.sub("�+", "�", each) for each in values(picture, "translation")]
+    assert shown == [decoding.translation.text, *texts]
+    bars = picture.figure(LAYOUTS[0]).data[0]
+    assert list(bars.x) == [decoding.ranked[0].log_prob, *(each.log_prob for each in drawn.ranked)]
+    assert "the best sample of B" in picture.words
+
+
+def test_widths_that_find_the_same_stand_together_and_the_best_stands_out(
+    folder: Path, translator: Translator
+) -> None:
+    decodings = [translator.decode(SENTENCE, search=each) for each in of_every_width(Search())]
+    require_same(SearchWidths(decodings, Search()), folder, LAYOUTS[:2])
+    one, other = decodings[0], translator.decode("The woman sees the dog.")
+    best = one if one.ranked[0].score > other.ranked[0].score else other
+    picture = SearchWidths([one, one, other], Search())
+    assert values(picture, "mark").tolist() == ["1–2", "3"]
+    assert values(picture, "score").tolist() == [each.ranked[0].score for each in (one, other)]
+    assert [each.best for each in picture.found] == [best is one, best is other]
+    figure = picture.figure(LAYOUTS[0])
+    assert one.translation.text in figure.layout.annotations[0].text
+    assert len(set(figure.data[0].marker.color)) == 2
 
 
 def test_a_layer_settles_a_token_if_all_after_it_say_the_same(

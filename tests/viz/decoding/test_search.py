@@ -8,7 +8,7 @@ import pytest
 
 from model.search import Sampling, Search
 from model.translator import Translator
-from viz.decoding.page_search import comparison_words, widths_words
+from viz.decoding.found import comparison_words, widths_words
 from viz.decoding.search import Settings, written_settings
 from viz.decoding.view import VIEW, DecodingView
 from viz.view import parse
@@ -51,9 +51,9 @@ def test_two_searches_are_compared_by_what_the_model_says(translator: Translator
     words = comparison_words(one, other, Search(), forced)
     gap = sum(one.translation.log_probs) - sum(other.translation.log_probs)
     assert gap > 0
-    assert f"A is ahead by {gap:.2f}" in words
+    assert f"A is ahead of B by {gap:.2f}" in words
     assert "do not compare" in words
-    assert "B is ahead" in comparison_words(other, own, forced, forced)
+    assert "B is ahead of A" in comparison_words(other, own, forced, forced)
 
 
 def test_widths_are_told_by_their_scores(translator: Translator) -> None:
