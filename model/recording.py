@@ -38,6 +38,7 @@ class AttentionRecord:
             allowed key are zeros. Where a head's weights were replaced (model/head_edits.py), those
             that took their place; a gate and a mean change what a head gives and not its weights.
         scores: before masking, (batch, head, query, key). An additive mask is not part of them.
+            None if not known, and so q, k and v.
         q: projected queries, (batch, head, query, d_k).
         k: projected keys, (batch, head, key, d_k).
         v: projected values, (batch, head, key, d_v).
@@ -46,10 +47,10 @@ class AttentionRecord:
     """
 
     weights: Tensor
-    scores: Tensor
-    q: Tensor
-    k: Tensor
-    v: Tensor
+    scores: Tensor | None
+    q: Tensor | None
+    k: Tensor | None
+    v: Tensor | None
     allowed: Tensor | None
     extra_keys: tuple[str, ...] = ()
 
@@ -189,7 +190,7 @@ class Recording:
         seen = self._parts[site]
         seen.append(record)
         if part == parts - 1:
-            self._calls.setdefault(site, []).append(_join_heads(seen))
+            self._calls.setdefault(site, []).append(join_heads(seen))
             del self._parts[site]
 
     def _positions(self, own: AttentionKind, cross_axis: str) -> Tokens:
@@ -222,19 +223,25 @@ def recording() -> Generator[Recording, None, None]:
         active_recording.reset(token)
 
 
-def _join_heads(parts: list[AttentionRecord]) -> AttentionRecord:
+def join_heads(parts: list[AttentionRecord]) -> AttentionRecord:
+    """The heads of one site that ran one after another, as one record."""
     if len(parts) == 1:
         return parts[0]
     # Heads that share one mask were all given the same tensor.
     shared = all(part.allowed is parts[0].allowed for part in parts)
     return AttentionRecord(
         weights=torch.cat([part.weights for part in parts], dim=1),
-        scores=torch.cat([part.scores for part in parts], dim=1),
-        q=torch.cat([part.q for part in parts], dim=1),
-        k=torch.cat([part.k for part in parts], dim=1),
-        v=torch.cat([part.v for part in parts], dim=1),
+        scores=_join([part.scores for part in parts]),
+        q=_join([part.q for part in parts]),
+        k=_join([part.k for part in parts]),
+        v=_join([part.v for part in parts]),
         allowed=parts[0].allowed if shared else torch.cat([*map(_full_mask, parts)], dim=1),
     )
+
+
+def _join(parts: list[Tensor | None]) -> Tensor | None:
+    known = [part for part in parts if part is not None]
+    return torch.cat(known, dim=1) if len(known) == len(parts) else None
 
 
 def _full_mask(record: AttentionRecord) -> Tensor:
@@ -284,10 +291,10 @@ def _sentence_map(
         allowed=_allowed_array(record, lambda allowed: kept(allowed, 2)[:, rows]),
         queries=queries,
         keys=keys + Tokens.unnamed(record.extra_keys),
-        scores=_array(kept(record.scores, 2)[:, rows]),
-        q=_array(record.q[sentence, :, rows]),
-        k=_array(kept(record.k, 1)),
-        v=_array(kept(record.v, 1)),
+        scores=None if record.scores is None else _array(kept(record.scores, 2)[:, rows]),
+        q=None if record.q is None else _array(record.q[sentence, :, rows]),
+        k=None if record.k is None else _array(kept(record.k, 1)),
+        v=None if record.v is None else _array(kept(record.v, 1)),
     )
 
 

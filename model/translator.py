@@ -608,7 +608,7 @@ class Translator:
             word,
             position,
         )
-        scores = seen[Site(AttentionKind.ENCODER, 0)].scores[0]
+        scores = cast("torch.Tensor", seen[Site(AttentionKind.ENCODER, 0)].scores)[0]
         return ScoreTerms(
             tokens=self.tokens(source[0].tolist()),
             terms={name: x.float().cpu().numpy() for name, x in terms.items()},

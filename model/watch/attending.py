@@ -1,0 +1,167 @@
+"""Weights meet values: one call of an attention, in the shape (batch, head, query, key)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from model.recording import AttentionRecord
+from model.watch.lineage import Candidate, Product
+from model.watch.places import Spot
+
+if TYPE_CHECKING:
+    from model.watch.recorder import Recorder
+
+_N_DROPPED = 1
+"""How many columns may go between softmax and values: the sink that some models add."""
+_SUM_OFF = 1e-3
+"""How far from 1 a row may add up to and still look like weights; half precision needs it."""
+
+
+def attend(mode: Recorder, candidate: Candidate, weights: Tensor, values: Tensor) -> None:
+    """Record a candidate that is multiplied with values.
+
+    Args:
+        mode: who records.
+        candidate: what the softmax made.
+        weights: the same as it came here, (…, query, key).
+        values: (…, key, d_v).
+    """
+    made = candidate.weights
+    if made is None:
+        return
+    n_keys = made.shape[-1]
+    if not n_keys - _N_DROPPED <= weights.shape[-1] <= n_keys or _is_turned(weights, made):
+        candidate.softmax.reason = "what is summed with its weights is not the axis it runs over"
+        return
+    if _is_parameter(values, candidate.spot):
+        candidate.softmax.reason = "it mixes rows of a parameter, as a soft lookup does"
+        return
+    candidate.weights = None
+    candidate.softmax.reason = None
+    shape = _heads_apart(made, weights, candidate.spot.n_heads)
+    q, k, origins = _queries_and_keys(candidate, shape)
+    mode.found.call(
+        candidate.spot,
+        AttentionRecord(
+            weights=_kept(made, shape),
+            scores=_kept(candidate.scores, shape)
+            if candidate.scores.numel() == made.numel()
+            else None,
+            q=q,
+            k=k,
+            v=_heads_of(values, shape),
+            allowed=_allowed(candidate, shape),
+        ),
+        origins,
+    )
+
+
+def suspect(mode: Recorder, left: Tensor) -> None:
+    """Note a left factor that looks like weights though no softmax made it."""
+    if left.shape[-1] < 2 or not left.is_floating_point() or left.numel() == 0:
+        return
+    # Most are told by one row.
+    row = left[(0,) * (left.dim() - 1)]
+    if abs(float(row.sum()) - 1) > _SUM_OFF:
+        return
+    sums = left.sum(dim=-1)
+    if bool((left >= 0).all()) and bool((abs(sums - 1) <= _SUM_OFF).all()):
+        mode.found.suspicion(mode.places.here().place, tuple(left.shape))
+
+
+def _is_turned(weights: Tensor, made: Tensor) -> bool:
+    """Whether the product sums over queries: its factor is the transpose of what was made."""
+    if weights.untyped_storage()._cdata != made.untyped_storage()._cdata:
+        return False
+    rows, keys = weights.shape[-2:]
+    return rows > 1 and keys > 1 and weights.stride(-1) > weights.stride(-2)
+
+
+def _is_parameter(values: Tensor, spot: Spot) -> bool:
+    if spot.module is None:
+        return False
+    storage = values.untyped_storage()._cdata
+    return any(each.untyped_storage()._cdata == storage for each in spot.module.parameters())
+
+
+def _heads_apart(made: Tensor, weights: Tensor, n_heads: int | None) -> tuple[int, int, int, int]:
+    """(batch, head, query, key) of what a softmax made.
+
+    With three axes the first holds batch and heads, sentence by sentence, where the module says
+    how many heads it has, and else the batch alone.
+    """
+    *leading, n_queries, n_keys = made.shape if made.dim() > 1 else (1, *made.shape)
+    match leading:
+        case []:
+            # One query a sentence, where the product takes them so.
+            if weights.dim() == 3 and weights.shape[-2] == 1 and weights.shape[0] == n_queries:
+                return n_queries, 1, 1, n_keys
+            return 1, 1, n_queries, n_keys
+        case [n]:
+            heads = n_heads if n_heads is not None and n % n_heads == 0 else 1
+            return n // heads, heads, n_queries, n_keys
+        case [batch, *heads]:
+            return batch, torch.Size(heads).numel(), n_queries, n_keys
+    raise AssertionError(leading)
+
+
+def _queries_and_keys(
+    candidate: Candidate, shape: tuple[int, int, int, int]
+) -> tuple[Tensor | None, Tensor | None, tuple[frozenset[int], frozenset[int]] | None]:
+    product = candidate.origin.product
+    if product is None:
+        return None, None, None
+    left, right = product.left, product.right.transpose(-2, -1)
+    origins = product.left_origins, product.right_origins
+    if _swapped(product, candidate.scores):
+        left, right, origins = right, left, origins[::-1]
+    batch, heads, n_queries, _ = shape
+    d_k = left.shape[-1]
+    fits = left.numel() == batch * heads * n_queries * d_k and left.shape[-2] == n_queries
+    q = _kept(left, (batch, heads, n_queries, d_k)) if fits else None
+    return q, _heads_of(right, shape), origins
+
+
+def _swapped(product: Product, scores: Tensor) -> bool:
+    """Whether the product was KQᵀ, which einsum turns round by strides."""
+    if scores.dim() < 2:
+        return False
+    rows, columns = scores.shape[-2:]
+    if rows == columns:
+        return scores.stride(-1) > scores.stride(-2) and rows > 1
+    return (product.left.shape[-2], product.right.shape[-1]) == (columns, rows)
+
+
+def _heads_of(x: Tensor, shape: tuple[int, int, int, int]) -> Tensor | None:
+    """Keys or values as (batch, head, key, width); None where they are arranged otherwise."""
+    batch, heads, _, n_keys = shape
+    width, found = x.shape[-1], x.shape[-2]
+    if found > n_keys or x.numel() != batch * heads * found * width:
+        return None
+    return _kept(x, (batch, heads, found, width))
+
+
+def _allowed(candidate: Candidate, shape: tuple[int, int, int, int]) -> Tensor | None:
+    together: Tensor | None = None
+    for allowed, met in candidate.origin.masks:
+        by_head = allowed
+        if len(met) != 4 or met[-1] != shape[-1]:
+            # A sink is a column more, which no mask has met.
+            by_head = F.pad(allowed.expand(met), (0, shape[-1] - met[-1]), value=True)
+            if by_head.numel() != torch.Size(shape).numel():
+                return None
+            by_head = by_head.reshape(shape)
+        together = by_head.clone() if together is None else together & by_head
+    return together
+
+
+def _kept(x: Tensor, shape: tuple[int, ...]) -> Tensor:
+    """A copy: what a model made may be written over by the next operation."""
+    shaped = x.detach().reshape(shape)
+    if shaped.untyped_storage()._cdata == x.untyped_storage()._cdata:
+        return shaped.clone()
+    return shaped

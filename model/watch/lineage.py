@@ -1,0 +1,156 @@
+"""What is known of a tensor while a model runs: what it was computed from, by its storage.
+
+Views share a storage and so need no entry. A storage's address is reused after its end; an entry
+holds a weak reference, which keeps the address and not the numbers.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor
+from torch.multiprocessing.reductions import StorageWeakRef
+
+from model.watch.places import Place, Spot
+
+N_READ = 2
+"""How many linear maps back is remembered: low-rank projections have two on the way to q and k."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Product:
+    """A batched product that may become scores: QKᵀ, or its transpose where einsum turned it."""
+
+    left: Tensor
+    right: Tensor
+    left_origins: frozenset[int]
+    right_origins: frozenset[int]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scores:
+    """A tensor on its way to a softmax.
+
+    Attributes:
+        product: what it began as; None if it did not begin as a product.
+        unmasked: as it was before the first mask; None where no mask has met it.
+        masks: what each mask allows, with the shape of the scores that it met.
+    """
+
+    product: Product | None = None
+    unmasked: Tensor | None = None
+    masks: tuple[tuple[Tensor, torch.Size], ...] = ()
+
+
+@dataclass(slots=True, eq=False)
+class Softmax:
+    """A softmax that ran, without its numbers.
+
+    Attributes:
+        place: where.
+        shape: of what it made.
+        reason: why it counts as no attention; None once it does.
+    """
+
+    place: Place
+    shape: tuple[int, ...]
+    reason: str | None
+
+
+@dataclass(slots=True, eq=False)
+class Candidate:
+    """What a softmax made, until it meets values or is forgotten.
+
+    Attributes:
+        weights: after the softmax and before dropout; None once they were taken.
+        scores: before the softmax and before masks.
+        origin: what the scores were made of.
+        spot: where in the model the softmax ran.
+        softmax: what will be said of it.
+    """
+
+    weights: Tensor | None
+    scores: Tensor
+    origin: Scores
+    spot: Spot
+    softmax: Softmax
+
+
+@dataclass(slots=True, eq=False)
+class Node:
+    """What is known of one storage.
+
+    Attributes:
+        number: of the numbers in it; copies and casts keep it.
+        reads: numbers of what the linear maps on the way to it read, the last first.
+        made: whether an operation that was seen made it, unlike parameters and inputs.
+        scores: set on its way to a softmax.
+        candidate: the weights it holds.
+        mixed: weights times values, before they are summed: the candidate and both factors.
+    """
+
+    number: int
+    reads: tuple[int, ...] = ()
+    made: bool = True
+    scores: Scores | None = None
+    candidate: Candidate | None = None
+    mixed: tuple[Candidate, Tensor, Tensor] | None = None
+    alive: StorageWeakRef | None = field(default=None, repr=False)
+
+    @property
+    def lineage(self) -> tuple[int, ...]:
+        """What a pointwise function of it reads."""
+        return self.reads or (self.number,)
+
+    @property
+    def origins(self) -> frozenset[int]:
+        """Itself and all that it reads."""
+        return frozenset((self.number, *self.reads))
+
+
+class Lineage:
+    """The nodes of all storages that were seen and still live."""
+
+    def __init__(self) -> None:
+        self._nodes: dict[int, Node] = {}
+        self._numbers = itertools.count()
+        self._sweep_at = 2048
+
+    def known(self, x: Tensor) -> Node | None:
+        """What is known of a tensor; None if it was never seen."""
+        return self._nodes.get(x.untyped_storage()._cdata)
+
+    def of(self, x: Tensor) -> Node:
+        """The same; a tensor that was never seen comes from outside."""
+        node = self.known(x)
+        return self.put(x, Node(next(self._numbers), made=False)) if node is None else node
+
+    def fresh(self) -> Node:
+        """A node that reads nothing known."""
+        return Node(next(self._numbers))
+
+    def follow(self, parent: Node) -> Node:
+        """The node of a pointwise function of another, which still leads where the other led."""
+        return Node(
+            next(self._numbers), parent.lineage, parent.made, parent.scores, parent.candidate
+        )
+
+    def read(self, parent: Node) -> Node:
+        """The node of a linear map of another."""
+        return Node(next(self._numbers), (parent.number, *parent.reads)[:N_READ])
+
+    def put(self, x: Tensor, node: Node) -> Node:
+        """Keep a node for a tensor's storage, in place of the one before."""
+        storage = x.untyped_storage()
+        node.alive = StorageWeakRef(storage)
+        self._nodes[storage._cdata] = node
+        if len(self._nodes) > self._sweep_at:
+            self._nodes = {
+                key: each
+                for key, each in self._nodes.items()
+                if each.alive is not None and not each.alive.expired()
+            }
+            self._sweep_at = max(2048, 2 * len(self._nodes))
+        return node

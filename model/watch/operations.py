@@ -1,0 +1,136 @@
+"""What each operation does to what is known: the table of handlers.
+
+A handler runs its operation and hands its result on untouched. Operations that no entry names
+follow their first tensor: what a pointwise function gives still leads where its input led, which
+is how weights are found behind dropout, casts and masks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from model.watch import kernels
+from model.watch.flow import first_tensor, linear, other, pointwise, unrelated
+from model.watch.lineage import Softmax
+from model.watch.scoring import (
+    added,
+    chosen,
+    masked_fill,
+    multiplied,
+    product,
+    softmax,
+    summed,
+)
+
+if TYPE_CHECKING:
+    from model.watch.recorder import Recorder
+
+Handler = Callable[["Recorder", Any, tuple[Any, ...], dict[str, Any]], Any]
+
+_KERNELS = {
+    "_native_multi_head_attention": kernels.of_native,
+    "_transformer_encoder_layer_fwd": kernels.of_encoder_layer,
+}
+_SAME_STORAGE = ("_unsafe_view", "_reshape_alias", "lift_fresh")
+_POINTWISE = (
+    *("_to_copy", "copy_", "native_dropout", "cat", "constant_pad_nd", "index_copy_"),
+    *("index_copy", "_fused_dropout"),
+)
+"""What leads on like a pointwise function, and what torch does not tag as one."""
+_WRITES_NOTHING_KNOWN = ("zero_", "fill_", "uniform_", "normal_", "bernoulli_")
+_MAPS = ("linear", "addmm", "conv", "addbmm", "addmv", "mv")
+
+
+def handler_of(func: Any) -> Handler | None:
+    """The handler of an operation; None where there is nothing to do."""
+    if not isinstance(func, torch._ops.OpOverload):
+        return _flex if func.name() == "flex_attention" else None
+    # Only inference mode shows these: elsewhere autograd has taken them apart already.
+    if func._can_decompose():
+        return _composite
+    name = func.overloadpacket.__name__
+    if func.is_view or name in _SAME_STORAGE:
+        return None
+    if name in _HANDLERS:
+        return _HANDLERS[name]
+    if name.startswith("_scaled_dot_product_") and not name.endswith("_backward"):
+        return _fused
+    if any(part in name for part in _MAPS):
+        return linear
+    if name in _WRITES_NOTHING_KNOWN:
+        return unrelated
+    if torch.Tag.pointwise in func.tags or name in _POINTWISE:
+        return pointwise
+    return other
+
+
+def _composite(mode: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    return mode.parts_of(func.decompose, args, kwargs)
+
+
+def nested(mode: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Anything on a nested tensor; only torch's own layers are followed there."""
+    if func.overloadpacket.__name__ in _KERNELS:
+        return _fused(mode, func, args, kwargs)
+    if "softmax" in str(func) or "attention" in str(func):
+        reason = "it is one of a nested tensor, which is not followed"
+        mode.found.softmaxes.append(Softmax(mode.places.here().place, (), reason))
+    return func(*args, **kwargs)
+
+
+def _flex(mode: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    result = func(*args, **kwargs)
+    record = kernels.of_flex(func, args, kwargs)
+    query, key = (mode.lineage.of(each).origins for each in args[:2])
+    mode.found.call(mode.places.here(), record, (query, key))
+    mode.lineage.put(result[0], mode.lineage.fresh())
+    return result
+
+
+def _fused(mode: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A fused kernel, whose own output is handed on."""
+    result = func(*args, **kwargs)
+    given = _given(func, args, kwargs)
+    name = func.overloadpacket.__name__
+    record = _KERNELS.get(name, kernels.of_fused)(given)
+    origins = None
+    if name not in _KERNELS:
+        query, key = (mode.lineage.of(given[each]).origins for each in ("query", "key"))
+        origins = query, key
+    mode.found.call(mode.places.here(), record, origins)
+    out = first_tensor(result)
+    if out is not None:
+        mode.lineage.put(out, mode.lineage.fresh())
+    return result
+
+
+def _given(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+    """Arguments by name, defaults included."""
+    given = {
+        each.name: each.default_value for each in func._schema.arguments if each.has_default_value()
+    }
+    names = [each.name for each in func._schema.arguments]
+    return {**given, **dict(zip(names, args, strict=False)), **kwargs}
+
+
+_HANDLERS: dict[str, Handler | None] = {
+    "_softmax": softmax,
+    "_safe_softmax": softmax,
+    "bmm": product,
+    "mm": product,
+    "baddbmm": product,
+    "add": added,
+    "add_": added,
+    "sub": added,
+    "sub_": added,
+    "masked_fill": masked_fill,
+    "masked_fill_": masked_fill,
+    "where": chosen,
+    "mul": multiplied,
+    "sum": summed,
+    "embedding": unrelated,
+    **dict.fromkeys(_KERNELS, _fused),
+}

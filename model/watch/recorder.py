@@ -1,0 +1,131 @@
+"""The mode that sees every operation of one thread, and the context that installs it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from model.watch.lineage import Lineage
+from model.watch.masks import Masks
+from model.watch.operations import Handler, handler_of, nested
+from model.watch.places import Places
+from model.watch.sites import Collection, Watched
+
+_PLAIN = {Tensor, nn.Parameter, nn.Buffer}
+
+
+class Recorder(TorchDispatchMode):
+    """Hands every operation to its handler.
+
+    Attributes:
+        lineage: what is known of tensors.
+        masks: what additive masks allow.
+        places: names of modules.
+        found: what was seen.
+    """
+
+    # flex_attention is one, and would refuse to run under a mode that does not say so.
+    supports_higher_order_operators = True
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lineage = Lineage()
+        self.masks = Masks()
+        self.places = Places()
+        self.found = Collection()
+        self._handlers: dict[Any, Handler | None] = {}
+
+    def __torch_dispatch__(
+        self,
+        func: Any,
+        types: Any,
+        args: tuple[Any, ...] = (),
+        kwargs: dict[str, Any] | None = None,
+    ) -> Any:
+        if types and not _PLAIN.issuperset(types):
+            # A tensor class of its own, such as jagged tensors: it unwraps itself and comes back.
+            return NotImplemented
+        kwargs = kwargs or {}
+        try:
+            handler = self._handlers[func]
+        except KeyError:
+            handler = self._handlers[func] = handler_of(func)
+        # A backward pass that computes a checkpoint's forward pass again is no further call.
+        idle = _innermost.recorder is not self or torch._C._current_graph_task_id() != -1
+        if handler is None or idle:
+            return func(*args, **kwargs)
+        if args and isinstance(args[0], Tensor) and args[0].is_nested:
+            return nested(self, func, args, kwargs)
+        return handler(self, func, args, kwargs)
+
+    def parts_of(self, func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+        """Run an operation that is made of others, with these seen one by one."""
+        with self:
+            return func(*args, **kwargs)
+
+
+class _Innermost(threading.local):
+    """Who records in a thread, of several watching inside one another."""
+
+    recorder: Recorder | None = None
+
+
+_innermost = _Innermost()
+
+
+@contextmanager
+def watching() -> Generator[Watched, None, None]:
+    """Record the attention of every module that runs in this thread until the block ends.
+
+    Other threads are not recorded, nor those that a model starts itself. Inside another such block,
+    the inner one records and the outer one does not. Compiled models run
+    without their graphs meanwhile, in every thread: a graph compiled under a recording would stay
+    broken after it. What was seen stays readable after the block, also when the block raised.
+    Gradients flow as without it; what is recorded holds no graph.
+    """
+    recorder = Recorder()
+    outer, _innermost.recorder = _innermost.recorder, recorder
+    try:
+        with _uncompiled(), recorder:
+            yield Watched(recorder.found)
+    finally:
+        _innermost.recorder = outer
+
+
+class _Stance:
+    """The compiler's stance is one for the process: the first holder sets it, the last resets."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._holders = 0
+        self._set: Any = None
+
+    def hold(self) -> None:
+        with self._lock:
+            if self._holders == 0:
+                self._set = torch.compiler.set_stance("force_eager")
+            self._holders += 1
+
+    def release(self) -> None:
+        with self._lock:
+            self._holders -= 1
+            if self._holders == 0:
+                self._set.__exit__(None, None, None)
+
+
+_STANCE = _Stance()
+
+
+@contextmanager
+def _uncompiled() -> Generator[None, None, None]:
+    _STANCE.hold()
+    try:
+        yield
+    finally:
+        _STANCE.release()

@@ -1,0 +1,90 @@
+"""What a recording says of itself: what it saw, what else it saw, and what it cannot see."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from model.watch.places import Place
+
+if TYPE_CHECKING:
+    from model.watch.sites import WatchedSite
+
+INVISIBLE = (
+    "attention in threads that the model starts itself",
+    "attention inside compiled kernels of an extension",
+    "attention without a softmax, such as sigmoid and linear attention",
+)
+"""What no recording sees, so that nothing found does not mean that nothing ran."""
+
+
+@dataclass(frozen=True, slots=True)
+class OtherSoftmax:
+    """A softmax that was no attention: a router, a classifier, a choice among tokens.
+
+    Attributes:
+        place: where it ran.
+        shape: of what it made.
+        reason: why it does not count.
+        times: how often it ran.
+    """
+
+    place: Place
+    shape: tuple[int, ...]
+    reason: str
+    times: int
+
+
+@dataclass(frozen=True, slots=True)
+class Suspicion:
+    """A product whose left factor has rows that add up to 1, though no softmax was seen.
+
+    Attributes:
+        place: where the product ran.
+        shape: of the factor.
+        times: how often.
+    """
+
+    place: Place
+    shape: tuple[int, ...]
+    times: int
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What `watching` saw.
+
+    Attributes:
+        sites: every attention.
+        others: every other softmax.
+        suspicions: what may be attention by another way than a softmax.
+        invisible: what cannot be seen at all.
+    """
+
+    sites: tuple[WatchedSite, ...]
+    others: tuple[OtherSoftmax, ...]
+    suspicions: tuple[Suspicion, ...]
+    invisible: tuple[str, ...] = INVISIBLE
+
+    def __str__(self) -> str:
+        lines = [f"{len(self.sites)} attention sites"]
+        for each in self.sites:
+            shape = " × ".join(map(str, each.calls[0].weights.shape))
+            times = f", {len(each.calls)} calls" if len(each.calls) > 1 else ""
+            lines.append(f"  {each.site}: {each.place}; {shape}{times}")
+        lines += _lines("Other softmaxes", [(each, each.reason) for each in self.others])
+        lines += _lines(
+            "Maybe attention without a softmax",
+            [(each, "rows of a product's left factor add up to 1") for each in self.suspicions],
+        )
+        return "\n".join([*lines, "Never seen", *(f"  {each}" for each in self.invisible)])
+
+
+def _lines(title: str, found: Sequence[tuple[OtherSoftmax | Suspicion, str]]) -> list[str]:
+    lines = [title] if found else []
+    for each, reason in found:
+        shape = " × ".join(map(str, each.shape))
+        times = f", {each.times} times" if each.times > 1 else ""
+        lines.append(f"  {each.place}: {reason}; {shape}{times}")
+    return lines

@@ -1,0 +1,183 @@
+"""What a recording found: sites with their kind and layer, and what else was seen."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor
+
+from model.recording import AttentionRecord, join_heads
+from model.trace import AttentionKind, Site
+from model.watch.lineage import Softmax
+from model.watch.places import Place, Spot
+from model.watch.report import OtherSoftmax, Report, Suspicion
+
+Origins = tuple[frozenset[int], frozenset[int]]
+"""What queries and keys were computed from, as numbers of tensors."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WatchedSite:
+    """One attention of a model, and what each of its calls did.
+
+    Attributes:
+        site: its kind and layer; layers are counted from 0 by kind, in the order of first calls.
+            The kind is that of the first call: with a cache, later ones look like
+            cross-attention.
+        place: where it ran; of heads that are modules of their own, the first.
+        calls: in order, for the whole batch: several where a module is shared between layers, or
+            where a text is written token by token. Weights are those that the model used, before
+            dropout. Scores, q, k and v are None where they could not be told.
+    """
+
+    site: Site
+    place: Place
+    calls: tuple[AttentionRecord, ...]
+
+    @property
+    def n_heads(self) -> int:
+        """How many heads there are."""
+        return self.calls[0].weights.shape[1]
+
+
+@dataclass(slots=True, eq=False)
+class _Found:
+    """The calls of one place, with what the first of them read."""
+
+    place: Place
+    origins: Origins | None
+    calls: list[AttentionRecord] = field(default_factory=list)
+
+
+class Collection:
+    """What the recorder hands over while it runs."""
+
+    def __init__(self) -> None:
+        self.softmaxes: list[Softmax] = []
+        self.suspicions: Counter[tuple[Place, tuple[int, ...]]] = Counter()
+        self.places: dict[Hashable, _Found] = {}
+
+    def call(self, spot: Spot, record: AttentionRecord, origins: Origins | None) -> None:
+        """One call of an attention; without origins, queries and keys are of one text."""
+        key = object() if spot.key is None else spot.key
+        self.places.setdefault(key, _Found(spot.place, origins)).calls.append(record)
+
+    def suspicion(self, place: Place, shape: tuple[int, ...]) -> None:
+        """A product whose left factor looks like weights."""
+        self.suspicions[place, shape] += 1
+
+
+class Watched:
+    """What `watching` saw; readable while it watches and afterwards."""
+
+    def __init__(self, found: Collection) -> None:
+        self._found = found
+
+    @property
+    def sites(self) -> tuple[WatchedSite, ...]:
+        """Every attention that ran, in the order of first calls."""
+        return _named(_heads_joined(list(self._found.places.values())))
+
+    def report(self) -> Report:
+        """What was seen and what was not; `str` of it is for people."""
+        others = Counter(
+            (each.place, each.shape, each.reason)
+            for each in self._found.softmaxes
+            if each.reason is not None
+        )
+        return Report(
+            sites=self.sites,
+            others=tuple(OtherSoftmax(*what, times) for what, times in others.items()),
+            suspicions=tuple(
+                Suspicion(*what, times) for what, times in self._found.suspicions.items()
+            ),
+        )
+
+
+def _heads_joined(found: list[_Found]) -> list[_Found]:
+    """Heads that are modules of their own, as one place each: they read the same, in a row."""
+    joined: list[list[_Found]] = []
+    for each in found:
+        if joined and _is_next_head(joined[-1][-1], each):
+            joined[-1].append(each)
+        else:
+            joined.append([each])
+    return [
+        heads[0]
+        if len(heads) == 1
+        else _Found(
+            heads[0].place,
+            heads[0].origins,
+            [join_heads(list(parts)) for parts in zip(*(h.calls for h in heads), strict=True)],
+        )
+        for heads in joined
+    ]
+
+
+def _is_next_head(one: _Found, other: _Found) -> bool:
+    numbers = [
+        (a, b)
+        for a, b in itertools.zip_longest(one.place.path.split("."), other.place.path.split("."))
+        if a != b
+    ]
+    if len(numbers) != 1 or not all(str(part).isdigit() for part in numbers[0]):
+        return False
+    if one.origins is None or other.origins is None or len(one.calls) != len(other.calls):
+        return False
+    return all(
+        bool(mine & theirs) for mine, theirs in zip(one.origins, other.origins, strict=True)
+    ) and all(
+        a.weights.shape == b.weights.shape and a.weights.shape[1] == 1
+        for a, b in zip(one.calls, other.calls, strict=True)
+    )
+
+
+def _named(found: list[_Found]) -> tuple[WatchedSite, ...]:
+    crosses = [_is_cross(each) for each in found]
+    count: Counter[AttentionKind] = Counter()
+    sites = []
+    for number, (each, is_cross) in enumerate(zip(found, crosses, strict=True)):
+        kind = AttentionKind.ENCODER
+        followed = found[number + 1] if crosses[number + 1 : number + 2] == [True] else None
+        if is_cross:
+            kind = AttentionKind.CROSS
+        elif _is_causal(each) or (followed and _in_one_layer(each.place, followed.place)):
+            kind = AttentionKind.DECODER
+        sites.append(WatchedSite(Site(kind, count[kind]), each.place, tuple(each.calls)))
+        count[kind] += 1
+    return tuple(sites)
+
+
+def _is_cross(found: _Found) -> bool:
+    first = found.calls[0]
+    if found.origins is None:
+        return first.n_queries != first.n_keys
+    queries, keys = found.origins
+    return not queries & keys
+
+
+def _is_causal(found: _Found) -> bool:
+    """Whether no query sees a later key; of single queries, whether keys grow call by call."""
+    lengths = [call.n_keys for call in found.calls]
+    if all(call.n_queries == 1 for call in found.calls):
+        return len(lengths) > 1 and lengths == sorted(set(lengths))
+    return all(_sees_nothing_later(call) for call in found.calls if call.n_queries > 1)
+
+
+def _sees_nothing_later(call: AttentionRecord) -> bool:
+    seen: Tensor = call.weights > 0
+    if call.allowed is not None:
+        seen = call.allowed.expand(seen.shape)
+    later = torch.ones(seen.shape[-2:], dtype=torch.bool, device=seen.device)
+    return not bool((seen & later.triu(1 + seen.shape[-1] - seen.shape[-2])).any())
+
+
+def _in_one_layer(place: Place, cross: Place) -> bool:
+    """Whether two modules have an owner in common that is less than the whole model."""
+    mine, theirs = (each.path.split(".")[:-1] for each in (place, cross))
+    shared = [a for a, b in zip(mine, theirs, strict=False) if a == b]
+    return mine == theirs or any(part.isdigit() for part in shared)
