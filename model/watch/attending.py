@@ -44,20 +44,21 @@ def attend(mode: Recorder, candidate: Candidate, weights: Tensor, values: Tensor
     candidate.softmax.reason = None
     shape = _heads_apart(made, weights, candidate.spot.n_heads)
     q, k, origins = _queries_and_keys(candidate, shape)
-    mode.found.call(
-        candidate.spot,
-        AttentionRecord(
-            weights=_kept(made, shape),
-            scores=_kept(candidate.scores, shape)
-            if candidate.scores.numel() == made.numel()
-            else None,
-            q=q,
-            k=k,
-            v=_heads_of(values, shape),
-            allowed=_allowed(candidate, shape),
-        ),
-        origins,
+    v = _heads_of(values, shape)
+    has_sink = weights.shape[-1] < n_keys
+    if has_sink:
+        # It takes a share of every row and gives nothing; it has no key either.
+        k, v = None, None if v is None else F.pad(v, (0, 0, 0, 1))
+    record = AttentionRecord(
+        weights=_kept(made, shape),
+        scores=_kept(candidate.scores, shape) if candidate.scores.shape == made.shape else None,
+        q=q,
+        k=k,
+        v=v,
+        allowed=_allowed(candidate, shape),
+        extra_keys=("[sink]",) if has_sink else (),
     )
+    mode.found.call(candidate.spot, record, origins)
 
 
 def suspect(mode: Recorder, left: Tensor) -> None:

@@ -172,8 +172,9 @@ def _sees_nothing_later(call: AttentionRecord) -> bool:
     seen: Tensor = call.weights > 0
     if call.allowed is not None:
         seen = call.allowed.expand(seen.shape)
-    later = torch.ones(seen.shape[-2:], dtype=torch.bool, device=seen.device)
-    return not bool((seen & later.triu(1 + seen.shape[-1] - seen.shape[-2])).any())
+    later = torch.ones(call.n_queries, call.n_keys, dtype=torch.bool, device=seen.device)
+    later = later.triu(1 + call.n_keys - call.n_queries)
+    return not bool((seen[..., : call.n_keys] & later).any())
 
 
 def _in_one_layer(place: Place, cross: Place) -> bool:
