@@ -474,17 +474,18 @@ def _length_limits(
 def _require_prefix(prefix: Sequence[int], config: TransformerConfig, limit: int) -> None:
     if len(prefix) > limit:
         raise DecodingError(
-            f"The prefix has {len(prefix)} tokens, but a translation may have {limit} here; "
-            "shorten it."
+            f"{len(prefix)} tokens are given as the beginning of the translation, but it may have "
+            f"{limit} in all; give fewer."
         )
     if any(not 0 <= token_id < config.vocab_size for token_id in prefix):
         raise DecodingError(
-            f"The prefix must be of token ids below {config.vocab_size}; it is {tuple(prefix)}."
+            f"The beginning of a translation must be of token ids below {config.vocab_size}; it is "
+            f"{tuple(prefix)}."
         )
     if {config.pad_id, config.bos_id} & {*prefix} or config.eos_id in prefix[:-1]:
         raise DecodingError(
-            "The prefix must hold no <pad> and no <s>, and </s> only as its last token; leave "
-            "them out."
+            "The beginning of a translation must hold no <pad> and no <s>, and </s> only as its "
+            "last token; leave them out."
         )
 
 

@@ -131,6 +131,39 @@ def test_what_a_search_found_is_studied_on_every_page(
     assert query(app.button(key="study-none").click().run(), "target") == ""
 
 
+def test_studying_keeps_the_words_taken_that_it_begins_with(
+    open_decoding: OpenApp, model: Translator
+) -> None:
+    ids = model.prefix("Der Hund")
+    taken = "0." + "-".join(map(str, ids))
+    app = open_decoding(section="beams", taken=taken)
+    decoding = model.decode(SENTENCE, search=Search(prefix=ids))
+    found = model.tokenizer.decode(decoding.token_ids(decoding.ranked[1]))
+    assert model.prefix(found)[: len(ids)] == ids
+    app = app.button(key="study-1").click().run()
+    # The tree stays the one that was clicked in.
+    assert (query(app, "taken"), query(app, "target")) == (taken, found)
+    assert app.button(key="study-1").disabled
+    app = app.segmented_control(key="section").set_value("certainty").run()
+    assert len(re.findall(r"<small>(.*?)</small>", html(app))) == len(model.prefix(found)) + 1
+    assert "nothing changes" in words(app)
+    app = app.segmented_control(key="section").set_value("beams").run()
+    app = app.button(key="study-none").click().run()
+    assert (query(app, "taken"), query(app, "target")) == (taken, "")
+    other = app.text_input(key="target").set_value("Eine Katze").run()
+    assert query(other, "taken") == ""
+
+
+def test_a_target_too_long_to_be_written_is_refused_as_a_beginning(
+    open_decoding: OpenApp, model: Translator
+) -> None:
+    target = " ".join(["Der"] * 58)
+    assert len(model.prefix(target)) == 58
+    app = open_decoding(target=target)
+    (error,) = app.error
+    assert "tokens are given as the beginning of the translation" in error.value
+
+
 def test_searches_are_set_and_compared(open_decoding: OpenApp, model: Translator) -> None:
     app = open_decoding(section="compare")
     app = app.segmented_control(key="how").set_value("sampling").run()

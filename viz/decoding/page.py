@@ -24,12 +24,21 @@ _ASKED = "_decoding_of"
 
 
 def forget_taken(question: session.Question) -> None:
-    """Let go of words taken for another sentence, or another model."""
+    """Let go of words taken for another sentence or model, or that another target lacks."""
     before = st.session_state.get(_ASKED)
     now = (question.folder, question.sentence, question.target)
     if before not in (None, now) and not address.is_followed():
-        address.change(taken="", at=1)
+        if now[:2] != before[:2] or not begins_as_taken(question, address.read(DecodingView)):
+            address.change(taken="")
+        address.change(at=1)
     st.session_state[_ASKED] = now
+
+
+def begins_as_taken(question: session.Question, view: DecodingView) -> bool:
+    """Whether nothing that was taken speaks against the target sentence, or there is none."""
+    if not question.target:
+        return True
+    return begun(question, view.free).prefix[: len(view.prefix)] == view.prefix
 
 
 def keep_fitting(question: session.Question, view: DecodingView) -> None:
@@ -57,7 +66,9 @@ def begun(question: session.Question, search: Search) -> Search:
 def decode(question: session.Question) -> tuple[Search, Decoded]:
     """How the sentence is translated; words that cannot have been taken are left out."""
     view = address.read(DecodingView)
-    search = view.search if view.taken else begun(question, view.free)
+    # What was taken goes on from the target sentence where it differs, and is in it elsewhere.
+    is_in_target = question.target and begins_as_taken(question, view)
+    search = view.search if view.taken and not is_in_target else begun(question, view.free)
     try:
         return search, session.decode(
             question.checkpoint, question.sentence, search, view.changes.under
