@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 
 from model import Search
 from model.translator import Translator
-from tests.kit.heads_page import LOADING, HeadsPage
+from tests.kit.heads_page import LOADING, HeadsPage, wait_until_calm
 
 SENTENCE = "The cat sat on the mat."
 
@@ -40,3 +40,36 @@ def test_steps_are_played_without_the_server_and_a_number_writes_on_from_another
     expect(page.locator(".change")).to_contain_text(after.text.split()[0])
     expect(steps.locator(".candidate").nth(2)).to_have_attribute("aria-current", "true")
     expect(steps.locator(".token.written")).to_contain_text("given")
+
+
+def test_a_click_on_a_diamond_of_the_tree_studies_its_translation(
+    heads: HeadsPage, model: Translator
+) -> None:
+    page = heads.page
+    query = urlencode({"sentence": SENTENCE, "section": "beams"})
+    page.goto(f"{heads.url}/decoding?{query}", timeout=LOADING)
+    tree = page.locator(".st-key-search-tree .js-plotly-plot")
+    expect(tree).to_be_visible(timeout=LOADING)
+    # Below the tree; nothing moves it any more.
+    expect(page.locator(".st-key-study-1").get_by_role("button")).to_be_enabled()
+    wait_until_calm(page)
+    decoding = model.decode(SENTENCE)
+    second = decoding.ranked[1]
+    tree.scroll_into_view_if_needed()
+    x, y = tree.evaluate(
+        """(plot, place) => {
+            const { xaxis, yaxis } = plot._fullLayout;
+            const { x, y } = plot.data.at(-1);
+            const { left, top } = plot.getBoundingClientRect();
+            return [
+                left + xaxis._offset + xaxis.d2p(x[place]),
+                top + yaxis._offset + yaxis.d2p(y[place]),
+            ];
+        }""",
+        decoding.nodes.index(second),
+    )
+    page.mouse.move(x, y)
+    expect(tree.locator(".hoverlayer .hovertext")).to_contain_text("place 2 among what was found")
+    page.mouse.click(x, y)
+    heads.wait_for_query(target=model.tokenizer.decode(decoding.token_ids(second)))
+    expect(page.locator(".st-key-study-1").get_by_role("button")).to_be_disabled()
