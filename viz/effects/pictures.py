@@ -384,7 +384,7 @@ class SelfMap(Picture):
 
     @property
     def title(self) -> str:
-        return self_maps.self_title(self.method, self.found.site, self.head)
+        return self_maps.self_title(self.method, self.found.site, self.head, alone=self.alone)
 
     @property
     def alt(self) -> str:

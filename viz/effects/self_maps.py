@@ -18,9 +18,9 @@ PLAIN = "weights"
 """The method that the others stand beside."""
 
 
-def self_title(method: str, site: Site, head: int | None) -> str:
-    """What the maps together are called."""
-    beside = "" if method == PLAIN else ", beside the weights"
+def self_title(method: str, site: Site, head: int | None, *, alone: bool = False) -> str:
+    """What the maps together are called, or one of them alone."""
+    beside = "" if alone or method == PLAIN else ", beside the weights"
     kind = lower_first(site.kind.full_name)
     return f"{METHODS[method].title} of {kind}, {part_name(site, head)}{beside}"
 
@@ -76,7 +76,7 @@ def self_figure(
             row_title=f"Query: {noun}",
             column_title=kind.key_noun.capitalize(),
         ),
-        self_title(method, found.site, head),
+        self_title(method, found.site, head, alone=alone),
         narrow_title="Beside the weights" if len(panels) > 1 else METHODS[method].title,
         token=row,
         narrow=narrow,

@@ -259,6 +259,7 @@ def test_pictures_of_self_attention_come_back_with_their_numbers(
         np.testing.assert_array_equal(
             values(picture, "estimate"), picture.found.map(picture.method).of(picture.head)
         )
+        assert picture.alone is ("beside" not in picture.title)
     shapes = SelfMap(decoder, SENTENCE, TARGET, token=1).figure(LAYOUTS[0]).layout.shapes
     assert [(each.y0, each.y1) for each in shapes] == [(0.5, 1.5)]
     assert not SelfMap(encoder, SENTENCE, token=1).figure(LAYOUTS[0]).layout.shapes
