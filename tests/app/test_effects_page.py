@@ -1,7 +1,7 @@
 import json
 import re
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from html import unescape
 from pathlib import Path
 from typing import Any
@@ -185,38 +185,61 @@ def test_heads_are_switched_off_and_on_by_the_list_and_by_buttons(
     assert query(app, "off").startswith(greatest)
 
 
-def click(app: AppTest, *cell: Any) -> AppTest:
-    """Does what the browser does when a cell of the map is clicked."""
-    (map_,) = app.get("plotly_chart")
-    selection = {"points": [{"customdata": [*cell, 0.5]}], "point_indices": [0]}
-    message = WidgetState(id=map_.proto.id, string_value=json.dumps({"selection": selection}))
-    # AppTest offers no interaction with charts; this is their message.
+def switches(app: AppTest) -> Any:
+    """The crosses' message to the browser, and its content."""
+    (found,) = [each.proto for each in app.get("bidi_component") if each.key == "effects-switches"]
+    return found, json.loads(found.json)
+
+
+def click(app: AppTest, *cells: Sequence[Any]) -> AppTest:
+    """Does what the browser does when cells of the map are clicked before it is answered."""
+    component, told = switches(app)
+    clicks = [[number, *cell] for number, cell in enumerate(cells, start=told["heard"] + 1)]
+    message = WidgetState(id=component.id, json_value=json.dumps({"clicks": clicks}))
+    # AppTest offers no interaction with components; this is their message.
     states = app._tree.get_widget_states()
     return app._run(WidgetStates(widgets=[*states.widgets, message]))
 
 
-def crosses(app: AppTest) -> int:
-    return sum(len(each["x"]) for each in charts(app)["effects"]["data"] if "symbol" in str(each))
+def crosses(app: AppTest) -> list[list[Any]]:
+    return list(switches(app)[1]["off"])
 
 
 def test_a_click_on_a_head_switches_it_off_and_another_on_again(open_effects: OpenApp) -> None:
     app = open_effects(off="encoder.1.2")
-    click(app, "cross", 0, 1)
+    before = charts(app)
+    click(app, ("cross", 0, 1))
     assert query(app, "off") == "encoder.1.2-cross.0.1"
     assert app.multiselect(key="heads-off").value == ["encoder.1.2", "cross.0.1"]
-    assert crosses(app) == 2
-    click(app, "encoder", 1, 2)
+    assert crosses(app) == [["encoder", 1, 2], ["cross", 0, 1]]
+    click(app, ("encoder", 1, 2))
     assert query(app, "off") == "cross.0.1"
-    click(app, "cross", 0, 1)
+    click(app, ("cross", 0, 1))
     assert query(app, "off") == ""
-    assert crosses(app) == 0
+    assert crosses(app) == []
+    # Another figure would be drawn anew, and be another chart.
+    assert charts(app) == before
+
+
+def test_clicks_that_came_together_all_count_and_each_only_once(open_effects: OpenApp) -> None:
+    app = open_effects()
+    first, second, third = ("cross", 0, 1), ("encoder", 1, 2), ("decoder", 2, 3)
+    click(app, first, second)
+    assert query(app, "off") == "cross.0.1-encoder.1.2"
+    component, told = switches(app)
+    assert told["heard"] == 2
+    # The browser had not heard of the answer.
+    late = json.dumps({"clicks": [[1, *first], [2, *second], [3, *third]]})
+    states = app._tree.get_widget_states()
+    app._run(WidgetStates(widgets=[*states.widgets, WidgetState(id=component.id, json_value=late)]))
+    assert query(app, "off") == "cross.0.1-encoder.1.2-decoder.2.3"
 
 
 @pytest.mark.parametrize("cell", [("cross", -1, 0), ("<b>", 0, 0), ("cross", "0.1-cross.1", 2), ()])
 def test_a_click_that_the_map_does_not_send_changes_nothing(
     open_effects: OpenApp, cell: tuple[Any, ...]
 ) -> None:
-    app = click(open_effects(off="cross.1.2"), *cell)
+    app = click(open_effects(off="cross.1.2"), cell)
     assert query(app, "off") == "cross.1.2"
     assert not app.exception
 

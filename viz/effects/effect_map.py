@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
+from plotly.colors import sample_colorscale
 
 from model.head_effects import Effects
 from model.trace import AttentionKind, FloatArray, Site
@@ -81,7 +82,7 @@ def effect_figure(
     layers = [len(each) for each in maps.values()]
     heights = [_ROW * count for count in layers]
     full = sum(heights) + _GAP * (len(maps) - 1) if narrow else max(heights)
-    limit = max(float(max(np.abs(each).max() for each in maps.values())), 1e-6)
+    limit = _limit(maps)
     axis_room = _NARROW_AXIS if narrow else _AXIS
     shared = style.bar_layout(
         theme,
@@ -219,6 +220,34 @@ def _crosses(
 def _ink(theme: style.Look, share: float, unit: str) -> str:
     """Black or white, on the colour of a share of the greatest number."""
     return theme.ink(share) if unit == CHANGED else theme.signed_ink((1 + share) / 2)
+
+
+def cross_colors(
+    values: Mapping[Site, Values], unit: str = LOSS, *, dark: bool = False
+) -> dict[str, list[list[tuple[str, str]]]]:
+    """The colour of every cell and of a cross in it, by kind, [layer][head]; as `effect_figure`."""
+    maps, theme = by_kind(values), style.look(dark)
+    limit = _limit(maps)
+    scale = theme.colorscale if unit == CHANGED else theme.signed_colorscale
+    return {
+        str(kind): [
+            list(
+                zip(
+                    sample_colorscale(scale, places.tolist()),
+                    [_ink(theme, share, unit) for share in row.tolist()],
+                    strict=True,
+                )
+            )
+            for row in np.asarray(each, np.float64) / limit
+            for places in [row if unit == CHANGED else (1 + row) / 2]
+        ]
+        for kind, each in maps.items()
+    }
+
+
+def _limit(maps: Mapping[AttentionKind, Values]) -> float:
+    """The greatest number of all maps, either side of 0."""
+    return max(float(max(np.abs(each).max() for each in maps.values())), 1e-6)
 
 
 def by_kind(values: Mapping[Site, Values]) -> dict[AttentionKind, Values]:

@@ -1,6 +1,8 @@
 """Effects: what each head does for the translation, and what is written without some of them."""
 
+from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,9 +13,18 @@ from model.head_effects import Effects
 from model.removal_file import read_removal
 from model.trace import AttentionKind, Site
 from model.translator import DeviceError, TextError, Translator
+from viz.browser.switches import new_clicks, switches
 from viz.draw import style
 from viz.draw.labels import axis_texts, escape_markdown
-from viz.effects.effect_map import LISTED, change_words, effect_sentences, lower_first
+from viz.effects.effect_map import (
+    CHANGED,
+    LISTED,
+    LOSS,
+    change_words,
+    cross_colors,
+    effect_sentences,
+    lower_first,
+)
 from viz.effects.page_maps import (
     parts_of,
     show_alignment,
@@ -116,12 +127,24 @@ def show_choice(view: EffectsView, effects: Effects) -> None:
 def show_map(question: session.Question, view: EffectsView, effects: Effects) -> None:
     """The map of log-probabilities, and its greatest effects in words."""
     picture = EffectMap(effects, view.place, question.target, off=view.heads)
-    show(picture, "effects", after=CLICK, on_cell=switch_head)
+    show_clickable(picture, picture.effects.of(view.place), "effects")
     st.markdown(
         "\n".join(
             f"{number}. {escape_markdown(sentence)}"
             for number, sentence in enumerate(effect_sentences(effects, view.place), start=1)
         )
+    )
+
+
+def show_clickable(picture: EffectMap | WordMap, values: Mapping[Site, Any], key: str) -> None:
+    """A map whose cells are switched off and on by clicks."""
+    show(picture, key, after=CLICK, drawn=replace(picture, off=()))
+    unit = CHANGED if isinstance(picture, WordMap) else LOSS
+    switches(
+        key,
+        [(str(site.kind), site.layer, head) for site, head in picture.off],
+        cross_colors(values, unit, dark=is_dark()),
+        on_clicks=partial(switch_clicked, key),
     )
 
 
@@ -135,7 +158,7 @@ def show_word_map(question: session.Question, view: EffectsView, model: Translat
         after[site] = session.written_without(question.checkpoint, question.sentence, site)
     slot.empty()
     picture = WordMap(question.sentence, before, after, view.heads)
-    show(picture, "effects-words", after=CLICK, on_cell=switch_head)
+    show_clickable(picture, picture.changed, "effects-words")
     count = sum(int(np.count_nonzero(each)) for each in picture.changed.values())
     total = sum(map(len, after.values()))
     st.markdown(f"Without one head, {count} of {total} times another translation is written.")
@@ -269,7 +292,13 @@ def show_buttons(view: EffectsView, ranked: list[tuple[Site, int, float]]) -> No
     )
 
 
-def switch_head(cell: Any) -> None:
+def switch_clicked(key: str) -> None:
+    """Switch the heads that were clicked on a map."""
+    for cell in new_clicks(key):
+        switch_head(cell)
+
+
+def switch_head(cell: tuple[Any, ...]) -> None:
     """Switch the head of a clicked cell off, or on again."""
     view = address.read(EffectsView)
     try:
@@ -383,9 +412,11 @@ def show_page(question: session.Question) -> None:
     if view.colored == "alignment":
         show_alignment(question)
         return
-    if view.heads:
-        # Above the map, where a click on it is answered without scrolling.
-        show_without(question, view)
+    # Above the map, where a click on it is answered without scrolling; there without any, too, for
+    # a chart that comes to stand elsewhere is drawn anew.
+    with st.container():
+        if view.heads:
+            show_without(question, view)
     if view.colored == "words":
         show_word_map(question, view, model)
     elif view.colored == "removal":

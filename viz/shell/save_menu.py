@@ -82,6 +82,7 @@ def show(
     after: str = "",
     question: Question | None = None,
     on_cell: Callable[[Any], None] | None = None,
+    drawn: Picture | None = None,
 ) -> None:
     """A picture's figure with its words, and what saves it.
 
@@ -93,8 +94,13 @@ def show(
         question: of which model it is; None for the sentence bar's.
         on_cell: called when a cell of a heatmap was clicked, with its customdata as of `clickable`,
             unchecked.
+        drawn: whose figure stands there, where it is not that of the picture, which is saved.
     """
-    figure = picture.figure(Layout(narrow=is_narrow(columns), dark=is_dark()))
+    config = style.chart_config(f"headscope-{key}")
+    if on_cell or drawn:
+        # Two quick clicks are two clicks, and not a double one that draws everything anew.
+        config["doubleClick"] = False
+    figure = (drawn or picture).figure(Layout(narrow=is_narrow(columns), dark=is_dark()))
     st.plotly_chart(
         figure if on_cell is None else clickable(figure),
         width="stretch",
@@ -102,7 +108,7 @@ def show(
         key=key,
         on_select="ignore" if on_cell is None else partial(_on_click, key, on_cell),
         selection_mode="points",
-        config=style.chart_config(f"headscope-{key}"),
+        config=config,
         alt=picture.alt,
     )
     captioned(escape_markdown(picture.caption + after), [picture], key, question=question)

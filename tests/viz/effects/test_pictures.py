@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from plotly.colors import hex_to_rgb, unlabel_rgb
 
 from model import Intervention, Translator
 from model.effects import effects, effects_of, removal, rewritten
@@ -15,6 +16,7 @@ from model.head_effects import Effects, ExamplesRemoval, Removal
 from model.removal_file import read_removal, save_removal
 from model.trace import AttentionKind, Site
 from tests.kit.pictures import LAYOUTS, require_same, values
+from viz.draw import style
 from viz.effects import effect_map
 from viz.effects.pictures import EffectMap, ExamplesCurve, RemovalCurve, WordMap, changed_words
 from viz.effects.view import EffectsView
@@ -245,3 +247,19 @@ def test_heads_in_an_address_become_an_intervention() -> None:
         heads={heads[0]: MeanAblation((6, 7)), heads[1]: MeanAblation((2, 3))}
     )
     assert EffectsView().intervention({}) == Intervention()
+
+
+def test_a_cross_stands_on_the_colour_of_its_cell(found: Effects) -> None:
+    values_of = found.of(None)
+    for dark in (False, True):
+        colors = effect_map.cross_colors(values_of, dark=dark)
+        assert {kind: np.shape(each) for kind, each in colors.items()} == {
+            str(kind): (*each.shape, 2) for kind, each in effect_map.by_kind(values_of).items()
+        }
+        site, head, loss = max(found.ranked(), key=lambda each: abs(each[2]))
+        fill, ink = colors[str(site.kind)][site.layer][head]
+        theme = style.look(dark)
+        _, end = theme.signed_colorscale[-1 if loss > 0 else 0]
+        expected = hex_to_rgb(end) if end.startswith("#") else unlabel_rgb(end)
+        np.testing.assert_allclose(unlabel_rgb(fill), expected, atol=1)
+        assert ink == theme.signed_ink(float(loss > 0))

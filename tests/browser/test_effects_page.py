@@ -1,0 +1,52 @@
+"""The effects page in a real browser: clicks on its map, however fast they come."""
+
+from __future__ import annotations
+
+from urllib.parse import urlencode
+
+from playwright.sync_api import expect
+
+from tests.kit.heads_page import LOADING, SHORTLY, HeadsPage, wait_until_calm
+
+CENTRE = """([kind, layer, head]) => {
+  const map = document.querySelector(".st-key-effects .js-plotly-plot");
+  const trace = map._fullData.find(({ type, name }) => type === "heatmap" && name === kind);
+  const along = (axis, place) => axis._offset + axis.c2p(place);
+  const box = map.getBoundingClientRect();
+  return [
+    box.x + along(map._fullLayout[trace.xaxis.replace("x", "xaxis")], head),
+    box.y + along(map._fullLayout[trace.yaxis.replace("y", "yaxis")], layer),
+  ];
+}"""
+"""Where a cell is in the window."""
+
+
+def test_no_click_on_the_map_is_lost_while_another_is_answered_and_none_draws_it_anew(
+    heads: HeadsPage,
+) -> None:
+    page = heads.page
+    asked = urlencode({"sentence": "The cat sat on the mat."})
+    page.goto(f"{heads.url}/effects?{asked}", timeout=LOADING)
+    map_ = page.locator(".st-key-effects .js-plotly-plot")
+    crosses = map_.locator(".switched-off")
+    expect(crosses).to_have_attribute("data-cells", "", timeout=LOADING)
+    # Plotly draws a chart more than once until it has its width.
+    wait_until_calm(page, still=SHORTLY)
+    map_.evaluate(
+        "map => { map.drawn = 0; map.on('plotly_afterplot', () => { map.drawn += 1; }); }"
+    )
+    page.evaluate("window.held = []")
+    cells = [("Cross-attention", 1, 2), ("Encoder self-attention", 0, 3), ("Cross-attention", 0, 1)]
+    for count, cell in enumerate(cells, start=1):
+        page.mouse.click(*page.evaluate(CENTRE, cell))
+        page.wait_for_function(f"window.held.length === {count}")
+    # Before the server has heard of any.
+    expect(crosses).to_have_attribute("data-cells", "cross.1.2-encoder.0.3-cross.0.1")
+    expect(crosses.locator("path")).to_have_count(3)
+    page.evaluate("window.release()")
+    heads.wait_for_query(off="cross.1.2-encoder.0.3-cross.0.1")
+    expect(page.locator(".change")).to_be_visible()
+    page.mouse.click(*page.evaluate(CENTRE, cells[1]))
+    heads.wait_for_query(off="cross.1.2-cross.0.1")
+    expect(crosses).to_have_attribute("data-cells", "cross.1.2-cross.0.1")
+    assert map_.evaluate("map => map.drawn") == 0

@@ -1,0 +1,96 @@
+// Crosses on the cells of a Plotly map, put and taken by clicks.
+// They stand above the map and not in it: another figure would be another chart for Streamlit, drawn anew, and a click
+// on the one before would be lost.
+
+import { mounted } from "../canvas/mount.js";
+import { crossed, unanswered } from "./clicks.js";
+
+const SVG = "http://www.w3.org/2000/svg";
+const ARM = 0.275;
+
+class Switches {
+  constructor() {
+    this.clicks = [];
+    this.number = 0;
+    // The chart comes after the script, and another one with every other figure.
+    this.observer = new MutationObserver(() => this._find());
+    this.observer.observe(document.body, { childList: true, subtree: true });
+  }
+
+  update({ chart, off, heard, colors }, report) {
+    Object.assign(this, { chart, off, colors, report });
+    this.number = Math.max(this.number, heard);
+    this.clicks = unanswered(this.clicks, heard);
+    this._find();
+    this._draw();
+  }
+
+  dispose() {
+    this.observer.disconnect();
+    this.layer?.remove();
+    this.map?.removeListener?.("plotly_click", this.onClick);
+    this.map?.removeListener?.("plotly_afterplot", this.onPlot);
+  }
+
+  _find() {
+    const map = document.querySelector(`.st-key-${this.chart} .js-plotly-plot`);
+    // Without `on`, Plotly has not drawn it yet.
+    if (!map?.on || map === this.map) return;
+    this.map = map;
+    this.onClick = ({ points: [point] }) => this._click(point);
+    this.onPlot = () => this._draw();
+    map.on("plotly_click", this.onClick);
+    map.on("plotly_afterplot", this.onPlot);
+    this._draw();
+  }
+
+  _click({ data, x, y }) {
+    if (data.type !== "heatmap") return;
+    this.number += 1;
+    this.clicks = [...this.clicks, [this.number, data.meta, y, x]];
+    this._draw();
+    // All that are not answered, since a newer message may take the place of one that nobody has read.
+    this.report(this.clicks);
+  }
+
+  _draw() {
+    const { _fullData: traces, _fullLayout: layout } = this.map ?? {};
+    if (!traces || !layout) return;
+    const cells = crossed(this.off, this.clicks);
+    this.layer?.remove();
+    this.layer = made("g", { class: "switched-off", "pointer-events": "none" });
+    this.layer.dataset.cells = cells.map((cell) => cell.join(".")).join("-");
+    for (const [kind, layer, head] of cells) {
+      const trace = traces.find(({ type, meta }) => type === "heatmap" && meta === kind);
+      const color = this.colors[kind]?.[layer]?.[head];
+      if (!trace || !color) continue;
+      const x = along(layout[trace.xaxis.replace("x", "xaxis")], head);
+      const y = along(layout[trace.yaxis.replace("y", "yaxis")], layer);
+      if (x && y) this.layer.append(...cross(x, y, color));
+    }
+    this.map.querySelector(".main-svg").append(this.layer);
+  }
+}
+
+// Where a cell begins and ends, in pixels of the drawing; null where it is not to be seen, as the map is zoomed into.
+function along(axis, place) {
+  const edges = [place - 0.5, place + 0.5].map((edge) => axis.c2p(edge)).sort((a, b) => a - b);
+  if (edges[0] < -1 || edges[1] > axis._length + 1) return null;
+  return edges.map((edge) => axis._offset + edge);
+}
+
+// The cell without its number, and a cross in it.
+function cross([left, right], [top, bottom], [fill, stroke]) {
+  const [x, y, arm] = [(left + right) / 2, (top + bottom) / 2, ARM * (bottom - top)];
+  const ground = { x: left + 1, y: top + 1, width: right - left - 2, height: bottom - top - 2, fill };
+  const arms = [-1, 1].map((side) => `M${x - arm},${y - side * arm}L${x + arm},${y + side * arm}`);
+  return [made("rect", ground), made("path", { d: arms.join(""), stroke, "stroke-width": 3 })];
+}
+
+function made(name, attributes) {
+  const element = document.createElementNS(SVG, name);
+  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
+  return element;
+}
+
+export default mounted("[aria-hidden]", () => new Switches(), "clicks");
