@@ -56,7 +56,7 @@ def choose_map(view: EffectsView, model: Translator) -> None:
         st.selectbox(
             "Attention",
             list(map(str, MAPPED)),
-            MAPPED.index(view.kind),
+            list(map(str, MAPPED)).index(view.mapped),
             key="mapped",
             format_func=lambda kind: AttentionKind(kind).full_name,
             width=230,
