@@ -9,7 +9,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from model.recording import AttentionRecord
-from model.watch.lineage import Candidate, Product
+from model.watch.lineage import Candidate, Node, Product
 from model.watch.places import Spot
 
 if TYPE_CHECKING:
@@ -113,18 +113,28 @@ def _heads_apart(made: Tensor, weights: Tensor, n_heads: int | None) -> tuple[in
 def _queries_and_keys(
     candidate: Candidate, shape: tuple[int, int, int, int]
 ) -> tuple[Tensor | None, Tensor | None, tuple[frozenset[int], frozenset[int]] | None]:
-    product = candidate.origin.product
+    origin = candidate.origin
+    origins = None if origin.summed is None else _origins(*origin.summed)
+    product = origin.product
     if product is None:
-        return None, None, None
+        return None, None, origins
     left, right = product.left, product.right.transpose(-2, -1)
-    origins = product.left_origins, product.right_origins
+    of_left, of_right = product.nodes
     if _swapped(product, candidate.scores):
-        left, right, origins = right, left, origins[::-1]
+        left, right, of_left, of_right = right, left, of_right, of_left
     batch, heads, n_queries, _ = shape
-    d_k = left.shape[-1]
-    fits = left.numel() == batch * heads * n_queries * d_k and left.shape[-2] == n_queries
-    q = _kept(left, (batch, heads, n_queries, d_k)) if fits else None
-    return q, _heads_of(right, shape), origins
+    if (left.shape[-2], left.numel()) != (n_queries, batch * heads * n_queries * left.shape[-1]):
+        return None, None, origins
+    q, k = _kept(left, (batch, heads, n_queries, left.shape[-1])), _heads_of(right, shape)
+    # Scaled by some before the product and by others after it, which scores tell.
+    for x, node in ((q, of_left), (k, of_right)):
+        if x is not None and node.factor != 1:
+            x /= node.factor
+    return q, k, _origins(of_left, of_right)
+
+
+def _origins(first: Node, second: Node) -> tuple[frozenset[int], frozenset[int]]:
+    return first.origins, second.origins
 
 
 def _swapped(product: Product, scores: Tensor) -> bool:

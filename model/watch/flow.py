@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
 
-from model.watch.lineage import Node
+from model.watch.lineage import Node, Scores
 
 if TYPE_CHECKING:
     from model.watch.recorder import Recorder
 
+_COPIES = ("clone", "_to_copy", "copy_")
 _LOOKUPS = ("index", "gather", "take")
 
 
@@ -55,7 +56,9 @@ def pointwise(mode: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str
     result = func(*args, **kwargs)
     out = first_tensor(result)
     if out is not None and node is not None:
-        mode.lineage.put(out, mode.lineage.follow(node))
+        put = mode.lineage.put(out, mode.lineage.follow(node))
+        if func.overloadpacket.__name__ in _COPIES:
+            put.factor = node.factor
     return result
 
 
@@ -107,5 +110,15 @@ def linear(mode: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, A
     out = first_tensor(result)
     if out is not None and operands:
         nodes = [mode.lineage.of(x) for x in operands[:2]]
-        mode.lineage.put(out, mode.lineage.read(next((n for n in nodes if n.made), nodes[0])))
+        made = mode.lineage.read(next((n for n in nodes if n.made), nodes[0]))
+        made.scores = additive(nodes) if out.numel() < operands[0].numel() else None
+        mode.lineage.put(out, made)
     return result
+
+
+def additive(nodes: Iterable[Node]) -> Scores | None:
+    """What a linear map makes of queries that were added to keys: scores of additive attention."""
+    for node in nodes:
+        if node.scores is not None and node.scores.summed is not None:
+            return Scores(summed=node.scores.summed)
+    return None

@@ -25,8 +25,7 @@ class Product:
 
     left: Tensor
     right: Tensor
-    left_origins: frozenset[int]
-    right_origins: frozenset[int]
+    nodes: tuple[Node, Node]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,11 +34,13 @@ class Scores:
 
     Attributes:
         product: what it began as; None if it did not begin as a product.
+        summed: what each query was added to each key of, where additive attention began so.
         unmasked: as it was before the first mask; None where no mask has met it.
         masks: what each mask allows, with the shape of the scores that it met.
     """
 
     product: Product | None = None
+    summed: tuple[Node, Node] | None = None
     unmasked: Tensor | None = None
     masks: tuple[tuple[Tensor, torch.Size], ...] = ()
 
@@ -86,6 +87,7 @@ class Node:
         number: of the numbers in it; copies and casts keep it.
         reads: numbers of what the linear maps on the way to it read, the last first.
         made: whether an operation that was seen made it, unlike parameters and inputs.
+        factor: the numbers that it was multiplied with as a whole since the last linear map.
         scores: set on its way to a softmax.
         candidate: the weights it holds.
         mixed: weights times values, before they are summed: the candidate and both factors.
@@ -94,6 +96,7 @@ class Node:
     number: int
     reads: tuple[int, ...] = ()
     made: bool = True
+    factor: float = 1.0
     scores: Scores | None = None
     candidate: Candidate | None = None
     mixed: tuple[Candidate, Tensor, Tensor] | None = None
@@ -134,7 +137,11 @@ class Lineage:
     def follow(self, parent: Node) -> Node:
         """The node of a pointwise function of another, which still leads where the other led."""
         return Node(
-            next(self._numbers), parent.lineage, parent.made, parent.scores, parent.candidate
+            next(self._numbers),
+            parent.lineage,
+            parent.made,
+            scores=parent.scores,
+            candidate=parent.candidate,
         )
 
     def read(self, parent: Node) -> Node:

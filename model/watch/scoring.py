@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from model.watch.attending import attend, suspect
-from model.watch.flow import first_tensor, leading, other, pointwise, protect, tensors
+from model.watch.flow import additive, first_tensor, leading, other, pointwise, protect, tensors
 from model.watch.lineage import Candidate, Node, Product, Scores, Softmax
 from model.watch.masks import FORBIDDEN
 
@@ -54,9 +54,11 @@ def product(mode: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, 
             return result
     suspect(mode, left)
     made = lineage.read(next((node for node in nodes if node.made), nodes[0]))
+    made.scores = additive(nodes) if result.numel() < left.numel() else None
     # A map without bias has a parameter on one side alone.
     if result.dim() == 3 or nodes[0].made == nodes[1].made:
-        made.scores = Scores(Product(left, right, nodes[0].origins, nodes[1].origins))
+        summed = None if made.scores is None else made.scores.summed
+        made.scores = Scores(Product(left, right, nodes), summed)
         if bias is not None:
             before = torch.bmm(left, right) * kwargs.get("alpha", 1)
             made.scores = _masked(mode, made.scores, before, bias)
@@ -74,7 +76,7 @@ def _masked(
 
 def _with_mask(scores: Scores, before: Tensor, allowed: Tensor) -> Scores:
     unmasked = before if scores.unmasked is None else scores.unmasked
-    return Scores(scores.product, unmasked, (*scores.masks, (allowed, before.shape)))
+    return Scores(scores.product, scores.summed, unmasked, (*scores.masks, (allowed, before.shape)))
 
 
 def added(mode: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -101,6 +103,10 @@ def added(mode: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, An
         put.scores = met
     elif put.candidate is None and _joins(nodes):
         put = lineage.fresh()
+    if len(operands) == 2 and all(x.dim() and x.shape != out.shape for x in operands):
+        # Every query with every key: additive attention begins so.
+        first, second = (lineage.of(x) for x in operands)
+        put.scores = Scores(summed=(first, second))
     lineage.put(out, put)
     return result
 
@@ -168,11 +174,24 @@ def multiplied(mode: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[st
             if node is not None and node.candidate is not None and column and values.shape[-1] > 1:
                 mixed = node.candidate, weights, values
                 break
+    node = leading(mode, args[:1])
+    factor = _number(args[1])
     result = pointwise(mode, func, args, kwargs)
     out = first_tensor(result)
-    if mixed is not None and out is not None:
-        mode.lineage.of(out).mixed = mixed
+    if out is not None:
+        put = mode.lineage.of(out)
+        put.mixed = mixed
+        if node is not None and factor:
+            divides = func.overloadpacket.__name__.startswith("div")
+            put.factor = node.factor / factor if divides else node.factor * factor
     return result
+
+
+def _number(value: Any) -> float | None:
+    """What is multiplied with as a whole; None for what differs from cell to cell."""
+    if isinstance(value, Tensor):
+        return float(value) if value.dim() == 0 and not value.is_complex() else None
+    return float(value)
 
 
 def summed(mode: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

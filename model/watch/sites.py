@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from model.recording import AttentionRecord, join_heads
-from model.trace import AttentionKind, Site
+from model.recording import AttentionRecord, CaptureError, Recording, join_heads
+from model.trace import AttentionKind, FloatArray, Site, Tokens, Trace
 from model.watch.lineage import Softmax
 from model.watch.places import Place, Spot
 from model.watch.report import OtherSoftmax, Report, Suspicion
@@ -81,6 +81,54 @@ class Watched:
     def sites(self) -> tuple[WatchedSite, ...]:
         """Every attention that ran, in the order of first calls."""
         return _named(_heads_joined(list(self._found.places.values())))
+
+    def recording(self) -> Recording:
+        """The same as taps would have recorded it, for maps by sentence and for traces.
+
+        Raises:
+            CaptureError: if no attention ran.
+        """
+        if not self._found.places:
+            raise CaptureError(
+                "No attention ran while this watched; run the model inside `with watching()`, and "
+                "see report() for what else ran."
+            )
+        seen = Recording()
+        for each in self.sites:
+            for call in each.calls:
+                seen.add(each.site, 0, 1, call)
+        return seen
+
+    def trace(
+        self,
+        sentence: int = 0,
+        *,
+        source: Tokens | None = None,
+        target: Tokens | None = None,
+        predictions: Tokens | None = None,
+        text: str = "",
+        source_text: str = "",
+        log_probs: FloatArray | None = None,
+    ) -> Trace:
+        """One sentence of the batch as a trace; arguments as of `Recording.trace`.
+
+        Weights stand as the model used them: a query without allowed keys has what the model's
+        own softmax made of it, which may be NaN.
+
+        Raises:
+            CaptureError: if no attention ran, or a site more than once, as in `generate`: record
+                one pass over the source and the whole target.
+            TraceError: if the lengths of labels, predictions and log_probs disagree.
+        """
+        return self.recording().trace(
+            sentence,
+            source=source,
+            target=target,
+            predictions=predictions,
+            text=text,
+            source_text=source_text,
+            log_probs=log_probs,
+        )
 
     def report(self) -> Report:
         """What was seen and what was not; `str` of it is for people."""

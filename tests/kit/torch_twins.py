@@ -1,4 +1,4 @@
-"""Torch's own attention and layers beside ours: the same parameters copied either way."""
+"""Torch's and Hugging Face's attention and layers beside ours, with the same parameters."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,6 +10,23 @@ from torch import Tensor, nn
 from model.attention import AdditiveAttention, MultiHeadAttention, ScaledDotProductAttention
 from model.config import TransformerConfig
 from model.transformer import DecoderLayer, EncoderLayer, Transformer
+
+_HUGGING_FACE_NAMES = (
+    ("source_embedding", "model.shared"),
+    ("encoder.layers", "model.encoder.layers"),
+    ("decoder.layers", "model.decoder.layers"),
+    ("encoder.final_norm", "model.encoder.layer_norm"),
+    ("decoder.final_norm", "model.decoder.layer_norm"),
+    ("self_attention", "self_attn"),
+    ("cross_attention", "encoder_attn"),
+    ("self_residual.norm", "self_attn_layer_norm"),
+    ("cross_residual.norm", "encoder_attn_layer_norm"),
+    ("feed_forward_residual.norm", "final_layer_norm"),
+    ("feed_forward.w_1", "fc1"),
+    ("feed_forward.w_2", "fc2"),
+    *((f"w_{each}.", f"{each}_proj.") for each in "qkv"),
+    ("w_o.", "out_proj."),
+)
 
 Direction = Literal["theirs to ours", "ours to theirs"]
 DIRECTIONS: tuple[Direction, ...] = ("theirs to ours", "ours to theirs")
@@ -137,3 +154,43 @@ def hugging_face_options(config: TransformerConfig) -> dict[str, Any]:
         "decoder_start_token_id": config.bos_id,
         "forced_eos_token_id": None,
     }
+
+
+def hugging_face_twin(ours: Transformer, **options: Any) -> Any:
+    """Marian's model, or for pre-norm Pegasus's, with our parameters; options go to its config."""
+    # Seconds, which only the worker that comes here shall pay.
+    from transformers import (
+        MarianConfig,
+        MarianMTModel,
+        PegasusConfig,
+        PegasusForConditionalGeneration,
+    )
+
+    config = ours.config
+    config_class, model_class = {
+        "post": (MarianConfig, MarianMTModel),
+        "pre": (PegasusConfig, PegasusForConditionalGeneration),
+    }[config.norm]
+    theirs = model_class(
+        config_class(
+            **hugging_face_options(config),
+            scale_embedding=config.scale_embeddings,
+            dropout=0.0,
+            **options,
+        )
+    ).eval()
+    copied = set()
+    with torch.no_grad():
+        for name, parameter in ours.named_parameters():
+            for mine, other in _HUGGING_FACE_NAMES:
+                name = name.replace(mine, other)
+            theirs.get_parameter(name).copy_(parameter)
+            copied.add(name)
+        for side in ("encoder", "decoder"):
+            # Theirs has all sines before all cosines.
+            theirs.get_parameter(f"model.{side}.embed_positions.weight").copy_(
+                ours.encoder.positions(config.max_positions)
+            )
+            copied.add(f"model.{side}.embed_positions.weight")
+    assert copied == {name for name, _ in theirs.named_parameters()}
+    return theirs

@@ -18,29 +18,12 @@ import model.decoding
 from model.decoding import beam_search, drawn_from, greedy, unsayable
 from model.search import Sampling
 from model.transformer import Transformer
-from tests.kit.torch_twins import hugging_face_options
+from tests.kit.torch_twins import hugging_face_twin
 
 PAD, UNK, BOS, EOS = range(4)
 N_TOKENS = 40
 LIMIT = 30
 SOURCES = ([5, 6, 7, 8, EOS], [20, 9, EOS], [31, 11, 12, 13, 14, 38, EOS], [17, 17, EOS])
-
-NAMES = (
-    ("source_embedding", "model.shared"),
-    ("encoder.layers", "model.encoder.layers"),
-    ("decoder.layers", "model.decoder.layers"),
-    ("encoder.final_norm", "model.encoder.layer_norm"),
-    ("decoder.final_norm", "model.decoder.layer_norm"),
-    ("self_attention", "self_attn"),
-    ("cross_attention", "encoder_attn"),
-    ("self_residual.norm", "self_attn_layer_norm"),
-    ("cross_residual.norm", "encoder_attn_layer_norm"),
-    ("feed_forward_residual.norm", "final_layer_norm"),
-    ("feed_forward.w_1", "fc1"),
-    ("feed_forward.w_2", "fc2"),
-    *((f"w_{each}.", f"{each}_proj.") for each in "qkv"),
-    ("w_o.", "out_proj."),
-)
 
 pytestmark = pytest.mark.slow
 
@@ -48,43 +31,9 @@ pytestmark = pytest.mark.slow
 @pytest.fixture(scope="module", params=["post", "pre"])
 def pair(request, build: Callable[..., Transformer]) -> tuple[Transformer, Any]:
     """A model of ours that has learned to end its sentences, and theirs with the same weights."""
-    # Seconds, which only the worker that comes here shall pay.
-    from transformers import (
-        MarianConfig,
-        MarianMTModel,
-        PegasusConfig,
-        PegasusForConditionalGeneration,
-    )
-
     ours = build(vocab_size=N_TOKENS, n_encoder_layers=1, n_decoder_layers=1, norm=request.param)
     _learn_to_reverse(ours)
-    config_class, model_class = {
-        "post": (MarianConfig, MarianMTModel),
-        "pre": (PegasusConfig, PegasusForConditionalGeneration),
-    }[request.param]
-    config = ours.config
-    theirs = model_class(
-        config_class(
-            **hugging_face_options(config),
-            scale_embedding=config.scale_embeddings,
-            dropout=0.0,
-        )
-    ).eval()
-    copied = set()
-    with torch.no_grad():
-        for name, parameter in ours.named_parameters():
-            for mine, other in NAMES:
-                name = name.replace(mine, other)
-            theirs.get_parameter(name).copy_(parameter)
-            copied.add(name)
-        for side in ("encoder", "decoder"):
-            # Theirs has all sines before all cosines.
-            theirs.get_parameter(f"model.{side}.embed_positions.weight").copy_(
-                ours.encoder.positions(config.max_positions)
-            )
-            copied.add(f"model.{side}.embed_positions.weight")
-    assert copied == {name for name, _ in theirs.named_parameters()}
-    return ours, theirs
+    return ours, hugging_face_twin(ours)
 
 
 def _learn_to_reverse(ours: Transformer) -> None:
