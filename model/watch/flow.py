@@ -29,6 +29,8 @@ def tensors(values: Any) -> Iterator[Tensor]:
 
 def first_tensor(result: Any) -> Tensor | None:
     """The first tensor of a result; None if it has none."""
+    if type(result) is Tensor and not result.is_nested:
+        return result
     return next(tensors((result,)), None)
 
 
@@ -59,6 +61,15 @@ def pointwise(mode: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str
         put = mode.lineage.put(out, mode.lineage.follow(node))
         if func.overloadpacket.__name__ in _COPIES:
             put.factor = node.factor
+    return result
+
+
+def reshaped(mode: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A view where torch can give one, and else a copy."""
+    result: Tensor = func(*args, **kwargs)
+    node = mode.lineage.of(args[0])
+    if mode.lineage.known(result) is not node:
+        mode.lineage.put(result, mode.lineage.follow(node)).factor = node.factor
     return result
 
 

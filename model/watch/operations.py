@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from model.watch import kernels
-from model.watch.flow import first_tensor, linear, other, pointwise, unrelated
+from model.watch.flow import first_tensor, linear, other, pointwise, reshaped, unrelated
 from model.watch.lineage import Softmax
 from model.watch.scoring import (
     added,
@@ -49,9 +49,9 @@ def handler_of(func: Any) -> Handler | None:
     if not isinstance(func, torch._ops.OpOverload):
         return _flex if func.name() == "flex_attention" else None
     # Only inference mode shows these: elsewhere autograd has taken them apart already.
-    if func._can_decompose():
-        return _composite
     name = func.overloadpacket.__name__
+    if func._can_decompose():
+        return _WHOLE.get(name, _composite)
     if func.is_view or name in _SAME_STORAGE:
         return None
     if name in _HANDLERS:
@@ -69,6 +69,19 @@ def handler_of(func: Any) -> Handler | None:
 
 def _composite(mode: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     return mode.parts_of(func.decompose, args, kwargs)
+
+
+def _whole_linear(mode: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    weight = mode.lineage.known(args[1])
+    # Some write QKᵀ with it.
+    if weight is not None and weight.made:
+        return _composite(mode, func, args, kwargs)
+    return linear(mode, func, args, kwargs)
+
+
+def _whole_dropout(mode: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    drops = args[2]
+    return (_composite if drops else reshaped)(mode, func, args, kwargs)
 
 
 def nested(mode: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -115,6 +128,14 @@ def _given(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str
     names = [each.name for each in func._schema.arguments]
     return {**given, **dict(zip(names, args, strict=False)), **kwargs}
 
+
+_WHOLE: dict[str, Handler] = {
+    "linear": _whole_linear,
+    "dropout": _whole_dropout,
+    "layer_norm": other,
+    **dict.fromkeys(("reshape", "contiguous", "flatten", "unflatten"), reshaped),
+}
+"""Made of others, but taking them apart would show nothing more, and takes time."""
 
 _HANDLERS: dict[str, Handler | None] = {
     "_softmax": softmax,

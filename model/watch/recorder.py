@@ -33,6 +33,11 @@ class Recorder(TorchDispatchMode):
     # flex_attention is one, and would refuse to run under a mode that does not say so.
     supports_higher_order_operators = True
 
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        # Compilation rests anyway, and asking it to at every operation takes half of the time.
+        return False
+
     def __init__(self) -> None:
         super().__init__()
         self.lineage = Lineage()
