@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from model.agreement import Agreement, rank_correlation, top_agreement
-from model.trace import AttentionKind, FloatArray, Site, Tokens
+from model.trace import AttentionKind, FloatArray, Site, Tokens, Trace
 
 _NOT_LATER: Mapping[int, bool] = MappingProxyType({})
 
@@ -256,6 +256,53 @@ class Attributions:
         estimate = self.estimate(method, site, head, later=later)
         read = slice(-1 if np.isnan(estimate[-1]).all() else None)
         return estimate[read], self.deletion_losses[read]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class AttributionPart:
+    """Some of the maps of `Attributions`, or some of their rows.
+
+    Attributes:
+        maps: each with the same rows of the target.
+    """
+
+    maps: tuple[AttributionMap, ...]
+
+    @property
+    def nbytes(self) -> int:
+        """What all maps hold, in bytes."""
+        return sum(each.heads.nbytes + each.together.nbytes for each in self.maps)
+
+
+def joined(
+    trace: Trace, parts: Sequence[AttributionPart], losses: Sequence[FloatArray]
+) -> Attributions:
+    """What was computed in parts, as one.
+
+    Args:
+        trace: of the sentence.
+        parts: those with rows of the same maps in the order of the rows.
+        losses: of deleted source tokens, (target, some of the source), in their order.
+    """
+    rows: dict[tuple[str, Site | None], list[AttributionMap]] = {}
+    for part in parts:
+        for each in part.maps:
+            rows.setdefault((each.method, each.site), []).append(each)
+    maps = [
+        replace(
+            those[0],
+            heads=np.concatenate([each.heads for each in those], axis=1),
+            together=np.concatenate([each.together for each in those]),
+        )
+        for those in rows.values()
+    ]
+    return Attributions(
+        source=trace.source,
+        target=trace.target,
+        predictions=trace.predictions,
+        deletion_losses=np.concatenate(losses, axis=1),
+        maps=tuple(maps),
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -7,8 +7,10 @@ CLASSES, and what is said of it in METHODS there.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
@@ -19,6 +21,7 @@ from torch import Tensor
 from model.attribution import (
     AttributionError,
     AttributionMap,
+    AttributionPart,
     Attributions,
     SelfAttributions,
 )
@@ -45,8 +48,10 @@ class Run:
         target: what the decoder read, (target,).
         predictions: what its rows are to predict, (target,).
         token: the row whose prediction gradients are of; None for every row its own.
+        rows: of gradients, those of the target that are wanted; None for all.
 
     Attributes:
+        rows: as above, for all as well.
         sublayers: every attention by site, each with a batch of one.
     """
 
@@ -57,7 +62,9 @@ class Run:
         target: Tensor,
         predictions: Tensor,
         token: int | None = None,
+        rows: range | None = None,
     ) -> None:
+        self.rows = range(len(target)) if rows is None else rows
         self._model = model
         self._source, self._target, self._predictions = source, target, predictions
         self._token = token
@@ -89,25 +96,26 @@ class Run:
         losses = []
         n_target = len(self._target)
         batch = max(1, min(_BATCH, _CELLS // max(len(self._source), n_target) ** 2))
-        for start in range(0, n_target, batch):
-            rows = list(range(start, min(start + batch, n_target)))
+        for start in range(0, len(self.rows), batch):
+            rows = list(self.rows[start : start + batch])
             chosen = [self._token in (None, row) for row in rows]
             loss = []
             for site, gradients in self._gradients_of(rows).items():
                 if site.kind is not AttentionKind.DECODER:
                     loss.append((gradients * self.sublayers[site].weights).sum(dim=(1, 2)))
-                if self._by_row(site):
+                if self.by_row(site):
                     # Of each copy of the sentence its own row: (head, row, key).
                     parts[site].append(gradients[range(len(rows)), :, rows].transpose(0, 1))
                 else:
                     parts[site].append(gradients[chosen].sum(dim=0))
             losses.append(torch.stack(loss).sum(dim=0))
         return {
-            site: torch.cat(each, dim=1) if self._by_row(site) else torch.stack(each).sum(dim=0)
+            site: torch.cat(each, dim=1) if self.by_row(site) else torch.stack(each).sum(dim=0)
             for site, each in parts.items()
         }, torch.cat(losses)
 
-    def _by_row(self, site: Site) -> bool:
+    def by_row(self, site: Site) -> bool:
+        """Whether a row of its gradients is of the row's own prediction, for `rows` alone."""
         return self._token is None and site.kind is not AttentionKind.ENCODER
 
     def _gradients_of(self, rows: list[int]) -> dict[Site, Tensor]:
@@ -339,7 +347,10 @@ class GradientTimesWeight(AttributionMethod):
     @classmethod
     def of(cls, run: Run, site: Site, *, together: bool) -> Tensor:
         """Rows are those that `Run.gradients` says."""
-        product = run.gradients[site] * run.sublayers[site].weights[0]
+        weights = run.sublayers[site].weights[0]
+        if run.by_row(site):
+            weights = weights[:, run.rows.start : run.rows.stop]
+        product = run.gradients[site] * weights
         return product.sum(dim=0, keepdim=True) if together else product
 
     @classmethod
@@ -389,10 +400,7 @@ def attributions(
     with torch.no_grad():
         for name in methods:
             maps += [_site_map(run, name, site) for site in wanted]
-            whole = _array(CLASSES[name].whole(run))
-            maps.append(
-                AttributionMap(method=name, site=None, heads=whole[None][:0], together=whole)
-            )
+            maps.append(_whole_map(run, name))
     return Attributions(
         source=trace.source,
         target=trace.target,
@@ -400,6 +408,28 @@ def attributions(
         deletion_losses=deletion_losses(translator, trace),
         maps=tuple(maps),
     )
+
+
+_PARTS = 12
+"""Into so many parts rows are divided."""
+
+_BY_ROWS = "gradient_times_weight"
+"""The method that takes a pass a row."""
+
+
+@dataclass(frozen=True, slots=True)
+class AttributionPiece:
+    """Which of the maps of cross-attention are computed together.
+
+    Attributes:
+        methods: by their names.
+        sites: None stands for the whole model.
+        rows: of the target, of gradients alone; None for all.
+    """
+
+    methods: tuple[str, ...]
+    sites: tuple[Site | None, ...]
+    rows: range | None = None
 
 
 @torch.no_grad()
@@ -430,6 +460,7 @@ def _run(
     methods: Sequence[str],
     sites: Sequence[Site],
     token: int | None,
+    rows: range | None = None,
 ) -> Run:
     """The sentence of a trace as methods read it, where all that is asked for is there."""
     for name, those, known in (("method", methods, CLASSES), ("site", sites, translator.sites)):
@@ -446,7 +477,12 @@ def _run(
         torch.tensor(tokens.ids, device=translator.device)
         for tokens in (trace.source, trace.target, trace.predictions)
     )
-    return Run(translator.model, source, target, predictions, token)
+    return Run(translator.model, source, target, predictions, token, rows)
+
+
+def _whole_map(run: Run, name: str) -> AttributionMap:
+    whole = _array(CLASSES[name].whole(run))
+    return AttributionMap(method=name, site=None, heads=whole[None][:0], together=whole)
 
 
 def _site_map(run: Run, name: str, site: Site) -> AttributionMap:
@@ -459,6 +495,39 @@ def _site_map(run: Run, name: str, site: Site) -> AttributionMap:
         together=together,
         by_prediction=method.by_prediction,
     )
+
+
+def attribution_parts(translator: Translator, trace: Trace) -> list[AttributionPiece]:
+    """What `attribution_part` is to be asked for, one after another, for all of cross-attention.
+
+    Each of them takes about as long as another, and much less than all together.
+    """
+    cross = tuple(site for site in translator.sites if site.kind is AttentionKind.CROSS)
+    quick = tuple(name for name in CLASSES if name not in ("value_zeroing", _BY_ROWS))
+    rows = range(len(trace.target))
+    step = math.ceil(len(rows) / _PARTS)
+    return [
+        AttributionPiece(quick, (*cross, None)),
+        *(AttributionPiece(("value_zeroing",), (site,)) for site in (*cross, None)),
+        *(
+            AttributionPiece((_BY_ROWS,), (*cross, None), rows[start : start + step])
+            for start in rows[::step]
+        ),
+    ]
+
+
+@torch.no_grad()
+def attribution_part(
+    translator: Translator, trace: Trace, piece: AttributionPiece
+) -> AttributionPart:
+    """Some of the maps that `attributions` makes, for `model.attribution.joined`."""
+    run = _run(translator, trace, piece.methods, [], None, piece.rows)
+    maps = [
+        _whole_map(run, name) if site is None else _site_map(run, name, site)
+        for name in piece.methods
+        for site in piece.sites
+    ]
+    return AttributionPart(maps=tuple(maps))
 
 
 def cross_attributions(translator: Translator, trace: Trace) -> Attributions:

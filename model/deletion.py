@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import torch
 
@@ -15,7 +17,9 @@ _BATCH = 32
 
 
 @torch.inference_mode()
-def deletion_losses(translator: Translator, trace: Trace) -> FloatArray:
+def deletion_losses(
+    translator: Translator, trace: Trace, columns: Sequence[int] | None = None
+) -> FloatArray:
     """How much less likely each target token is without each source token.
 
     One after the other is hidden from every layer of the encoder and of cross-attention; the
@@ -26,6 +30,7 @@ def deletion_losses(translator: Translator, trace: Trace) -> FloatArray:
     Args:
         translator: the model.
         trace: of it, of a run in which nothing was changed.
+        columns: the source tokens to delete, from 0; None for all, each alone.
 
     Returns:
         what the log-probability of the token that a row predicts loses, (target, source);
@@ -33,7 +38,8 @@ def deletion_losses(translator: Translator, trace: Trace) -> FloatArray:
     """
     n_source, n_target = len(trace.source), len(trace.target)
     # The whole sentence goes through the same batches, so that rounding is alike on both sides.
-    runs = [UNCHANGED, *(_without(position, n_source, n_target) for position in range(n_source))]
+    positions = range(n_source) if columns is None else columns
+    runs = [UNCHANGED, *(_without(position, n_source, n_target) for position in positions)]
     source, target, predictions = (
         torch.tensor(tokens.ids, device=translator.device)
         for tokens in (trace.source, trace.target, trace.predictions)

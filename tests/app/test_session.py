@@ -289,6 +289,25 @@ def test_an_outcome_that_reads_padding_is_decoded_beside_the_padding(folder: Pat
     assert found.free.text == free.text
 
 
+def test_maps_of_a_long_sentence_are_made_in_parts_that_say_how_far_they_are(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sentence = PAIRS[2][0]
+    shares: list[float] = []
+    at_once = session.attributions(folder, sentence, progress=shares.append)
+    assert not shares
+    monkeypatch.setattr(session, "AT_ONCE_CELLS", 1)
+    monkeypatch.setattr(session, "DELETED_TOGETHER", 2)
+    in_parts = session.attributions(folder, sentence, progress=shares.append)
+    assert shares == sorted(set(shares))
+    assert shares[0] == 0
+    assert 0.9 < shares[-1] < 1
+    np.testing.assert_allclose(in_parts.deletion_losses, at_once.deletion_losses, atol=2e-5)
+    for each in at_once.maps:
+        found = in_parts.map(each.method, each.site)
+        np.testing.assert_allclose(found.together, each.together, atol=2e-5)
+
+
 def test_one_sentences_edit_leaves_the_others_of_its_batch_alone(folder: Path) -> None:
     allowed = np.zeros_like(own_mask(folder, AttentionKind.CROSS))
     session.run(asked(folder), masked(AttentionKind.CROSS, allowed)[0])

@@ -11,8 +11,16 @@ from model.attribution import (
     TELLING,
     AttributionError,
     Attributions,
+    joined,
 )
-from model.attribution_methods import CLASSES, attributions, self_attributions
+from model.attribution_methods import (
+    CLASSES,
+    attribution_part,
+    attribution_parts,
+    attributions,
+    cross_attributions,
+    self_attributions,
+)
 from model.config import TransformerConfig
 from model.deletion import deletion_losses
 from model.intervention import Intervention
@@ -213,6 +221,27 @@ def test_a_gradient_is_of_its_rows_own_prediction_in_any_layer(translator: Trans
     )
     correlation = found.correlation("gradient_times_weight", CROSS, later=True)
     assert len(correlation.rows) == len(found.target)
+
+
+def test_what_is_computed_in_parts_is_what_is_computed_at_once(translator: Translator) -> None:
+    # More rows than parts, so that some part has two.
+    trace = translator.trace("The cat sat on the mat. The dog sat on the mat.", "Die Katze " * 7)
+    assert len(trace.target) > 12
+    pieces = attribution_parts(translator, trace)
+    columns = range(len(trace.source))
+    in_parts = joined(
+        trace,
+        [attribution_part(translator, trace, each) for each in pieces],
+        [deletion_losses(translator, trace, columns[start : start + 3]) for start in columns[::3]],
+    )
+    at_once = cross_attributions(translator, trace)
+    np.testing.assert_allclose(in_parts.deletion_losses, at_once.deletion_losses, atol=2e-5)
+    assert len(in_parts.maps) == len(at_once.maps)
+    for each in at_once.maps:
+        found = in_parts.map(each.method, each.site)
+        assert found.by_prediction == each.by_prediction
+        np.testing.assert_allclose(found.heads, each.heads, atol=2e-5)
+        np.testing.assert_allclose(found.together, each.together, atol=2e-5)
 
 
 def test_maps_of_self_attention_are_those_of_the_whole_without_a_truth(

@@ -1,6 +1,7 @@
 """The parts of the effects page that hold maps against something: deletion, and alignments."""
 
 import contextlib
+from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -133,7 +134,14 @@ def parts_of(model: Translator, kind: AttentionKind) -> dict[str, str]:
 def maps_shown(question: session.Question, view: EffectsView) -> dict[str, Any]:
     """What both pictures of maps are of, as their arguments."""
     checkpoint, (site, head) = question.checkpoint, view.part
-    found = session.attributions(checkpoint, question.sentence, question.target or None)
+    slot = st.empty()
+    found = session.attributions(
+        checkpoint,
+        question.sentence,
+        question.target or None,
+        progress=partial(slot.progress, text="Making the maps…"),
+    )
+    slot.empty()
     return {
         "found": found,
         "sentence": question.sentence,

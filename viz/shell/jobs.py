@@ -18,8 +18,14 @@ import torch
 from numpy.typing import NDArray
 
 from model import alignment
-from model.attribution_methods import cross_attributions, self_attributions
+from model.attribution_methods import (
+    AttributionPiece,
+    attribution_part,
+    cross_attributions,
+    self_attributions,
+)
 from model.checkpoint import SNAPSHOTS, CheckpointError, snapshot_file, snapshots
+from model.deletion import deletion_losses
 from model.effects import effects_of, removal, rewritten
 from model.head_edits import MeanAblation
 from model.intervention import UNCHANGED, Intervention
@@ -436,6 +442,38 @@ class Attribute(MeasureEffects):
         """As above."""
         (trace,) = self.recorded.results(model).values()
         return {self: cross_attributions(model, trace)}
+
+
+@dataclass(frozen=True, slots=True)
+class AttributeInPart(Attribute):
+    """Some of these maps, as `model.attribution.AttributionPart`.
+
+    Attributes:
+        piece: which.
+    """
+
+    piece: AttributionPiece
+
+    def results(self, model: Translator) -> Mapping[Job, Any]:
+        """As above."""
+        (trace,) = self.recorded.results(model).values()
+        return {self: attribution_part(model, trace, self.piece)}
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteTokens(Attribute):
+    """What the translation loses without some of the source tokens, (target, some of the source).
+
+    Attributes:
+        columns: which, from 0.
+    """
+
+    columns: range
+
+    def results(self, model: Translator) -> Mapping[Job, Any]:
+        """As above."""
+        (trace,) = self.recorded.results(model).values()
+        return {self: deletion_losses(model, trace, self.columns)}
 
 
 @dataclass(frozen=True, slots=True)

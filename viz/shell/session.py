@@ -6,7 +6,7 @@ import contextlib
 import functools
 import os
 import threading
-from collections.abc import Generator, Hashable, Mapping
+from collections.abc import Callable, Generator, Hashable, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +17,8 @@ import streamlit as st
 from numpy.typing import NDArray
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from model.attribution import Agreements, Attributions, SelfAttributions
+from model.attribution import Agreements, Attributions, SelfAttributions, joined
+from model.attribution_methods import attribution_parts
 from model.checkpoint import CONFIG, CheckpointError
 from model.head_effects import Effects, Removal
 from model.intervention import UNCHANGED, Intervention
@@ -51,6 +52,12 @@ MAX_TRACES = 64
 
 MAX_TRANSLATIONS = 512
 """How many translations, and what else is small, are kept."""
+
+AT_ONCE_CELLS = 1000
+"""Source tokens times target tokens up to which maps are computed at once, in some seconds."""
+
+DELETED_TOGETHER = 31
+"""Source tokens that are deleted in one job: with the whole sentence, a batch."""
 
 QUICK_SECONDS = 0.3
 """An answer that comes sooner comes without a word about waiting."""
@@ -255,10 +262,39 @@ def removal(checkpoint: Path, sentence: str, target: str | None = None) -> Remov
     return _computed(jobs.RemoveHeads(record.version, record))
 
 
-def attributions(checkpoint: Path, sentence: str, target: str | None = None) -> Attributions:
-    """Maps of cross-attention beside what deleting source tokens does; as `effects`."""
+def attributions(
+    checkpoint: Path,
+    sentence: str,
+    target: str | None = None,
+    *,
+    progress: Callable[[float], object] = lambda _: None,
+) -> Attributions:
+    """Maps of cross-attention beside what deleting source tokens does; as `effects`.
+
+    Args:
+        checkpoint: its folder.
+        sentence: the source.
+        target: as of `trace`.
+        progress: called with the share that is done, of a long sentence, which is computed in parts
+            so that whoever leaves it ends it.
+    """
     record = _record_job(checkpoint, sentence, target)
-    return _computed(jobs.Attribute(record.version, record))
+    recorded: Trace = _computed(record)
+    n_source, n_target = len(recorded.source), len(recorded.target)
+    if n_source * n_target <= AT_ONCE_CELLS:
+        return _computed(jobs.Attribute(record.version, record))
+    pieces = attribution_parts(translator(checkpoint), recorded)
+    asked = [jobs.AttributeInPart(record.version, record, piece) for piece in pieces]
+    columns = range(n_source)
+    deletions = [
+        jobs.DeleteTokens(record.version, record, columns[start : start + DELETED_TOGETHER])
+        for start in columns[::DELETED_TOGETHER]
+    ]
+    found = []
+    for number, job in enumerate([*asked, *deletions]):
+        progress(number / (len(asked) + len(deletions)))
+        found.append(_computed(job))
+    return joined(recorded, found[: len(asked)], found[len(asked) :])
 
 
 def self_attributions(
