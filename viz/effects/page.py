@@ -11,7 +11,7 @@ import streamlit as st
 from model.checkpoint import CheckpointError, snapshots
 from model.head_effects import Effects
 from model.removal_file import read_removal
-from model.trace import AttentionKind, Site
+from model.trace import AttentionKind, Site, Tokens
 from model.translator import DeviceError, TextError, Translator
 from viz.browser.switches import new_clicks, switches
 from viz.draw import style
@@ -66,10 +66,10 @@ OFF = "heads-off"
 """The widget of the chosen heads; the address has them as one text."""
 
 
-def clamp_view(model: Translator, effects: Effects) -> EffectsView:
+def clamp_view(model: Translator, predictions: Tokens) -> EffectsView:
     """The view, without a target token and heads that there are not."""
     view = address.read(EffectsView)
-    if view.token > len(effects.predictions):
+    if view.token > len(predictions):
         address.change(token=0)
     parts = parts_of(model, view.kind)
     if view.whose not in parts:
@@ -87,9 +87,9 @@ def clamp_view(model: Translator, effects: Effects) -> EffectsView:
     return address.read(EffectsView)
 
 
-def token_names(effects: Effects) -> list[str]:
+def token_names(predictions: Tokens) -> list[str]:
     """What the map can be of: everything, or one target token, with its place where it repeats."""
-    texts = axis_texts(effects.predictions)
+    texts = axis_texts(predictions)
     return [
         WHOLE,
         *(
@@ -99,9 +99,9 @@ def token_names(effects: Effects) -> list[str]:
     ]
 
 
-def show_choice(view: EffectsView, effects: Effects) -> None:
+def show_choice(view: EffectsView, predictions: Tokens) -> None:
     """What the map shows, and of which part of the translation."""
-    names = [escape_markdown(name) for name in token_names(effects)]
+    names = [escape_markdown(name) for name in token_names(predictions)]
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         st.segmented_control(
             "The map shows",
@@ -365,9 +365,14 @@ def price_words(before: jobs.Outcome, after: jobs.Outcome) -> str:
     return f"{total}: {', '.join(moved)}." if moved else f"{total}."
 
 
-def show_on_stage(question: session.Question, view: EffectsView, effects: Effects) -> None:
+def effects_of(question: session.Question) -> Effects:
+    """What the translation loses without each head."""
+    return session.effects(question.checkpoint, question.sentence, question.target or None)
+
+
+def show_on_stage(question: session.Question, view: EffectsView, predictions: Tokens) -> None:
     """The map, and above it both translations where heads are switched off."""
-    names = token_names(effects)
+    names = token_names(predictions)
     if view.colored == "alignment":
         show_alignment_on_stage(question)
         return
@@ -382,6 +387,7 @@ def show_on_stage(question: session.Question, view: EffectsView, effects: Effect
     if view.colored == "maps":
         show_maps_on_stage(question, view)
         return
+    effects = effects_of(question)
     stage.say(f"Effect of each head on: {lower_first(names[view.token])}")
     with stage.picture():
         if view.heads and (both := outcomes(question, view)):
@@ -399,12 +405,12 @@ def show_on_stage(question: session.Question, view: EffectsView, effects: Effect
 def show_page(question: session.Question) -> None:
     """Everything, for a question that has an answer."""
     model = session.translator(question.checkpoint)
-    effects = session.effects(question.checkpoint, question.sentence, question.target or None)
-    view = clamp_view(model, effects)
+    trace = session.trace(question.checkpoint, question.sentence, question.target or None)
+    view = clamp_view(model, trace.predictions)
     if stage.is_on():
-        show_on_stage(question, view, effects)
+        show_on_stage(question, view, trace.predictions)
         return
-    show_choice(view, effects)
+    show_choice(view, trace.predictions)
     if view.colored == "maps":
         # Heads that are switched off change neither these nor the next.
         show_maps(question, view, model)
@@ -412,6 +418,7 @@ def show_page(question: session.Question) -> None:
     if view.colored == "alignment":
         show_alignment(question)
         return
+    effects = effects_of(question)
     # Above the map, where a click on it is answered without scrolling; there without any, too, for
     # a chart that comes to stand elsewhere is drawn anew.
     with st.container():

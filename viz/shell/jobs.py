@@ -454,6 +454,11 @@ class AttributeInPart(Attribute):
 
     piece: AttributionPiece
 
+    @property
+    def doing(self) -> str:
+        """As above."""
+        return "Estimating what matters…"
+
     def results(self, model: Translator) -> Mapping[Job, Any]:
         """As above."""
         (trace,) = self.recorded.results(model).values()
