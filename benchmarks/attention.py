@@ -1,4 +1,4 @@
-"""The model beside torch's own, recording beside not recording, the cache beside none.
+"""The model beside torch's own, recording and watching beside neither, the cache beside none.
 
     python -m benchmarks.attention
 
@@ -28,6 +28,7 @@ from model.recording import recording
 from model.training.batches import padded
 from model.transformer import DecodingState, Transformer
 from model.translator import Translator, resolve_device
+from model.watch import watching
 
 SENTENCE = "She had forgotten where she had put the keys, so we waited in front of the house."
 
@@ -131,11 +132,16 @@ def _forward_rows(
         with recording():
             translator.model(source, target)
 
+    def watch() -> None:
+        with watching():
+            translator.model(source, target)
+
     seconds = interleaved(
         {
             "ours": lambda: translator.model(source, target),
             "unpacked": lambda: unpacked(source, target),
             "recording": record,
+            "watching": watch,
             "theirs": lambda: theirs(source, target),
         },
         runs,
@@ -161,6 +167,14 @@ def _forward_rows(
             seconds["recording"],
             ratio_to_not_recording=round(ratio(seconds, "recording", "ours"), 3),
             note=f"{ratio(seconds, 'recording', 'ours'):.2f} of not recording",
+        ),
+        row(
+            f"forward, {shape}: ours, watched",
+            seconds["watching"],
+            ratio_to_not_recording=round(ratio(seconds, "watching", "ours"), 3),
+            ratio_to_recording=round(ratio(seconds, "watching", "recording"), 3),
+            note=f"{ratio(seconds, 'watching', 'ours'):.2f} of not recording, "
+            f"{ratio(seconds, 'watching', 'recording'):.2f} of recording",
         ),
     ]
 
@@ -207,7 +221,8 @@ def main(argv: list[str] | None = None) -> None:
     torch.set_num_threads(arguments.threads)
     device = resolve_device(arguments.device)
     translator = load(arguments.checkpoint, device=str(device))
-    rows = _forward_rows(translator, arguments.runs, 1, 24)
+    rows = _forward_rows(translator, arguments.runs, 1, 12)
+    rows += _forward_rows(translator, arguments.runs, 1, 24)
     rows += _forward_rows(translator, arguments.runs, 32, 24)
     rows += _forward_rows(translator, max(5, arguments.runs // 3), 1, 512)
     rows += _decoding_rows(translator, arguments.runs)

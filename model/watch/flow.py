@@ -29,8 +29,8 @@ def tensors(values: Any) -> Iterator[Tensor]:
 
 def first_tensor(result: Any) -> Tensor | None:
     """The first tensor of a result; None if it has none."""
-    if type(result) is Tensor and not result.is_nested:
-        return result
+    if type(result) is Tensor:
+        return result if result.layout == torch.strided and not result.is_nested else None
     return next(tensors((result,)), None)
 
 

@@ -17,6 +17,8 @@ class Masks:
 
     def allowed_by(self, added: Tensor) -> Tensor | None:
         """True = may attend, of the shape of what is added; None if it forbids no key."""
+        if added.is_complex():
+            return None
         address = added.untyped_storage()._cdata
         view = (added.storage_offset(), added.shape, added.stride())
         kept = self._allowed.get(address)

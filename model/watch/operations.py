@@ -84,12 +84,12 @@ def _whole_dropout(mode: Recorder, func: Any, args: tuple[Any, ...], kwargs: dic
     return (_composite if drops else reshaped)(mode, func, args, kwargs)
 
 
-def nested(mode: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Anything on a nested tensor; only torch's own layers are followed there."""
+def unfollowed(mode: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Anything on a nested, sparse or meta tensor; of nested ones torch's own layers are seen."""
     if func.overloadpacket.__name__ in _KERNELS:
         return _fused(mode, func, args, kwargs)
     if "softmax" in str(func) or "attention" in str(func):
-        reason = "it is one of a nested tensor, which is not followed"
+        reason = "it is one of a nested, sparse or meta tensor, which is not followed"
         mode.found.softmaxes.append(Softmax(mode.places.here().place, (), reason))
     return func(*args, **kwargs)
 

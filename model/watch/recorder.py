@@ -13,7 +13,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from model.watch.lineage import Lineage
 from model.watch.masks import Masks
-from model.watch.operations import Handler, handler_of, nested
+from model.watch.operations import Handler, handler_of, unfollowed
 from model.watch.places import Places
 from model.watch.sites import Collection, Watched
 
@@ -65,8 +65,10 @@ class Recorder(TorchDispatchMode):
         idle = _innermost.recorder is not self or torch._C._current_graph_task_id() != -1
         if handler is None or idle:
             return func(*args, **kwargs)
-        if args and isinstance(args[0], Tensor) and args[0].is_nested:
-            return nested(self, func, args, kwargs)
+        # As many as any operation has that looks into its operands.
+        for x in args[:3]:
+            if isinstance(x, Tensor) and (x.is_nested or x.is_meta or x.layout != torch.strided):
+                return unfollowed(self, func, args, kwargs)
         return handler(self, func, args, kwargs)
 
     def parts_of(self, func: Callable[..., Any], args: Any, kwargs: Any) -> Any:

@@ -191,7 +191,7 @@ def _number(value: Any) -> float | None:
     """What is multiplied with as a whole; None for what differs from cell to cell."""
     if isinstance(value, Tensor):
         return float(value) if value.dim() == 0 and not value.is_complex() else None
-    return float(value)
+    return float(value) if isinstance(value, int | float) else None
 
 
 def summed(mode: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

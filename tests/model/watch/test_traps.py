@@ -326,7 +326,7 @@ def test_attention_of_nested_tensors_is_told(x, context):
     for mine, theirs in zip(output.unbind(), expected.unbind(), strict=True):
         assert torch.equal(mine, theirs)
     (other,) = seen.report().others
-    assert other.reason == "it is one of a nested tensor, which is not followed"
+    assert other.reason == "it is one of a nested, sparse or meta tensor, which is not followed"
 
 
 def test_jagged_tensors_pass_unharmed(x):
@@ -338,6 +338,31 @@ def test_jagged_tensors_pass_unharmed(x):
             output = project(texts).relu()
     assert torch.equal(output.values(), expected.values())
     assert not seen.report().suspicions
+
+
+def sparse(x: Tensor) -> Tensor:
+    return (x[0].to_sparse() @ x[1].T) + (x[0] @ x[1].T.to_sparse())
+
+
+def spectrum(x: Tensor) -> Tensor:
+    waves = torch.fft.fft(x)
+    return (waves @ waves.mT * (0.5 + 1j) + waves[0, 0, 0]).abs()
+
+
+def on_meta(x: Tensor) -> Tensor:
+    weights = (x.to("meta") @ x.to("meta").mT / torch.tensor(2.0, device="meta")).softmax(dim=-1)
+    return torch.ones((weights @ x.to("meta")).shape)
+
+
+@pytest.mark.parametrize("context", [torch.no_grad, torch.inference_mode])
+@pytest.mark.parametrize("function", [sparse, spectrum, on_meta])
+def test_what_is_not_followed_passes_unharmed(function, context, x):
+    with context():
+        expected = function(x)
+        with watching() as seen:
+            output = function(x)
+    assert torch.equal(output, expected)
+    assert not seen.sites
 
 
 def test_of_two_blocks_inside_one_another_the_inner_records(x):
