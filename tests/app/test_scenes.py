@@ -102,6 +102,12 @@ def move(app: AppTest, value: Any) -> AppTest:
     return tell(app, "moved", value, "talk-handles")
 
 
+def choice_of(app: AppTest) -> Any:
+    """The field in which a talk is chosen."""
+    (found,) = [each for each in app.selectbox if str(each.key).startswith("talk-choice-")]
+    return found
+
+
 def kept(app: AppTest) -> Talk:
     """The talk that the browser was told to keep."""
     (text,) = [text for text in told(app)["keep"].values() if text is not None]
@@ -315,7 +321,7 @@ def test_cancelled_a_scene_is_not_saved_and_no_talk_is_left_behind(panel: AppTes
     panel.button(key="talk-draft-cancel").click().run()
     assert told(panel)["keep"] == {}
     assert len(listed(panel)) == 10
-    assert panel.selectbox(key="talk-choice").options == [READY.title]
+    assert choice_of(panel).options == [READY.title]
     assert panel.button(key="talk-save")
 
 
@@ -394,6 +400,19 @@ def test_a_move_that_is_none_changes_nothing(panel: AppTest, moved: Any) -> None
     assert told(move(panel, moved))["keep"] == {}
 
 
+def test_what_the_browser_still_sends_of_a_field_is_no_choice(panel: AppTest) -> None:
+    before = WidgetState(id=choice_of(panel).proto.id, string_value=READY.title)
+    move(panel, [1, 3])
+    # The message of the next move was on its way before another field stood there.
+    states = panel._tree.get_widget_states()
+    panel._run(WidgetStates(widgets=[*states.widgets, before]))
+    move(panel, [1, 2])
+    first, second, third = (scene.title for scene in READY.scenes[:3])
+    assert [scene.title for scene in kept(panel).scenes[:3]] == [third, second, first]
+    choice_of(panel).set_value("").run()
+    assert query(panel, "talk") == ""
+
+
 def test_the_browser_is_told_what_of_its_moves_was_heard_and_nothing_else(panel: AppTest) -> None:
     def heard() -> int:
         found = [each.proto for each in panel.get("bidi_component") if each.key == "talk-handles"]
@@ -434,7 +453,7 @@ def test_a_new_talk_stands_beside_the_others_and_can_be_deleted(panel: AppTest) 
     panel.button(key="talk-new").click().run()
     assert listed(panel) == []
     assert "No scene yet" in " ".join(plain(each.value) for each in panel.caption)
-    assert panel.selectbox(key="talk-choice").options == ["Attention in ten scenes", "My talk"]
+    assert choice_of(panel).options == ["Attention in ten scenes", "My talk"]
     menu = panel.menu_button(key="talk-menu")
     menu.click_index(menu.options.index("Delete")).run()
     assert len(listed(panel)) == 10
@@ -454,7 +473,7 @@ def test_markup_in_a_title_is_shown_letter_by_letter(panel: AppTest) -> None:
     hostile = "<script>alert(1)</script> **b** $x$ :red[y]"
     talk = Talk(hostile, (Scene(hostile, hostile, "heads"),))
     tell(panel, "kept", [["0a1b2c3d", scenes.write(talk)]])
-    panel.selectbox(key="talk-choice").set_value("0a1b2c3d").run()
+    choice_of(panel).set_value("0a1b2c3d").run()
     assert listed(panel) == [f"1. {hostile}"]
     assert "**b**" not in panel.button(key="talk-go-1").label
     panel.button(key="talk-present").click().run()
@@ -498,7 +517,7 @@ def test_what_a_browser_kept_is_checked_like_any_file(panel: AppTest) -> None:
             None,
         ],
     )
-    assert panel.selectbox(key="talk-choice").options == ["Attention in ten scenes", "Good"]
+    assert choice_of(panel).options == ["Attention in ten scenes", "Good"]
     assert "1 of the talks kept in this browser cannot be read" in said(panel)
 
 
@@ -553,7 +572,7 @@ def test_what_a_folder_kept_is_checked_like_any_file(open_app: OpenApp, talks: P
     talk_files.store(talks, "0a1b2c3e", scenes.write(Talk("Good")))
     talk_files.store(talks, "0a1b2c3f", "x" * (scenes.MAX_BYTES + 1))
     app = open_panel(open_app())
-    assert app.selectbox(key="talk-choice").options == ["Attention in ten scenes", "Good"]
+    assert choice_of(app).options == ["Attention in ten scenes", "Good"]
     assert f"2 of the talks kept in {talks} cannot be read" in said(app)
     assert len(list(talks.iterdir())) == 3
 
@@ -606,10 +625,10 @@ def test_a_talk_opened_twice_is_listed_once(panel: AppTest) -> None:
     data = scenes.write(Talk("Twice", (Scene("Only", "", "about"),))).encode()
     for _ in range(2):
         upload(panel, data)
-    assert panel.selectbox(key="talk-choice").options == [READY.title, "Twice"]
+    assert choice_of(panel).options == [READY.title, "Twice"]
     assert "“Twice” is in your list already" in said(panel)
     upload(panel, scenes.write(READY).encode())
-    assert panel.selectbox(key="talk-choice").options == [READY.title, "Twice"]
+    assert choice_of(panel).options == [READY.title, "Twice"]
     assert len(listed(panel)) == 10
 
 
@@ -618,7 +637,7 @@ def test_two_talks_of_one_title_are_told_apart(panel: AppTest) -> None:
         upload(panel, scenes.write(Talk("Same", (Scene("Only", "", page),))).encode())
     for _ in range(2):
         panel.button(key="talk-new").click().run()
-    options = panel.selectbox(key="talk-choice").options
+    options = choice_of(panel).options
     assert options == [READY.title, "Same", "Same (2)", "My talk", "My talk (2)"]
 
 

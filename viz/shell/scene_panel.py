@@ -38,6 +38,9 @@ _UPLOAD, _DRAFT, _SETTLED = "_talks_upload", "_talks_draft", "_talks_settled"
 _MOVES = "_talks_moves"
 """How many moves were heard of."""
 
+_CHOICE = "_talks_choice"
+"""The number of the field in which a talk is chosen, and the talk that it shows."""
+
 
 def show_talk() -> None:
     """What a talk needs on every page: its keys, its notes, and on stage the scene's title.
@@ -109,6 +112,12 @@ def title_scene() -> None:
 @fragment
 def show_scenes() -> None:
     """A button that opens the scenes of a talk."""
+    # A fragment runs alone, and both another view and a changed talk concern the whole page. First of
+    # all: the browser is told once of a value that a widget is given, and this run's would be lost.
+    if address.is_navigating() or st.session_state.pop(_STALE, False):
+        # What runs this part may have been sent before the browser heard of the address.
+        address.remain()
+        st.rerun()
     if stage.is_on():
         # It would lie over the picture, and take the first Escape.
         st.session_state["scenes"] = False
@@ -120,9 +129,6 @@ def show_scenes() -> None:
             bring_focus()
     else:
         st.session_state.pop(_DRAFT, None)
-    # A fragment runs alone, and both another view and a changed talk concern the whole page.
-    if address.is_navigating() or st.session_state.pop(_STALE, False):
-        st.rerun()
 
 
 def _turned() -> None:
@@ -396,8 +402,15 @@ def _save() -> None:
         _drop_draft()
 
 
-def _choose() -> None:
-    _turn_to(st.session_state["talk-choice"])
+def _choose(number: int) -> None:
+    if number == st.session_state[_CHOICE][0]:
+        chosen = st.session_state[_choice_key(number)]
+        st.session_state[_CHOICE] = number, chosen
+        _turn_to(chosen)
+
+
+def _choice_key(number: int) -> str:
+    return f"talk-choice-{number}"
 
 
 def _start(new: Talk) -> bool:
@@ -591,16 +604,23 @@ def _show_panel() -> None:
 def _show_choice() -> None:
     own = _own()
     titles = {"": ready_talk().title} | {mark: talk.title for mark, talk in own.items()}
-    st.session_state["talk-choice"] = st.session_state["talk"]
+    mark = st.session_state["talk"]
+    number, chosen = st.session_state.get(_CHOICE, (0, mark))
+    if chosen != mark:
+        # Another field. With every message the browser sends all values, and that of the field before
+        # may be the talk before: it would count as chosen again.
+        number += 1
+    st.session_state[_CHOICE] = number, mark
     with st.container(horizontal=True, vertical_alignment="center", gap="xsmall"):
         st.selectbox(
             "Talk",
             list(titles),
-            list(titles).index(address.value_of("talk-choice")),
-            key="talk-choice",
+            list(titles).index(mark),
+            key=_choice_key(number),
             format_func=lambda mark: visible(titles[mark]),
             label_visibility="collapsed",
             on_change=_choose,
+            args=(number,),
         )
         st.button(
             "New talk",
