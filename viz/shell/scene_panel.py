@@ -112,8 +112,8 @@ def title_scene() -> None:
 @fragment
 def show_scenes() -> None:
     """A button that opens the scenes of a talk."""
-    # A fragment runs alone, and both another view and a changed talk concern the whole page. First of
-    # all: the browser is told once of a value that a widget is given, and this run's would be lost.
+    # A fragment runs alone, and both another view and a changed talk concern the whole page. First
+    # of all: the browser is told once of a widget's new value, and this run's would be lost.
     if address.is_navigating() or st.session_state.pop(_STALE, False):
         # What runs this part may have been sent before the browser heard of the address.
         address.remain()
@@ -607,8 +607,8 @@ def _show_choice() -> None:
     mark = st.session_state["talk"]
     number, chosen = st.session_state.get(_CHOICE, (0, mark))
     if chosen != mark:
-        # Another field. With every message the browser sends all values, and that of the field before
-        # may be the talk before: it would count as chosen again.
+        # Another field. With every message the browser sends all values, and that of the field
+        # before may be the talk before: it would count as chosen again.
         number += 1
     st.session_state[_CHOICE] = number, mark
     with st.container(horizontal=True, vertical_alignment="center", gap="xsmall"):

@@ -56,7 +56,7 @@ def drawn(code: Code, pixels: int = 4) -> NDArray[np.uint8]:
 
 
 def scanned(code: Code) -> str:
-    (found,) = zxingcpp.read_barcodes(drawn(code))
+    (found,) = zxingcpp.read_barcodes(drawn(code), formats=zxingcpp.BarcodeFormat.QRCode)
     return found.text
 
 
