@@ -93,6 +93,8 @@ def other(mode: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, An
     out = first_tensor(result)
     if out is not None:
         put = mode.lineage.fresh()
+        # What reads no tensor is new, as a parameter is.
+        put.made = node is not None
         # Rows looked up in one table are not read from one another.
         table = func.overloadpacket.__name__.startswith(_LOOKUPS)
         if node is not None and (node.made or not table):
@@ -107,7 +109,8 @@ def unrelated(mode: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str
     result = func(*args, **kwargs)
     out = first_tensor(result)
     if out is not None:
-        mode.lineage.put(out, mode.lineage.fresh())
+        # A parameter is filled, in place, when its model is built.
+        mode.lineage.put(out, mode.lineage.fresh()).made = not func._schema.is_mutable
     return result
 
 

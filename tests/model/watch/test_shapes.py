@@ -382,3 +382,84 @@ def test_other_softmaxes_are_listed_with_the_reason(module, reason):
     assert (other.reason, other.place.module, other.times) == (reason, module.__name__, 1)
     assert other.place.file == __file__
     assert reason in str(report)
+
+
+class LowRank(nn.Module):
+    """Queries and keys by two maps each, with a norm between."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.to_query, self.to_key = (
+            nn.Sequential(nn.Linear(WIDTH, 4), nn.LayerNorm(4), nn.Linear(4, WIDTH))
+            for _ in range(2)
+        )
+
+    def forward(self, x: Tensor, memory: Tensor) -> Tensor:
+        q, k = split(self.to_query(x)), split(self.to_key(memory))
+        return nn.functional.scaled_dot_product_attention(q, k, split(memory))
+
+
+def test_low_rank_projections_of_one_text_are_self_attention():
+    x = torch.randn(2, LENGTH, WIDTH)
+    for memory, kind in ((x, "encoder"), (torch.randn(2, LENGTH, WIDTH), "cross")):
+        with torch.no_grad(), watching() as seen:
+            LowRank()(x, memory)
+        assert [str(each.site.kind) for each in seen.sites] == [kind]
+
+
+def test_heads_that_share_keys_have_them_each():
+    q, kv = torch.randn(2, 4, LENGTH, 4), torch.randn(2, 2, LENGTH, 4)
+    with torch.no_grad(), watching() as seen:
+        nn.functional.scaled_dot_product_attention(q, kv, kv, is_causal=True, enable_gqa=True)
+    (call,) = seen.sites[0].calls
+    shared = kv[:, [0, 0, 1, 1]]
+    scores = q @ shared.transpose(2, 3) / 2
+    weights = scores.masked_fill(~CAUSAL, -math.inf).softmax(dim=-1)
+    torch.testing.assert_close(call.weights, weights, atol=1e-6, rtol=0)
+    assert torch.equal(call.k, shared)
+    assert torch.equal(call.v, shared)
+
+
+class Latents(nn.Module):
+    """Learned queries read a text, and then one another."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.latents = nn.Parameter(torch.randn(1, 3, WIDTH))
+        self.reading, self.among = (
+            nn.MultiheadAttention(WIDTH, HEADS, batch_first=True) for _ in range(2)
+        )
+
+    def forward(self, x: Tensor) -> Tensor:
+        latents = self.latents.expand(len(x), -1, -1)
+        latents = latents + self.reading(latents, x, x)[0]
+        return latents + self.among(latents, latents, latents)[0]
+
+
+def test_learned_queries_are_cross_attention_and_then_self_attention():
+    with torch.no_grad(), watching() as seen:
+        Latents()(torch.randn(2, LENGTH, WIDTH))
+    assert [(each.place.path, str(each.site)) for each in seen.sites] == [
+        ("reading", "cross.0"),
+        ("among", "encoder.0"),
+    ]
+
+
+class Loop(nn.Module):
+    """Three layers by one line of one module."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layers = nn.ParameterList(torch.randn(WIDTH, 3 * WIDTH) for _ in range(3))
+
+    def forward(self, x: Tensor) -> Tensor:
+        for layer in self.layers:
+            q, k, v = (x @ layer).chunk(3, dim=-1)
+            x = x + (q @ k.transpose(1, 2)).softmax(dim=-1) @ v
+        return x
+
+
+def test_layers_that_no_module_tells_apart_are_calls_of_one_site():
+    with torch.no_grad(), watching() as seen:
+        Loop()(torch.randn(2, LENGTH, WIDTH))
+    assert [len(each.calls) for each in seen.sites] == [3]
