@@ -100,7 +100,7 @@ def begin_run(page: str, pages: Sequence[Any] = ()) -> None:
         pages: every st.Page, among which `navigate` leads.
     """
     visit: _Visit | None = st.session_state.get(_VISIT)
-    target: tuple[str, dict[str, str]] | None = st.session_state.pop(_NAVIGATING, None)
+    target: tuple[str, dict[str, str]] | None = st.session_state.get(_NAVIGATING)
     if target is not None and visit is not None:
         _follow(visit, page, target, pages)
         return
@@ -137,6 +137,8 @@ def _follow(
     if other != page:
         found = next(each for each in pages if each.url_path == other)
         st.switch_page(found, query_params=query)
+    # Only there, since a message that the browser sent from here may overtake the other page's run.
+    del st.session_state[_NAVIGATING]
     if page != visit.page:
         visit.parameters.clear()
     visit.notices.clear()

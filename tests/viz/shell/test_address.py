@@ -2,8 +2,10 @@ import dataclasses
 from typing import Any
 
 import pytest
+import streamlit
 from hypothesis import given
 from hypothesis import strategies as st
+from streamlit.navigation.page import StreamlitPage
 from streamlit.testing.v1 import AppTest
 
 from model.trace import AttentionKind
@@ -109,7 +111,9 @@ def small_app() -> None:
     from viz.shell import address
 
     page = st.session_state.get("page", "one")
-    address.begin_run(page)
+    address.begin_run(
+        page, [st.Page(lambda: None, title=each, url_path=each) for each in ("one", "two")]
+    )
     address.open_address([view.text("sentence", "usual", most=20)])
     if page != "none":
         st.text_input("Sentence", key="sentence")
@@ -118,6 +122,7 @@ def small_app() -> None:
     st.slider("Own", 0, 5, key=own)
     st.button("Anything else", key="else")
     st.button("Another width", key="report", on_click=address.remain)
+    st.button("Go", key="go", on_click=address.navigate, args=("two", {"size": "5"}))
     address.show_notices()
     if st.session_state.get("cut"):
         st.stop()
@@ -330,6 +335,31 @@ def test_going_back_to_the_plain_address_of_a_page_shows_what_it_was_come_to_wit
     assert shown(app) == ("hello", 3)
     # Written again, this would be an entry that Back can never get past.
     assert app.query_params == {}
+
+
+def test_what_a_page_sends_before_it_is_left_does_not_keep_anybody_there(
+    app: AppTest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = []
+
+    def switch(page: StreamlitPage, query_params: dict[str, str]) -> None:
+        # Overtaken: what the browser sent from the old page is run instead of the new one.
+        asked.append((page.url_path, query_params))
+        streamlit.stop()
+
+    monkeypatch.setattr(streamlit, "switch_page", switch)
+    open_at(app)
+    app.button(key="go").click().run()
+    open_at(app)
+    assert asked == 2 * [("two", {"size": "5"})]
+    app.session_state["page"] = "two"
+    open_at(app, size="5")
+    assert shown(app) == ("usual", 5)
+    # And from there Back leads back.
+    app.session_state["page"] = "one"
+    open_at(app, layer="4")
+    assert shown(app) == ("usual", 4)
+    assert len(asked) == 2
 
 
 def test_a_text_too_long_for_a_link_stays_on_the_page(app: AppTest) -> None:
