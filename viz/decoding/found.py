@@ -72,18 +72,25 @@ def comparison_words(one: Decoding, other: Decoding, a: Search, b: Search) -> st
             return f"{names[0][0].upper()}{names[0][1:]} and {names[1]} are the same translation."
         return "Both searches find the same translation."
     gap = one.ranked[0].log_prob - other.ranked[0].log_prob
-    if gap == 0:
-        likelier = f"The model gives {names[0]} and {names[1]} the same probability."
-    else:
-        first, second = names if gap > 0 else reversed(names)
-        likelier = f"By log-probability {first} is ahead of {second} by {style.number(abs(gap))}"
-        if abs(gap) <= TELLING:
-            factor = style.number(math.exp(abs(gap)))
-            likelier += f": the model gives it {factor} times the probability"
-        likelier += "."
+    told = likelier(names[0], names[1], gap)
     if a.length_penalty == b.length_penalty:
-        return likelier
-    return f"{likelier} The scores have different length penalties and do not compare."
+        return told
+    return f"{told} The scores have different length penalties and do not compare."
+
+
+def likelier(one: str, other: str, gap: float) -> str:
+    """Which of two the model thinks likelier, by one's log-probability less the other's."""
+    if gap == 0:
+        return f"The model gives {one} and {other} the same probability."
+    first, second = (one, other) if gap > 0 else (other, one)
+    ahead = f"By log-probability {first} is ahead of {second} by {style.number(abs(gap))}"
+    if abs(gap) > TELLING:
+        return f"{ahead}."
+    # Two digits that count: the logarithm before it has no more.
+    factor = float(f"{math.exp(abs(gap)):.2g}")
+    if factor == 1:
+        return f"{ahead}: their probabilities are nearly the same."
+    return f"{ahead}: the model gives it {factor:g} times the probability."
 
 
 def score(node: SearchNode) -> float:

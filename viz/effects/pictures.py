@@ -392,7 +392,7 @@ class SelfMap(Picture):
 
     @property
     def caption(self) -> str:
-        return self_maps.self_caption(self.found, self.method)
+        return self_maps.self_caption(self.found, self.method, self.head)
 
     @property
     def row(self) -> int | None:

@@ -102,16 +102,20 @@ def self_alt_text(found: SelfAttributions, method: str, head: int | None) -> str
     return f"{text} In {alike} of {count} rows, both maps are greatest at the same key."
 
 
-def self_caption(found: SelfAttributions, method: str) -> str:
-    """How to read the maps, in plain text."""
+def self_caption(found: SelfAttributions, method: str, head: int | None) -> str:
+    """How to read the maps of a head, or with None of all heads of the layer, in plain text."""
     told = METHODS[method]
+    weights = "on average over the heads of the layer" if head is None else ""
     if method == PLAIN:
-        first = "How much weight each query (row) gives to each key (column)."
+        over = f", {weights}" if weights else ""
+        first = f"How much weight each query (row) gives to each key (column){over}."
     else:
         first = (
             "Both maps: queries down, keys across. Where the dots of a row differ, the largest "
             "weight is not what this method takes to matter most."
         )
+        if weights:
+            first += f" Weights are {weights}."
     read = {
         "rollout": _rollout_read,
         "gradient_times_weight": _gradient_read,

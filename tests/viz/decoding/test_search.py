@@ -8,7 +8,7 @@ import pytest
 
 from model.search import Sampling, Search
 from model.translator import Translator
-from viz.decoding.found import comparison_words, widths_words
+from viz.decoding.found import comparison_words, likelier, widths_words
 from viz.decoding.search import Settings, written_settings
 from viz.decoding.view import VIEW, DecodingView
 from viz.view import parse
@@ -54,6 +54,20 @@ def test_two_searches_are_compared_by_what_the_model_says(translator: Translator
     assert f"A is ahead of B by {gap:.2f}" in words
     assert "do not compare" in words
     assert "B is ahead of A" in comparison_words(other, own, forced, forced)
+
+
+@pytest.mark.parametrize(
+    ("gap", "said"),
+    [
+        (0.01, ": their probabilities are nearly the same."),
+        (0.7, ": the model gives it 2 times the probability."),
+        (3.3, ": the model gives it 27 times the probability."),
+        (6.9, ": the model gives it 990 times the probability."),
+        (8, "ahead of B by 8.00."),
+    ],
+)
+def test_a_factor_has_no_more_digits_than_are_known(gap: float, said: str) -> None:
+    assert likelier("A", "B", gap).endswith(said)
 
 
 def test_widths_are_told_by_their_scores(translator: Translator) -> None:

@@ -230,7 +230,7 @@ def test_what_is_said_of_a_map_of_self_attention(translator: Translator) -> None
     rows = of_decoder.map("rollout").together.sum(axis=1)
     assert (rows < 1).all(), "no part of a row came from the source, so the caption says too much"
     said = {
-        (site, method): self_maps.self_caption(found, method)
+        (site, method): self_maps.self_caption(found, method, 0)
         for site, found in ((ENCODER, of_encoder), (DECODER, of_decoder))
         for method in METHODS
     }
@@ -239,7 +239,10 @@ def test_what_is_said_of_a_map_of_self_attention(translator: Translator) -> None
     assert "all target tokens together" in said[ENCODER, "gradient_times_weight"]
     assert "it goes on to predict" in said[DECODER, "gradient_times_weight"]
     chosen = self_attributions(translator, SENTENCE, ENCODER, token=1)
-    assert "chosen target token" in self_maps.self_caption(chosen, "gradient_times_weight")
+    assert "chosen target token" in self_maps.self_caption(chosen, "gradient_times_weight", 0)
+    for method in METHODS:
+        assert "on average over the heads" in self_maps.self_caption(chosen, method, None)
+        assert "on average" not in self_maps.self_caption(chosen, method, 0)
     assert "columns are target tokens" in self_maps.no_truth(AttentionKind.DECODER)
     alike = SelfMap(of_encoder, SENTENCE, method="rollout").alt
     both = [of_encoder.map(each).together.argmax(axis=1) for each in ("weights", "rollout")]
