@@ -445,6 +445,15 @@ def test_on_stage_the_map_stands_alone_and_keys_go_through_the_tokens(
     assert 'class="change"' in html(without)
 
 
+def test_on_stage_the_map_of_words_stands_alone(open_effects: OpenApp) -> None:
+    app = open_effects(present="1", colored="words")
+    assert title(app, "stage-effects-words") == "How many words each head changes"
+    cue = app.session_state["_cue"]
+    assert cue.shown == "How many words change without each head"
+    # It is of no token.
+    assert cue.steps == {}
+
+
 def test_each_snapshot_of_a_model_has_effects_of_its_own(
     open_effects: OpenApp, tmp_path: Path
 ) -> None:

@@ -148,7 +148,7 @@ def show_clickable(picture: EffectMap | WordMap, values: Mapping[Site, Any], key
     )
 
 
-def show_word_map(question: session.Question, view: EffectsView, model: Translator) -> None:
+def word_map(question: session.Question, view: EffectsView, model: Translator) -> WordMap:
     """How many words each head changes, computed site by site while it is asked for."""
     before = session.translate(question.checkpoint, question.sentence).translation.text
     after: dict[Site, tuple[str, ...]] = {}
@@ -157,10 +157,15 @@ def show_word_map(question: session.Question, view: EffectsView, model: Translat
         slot.progress(number / len(model.sites), f"Translating without heads of {site.kind}…")
         after[site] = session.written_without(question.checkpoint, question.sentence, site)
     slot.empty()
-    picture = WordMap(question.sentence, before, after, view.heads)
+    return WordMap(question.sentence, before, after, view.heads)
+
+
+def show_word_map(question: session.Question, view: EffectsView, model: Translator) -> None:
+    """The map of words, and how many heads change any."""
+    picture = word_map(question, view, model)
     show_clickable(picture, picture.changed, "effects-words")
     count = sum(int(np.count_nonzero(each)) for each in picture.changed.values())
-    total = sum(map(len, after.values()))
+    total = sum(map(len, picture.after.values()))
     st.markdown(f"Without one head, {count} of {total} times another translation is written.")
 
 
@@ -379,7 +384,7 @@ def show_on_stage(question: session.Question, view: EffectsView, predictions: To
     if view.colored == "removal":
         show_removal_on_stage(question, view)
         return
-    if view.colored != "maps" or view.has_token:
+    if view.has_token:
         stage.offer(
             "Up and down: target token",
             down=stage.Step("token", range(len(names)), view.token),
@@ -387,19 +392,29 @@ def show_on_stage(question: session.Question, view: EffectsView, predictions: To
     if view.colored == "maps":
         show_maps_on_stage(question, view)
         return
-    effects = effects_of(question)
-    stage.say(f"Effect of each head on: {lower_first(names[view.token])}")
+    # Numbers on coloured cells are too faint for the back row; on a phone, three maps have no room.
+    picture: EffectMap | WordMap
+    if view.colored == "words":
+        stage.say("How many words change without each head")
+        words = word_map(question, view, session.translator(question.checkpoint))
+        if is_narrow():
+            changed = words.changed
+            most = max(changed, key=lambda site: changed[site].max()).kind
+            after = {site: each for site, each in words.after.items() if site.kind is most}
+            words = replace(words, after=after)
+        picture = replace(words, numbered=False)
+    else:
+        stage.say(f"Effect of each head on: {lower_first(names[view.token])}")
+        effects = effects_of(question)
+        if is_narrow():
+            most = effects.ranked(view.place)[0][0].kind
+            losses = {site: each for site, each in effects.losses.items() if site.kind is most}
+            effects = replace(effects, losses=losses)
+        picture = EffectMap(effects, view.place, question.target, numbered=False, off=view.heads)
     with stage.picture():
         if view.heads and (both := outcomes(question, view)):
             st.html(written_html(*both))
-        if is_narrow():
-            # Three maps have no room there.
-            kind = effects.ranked(view.place)[0][0].kind
-            losses = {site: each for site, each in effects.losses.items() if site.kind is kind}
-            effects = replace(effects, losses=losses)
-        # Numbers on coloured cells are too faint for the back row.
-        picture = EffectMap(effects, view.place, question.target, numbered=False, off=view.heads)
-        stage.show((picture, "effects"), narrow=is_narrow())
+        stage.show((picture, picture.name), narrow=is_narrow())
 
 
 def show_page(question: session.Question) -> None:

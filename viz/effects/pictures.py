@@ -112,12 +112,14 @@ class WordMap(Picture):
         before: its translation with all heads.
         after: without each head, by site.
         off: heads that bear a cross.
+        numbered: whether cells hold their numbers.
     """
 
     sentence: str
     before: str
     after: Mapping[Site, tuple[str, ...]]
     off: Heads = ()
+    numbered: bool = True
 
     title = "How many words each head changes"
     name = "effects-words"
@@ -140,7 +142,12 @@ class WordMap(Picture):
 
     def figure(self, layout: Layout) -> go.Figure:
         return effect_map.effect_figure(
-            self.changed, self.title, effect_map.CHANGED, off=self.off, **layout.options
+            self.changed,
+            self.title,
+            effect_map.CHANGED,
+            off=self.off,
+            numbered=self.numbered,
+            **layout.options,
         )
 
     def numbers(self) -> Numbers:
@@ -154,6 +161,7 @@ class WordMap(Picture):
         )
 
     def python(self, layout: Layout) -> Lines:
+        options = "" if self.numbered else ", numbered=False"
         crossed, off = _off_python(self.off)
         return [
             "from model.effects import rewritten",
@@ -167,7 +175,7 @@ class WordMap(Picture):
             "}",
             "picture = WordMap(sentence, translator.translate(sentence).text, after)",
             "changed, title = picture.changed, picture.title",
-            f"effect_figure(changed, title, {effect_map.CHANGED!r}{off}{layout.python})",
+            f"effect_figure(changed, title, {effect_map.CHANGED!r}{off}{options}{layout.python})",
         ]
 
 
