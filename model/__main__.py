@@ -14,6 +14,7 @@ import torch
 
 from model.checkpoint import CheckpointError
 from model.files import unwritten
+from model.hugging_face import ExportError, export
 from model.search import AS_IN_THE_PAPER, DecodingError, Sampling, Search
 from model.translation import Translation
 from model.translator import DeviceError, TextError, Translator, load
@@ -26,7 +27,7 @@ MOST_SAMPLES = 100
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="python -m model", description="Translate with a trained Transformer."
+        prog="python -m model", description="Translate with a trained Transformer, or export it."
     )
     commands = parser.add_subparsers(dest="command", required=True)
     translate = commands.add_parser(
@@ -36,12 +37,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     translate.add_argument("text", help="the sentence; - reads it from standard input")
     translate.add_argument("--checkpoint", type=Path, default=DEFAULT_CHECKPOINT, metavar="DIR")
-    translate.add_argument(
-        "--snapshot",
-        type=int,
-        metavar="K",
-        help="of a checkpoint with snapshots of its training: 0 is the first, -1 the last",
-    )
+    _add_snapshot(translate)
     translate.add_argument("--device", default="auto", help="auto, cpu, cuda or cuda:1")
     add_search_options(translate)
     translate.add_argument("--target", help="record this translation instead of the model's own")
@@ -51,7 +47,27 @@ def _parser() -> argparse.ArgumentParser:
     translate.add_argument(
         "--save-trace", type=Path, metavar="FILE.npz", help="write every attention matrix here"
     )
+    export_hf = commands.add_parser(
+        "export-hf",
+        help="write a checkpoint as Hugging Face's transformers loads it",
+        description="Write a checkpoint as a folder that AutoModelForSeq2SeqLM and AutoTokenizer "
+        "of Hugging Face's transformers load.",
+    )
+    export_hf.add_argument("checkpoint", type=Path, metavar="CHECKPOINT", help="its folder")
+    export_hf.add_argument(
+        "folder", type=Path, metavar="FOLDER", help="to be written; a new or an empty one"
+    )
+    _add_snapshot(export_hf)
     return parser
+
+
+def _add_snapshot(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--snapshot",
+        type=int,
+        metavar="K",
+        help="of a checkpoint with snapshots of its training: 0 is the first, -1 the last",
+    )
 
 
 def add_search_options(parser: argparse.ArgumentParser) -> None:
@@ -162,11 +178,14 @@ def _translate(arguments: argparse.Namespace) -> None:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """The command line; gives the exit status: 0, 1 for a refused text, 2 for wrong usage."""
+    """The command line; gives the exit status: 0, 1 for what is refused, 2 for wrong usage."""
     arguments = _parser().parse_args(argv)
     try:
-        _translate(arguments)
-    except (CheckpointError, DecodingError, DeviceError, TextError) as error:
+        if arguments.command == "export-hf":
+            export(arguments.checkpoint, arguments.folder, snapshot=arguments.snapshot)
+        else:
+            _translate(arguments)
+    except (CheckpointError, DecodingError, DeviceError, ExportError, TextError) as error:
         print(error, file=sys.stderr)
         return 1
     except BrokenPipeError:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from reprlib import Repr
@@ -47,6 +48,28 @@ def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
     """Write a file, or leave the old one as it is; errors as of `whole_file`."""
     with whole_file(path) as opened:
         opened.write(content)
+
+
+def write_folder(path: str | os.PathLike[str], files: Mapping[str, bytes]) -> None:
+    """Write files into a new or an empty folder, in their order, or leave it as it was.
+
+    Raises:
+        OSError: if it cannot be written, as of `whole_file`, or holds anything.
+    """
+    folder = Path(path)
+    is_new = not folder.exists()
+    folder.mkdir(exist_ok=True)
+    if any(folder.iterdir()):
+        raise OSError(errno.ENOTEMPTY, "it is not empty; name a new folder", str(path))
+    try:
+        for name, content in files.items():
+            write_whole(folder / name, content)
+    except BaseException:
+        for name in files:
+            (folder / name).unlink(missing_ok=True)
+        if is_new:
+            folder.rmdir()
+        raise
 
 
 def unwritten(error: OSError) -> str:

@@ -79,6 +79,18 @@ def test_any_arguments_translate_or_are_refused_in_a_sentence(
     )
 
 
+@cases(100)
+@given(name=texts(2), more=options("--snapshot", "--help"))
+def test_any_folder_is_exported_to_or_refused_in_a_sentence(
+    checkpoint_folder: Path, name: str, more: list[str]
+) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        require_answer(
+            model.__main__.main,
+            ["export-hf", *more, "--", str(checkpoint_folder), f"{folder}/{name}"],
+        )
+
+
 @cases(300)
 @given(
     text=SENTENCES,

@@ -8,25 +8,8 @@ import torch
 from torch import Tensor, nn
 
 from model.attention import AdditiveAttention, MultiHeadAttention, ScaledDotProductAttention
-from model.config import TransformerConfig
+from model.hugging_face import hugging_face_config, hugging_face_state
 from model.transformer import DecoderLayer, EncoderLayer, Transformer
-
-_HUGGING_FACE_NAMES = (
-    ("source_embedding", "model.shared"),
-    ("encoder.layers", "model.encoder.layers"),
-    ("decoder.layers", "model.decoder.layers"),
-    ("encoder.final_norm", "model.encoder.layer_norm"),
-    ("decoder.final_norm", "model.decoder.layer_norm"),
-    ("self_attention", "self_attn"),
-    ("cross_attention", "encoder_attn"),
-    ("self_residual.norm", "self_attn_layer_norm"),
-    ("cross_residual.norm", "encoder_attn_layer_norm"),
-    ("feed_forward_residual.norm", "final_layer_norm"),
-    ("feed_forward.w_1", "fc1"),
-    ("feed_forward.w_2", "fc2"),
-    *((f"w_{each}.", f"{each}_proj.") for each in "qkv"),
-    ("w_o.", "out_proj."),
-)
 
 Direction = Literal["theirs to ours", "ours to theirs"]
 DIRECTIONS: tuple[Direction, ...] = ("theirs to ours", "ours to theirs")
@@ -135,62 +118,18 @@ def weights_seen(module: nn.Module) -> Iterator[list[Tensor]]:
             handle.remove()
 
 
-def hugging_face_options(config: TransformerConfig) -> dict[str, Any]:
-    """What a configuration is called in Hugging Face's encoder-decoders: BART's and its kin."""
-    return {
-        "vocab_size": config.vocab_size,
-        "d_model": config.d_model,
-        "encoder_layers": config.n_encoder_layers,
-        "decoder_layers": config.n_decoder_layers,
-        "encoder_attention_heads": config.n_heads,
-        "decoder_attention_heads": config.n_heads,
-        "encoder_ffn_dim": config.d_ff,
-        "decoder_ffn_dim": config.d_ff,
-        "max_position_embeddings": config.max_positions,
-        "activation_function": config.activation,
-        "pad_token_id": config.pad_id,
-        "bos_token_id": config.bos_id,
-        "eos_token_id": config.eos_id,
-        "decoder_start_token_id": config.bos_id,
-        "forced_eos_token_id": None,
-    }
-
-
 def hugging_face_twin(ours: Transformer, **options: Any) -> Any:
     """Marian's model, or for pre-norm Pegasus's, with our parameters; options go to its config."""
     # Seconds, which only the worker that comes here shall pay.
-    from transformers import (
-        MarianConfig,
-        MarianMTModel,
-        PegasusConfig,
-        PegasusForConditionalGeneration,
-    )
+    from transformers import AutoConfig, AutoModelForSeq2SeqLM
 
-    config = ours.config
-    config_class, model_class = {
-        "post": (MarianConfig, MarianMTModel),
-        "pre": (PegasusConfig, PegasusForConditionalGeneration),
-    }[config.norm]
-    theirs = model_class(
-        config_class(
-            **hugging_face_options(config),
-            scale_embedding=config.scale_embeddings,
-            dropout=0.0,
-            **options,
-        )
-    ).eval()
-    copied = set()
-    with torch.no_grad():
-        for name, parameter in ours.named_parameters():
-            for mine, other in _HUGGING_FACE_NAMES:
-                name = name.replace(mine, other)
-            theirs.get_parameter(name).copy_(parameter)
-            copied.add(name)
-        for side in ("encoder", "decoder"):
-            # Theirs has all sines before all cosines.
-            theirs.get_parameter(f"model.{side}.embed_positions.weight").copy_(
-                ours.encoder.positions(config.max_positions)
-            )
-            copied.add(f"model.{side}.embed_positions.weight")
-    assert copied == {name for name, _ in theirs.named_parameters()}
+    config = AutoConfig.for_model(**hugging_face_config(ours.config), **options)
+    theirs = AutoModelForSeq2SeqLM.from_config(config).eval()
+    state = hugging_face_state(ours)
+    # Sines and cosines by their formula, in their order, are those that ours become.
+    for name in (f"model.{side}.embed_positions.weight" for side in ("encoder", "decoder")):
+        torch.testing.assert_close(state[name], theirs.get_parameter(name), atol=1e-6, rtol=0)
+    # A tied matrix is a parameter once.
+    assert state.keys() == {name for name, _ in theirs.named_parameters()}
+    theirs.load_state_dict(state, strict=False)
     return theirs

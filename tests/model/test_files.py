@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from model.files import unwritten, whole_file, write_whole
+from model.files import unwritten, whole_file, write_folder, write_whole
 from tests.kit.full_disk import full_disk
 
 
@@ -79,3 +79,19 @@ def test_what_cannot_be_opened_is_named_as_it_was_asked_for(tmp_path, name):
         write_whole(tmp_path / name, b"x")
     assert failed.value.filename == str(tmp_path / name)
     assert len(unwritten(failed.value)) < 300
+
+
+@pytest.mark.parametrize("is_new", [True, False])
+def test_a_folder_is_filled_whole_or_stays_as_it_was(tmp_path, is_new):
+    folder = tmp_path / "all"
+    if not is_new:
+        folder.mkdir()
+    with full_disk(), pytest.raises(OSError, match="File too large") as failed:
+        write_folder(folder, {"a": b"x", "b": b"x" * 100_000})
+    assert failed.value.filename == str(folder / "b")
+    assert [*tmp_path.rglob("*")] == ([] if is_new else [folder])
+    write_folder(folder, {"a": b"x", "b": b"y"})
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == {"a": b"x", "b": b"y"}
+    with pytest.raises(OSError, match="it is not empty"):
+        write_folder(folder, {"a": b"z"})
+    assert (folder / "a").read_bytes() == b"x"
