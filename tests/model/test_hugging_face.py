@@ -53,7 +53,7 @@ class Exported:
         from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 
         assert main(["export-hf", str(checkpoint), str(folder)]) == 0
-        self.sentences = SENTENCES[name][:4]
+        self.sentences = SENTENCES[name][:3]
         self.ours: Translator = load(checkpoint, device="cpu")
         # Their own attention is what can be asked for its weights.
         self.theirs: Any = AutoModelForSeq2SeqLM.from_pretrained(
