@@ -1,4 +1,4 @@
-"""A checkpoint as a folder that Hugging Face's transformers loads, without code of ours.
+"""A checkpoint as a folder that Hugging Face's transformers loads, without our code.
 
 Their Pegasus (Zhang et al. 2020) is this Transformer with the norm before each sub-layer, and their
 Marian (Junczys-Dowmunt et al. 2018) the one with the norm after it, but for one thing: their tables
@@ -108,7 +108,7 @@ def hugging_face_config(config: TransformerConfig) -> dict[str, Any]:
         "bos_token_id": config.bos_id,
         "eos_token_id": config.eos_id,
         "decoder_start_token_id": config.bos_id,
-        # Theirs else end every text at their limit, or with token 0 or 1.
+        # Otherwise a text cut off at max_length would end with their token 0 or 1.
         "forced_eos_token_id": None,
     }
 
