@@ -16,6 +16,7 @@ KEEPS_A_VALUE = {
 SET_BY_THE_READER_ALONE = {
     "f'{key}-what'",
     "'sentence-unfold'",
+    "_choice_key(number)",
     "f'talk-{of}-title'",
     "f'talk-{of}-note'",
     "'talk-draft-into'",

@@ -114,7 +114,7 @@ def test_a_prefix_goes_with_every_intervention(translator):
 def test_a_beginning_that_is_too_long_is_refused(translator):
     with pytest.raises(TextError, match="The beginning is too long"):
         translator.prefix("der " * 100)
-    with pytest.raises(DecodingError, match="a translation may have"):
+    with pytest.raises(DecodingError, match="as the beginning of the translation, but it may have"):
         translator.translate("A man.", search=Search(prefix=(5,) * (translator.max_tokens + 1)))
 
 
