@@ -21,7 +21,7 @@ from viz.draw.labels import visible
 from viz.save.picture import Layout, Picture
 from viz.shell import address
 from viz.shell.theme import is_dark
-from viz.shell.width import is_phone
+from viz.shell.width import is_narrow, is_phone
 from viz.views import PRESENT
 
 LAST_HELP = "F: full screen · Esc: back"
@@ -123,7 +123,9 @@ def show(*pictures: tuple[Picture, str], narrow: bool = False) -> None:
         pictures: each with the key of its chart.
         narrow: whether each is laid out for a narrow place.
     """
-    dark, enlarged = is_dark(), 1.0 if is_phone() else style.STAGE_ENLARGED
+    # Enlarged, texts of a narrow picture would lie over each other.
+    usual = is_phone() or is_narrow()
+    dark, enlarged = is_dark(), 1.0 if usual else style.STAGE_ENLARGED
     with st.container(key="stage-figures", horizontal=True, gap=None):
         for picture, key in pictures:
             figure = picture.figure(Layout(narrow=narrow, dark=dark))
