@@ -96,7 +96,7 @@ def query_of(link: str) -> dict[str, str]:
 def scanned(picture: Locator) -> str:
     """What a phone held against a picture reads."""
     image = Image.open(io.BytesIO(picture.screenshot())).convert("L")
-    # In one code of a hundred it would also find the bars of four digits.
+    # In one code of some two hundred it would also find the bars of four digits.
     found = zxingcpp.read_barcodes(image, formats=zxingcpp.BarcodeFormat.QRCode)
     assert len(found) == 1, f"{len(found)} codes found"
     return found[0].text
