@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
@@ -427,8 +428,34 @@ def _found_numbers(found: Sequence[Found]) -> Numbers:
     )
 
 
+class _FoundList(Picture):
+    """What searches found, as a list with bars."""
+
+    _unit: ClassVar[str]
+
+    @property
+    @abstractmethod
+    def found(self) -> list[Found]:
+        """The list."""
+
+    @property
+    @abstractmethod
+    def _values(self) -> list[float]:
+        """What the bars are as long as."""
+
+    @property
+    def alt(self) -> str:
+        return found_alt_text(self.found, self._values, self.title, self._unit)
+
+    def figure(self, layout: Layout) -> go.Figure:
+        return found_figure(self.found, self._values, self.title, self._unit, **layout.options)
+
+    def numbers(self) -> Numbers:
+        return _found_numbers(self.found)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
-class ComparedSearches(Picture):
+class ComparedSearches(_FoundList):
     """What two searches find.
 
     Attributes:
@@ -479,22 +506,12 @@ class ComparedSearches(Picture):
         return f"Two searches{self.changes.name}"
 
     @property
-    def alt(self) -> str:
-        return found_alt_text(self.found, self._values, self.title, self._unit)
-
-    @property
     def caption(self) -> str:
         return f"What each search found; the shorter the bar, the likelier. {self.words}"
 
     @property
     def _values(self) -> list[float]:
         return [each.node.log_prob for each in self.found]
-
-    def figure(self, layout: Layout) -> go.Figure:
-        return found_figure(self.found, self._values, self.title, self._unit, **layout.options)
-
-    def numbers(self) -> Numbers:
-        return _found_numbers(self.found)
 
     def python(self, layout: Layout) -> Lines:
         source = self.decodings[0].translation.source_text
@@ -512,7 +529,7 @@ class ComparedSearches(Picture):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class SearchWidths(Picture):
+class SearchWidths(_FoundList):
     """What beams of every width find.
 
     Attributes:
@@ -554,22 +571,12 @@ class SearchWidths(Picture):
         return f"Beams of every width{self.changes.name}"
 
     @property
-    def alt(self) -> str:
-        return found_alt_text(self.found, self._values, self.title, self._unit)
-
-    @property
     def caption(self) -> str:
         return f"What beams of each width found; the shorter the bar, the better. {self.words}"
 
     @property
     def _values(self) -> list[float]:
         return [each.node.score or 0.0 for each in self.found]
-
-    def figure(self, layout: Layout) -> go.Figure:
-        return found_figure(self.found, self._values, self.title, self._unit, **layout.options)
-
-    def numbers(self) -> Numbers:
-        return _found_numbers(self.found)
 
     def python(self, layout: Layout) -> Lines:
         source = self.decodings[0].translation.source_text
