@@ -9,6 +9,8 @@ ends with `write_address` as well, since it runs without its page.
 
 Streamlit makes every change of the query an entry of the browser's history, and Back a new run with
 the older query; so Back undoes, and nothing may be written that says no more than the address says.
+A message that the browser sent before it heard of an address brings an older query as well, and may
+undo nothing; `_Visit.unheard` tells the two apart.
 """
 
 from __future__ import annotations
@@ -18,13 +20,14 @@ from dataclasses import dataclass, field, fields
 from typing import Any, TypeVar
 
 import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from viz.draw.labels import escape_markdown
 from viz.view import Parameter, parse, write
 
 V = TypeVar("V")
 
-_VISIT, _NAVIGATING, _REMAINING = "_visit", "_going", "_remaining"
+_VISIT, _NAVIGATING = "_visit", "_going"
 """Keys in Streamlit's session state; no parameter is called that."""
 
 
@@ -41,7 +44,7 @@ class _Visit:
         kept: the last value of every parameter of every page.
         shown: the values that the address stands for; None if it has yet to be written.
         before: what was shown when the address began to be followed.
-        unheard: what the browser says until it hears of the address; None if it led there itself.
+        unheard: the queries that the browser may still send, until it sends the last one written.
         blanks: what an address without a query stood for when its page was come to, by page.
         notices: what is to be said of the values that are shown, by parameter.
     """
@@ -54,7 +57,7 @@ class _Visit:
     kept: dict[str, Any] = field(default_factory=dict)
     shown: dict[str, Any] | None = None
     before: dict[str, Any] = field(default_factory=dict)
-    unheard: dict[str, str] | None = None
+    unheard: list[dict[str, str]] = field(default_factory=list)
     blanks: dict[str, dict[str, Any]] = field(default_factory=dict)
     notices: dict[str, str] = field(default_factory=dict)
 
@@ -72,10 +75,27 @@ class _Visit:
     def follow(self, page: str, query: dict[str, str], *, reads: bool = True) -> None:
         """Go where an address leads, by `query` or, unless `reads`, with what the session has."""
         if not self.is_following():
-            sent = st.query_params.to_dict()
-            self.before, self.unheard = dict(self.kept), None if sent == query else sent
+            self.before = dict(self.kept)
         self.page, self.query, self.reading, self.shown = page, query, reads, None
         self.opened.clear()
+
+    def write(self, query: dict[str, str]) -> None:
+        """Let the browser show another query."""
+        st.query_params.from_dict(query)
+        self.unheard.append(self.query)
+        self.query = query
+
+    def hear(self, query: dict[str, str]) -> None:
+        """Take note of what the browser says of its address."""
+        if query == self.query and not self.is_following():
+            self.unheard.clear()
+            self.before.clear()
+
+    def is_stale(self, query: dict[str, str]) -> bool:
+        """Whether the browser said this before it heard of the address, and not to go back."""
+        context = get_script_run_ctx()
+        goes_back = context is not None and context.is_history_navigation
+        return query in self.unheard and not goes_back
 
     def restore(self) -> None:
         """Say again what the address says where the browser has not heard of it.
@@ -105,13 +125,14 @@ def begin_run(page: str, pages: Sequence[Any] = ()) -> None:
         _follow(visit, page, target, pages)
         return
     query = st.query_params.to_dict()
-    remains = st.session_state.pop(_REMAINING, False)
     if visit is None:
         st.session_state[_VISIT] = _Visit(page, query)
         return
-    if visit.is_following() or query == visit.unheard:
+    visit.hear(query)
+    if visit.is_following() or query in visit.unheard:
         visit.restore()
-    if page != visit.page or query != visit.query or visit.is_touched():
+    leads = query != visit.query and not visit.is_stale(query)
+    if page != visit.page or leads or visit.is_touched():
         visit.notices.clear()
     if page != visit.page:
         if not query:
@@ -119,13 +140,8 @@ def begin_run(page: str, pages: Sequence[Any] = ()) -> None:
         visit.parameters.clear()
         # A click on a page's name brings an address without a query, and means: the same, there.
         visit.follow(page, query, reads=bool(query))
-    elif query == visit.query:
-        # Not visit.reading = False: a run that was interrupted leaves the rest to be read.
-        return
-    elif visit.is_touched() or remains:
-        # Sent before the browser heard what the run before had written: not the Back button.
-        return
-    else:
+    elif leads:
+        # Else not visit.reading = False: a run that was interrupted leaves the rest to be read.
         visit.follow(page, query)
 
 
@@ -142,14 +158,16 @@ def _follow(
     if page != visit.page:
         visit.parameters.clear()
     visit.notices.clear()
+    visit.write(query)
     visit.follow(page, query)
-    st.query_params.from_dict(query)
 
 
 def begin_fragment() -> None:
     """Call it first where a part of a page runs by itself."""
     visit: _Visit = st.session_state[_VISIT]
-    if st.query_params.to_dict() == visit.unheard:
+    query = st.query_params.to_dict()
+    visit.hear(query)
+    if query in visit.unheard:
         visit.restore()
 
 
@@ -161,14 +179,6 @@ def navigate(page: str, query: Mapping[str, str]) -> None:
         query: all that its address is to hold; what is missing has its default.
     """
     st.session_state[_NAVIGATING] = (page, dict(query))
-
-
-def remain() -> None:
-    """Let the next run keep its view, as what runs it is no Back button; call it in a callback.
-
-    For what the page itself reports, such as another width, and what changes no parameter.
-    """
-    st.session_state[_REMAINING] = True
 
 
 def is_navigating() -> bool:
@@ -305,9 +315,8 @@ def clean() -> None:
     visit: _Visit = st.session_state[_VISIT]
     visit.notices.clear()
     values = visit.values()
-    query = write(values, visit.parameters.values())
-    st.query_params.from_dict(query)
-    visit.query, visit.shown = query, values
+    visit.write(write(values, visit.parameters.values()))
+    visit.shown = values
 
 
 def value_of(name: str) -> Any:
@@ -327,8 +336,6 @@ def write_address() -> None:
     address and stay with the session.
     """
     visit: _Visit = st.session_state[_VISIT]
-    # A fragment's report is no reason for the run after it.
-    st.session_state.pop(_REMAINING, None)
     values = visit.values()
     visit.kept |= values
     if visit.is_following():
@@ -337,6 +344,6 @@ def write_address() -> None:
         return
     query = write(values, visit.parameters.values())
     if query != visit.query:
-        st.query_params.from_dict(query)
+        visit.write(query)
     # Only now: a newer run may have interrupted the writing.
-    visit.query, visit.shown = query, values
+    visit.shown = values

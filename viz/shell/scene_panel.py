@@ -115,8 +115,6 @@ def show_scenes() -> None:
     # A fragment runs alone, and both another view and a changed talk concern the whole page. First
     # of all: the browser is told once of a widget's new value, and this run's would be lost.
     if address.is_navigating() or st.session_state.pop(_STALE, False):
-        # What runs this part may have been sent before the browser heard of the address.
-        address.remain()
         st.rerun()
     if stage.is_on():
         # It would lie over the picture, and take the first Escape.

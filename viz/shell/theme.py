@@ -5,7 +5,6 @@ from __future__ import annotations
 import streamlit as st
 
 from viz.browser.files import joined
-from viz.shell import address
 
 _watcher = st.components.v2.component(
     "headscope_theme",
@@ -20,7 +19,7 @@ def watch_theme() -> None:
 
     Mount it once a page.
     """
-    _watcher(key="theme", height=1, on_changed_change=address.remain)
+    _watcher(key="theme", height=1, on_changed_change=lambda: None)
 
 
 def is_dark() -> bool:

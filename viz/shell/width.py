@@ -6,7 +6,6 @@ import streamlit as st
 
 from viz.browser.files import joined
 from viz.draw import style
-from viz.shell import address
 
 GAP = 64
 """Pixels between columns with Streamlit's large gap."""
@@ -59,7 +58,6 @@ def is_phone() -> bool:
 
 
 def _on_message() -> None:
-    address.remain()
     abreast = st.session_state[_KEY].get("abreast")
     if type(abreast) is int and abreast >= 0:
         st.session_state[_KEPT] = abreast
