@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from model.agreement import Agreement, rank_correlation, top_agreement
-from model.trace import AttentionKind, FloatArray, Site, Tokens, Trace
+from model.trace import AttentionKind, BoolArray, FloatArray, Site, Tokens, Trace
 
 _NOT_LATER: Mapping[int, bool] = MappingProxyType({})
 
@@ -315,6 +315,7 @@ class SelfAttributions:
     Attributes:
         site: of the encoder or of the decoder.
         tokens: its queries and its keys.
+        allowed: where it may look, (query, key), or (head, query, key) where heads differ.
         maps: of every method.
         token: the row of the target whose prediction gradients are of; None for the rows of the
             decoder each its own, and for the encoder's all together.
@@ -322,13 +323,15 @@ class SelfAttributions:
 
     site: Site
     tokens: Tokens
+    allowed: BoolArray
     maps: tuple[AttributionMap, ...]
     token: int | None = None
 
     @property
     def nbytes(self) -> int:
         """What all maps hold, in bytes."""
-        return sum(each.heads.nbytes + each.together.nbytes for each in self.maps)
+        maps = sum(each.heads.nbytes + each.together.nbytes for each in self.maps)
+        return maps + self.allowed.nbytes
 
     def map(self, method: str) -> AttributionMap:
         """What one method gives.
@@ -341,6 +344,12 @@ class SelfAttributions:
                 return each
         methods = ", ".join(each.method for each in self.maps)
         raise AttributionError(f"There is no map of {method}; there are {methods}.")
+
+    def allowed_to(self, head: int | None) -> BoolArray:
+        """Where a head may look, or with None any of them, (query, key)."""
+        if self.allowed.ndim == 2:
+            return self.allowed
+        return np.logical_or.reduce(self.allowed) if head is None else self.allowed[head]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

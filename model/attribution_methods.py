@@ -451,7 +451,8 @@ def self_attributions(
     run = _run(translator, trace, methods, [site], token)
     tokens, _ = site.kind.axes(trace.source, trace.target, trace.target)
     maps = tuple(_site_map(run, name, site) for name in methods)
-    return SelfAttributions(site=site, tokens=tokens, maps=maps, token=token)
+    allowed = trace.maps[site].allowed
+    return SelfAttributions(site=site, tokens=tokens, allowed=allowed, maps=maps, token=token)
 
 
 def _run(

@@ -64,6 +64,7 @@ def self_figure(
                 unit=told.unit,
                 values=values,
                 marks={GREATEST: greatest(values)},
+                allowed=found.allowed_to(head),
             )
         )
     kind = found.site.kind
@@ -121,6 +122,8 @@ def self_caption(found: SelfAttributions, method: str, head: int | None) -> str:
         "gradient_times_weight": _gradient_read,
     }.get(method)
     more = f" {read(found)}" if read else ""
+    if not found.allowed_to(head).all():
+        more += " Hatched: not allowed."
     return (
         f"{first}{more} {told.title}: {told.paper}. It leaves out: {lower_first(told.leaves_out)}"
     )

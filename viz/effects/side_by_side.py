@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from model.trace import FloatArray, Tokens
+from model.trace import BoolArray, FloatArray, Tokens
 from viz.draw import style
 from viz.draw.labels import escape_html, side_texts
 from viz.effects.effect_map import lower_first
-from viz.heads.heatmap import cell_names
+from viz.heads.heatmap import cell_names, forbidden_traces
 
 Cells = Sequence[tuple[int, int]]
 
@@ -45,6 +45,7 @@ class Panel:
         unit: what its numbers are.
         values: (row, column).
         marks: the cells that bear each mark, by what it says.
+        allowed: (row, column); other cells are hatched. None where all are allowed.
     """
 
     name: str
@@ -52,6 +53,7 @@ class Panel:
     unit: str
     values: FloatArray
     marks: dict[str, Cells]
+    allowed: BoolArray | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,7 +126,7 @@ def maps_figure(
     }
     names = cell_names(sides.rows, sides.columns)
     gap = 1 if n_rows <= style.NUMBERED_ROWS else 0
-    maps, marks = [], []
+    maps, hatched, marks = [], [], []
     for place, panel in enumerate(panels):
         suffix = ("", "2")[place]
         axes = {"xaxis": f"x{suffix}", "yaxis": f"y{suffix}"}
@@ -155,6 +157,11 @@ def maps_figure(
                 **axes,
             }
         )
+        if panel.allowed is not None and not panel.allowed.all():
+            forbidden = forbidden_traces(~panel.allowed, names, theme, gap)
+            # One entry in the legend stands for both maps.
+            hatched += [each.update(axes) for each in forbidden]
+            hatched[-1].showlegend = not place
         marks += [
             _mark(mark, cells, panel.values, scale, plot, theme) | axes
             for mark, cells in panel.marks.items()
@@ -164,7 +171,7 @@ def maps_figure(
         if count == 2 and not narrow:
             across = [[0.0, (1 - _BETWEEN) / 2], [(1 + _BETWEEN) / 2, 1.0]][place]
         layout[f"xaxis{suffix}"] = style.axis(
-            f"<b>{panel.name}</b>" + ("" if narrow else f" – {panel.unit}"),
+            _heading(panel, narrow),
             [escape_html(text) for text in columns],
             style.label_step(
                 n_columns,
@@ -189,8 +196,16 @@ def maps_figure(
             layout["shapes"].append(_frame(token, n_columns, suffix, theme))
     said = dict.fromkeys(mark for panel in panels for mark in panel.marks)
     return go.Figure(
-        {"data": [*maps, *marks, *(_legend(mark, theme) for mark in said)], "layout": layout}
+        {
+            "data": [*maps, *hatched, *marks, *(_legend(mark, theme) for mark in said)],
+            "layout": layout,
+        }
     )
+
+
+def _heading(panel: Panel, narrow: bool) -> str:
+    told = narrow or panel.unit in lower_first(panel.name)
+    return f"<b>{panel.name}</b>" + ("" if told else f" – {panel.unit}")
 
 
 def greatest(values: FloatArray) -> list[tuple[int, int]]:

@@ -81,7 +81,7 @@ def attention_heatmap(
         )
     ]
     if forbidden.any():
-        traces += _forbidden_traces(forbidden, named, theme, gap)
+        traces += forbidden_traces(forbidden, named, theme, gap)
     if numbered:
         traces.append(_numbers(weights, forbidden, theme))
     figure = go.Figure(traces)
@@ -326,13 +326,20 @@ def _numbers(
     )
 
 
-def _forbidden_traces(
+def forbidden_traces(
     forbidden: NDArray[np.bool_],
     named: NDArray[np.object_] | None,
     theme: style.Look,
     gap: int,
 ) -> list[Any]:
-    """A grey ground over every forbidden cell, and one hatched outline a run of them in a row."""
+    """A grey ground over every forbidden cell, and one hatched outline a run of them in a row.
+
+    Args:
+        forbidden: (query, key).
+        named: what hovering names a cell by, as `cell_names` gives it.
+        theme: of the page.
+        gap: pixels between cells.
+    """
     x: list[float | None] = []
     y: list[float | None] = []
     for row, cells in enumerate(forbidden):

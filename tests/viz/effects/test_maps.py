@@ -212,7 +212,18 @@ def test_of_self_attention_a_map_stands_beside_the_weights(
         expected = [estimate] if method == "weights" else [found.map("weights").of(head), estimate]
         figure = self_maps.self_figure(found, method, head, narrow=head is None)
         maps = [trace for trace in figure.data if trace.type == "heatmap"]
-        assert len(maps) == len(expected)
+        grounds = maps[len(expected) :]
+        maps = maps[: len(expected)]
+        # Of the decoder, what comes later is hatched on every map, and told once.
+        later = np.triu(np.ones((len(tokens), len(tokens)), bool), 1)
+        assert len(grounds) == (len(expected) if site is DECODER else 0)
+        for ground, one in zip(grounds, maps, strict=bool(grounds)):
+            np.testing.assert_array_equal(np.isfinite(ground.z), later)
+            assert (ground.xaxis, ground.yaxis) == (one.xaxis, one.yaxis)
+        told = [each.name for each in figure.data if each.showlegend and each.name == "not allowed"]
+        assert len(told) == bool(grounds)
+        caption = self_maps.self_caption(found, method, head)
+        assert ("Hatched: not allowed." in caption) is bool(grounds)
         for drawn, one in zip(maps, expected, strict=True):
             np.testing.assert_array_equal(drawn.z, one)
     dots = [each for each in figure.data if each.type == "scatter" and each.x[0] is not None][-1]
