@@ -100,6 +100,9 @@ def show(
     if on_cell or drawn:
         # Two quick clicks are two clicks, and not a double one that draws everything anew.
         config["doubleClick"] = False
+    if drawn:
+        # Plotly would save its figure alone; what stands on it as well is in what "Save" saves.
+        config["modeBarButtons"] = [["zoom2d", "resetScale2d"]]
     figure = (drawn or picture).figure(Layout(narrow=is_narrow(columns), dark=is_dark()))
     st.plotly_chart(
         figure if on_cell is None else clickable(figure),
