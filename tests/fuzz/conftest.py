@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import hypothesis
 import pytest
+from streamlit.testing.v1 import AppTest
 
 from model.translator import Translator, load
 from tests.kit.fuzz import PROFILE
+from viz import views
+from viz.shell import session
+from viz.view import View
+
+ROOT = Path(__file__).parents[2]
 
 # Limits of memory and of processor time are those of Linux.
 collect_ignore_glob = [] if sys.platform == "linux" else ["*"]
@@ -23,6 +30,24 @@ def checkpoint_folder(checkpoints: Path) -> Path:
 @pytest.fixture(scope="session")
 def translator(checkpoint_folder: Path) -> Translator:
     return load(checkpoint_folder, device="cpu")
+
+
+@pytest.fixture
+def open_page(checkpoints: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[object]:
+    def open_at(view: View, query: dict[str, str], folder: Path = checkpoints) -> AppTest:
+        monkeypatch.setenv("HEADSCOPE_CHECKPOINTS", str(folder))
+        # The limits are those of this process.
+        monkeypatch.setenv(session.PROCESS_VARIABLE, "0")
+        app = AppTest.from_file(ROOT / "app.py", default_timeout=120)
+        if view.name != views.HOME:
+            # Its pages are known after a run.
+            app.run().switch_page(view.script)
+        app.query_params = dict(query)
+        app.run()
+        assert app.session_state["_visit"].page == ("" if view.name == views.HOME else view.name)
+        return app
+
+    return open_at
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -29,10 +29,8 @@ from tests.kit.fuzz import (
 )
 from viz import views
 from viz.heads import mask_edits
-from viz.shell import session
 from viz.view import Parameter, View, parse, write
 
-ROOT = Path(__file__).parents[2]
 MASK = mask_edits.write([mask_edits.Edit(AttentionKind.DECODER, None, np.tri(4, dtype=np.bool_))])
 
 
@@ -82,20 +80,6 @@ def test_any_address_is_read_or_refused_in_sentences(name: str, data: st.DataObj
 
 
 # ---- pages ---------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def open_page(checkpoints: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[object]:
-    def open_at(view: View, query: dict[str, str], folder: Path = checkpoints) -> AppTest:
-        monkeypatch.setenv("HEADSCOPE_CHECKPOINTS", str(folder))
-        # The limits are those of this process.
-        monkeypatch.setenv(session.PROCESS_VARIABLE, "0")
-        app = AppTest.from_file(ROOT / "app.py", default_timeout=120)
-        for name, value in query.items():
-            app.query_params[name] = value
-        return app.run() if view.name == views.HOME else app.switch_page(view.script).run()
-
-    return open_at
 
 
 def shown(app: AppTest) -> Iterator[tuple[str, bool]]:

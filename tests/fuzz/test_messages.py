@@ -1,0 +1,113 @@
+"""Any message that a browser could send for a component: what it shows stays whole."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from streamlit.components.v2.bidi_component.main import _make_trigger_id
+from streamlit.proto.WidgetStates_pb2 import WidgetState, WidgetStates
+from streamlit.testing.v1 import AppTest
+
+from tests.fuzz.test_addresses import require_harmless
+from tests.kit.explorer_payload import Decoded
+from tests.kit.fuzz import altered, cases, json_values, limits
+from viz import views
+
+SELECTED = {
+    **{"attention": "cross", "layer": "1", "head": "2", "view": "head", "words": "", "cell": "2.3"},
+    **{"compare": "0.1-1.2", "faint": "2", "width": "wide", "epoch": 1},
+}
+STROKE = {"name": "decoder", "rows": 4, "columns": 4, "bits": "gMDg8A=="}
+
+STATES: dict[str, dict[str, Any]] = {
+    "explorer": {"selection": SELECTED},
+    "stage": {"pressed": [[1, "ArrowRight"], [2, "ArrowDown"], [3, "v"]]},
+    "switches": {"clicks": [[1, "cross", 0, 1], [2, "encoder", 1, 2]]},
+    "steps": {"shown": {"name": "", "step": 2}},
+    "matrices": {"edit": STROKE},
+    "word_order": {"order": {"places": [2, 0, 1], "turn": 0}},
+    "width": {"abreast": 2},
+}
+"""By component, the states that it keeps and a value of each."""
+
+TRIGGERS: dict[str, dict[str, Any]] = {
+    "explorer": {"switch_off": {"attention": "cross", "heads": "0.1-1.2", "epoch": 1}},
+    "steps": {"taken": {"name": "", "step": 1, "place": 2}},
+    "talk": {
+        "go": 2,
+        "look": {"page": "masks", "view": {"part": "change"}},
+        "kept": [["a", "{}"]],
+        "full": "a",
+    },
+    "welcome": {"read": True, "dismissed": True},
+    "reader": {"leave": True},
+    "theme": {"changed": "connected"},
+    "drawer": {},
+}
+"""By component, what it triggers, with a value of each."""
+
+PLACES = [
+    *(("heads", {}), ("heads", {"present": "1"}), ("heads", {"read": "1", "scene": "1"})),
+    *(("effects", {}), ("effects", {"colored": "words"}), ("decoding", {}), ("masks", {})),
+    *(("masks", {"part": "change"}), ("positions", {"topic": "shuffle"})),
+    *(("positions", {"present": "1"}), ("decoding", {"present": "1"})),
+]
+"""Together they mount every component that tells of something."""
+
+
+def component(element: Any) -> str:
+    name: str = element.proto.component_name
+    return name.removeprefix("headscope_")
+
+
+def events(element: Any) -> dict[str, Any]:
+    """What it may tell of, with a value of each."""
+    kind = component(element)
+    assert kind in STATES or kind in TRIGGERS, f"nothing is known of messages of {kind}"
+    return STATES.get(kind, {}) | TRIGGERS.get(kind, {})
+
+
+def usual(element: Any, event: str) -> Any:
+    """What a browser might send, with the name or the epoch of what it was sent."""
+    value = events(element)[event]
+    if not element.proto.bytes:
+        return value
+    header = Decoded(element.proto.bytes).header
+    return value | {name: header[name] for name in ("name", "epoch") if name in header}
+
+
+def message(element: Any, event: str, value: Any) -> WidgetState:
+    if event in STATES.get(component(element), {}):
+        return WidgetState(id=element.proto.id, json_value=json.dumps({event: value}))
+    return WidgetState(
+        id=_make_trigger_id(element.proto.id, "events"),
+        json_trigger_value=json.dumps([{"event": event, "value": value}]),
+    )
+
+
+@pytest.mark.parametrize("place", PLACES, ids=str)
+@cases(100)
+@given(data=st.data())
+def test_any_message_of_a_component_leaves_a_page_without_a_traceback_or_markup(
+    open_page: Callable[..., AppTest],
+    place: tuple[str, dict[str, str]],
+    data: st.DataObject,
+) -> None:
+    name, query = place
+    app = open_page(views.VIEWS[name], query)
+    for _ in range(data.draw(st.integers(1, 2))):
+        told = [
+            (element, event) for element in app.get("bidi_component") for event in events(element)
+        ]
+        element, event = data.draw(st.sampled_from(told))
+        sent = usual(element, event)
+        value = data.draw(st.just(sent) | altered(sent) | altered(sent) | json_values())
+        states = app._tree.get_widget_states()
+        with limits(seconds=60, megabytes=512):
+            app._run(WidgetStates(widgets=[*states.widgets, message(element, event, value)]))
+            require_harmless(app)
