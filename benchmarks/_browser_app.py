@@ -4,6 +4,8 @@ python -m streamlit run benchmarks/_browser_app.py, then open it with ?shape=6x8
 """
 
 import streamlit as st
+from starlette.middleware import Middleware
+from streamlit.starlette import App
 
 from benchmarks._inputs import Shape, made_up
 from viz.browser.explorer import explorer
@@ -11,43 +13,43 @@ from viz.heads.measures import head_facts
 from viz.heads.payload import pack
 from viz.heads.reading import read
 from viz.shell import garbage
+from viz.shell.component_code import ComponentCode
 
-st.set_page_config(layout="wide")
+if __name__ != "__main__":
+    app = App(__file__, middleware=[Middleware(ComponentCode)])
 
+else:
+    st.set_page_config(layout="wide")
 
-@st.cache_resource
-def collect_when_idle():
-    """As the app does, once all that a page needs is loaded."""
-    return garbage.collect_when_idle()
+    @st.cache_resource
+    def collect_when_idle():
+        """As the app does, once all that a page needs is loaded."""
+        return garbage.collect_when_idle()
 
+    # One shape is measured at a time; the largest two traces hold 300 MB.
+    @st.cache_resource(max_entries=2)
+    def prepared(shape: Shape, seed: int):
+        seen = read(made_up(shape, seed))
+        return (
+            seen,
+            {site: head_facts(attention) for site, attention in seen.maps.items()},
+            dict.fromkeys(seen.maps, (None,) * shape.heads),
+        )
 
-# One shape is measured at a time; the largest two traces hold 300 MB.
-@st.cache_resource(max_entries=2)
-def prepared(shape: Shape, seed: int):
-    seen = read(made_up(shape, seed))
-    return (
-        seen,
-        {site: head_facts(attention) for site, attention in seen.maps.items()},
-        dict.fromkeys(seen.maps, (None,) * shape.heads),
+    shape = Shape.parse(st.query_params.get("shape", "6x8x32"))
+    epoch = st.session_state.setdefault("epoch", 0)
+    both = [prepared(shape, seed) for seed in (0, 1)]
+    # Packed again each time, as for a sentence that is new to the page.
+    seen, facts, labels = both[epoch % 2]
+    selection = {"attention": "encoder", "layer": "0", "head": "0", "view": "heatmap"}
+
+    def show_the_other() -> None:
+        st.session_state["epoch"] += 1
+
+    st.button("Show the other", on_click=show_the_other)
+    explorer(
+        pack(seen, facts, labels, epoch=epoch, selection=selection),
+        on_selection=lambda: None,
+        on_switch_off=lambda: None,
     )
-
-
-shape = Shape.parse(st.query_params.get("shape", "6x8x32"))
-epoch = st.session_state.setdefault("epoch", 0)
-both = [prepared(shape, seed) for seed in (0, 1)]
-# Packed again each time, as for a sentence that is new to the page.
-seen, facts, labels = both[epoch % 2]
-selection = {"attention": "encoder", "layer": "0", "head": "0", "view": "heatmap"}
-
-
-def show_the_other() -> None:
-    st.session_state["epoch"] += 1
-
-
-st.button("Show the other", on_click=show_the_other)
-explorer(
-    pack(seen, facts, labels, epoch=epoch, selection=selection),
-    on_selection=lambda: None,
-    on_switch_off=lambda: None,
-)
-collect_when_idle()
+    collect_when_idle()

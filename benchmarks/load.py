@@ -34,6 +34,7 @@ from model.tokenizer import Tokenizer
 from model.translator import resolve_device
 from tests.kit.person import GIVEN_UP, Answer, Lost, person
 from tests.kit.running_app import ROOT, AppServer, serve
+from viz.browser.files import ADDRESS, code
 
 CHECKPOINT = ROOT / "checkpoints" / "en-de"
 CHECKPOINTS_VARIABLE = "HEADSCOPE_CHECKPOINTS"
@@ -180,7 +181,7 @@ async def opening(server: AppServer, people: int, within: float, page: str) -> C
 
 
 def fetch_code(url: str) -> None:
-    """Load what a browser loads before it connects: the page and the code that it names."""
+    """Load the page, the code that it names and the explorer's, as a browser does."""
     # Straight to the server: a proxy named in the environment knows nothing of it.
     direct = build_opener(ProxyHandler({}))
 
@@ -191,6 +192,8 @@ def fetch_code(url: str) -> None:
 
     for path in re.findall(r'(?:src|href)="\./(static/[^"]+)"', load("").decode()):
         load(path)
+    name, _ = code("explorer/component.js")
+    load(f"{ADDRESS}/{name}")
 
 
 async def recovery(server: AppServer, asked: Iterator[str], alone: float, page: str) -> float:

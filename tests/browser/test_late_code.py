@@ -1,4 +1,4 @@
-"""A slow line: the page runs again before the browser has the code of every widget."""
+"""A slow line: the page runs again before the browser has the code of all that stands on it."""
 
 from __future__ import annotations
 
@@ -7,12 +7,15 @@ from collections.abc import Callable
 from urllib.parse import urlencode
 
 import pytest
-from playwright.sync_api import Route
+from playwright.sync_api import Response, Route, WebSocket, expect
 
+from tests.browser.conftest import Watch
 from tests.browser.test_positions_page import PositionsPage
 from tests.kit.heads_page import LOADING, HeadsPage
+from viz.browser.files import joined
 
 SENTENCE = "I like dogs."
+CODE = re.compile(r"/code/explorer\.\w+\.js")
 PHONE = {"width": 390, "height": 844}
 
 
@@ -46,3 +49,55 @@ def test_a_widget_whose_code_comes_late_begins_with_what_the_address_says(
     reader.page.get_by_role("radio", name="Table", exact=True).click()
     reader.wait_for_query(topic=None)
     assert reader.query == wanted
+
+
+def test_the_code_of_the_heads_is_fetched_once_and_then_each_sentence_is_short(
+    visitor: Callable[..., HeadsPage],
+) -> None:
+    reader = visitor()
+    fetched: list[Response] = []
+    received: list[int] = []
+
+    def listen(web_socket: WebSocket) -> None:
+        web_socket.on("framereceived", lambda frame: received.append(len(frame)))
+
+    reader.page.on("websocket", listen)
+    reader.page.on("response", lambda answer: CODE.search(answer.url) and fetched.append(answer))
+    reader.open(sentence=SENTENCE)
+    for text in ("We sing.", "They sleep.", "I like cats."):
+        received.clear()
+        reader.ask(text)
+        assert 0 < sum(received) < len(joined("explorer/component.js"))
+    assert len(fetched) == 1
+    assert "immutable" in fetched[0].headers["cache-control"]
+
+
+def test_heads_whose_code_stays_away_say_so_and_then_show_the_last_sentence(
+    visitor: Callable[..., HeadsPage], watch: Watch
+) -> None:
+    reader = visitor()
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        if "again" in route.request.url:
+            held.append(route)
+        else:
+            # As another version of the app would answer it.
+            route.fulfill(status=404)
+
+    reader.page.route(CODE, hold)
+    reader.goto(sentence=SENTENCE)
+    expect(reader.page.get_by_text("has not arrived yet")).to_be_visible(timeout=LOADING)
+    reader.type("sentence", "We sing.")
+    expect(reader.translation).not_to_be_empty()
+    reader.wait_for_query(sentence="We sing.")
+    expect(reader.page.get_by_text("has not arrived yet")).to_be_visible(timeout=LOADING)
+    (route,) = held
+    route.continue_()
+    reader.wait_for_payload_other_than(None)
+    # What stands below the picture belongs to the last sentence, and the picture to that.
+    reader.settle()
+    expect(reader.page.get_by_text("has not arrived yet")).to_have_count(0)
+    (said,) = watch.console_errors
+    assert "404" in said
+    watch.console_errors.clear()

@@ -6,13 +6,13 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from viz.browser.files import joined
+from viz.browser.files import fetched, joined
 
 HTML = '<div class="headscope explorer" aria-busy="true"></div>'
 CSS = joined("explorer/explorer.css")
 
 _explorer = st.components.v2.component(
-    "headscope_explorer", html=HTML, css=CSS, js=joined("explorer/component.js")
+    "headscope_explorer", html=HTML, js=fetched("explorer/component.js")
 )
 
 

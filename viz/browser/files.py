@@ -2,8 +2,26 @@
 
 from __future__ import annotations
 
+import functools
+import hashlib
+import json
 import re
 from pathlib import Path
+
+LARGE = {
+    "explorer/component.js": "explorer/explorer.css",
+    "matrices/matrices.js": "matrices/matrices.css",
+    "stage/stage.js": "stage/stage.css",
+    "steps/steps.js": "steps/steps.css",
+}
+"""Scripts that a browser fetches by an address, each with its style sheet.
+
+Streamlit sends the script of a component with every change of its data. A small one costs less than
+a request of its own.
+"""
+
+ADDRESS = "code"
+"""Below which the server has large scripts, seen from every page."""
 
 _FOLDER = Path(__file__).parent
 
@@ -17,6 +35,23 @@ _LEFT = re.compile(r"^(?:import|export|@import)\b.*", re.MULTILINE)
 _DEFINED = re.compile(
     r"^(?:async )?(?:function\*?|class|const|let) (\w+|\[[^]]*\]|\{[^}]*\})", re.MULTILINE
 )
+
+
+@functools.cache
+def code(script: str) -> tuple[str, str]:
+    """The file of one of the `LARGE` scripts: its name, which changes with its text, and its text.
+
+    It exports what the script exports, and the style sheet as STYLE.
+    """
+    text = f"{joined(script)}\nexport const STYLE = {json.dumps(joined(LARGE[script]))};\n"
+    digest = hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
+    return f"{Path(script).parent.name}.{digest}.js", text
+
+
+def fetched(script: str) -> str:
+    """What Streamlit sends in the place of one of the `LARGE` scripts: it fetches that, once."""
+    name, _ = code(script)
+    return f"const CODE = {json.dumps(f'{ADDRESS}/{name}')};\n{joined('fetched.js')}"
 
 
 def joined(entry: str | Path) -> str:

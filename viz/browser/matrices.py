@@ -16,7 +16,7 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from viz.browser.envelope import Body, seal
-from viz.browser.files import joined
+from viz.browser.files import fetched
 from viz.draw import style
 from viz.draw.labels import axis_texts
 from viz.draw.panels import PAINTING_HELP, Panel
@@ -24,8 +24,7 @@ from viz.draw.panels import PAINTING_HELP, Panel
 _matrices = st.components.v2.component(
     "headscope_matrices",
     html='<div class="headscope matrices" aria-busy="true"></div>',
-    css=joined("matrices/matrices.css"),
-    js=joined("matrices/matrices.js"),
+    js=fetched("matrices/matrices.js"),
 )
 
 

@@ -7,14 +7,13 @@ from typing import Any
 
 import streamlit as st
 
-from viz.browser.files import joined
+from viz.browser.files import fetched
 from viz.draw import style
 
 _foot = st.components.v2.component(
     "headscope_stage",
     html='<div class="headscope stage-around" aria-busy="true"></div>',
-    css=joined("stage/stage.css"),
-    js=joined("stage/stage.js"),
+    js=fetched("stage/stage.js"),
 )
 
 

@@ -7,13 +7,12 @@ from typing import Any
 
 import streamlit as st
 
-from viz.browser.files import joined
+from viz.browser.files import fetched
 
 _steps = st.components.v2.component(
     "headscope_steps",
     html='<div class="headscope decoding-steps" aria-busy="true"></div>',
-    css=joined("steps/steps.css"),
-    js=joined("steps/steps.js"),
+    js=fetched("steps/steps.js"),
 )
 
 

@@ -26,6 +26,7 @@ from streamlit.starlette import App
 from streamlit.web.server import server_util
 
 from viz.shell import garbage, session
+from viz.shell.component_code import ComponentCode
 from viz.shell.static_files import StaticFiles
 
 EVERYBODY = ("0.0.0.0", "::")
@@ -137,4 +138,4 @@ class SecurityHeaders:
         await self.app(scope, receive, send_with_headers if scope["type"] == "http" else send)
 
 
-MIDDLEWARE = (Middleware(SecurityHeaders), Middleware(StaticFiles))
+MIDDLEWARE = (Middleware(SecurityHeaders), Middleware(ComponentCode), Middleware(StaticFiles))

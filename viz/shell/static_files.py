@@ -39,27 +39,31 @@ class StaticFiles:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One request, as ASGI has it."""
         path = scope.get("path", "")
-        if path not in self.files or not _takes_all(scope):
+        if path not in self.files or not takes_all(scope):
             await self.app(scope, receive, send)
             return
         if path not in self.answers:
-            self.answers[path] = await asyncio.to_thread(answer, self.files[path])
+            self.answers[path] = await asyncio.to_thread(_answer, self.files[path])
         await self.answers[path](scope, receive, send)
 
 
-def _takes_all(scope: Scope) -> bool:
+def takes_all(scope: Scope) -> bool:
+    """Whether a browser asks for the whole of a file and reads what gzip has compressed."""
     headers = Headers(scope=scope)
     encodings = headers.get("accept-encoding", "")
     return scope["method"] == "GET" and "gzip" in encodings and "range" not in headers
 
 
-def answer(path: Path) -> Response:
+def _answer(path: Path) -> Response:
+    kind, _ = mimetypes.guess_type(path.name)
+    return answer(path.read_bytes(), kind)
+
+
+def answer(whole: bytes, kind: str | None, *, compressing: bool = True) -> Response:
     """A file as it is sent: compressed, unless it is so already, as fonts are."""
-    whole = path.read_bytes()
-    small = gzip.compress(whole, mtime=0)
+    small = gzip.compress(whole, mtime=0) if compressing else whole
     headers = {"Cache-Control": KEPT, "Vary": "Accept-Encoding"}
     is_smaller = len(small) < len(whole)
     if is_smaller:
         headers["Content-Encoding"] = "gzip"
-    kind, _ = mimetypes.guess_type(path.name)
     return Response(small if is_smaller else whole, headers=headers, media_type=kind)
