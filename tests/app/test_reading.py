@@ -54,6 +54,16 @@ def go(app: AppTest, number: int) -> AppTest:
 # ---- a reading -----------------------------------------------------------------------------------
 
 
+def test_what_is_told_by_a_page_that_was_left_ends_in_no_error(open_app: OpenApp) -> None:
+    """Streamlit forgets the components of a page before it calls them back."""
+    app = open_app(folder=SHIPPED)
+    app.switch_page("viz/effects/page.py").run()
+    # Another page, of which AppTest, like a browser that is slow, has not heard.
+    go(app, 2)
+    tell(app, LINES, "dismissed", True)
+    assert not app.exception
+
+
 def test_the_offer_leads_to_the_first_scene_with_its_text(open_app: OpenApp) -> None:
     app = tell(open_app(folder=SHIPPED), LINES, "read", True)
     assert (query(app, "read"), query(app, "scene"), query(app, "present")) == ("1", "1", "")

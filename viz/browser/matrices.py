@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from viz.browser.envelope import Body, seal
 from viz.browser.files import fetched
+from viz.browser.told import told
 from viz.draw import style
 from viz.draw.labels import axis_texts
 from viz.draw.panels import PAINTING_HELP, Panel
@@ -91,8 +92,7 @@ def edited(key: str, name: str, shape: tuple[int, int]) -> NDArray[np.bool_] | N
         name: as it was mounted.
         shape: that the mask must have.
     """
-    state = st.session_state.get(key)
-    return read_edit(state.get("edit") if state is not None else None, name, shape)
+    return read_edit(told(key, "edit"), name, shape)
 
 
 def read_edit(data: Any, name: str, shape: tuple[int, int]) -> NDArray[np.bool_] | None:

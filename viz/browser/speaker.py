@@ -15,6 +15,7 @@ from typing import Any
 import streamlit as st
 
 from viz.browser.files import joined
+from viz.browser.told import told
 from viz.draw import style
 
 _NOTES = (
@@ -108,7 +109,7 @@ def scene_handles(
 
 def moved_scene(key: str) -> tuple[int, int] | None:
     """The number of the scene that was moved and the one it shall have; None for nonsense."""
-    moved = (st.session_state.get(key) or {}).get("moved")
+    moved = told(key, "moved")
     if not isinstance(moved, list) or len(moved) != 2:
         return None
     number, to = moved

@@ -8,6 +8,7 @@ from typing import Any
 import streamlit as st
 
 from viz.browser.files import joined
+from viz.browser.told import told
 
 Cell = tuple[str, int, int]
 """The `meta` of its heatmap, its row and its column."""
@@ -42,7 +43,7 @@ def switches(
 
 def new_clicks(chart: str) -> list[tuple[Any, ...]]:
     """The cells clicked since it was last asked, in their order, unchecked."""
-    clicks = (st.session_state.get(_key(chart)) or {}).get("clicks")
+    clicks = told(_key(chart), "clicks")
     found = []
     for click in clicks if isinstance(clicks, list) else ():
         match click:

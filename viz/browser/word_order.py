@@ -8,6 +8,7 @@ from typing import Any
 import streamlit as st
 
 from viz.browser.files import joined
+from viz.browser.told import told
 
 _word_order = st.components.v2.component(
     "headscope_word_order",
@@ -46,5 +47,5 @@ def chosen_order(key: str, n_words: int) -> tuple[int, ...] | None:
 
 def _told(key: str) -> Mapping[str, Any]:
     """What the browser said last: the places, and how many moves that is the result of."""
-    message = (st.session_state.get(key) or {}).get("order")
+    message = told(key, "order")
     return message if isinstance(message, Mapping) else {}

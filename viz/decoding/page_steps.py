@@ -8,6 +8,7 @@ import streamlit as st
 from model.search import Search
 from model.trace import AttentionKind
 from viz.browser.steps import read_shown, read_taken, steps
+from viz.browser.told import told
 from viz.decoding.attention import head_mean
 from viz.decoding.page_taken import show_beginning
 from viz.decoding.payload import pack
@@ -33,7 +34,7 @@ def name_of(question: session.Question, view: DecodingView, search: Search) -> s
 
 def on_shown(name: str, count: int) -> None:
     """Keep the step at which the browser came to rest."""
-    step = read_shown(st.session_state[PLAYER].get("shown"), name, count)
+    step = read_shown(told(PLAYER, "shown"), name, count)
     if step is not None and not address.is_followed():
         st.session_state[_HEARD] = step
         address.change(at=step + 1)
@@ -43,7 +44,7 @@ def on_taken(name: str, found: Decoded) -> None:
     """Write on from another token."""
     decoding = found.decoding
     counts = [len(step.likeliest) for step in decoding.steps]
-    choice = read_taken(st.session_state[PLAYER].get("taken"), name, counts)
+    choice = read_taken(told(PLAYER, "taken"), name, counts)
     if choice is None or address.is_followed():
         return
     step, place = choice

@@ -13,6 +13,7 @@ import streamlit as st
 from model.trace import AttentionKind, FloatArray, Site, Trace
 from viz.browser.envelope import content_id
 from viz.browser.explorer import explorer
+from viz.browser.told import told
 from viz.draw import css, style
 from viz.draw.labels import escape_html, escape_markdown
 from viz.effects.view import VIEW as EFFECTS
@@ -84,37 +85,37 @@ def prepare(question: session.Question, reading: Reading) -> Prepared:
 
 def on_selection() -> None:
     """Take over what was selected in the explorer."""
-    told = st.session_state["explorer"].get("selection")
-    if not isinstance(told, Mapping):
+    selected = told("explorer", "selection")
+    if not isinstance(selected, Mapping):
         return
-    st.session_state["_width"] = told.get("width")
-    if is_stale(told):
+    st.session_state["_width"] = selected.get("width")
+    if is_stale(selected):
         return
     before = address.read(HeadsView)
     for name in SELECTED:
         with suppress(ValueError):
-            address.change(**{name: BY_NAME[name].parse(str(told.get(name)))})
+            address.change(**{name: BY_NAME[name].parse(str(selected.get(name)))})
     view = address.read(HeadsView)
     st.session_state[_HEARD] = view.selection
     if view.cell and view.cell != before.cell:
         address.change(below="query-key")
 
 
-def is_stale(told: Mapping[str, Any]) -> bool:
+def is_stale(message: Mapping[str, Any]) -> bool:
     """Whether it was told of the view before: a link, a scene or Back has come between."""
     epoch, _ = st.session_state.get(_TOLD, (0, None))
-    return told.get("epoch") != epoch or address.is_followed()
+    return message.get("epoch") != epoch or address.is_followed()
 
 
 def on_switch_off() -> None:
     """Show the effects of switching heads off, together with those that were off already."""
-    told = st.session_state["explorer"].get("switch_off")
+    wanted = told("explorer", "switch_off")
     prepared: Prepared | None = st.session_state.get(_PREPARED)
-    if prepared is None or not isinstance(told, Mapping) or is_stale(told):
+    if prepared is None or not isinstance(wanted, Mapping) or is_stale(wanted):
         return
     try:
-        attention = BY_NAME["attention"].parse(str(told.get("attention")))
-        written = BY_NAME["compare"].parse(str(told.get("heads")))
+        attention = BY_NAME["attention"].parse(str(wanted.get("attention")))
+        written = BY_NAME["compare"].parse(str(wanted.get("heads")))
     except ValueError:
         return
     kinds = JOINED if attention == JOINT else (AttentionKind(attention),)

@@ -15,6 +15,7 @@ import streamlit as st
 from model.trace import AttentionKind
 from viz.browser.focus import bring_focus, focus_on
 from viz.browser.speaker import moved_scene, notes_button, scene_handles, talk
+from viz.browser.told import told
 from viz.draw import css
 from viz.draw.labels import escape_markdown, visible
 from viz.shell import address, scenes, stage, talk_files
@@ -258,19 +259,15 @@ def _suggested(page: str, view: Mapping[str, str]) -> str:
 # ---- what the browser tells ----------------------------------------------------------------------
 
 
-def _message(name: str) -> Any:
-    return (st.session_state.get("talk-keys") or {}).get(name)
-
-
 def _on_go() -> None:
-    number = _message("go")
+    number = told("talk-keys", "go")
     if type(number) is int:
         _go(number)
 
 
 def _on_look() -> None:
     """Show a view on stage, in the window with the notes, which has it beside the next note."""
-    asked = _message("look")
+    asked = told("talk-keys", "look")
     page, view = (asked.get("page"), asked.get("view")) if isinstance(asked, dict) else (None, None)
     if not isinstance(page, str) or (page or HOME) not in VIEWS or not isinstance(view, dict):
         return
@@ -281,7 +278,7 @@ def _on_look() -> None:
 
 def _on_kept() -> None:
     """Take over the talks that this browser kept."""
-    kept = _message("kept")
+    kept = told("talk-keys", "kept")
     talks = [
         (pair[0], pair[1].encode("utf-8", "surrogatepass"))
         for pair in (kept[:MAX_TALKS] if isinstance(kept, list) else ())

@@ -16,6 +16,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from viz.browser.stage import presses, stage_foot
+from viz.browser.told import told
 from viz.draw import css, style
 from viz.draw.labels import visible
 from viz.save.picture import Layout, Picture
@@ -319,7 +320,7 @@ def _cue() -> _Cue:
 
 
 def _on_message() -> None:
-    message = (st.session_state.get("stage") or {}).get("pressed")
+    message = told("stage", "pressed")
     for number, key in presses(message, st.session_state.get(_HEARD, 0)):
         st.session_state[_HEARD] = number
         press(key)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from viz.browser.files import joined
+from viz.browser.told import told
 from viz.draw import style
 
 GAP = 64
@@ -58,6 +59,6 @@ def is_phone() -> bool:
 
 
 def _on_message() -> None:
-    abreast = st.session_state[_KEY].get("abreast")
+    abreast = told(_KEY, "abreast")
     if type(abreast) is int and abreast >= 0:
         st.session_state[_KEPT] = abreast
