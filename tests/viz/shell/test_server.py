@@ -49,15 +49,22 @@ def test_the_model_is_loaded_before_anybody_comes(running: AppServer, folder: Pa
     assert "Traceback" not in running.log()
 
 
+def test_what_the_server_says_is_compressed(running: AppServer) -> None:
+    async def come() -> list[str]:
+        async with person(running.url) as visitor:
+            return [extension.name for extension in visitor.socket.protocol.extensions]
+
+    assert asyncio.run(come()) == ["permessage-deflate"]
+
+
 def test_it_says_where_it_is_once_it_is_ready(running: AppServer) -> None:
     port = running.url.rpartition(":")[2]
     assert re.findall(r"Headscope is ready: (\S+)", running.log()) == [f"http://127.0.0.1:{port}"]
 
 
-@pytest.mark.parametrize("path", ["", "masks", "_stcore/health", "static/none.js"])
+@pytest.mark.parametrize("path", ["", "masks", "_stcore/health", "static/none.js", "code/none.js"])
 def test_every_answer_says_what_a_browser_has_to_refuse(running: AppServer, path: str) -> None:
-    direct = build_opener(ProxyHandler({}))
-    direct.add_handler(_TakeErrors())
+    direct = build_opener(ProxyHandler({}), _TakeErrors)
     with direct.open(f"{running.url}/{path}", timeout=30) as answer:
         headers = answer.headers
     assert headers["X-Content-Type-Options"] == "nosniff"
