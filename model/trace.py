@@ -342,8 +342,9 @@ class Trace:
     """Everything seen while one sentence went through a model.
 
     Attributes:
-        source: what the encoder read.
-        target: what the decoder read; its rows, and so the first of them is <s>.
+        source: what the encoder read; empty of a model that has a decoder alone.
+        target: what the decoder read; its rows, and so the first of them is <s>. Empty of a model
+            that has an encoder alone.
         predictions: what each row of the decoder went on to predict, the last of them </s>; empty
             for a model that predicts no tokens.
         text: the output as text.
@@ -417,13 +418,14 @@ class Trace:
         """Write one .npz that numpy reads back without pickle.
 
         Every matrix has a name such as "cross.3.weights" or "encoder.0.q"; tokens and texts are
-        arrays of strings, such as "source.tokens".
+        arrays of strings, such as "source.tokens"; docs/traces.md has them all.
 
         Args:
             file: where to write; a path is taken as it is, without a suffix added.
 
         Raises:
-            TraceError: if a token or a text ends in a NUL character, which numpy would drop.
+            TraceError: if a token or a text ends in a NUL character, which numpy would drop, or
+                weights are NaN or do not add up to 1 or 0 over the keys.
         """
         # Here and below: that file makes traces, and so needs this one.
         from model.trace_file import save_trace
@@ -432,10 +434,11 @@ class Trace:
 
     @staticmethod
     def load(file: str | os.PathLike[str] | BinaryIO) -> Trace:
-        """Read what `save` wrote.
+        """Read what `save` wrote, or another program as docs/traces.md says.
 
         Raises:
-            TraceError: if the file is damaged, is no trace, or holds arrays that disagree.
+            TraceError: if the file is damaged, too large or no trace, or holds arrays that disagree
+                or weights that no softmax made.
             OSError: if the file cannot be opened.
         """
         from model.trace_file import load_trace
