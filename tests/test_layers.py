@@ -34,6 +34,7 @@ OURS = {
     "page": ("model", "viz"),
     "window": (),
     "command": ("model", "viz.draw", "viz.save", *WINGS, "viz.pictures", "viz.shell.examples"),
+    "notebook": ("model", "viz.heads"),
     "app": ("viz.draw", "viz.browser", "viz.shell", "viz.views"),
 }
 """What of our own the files of a folder may import."""
@@ -57,6 +58,8 @@ def layer(path: Path) -> str:
             return "model"
         case ("viz", "__main__.py"):
             return "command"
+        case ("viz", "notebook.py"):
+            return "notebook"
         # Starts the app as a process of its own.
         case ("viz", "shell", "desktop.py"):
             return "window"

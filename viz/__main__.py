@@ -1,11 +1,13 @@
-"""The command line: `python -m viz export "The cat sat." --layer 3 --head 2 --out head.pdf`."""
+"""The command line: `python -m viz export "The cat sat." --head 2 --out head.pdf`, or `open`."""
 
 from __future__ import annotations
 
 import argparse
 import functools
 import sys
+import tempfile
 import textwrap
+import webbrowser
 from pathlib import Path
 
 import torch
@@ -21,7 +23,7 @@ from model.intervention import PositionError
 from model.mask_rules import MaskError
 from model.removal_file import read_removal
 from model.search import DecodingError
-from model.trace import AttentionKind, TraceError
+from model.trace import AttentionKind, Trace, TraceError
 from model.translator import DeviceError, TextError, Translator, load
 from viz.decoding.search import Settings
 from viz.effects.removal_curve import MEASURES
@@ -142,6 +144,18 @@ def _parser() -> argparse.ArgumentParser:
     )
     command.add_argument("--dark", action="store_true", help="on a dark ground")
     add_search_options(command)
+    command.set_defaults(run=_export)
+    command = commands.add_parser(
+        "open",
+        help="show a saved trace of any model in the browser",
+        description="Show every head of a saved trace in the browser, offline; no model is needed. "
+        "docs/traces.md says how any program writes one.",
+    )
+    command.add_argument("trace", type=Path, metavar="TRACE.npz")
+    command.add_argument(
+        "--out", type=Path, metavar="FILE.html", help="write the page there, and open no browser"
+    )
+    command.set_defaults(run=_open)
     return parser
 
 
@@ -207,11 +221,30 @@ def _export(arguments: argparse.Namespace) -> None:
     write_whole(arguments.out, _content(picture, arguments, format))
 
 
+def _open(arguments: argparse.Namespace) -> None:
+    # Slow to load, as it brings Streamlit along.
+    from viz.heads.standalone import trace_page
+
+    try:
+        trace = Trace.load(arguments.trace)
+    except OSError as error:
+        raise TraceError(f"{arguments.trace} cannot be read: {error.strerror}.") from None
+    named = trace.source_text or trace.text
+    page = trace_page(trace, title="" if named else arguments.trace.name).encode()
+    if arguments.out is not None:
+        write_whole(arguments.out, page)
+        return
+    file = Path(tempfile.mkdtemp(prefix="headscope-")) / "trace.html"
+    write_whole(file, page)
+    print(file)
+    webbrowser.open(file.as_uri())
+
+
 def main(argv: list[str] | None = None) -> int:
     """The command line; gives the exit status: 0, or 2 for what cannot be done."""
     arguments = _parser().parse_args(argv)
     try:
-        _export(arguments)
+        arguments.run(arguments)
     except REFUSED as error:
         print(error, file=sys.stderr)
         return 2

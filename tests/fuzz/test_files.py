@@ -20,6 +20,7 @@ from model.checkpoint import CheckpointError
 from model.trace import Trace, TraceError
 from model.translator import TextError, Translator, load
 from tests.kit.fuzz import altered, cases, damaged, json_values, limits, require_sentence, texts
+from viz.heads.standalone import trace_page
 from viz.shell import scene_panel, scenes
 from viz.shell.examples import read_examples
 
@@ -69,7 +70,7 @@ def saved(translator: Translator) -> bytes:
 def require_trace(data: bytes) -> None:
     with limits(seconds=5, megabytes=128):
         try:
-            Trace.load(io.BytesIO(data))
+            trace_page(Trace.load(io.BytesIO(data)))
         except TraceError as refused:
             require_sentence(refused)
 

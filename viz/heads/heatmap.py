@@ -27,6 +27,7 @@ def attention_heatmap(
     beside_title: str = "Token predicted next",
     arrow: str = "→",
     query_title: str | None = None,
+    sides: bool = True,
     narrow: bool = False,
     dark: bool = False,
 ) -> go.Figure:
@@ -44,6 +45,7 @@ def attention_heatmap(
         arrow: stands before each of them; "←" where the row is named by what it predicts and what
             it read stands beside it.
         query_title: the title of the row axis, where the usual one is not true.
+        sides: whether tokens are of a source and a target, of `Seen.has_sides`.
         narrow: for a width below `style.NARROW`: without axis titles at the sides, with shorter
             labels, and with numbers only where a phone has room for them.
         dark: for a dark page.
@@ -85,8 +87,8 @@ def attention_heatmap(
     if numbered:
         traces.append(_numbers(weights, forbidden, theme))
     figure = go.Figure(traces)
-    rows = query_title or f"Query: {row_noun(attention_map.site.kind)}"
-    keys = key_title(attention_map.site.kind)
+    rows = query_title or f"Query: {row_noun(attention_map.site.kind, sides=sides)}"
+    keys = key_title(attention_map.site.kind, sides=sides)
     lines = []
     if narrow:
         lines = [f"Rows – {rows}", f"Columns – {keys}"]
@@ -180,6 +182,7 @@ def head_figure(
         beside_title=titles.beside,
         arrow=titles.arrow,
         query_title=titles.query,
+        sides=seen.has_sides,
         narrow=narrow,
         dark=dark,
     )
@@ -204,15 +207,17 @@ def row_titles(kind: AttentionKind, seen: Seen) -> RowTitles:
     """What the rows of a trace are called, as it is read."""
     if kind is AttentionKind.CROSS and seen.by_prediction:
         return RowTitles("Query: target token predicted", "Token just read", "←")
-    return RowTitles(f"Query: {row_noun(kind)}", "Token predicted next", "→")
+    row = row_noun(kind, sides=seen.has_sides)
+    return RowTitles(f"Query: {row}", "Token predicted next", "→")
 
 
-def alt_text(attention_map: AttentionMap, head: int) -> str:
+def alt_text(attention_map: AttentionMap, head: int, *, sides: bool = True) -> str:
     """The heatmap in words, for those who do not see it.
 
     Args:
         attention_map: the site.
         head: counted from 0.
+        sides: whether tokens are of a source and a target.
 
     Raises:
         IndexError: if there is no such head.
@@ -221,9 +226,10 @@ def alt_text(attention_map: AttentionMap, head: int) -> str:
     weights, allowed = one.weights, one.allowed
     kind = attention_map.site.kind
     n_queries, n_keys = weights.shape
+    query_noun, key_noun = nouns(kind, sides=sides)
     words = (
         f"Layer {attention_map.site.layer}, head {head}, {kind.full_name.lower()}: "
-        f"{_count(n_queries, kind.query_noun)} by {_count(n_keys, kind.key_noun)}; "
+        f"{_count(n_queries, query_noun)} by {_count(n_keys, key_noun)}; "
     )
     if not weights.size:
         return words + "there is no cell to show."
@@ -236,14 +242,17 @@ def alt_text(attention_map: AttentionMap, head: int) -> str:
     return words + f"the largest weight is {weights[row, column]:.2f}, from {query} to {key}."
 
 
-def caption(attention_map: AttentionMap, *, by_prediction: bool = False) -> str:
+def caption(attention_map: AttentionMap, *, by_prediction: bool = False, sides: bool = True) -> str:
     """How to read the heatmap, in one line of plain text.
 
     Args:
         attention_map: the site.
         by_prediction: whether rows are named by the token that they predict.
+        sides: whether tokens are of a source and a target.
     """
     match attention_map.site.kind:
+        case AttentionKind.ENCODER if not sides:
+            row = "A row shows where a token looks among all of them"
         case AttentionKind.ENCODER:
             row = "A row shows where a source token looks in its own sentence"
         case AttentionKind.DECODER:
@@ -261,15 +270,22 @@ def caption(attention_map: AttentionMap, *, by_prediction: bool = False) -> str:
     return f"{row}{total}.{hatched} Layers and heads count from 0."
 
 
-def key_title(kind: AttentionKind) -> str:
+def nouns(kind: AttentionKind, *, sides: bool = True) -> tuple[str, str]:
+    """What a query and a key are, such as "target token"; without sides, a "token"."""
+    if not sides and kind is not AttentionKind.MODULE:
+        return "token", "token"
+    return kind.query_noun, kind.key_noun
+
+
+def key_title(kind: AttentionKind, *, sides: bool = True) -> str:
     """The title of the key axis."""
-    return f"Key: {kind.key_noun} looked at"
+    return f"Key: {nouns(kind, sides=sides)[1]} looked at"
 
 
-def row_noun(kind: AttentionKind) -> str:
+def row_noun(kind: AttentionKind, *, sides: bool = True) -> str:
     """What a row stands for, such as "target token just read"."""
-    reads = kind in (AttentionKind.DECODER, AttentionKind.CROSS)
-    return f"{kind.query_noun} just read" if reads else kind.query_noun
+    noun, _ = nouns(kind, sides=sides)
+    return f"{noun} just read" if kind in (AttentionKind.DECODER, AttentionKind.CROSS) else noun
 
 
 def _without_cells(figure: go.Figure, theme: style.Look) -> go.Figure:

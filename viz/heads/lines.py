@@ -32,6 +32,7 @@ def lines_figure(
     head: int,
     *,
     query_title: str | None = None,
+    sides: bool = True,
     narrow: bool = False,
     dark: bool = False,
 ) -> go.Figure:
@@ -43,6 +44,7 @@ def lines_figure(
         attention_map: the site.
         head: counted from 0.
         query_title: what the left column is, where the usual name is not true.
+        sides: whether tokens are of a source and a target, of `Seen.has_sides`.
         narrow: for a width below `style.NARROW`.
         dark: for a dark page.
 
@@ -51,8 +53,8 @@ def lines_figure(
     """
     weights = attention_map.head(head).weights
     theme = style.look(dark)
-    sides = [side_texts(tokens, narrow) for tokens in (attention_map.queries, attention_map.keys)]
-    most = max(1, *map(len, sides))
+    labels = [side_texts(tokens, narrow) for tokens in (attention_map.queries, attention_map.keys)]
+    most = max(1, *map(len, labels))
     steps = np.ceil(weights * STEPS).astype(int)
     along = np.linspace(0, 1, POINTS)
     bend = along**2 * (3 - 2 * along)
@@ -62,8 +64,8 @@ def lines_figure(
         if not len(rows):
             continue
         # Each column of words in the middle of the picture's height, as long as it is.
-        left = rows + (most - len(sides[0])) / 2
-        right = columns + (most - len(sides[1])) / 2
+        left = rows + (most - len(labels[0])) / 2
+        right = columns + (most - len(labels[1])) / 2
         # NaN behind every line parts it from the next.
         heights = np.full((len(rows), POINTS + 1), np.nan)
         heights[:, :POINTS] = left[:, None] + np.outer(right - left, bend)
@@ -85,7 +87,7 @@ def lines_figure(
             }
         )
     for place, (texts, position) in enumerate(
-        zip(sides, ("middle left", "middle right"), strict=True)
+        zip(labels, ("middle left", "middle right"), strict=True)
     ):
         data.append(
             {
@@ -111,8 +113,8 @@ def lines_figure(
         title=site.head_name(head),
         height=most * _ROW,
         lines=[
-            f"Left – {query_title or f'Query: {row_noun(site.kind)}'}",
-            f"Right – {key_title(site.kind)}",
+            f"Left – {query_title or f'Query: {row_noun(site.kind, sides=sides)}'}",
+            f"Right – {key_title(site.kind, sides=sides)}",
         ],
     )
     side = _NARROW_SIDE if narrow else _SIDE

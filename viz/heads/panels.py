@@ -45,7 +45,7 @@ def compared_panels(
                 scale="weights",
                 shown=found.allowed,
                 query_title=row_titles(kind, seen).query,
-                key_title=key_title(kind),
+                key_title=key_title(kind, sides=seen.has_sides),
             )
         )
     return panels

@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from model.trace import AttentionKind, AttentionMap, FloatArray, Site, Tokens
+from model.trace import AttentionKind, AttentionMap, FloatArray, Site, Tokens, TraceError
 from viz.browser.envelope import Body, seal
 from viz.draw import style
 from viz.draw.constants import CONSTANTS
 from viz.draw.labels import axis_texts
-from viz.heads.heatmap import caption, key_title, row_titles
+from viz.heads.heatmap import caption, key_title, nouns, row_titles
 from viz.heads.measures import EFFECT, Label, Measure, head_numbers, measures, opening_heads
 from viz.heads.reading import Reading, Seen
 from viz.heads.words import HeadWords, words_of
@@ -55,7 +55,7 @@ def pack(
         stage: for a picture alone that fills the window.
 
     Raises:
-        ValueError: if the layers of one kind of attention differ in heads or tokens.
+        TraceError: if the layers of one kind of attention differ in heads or tokens.
     """
     body = Body()
     axes = _Axes()
@@ -128,11 +128,12 @@ def _kind(
     maps = [seen.maps[site] for site in sites]
     first = maps[0]
     if any(each.weights.shape != first.weights.shape for each in maps):
-        raise ValueError(
+        raise TraceError(
             f"The layers of {kind.full_name.lower()} differ in heads or tokens; one picture "
             "needs them alike."
         )
     titles = row_titles(kind, seen)
+    query_noun, key_noun = nouns(kind, sides=seen.has_sides)
     words = words_of({site: seen.maps[site] for site in sites}, facts, seen.reading)
     return {
         "kind": str(kind),
@@ -146,10 +147,10 @@ def _kind(
         "besideTitle": titles.beside,
         "besideMark": titles.arrow,
         "queryTitle": titles.query,
-        "keyTitle": key_title(kind),
-        "queryNoun": kind.query_noun,
-        "keyNoun": kind.key_noun,
-        "caption": caption(first, by_prediction=seen.by_prediction),
+        "keyTitle": key_title(kind, sides=seen.has_sides),
+        "queryNoun": query_noun,
+        "keyNoun": key_noun,
+        "caption": caption(first, by_prediction=seen.by_prediction, sides=seen.has_sides),
         "exact": exact,
         "weights": _weights(maps, body, exact=exact),
         "allowed": [_masks(each, body) for each in maps],

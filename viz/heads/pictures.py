@@ -119,11 +119,13 @@ class OneHead(_OfHead):
 
     @property
     def alt(self) -> str:
-        return heatmap.alt_text(self.map, self.head)
+        return heatmap.alt_text(self.map, self.head, sides=self.seen.has_sides)
 
     @property
     def caption(self) -> str:
-        read = heatmap.caption(self.map, by_prediction=self.seen.by_prediction)
+        read = heatmap.caption(
+            self.map, by_prediction=self.seen.by_prediction, sides=self.seen.has_sides
+        )
         return " ".join([read, *self.seen.notes])
 
     def figure(self, layout: Layout) -> go.Figure:
@@ -152,7 +154,13 @@ class HeadLines(_OfHead):
         return f"{self.site.kind}-layer{self.site.layer}-head{self.head}-lines"
 
     def figure(self, layout: Layout) -> go.Figure:
-        return lines_figure(self.map, self.head, query_title=self._query_title, **layout.options)
+        return lines_figure(
+            self.map,
+            self.head,
+            query_title=self._query_title,
+            sides=self.seen.has_sides,
+            **layout.options,
+        )
 
     def python(self, layout: Layout) -> Lines:
         return [

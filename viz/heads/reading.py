@@ -98,6 +98,14 @@ class Seen:
     by_prediction: bool = False
     reading: Reading = AS_RECORDED
 
+    @property
+    def has_sides(self) -> bool:
+        """Whether tokens are of a source and of a target, as cross-attention makes them.
+
+        A model that has an encoder or a decoder alone reads one text.
+        """
+        return any(site.kind is AttentionKind.CROSS for site in self.maps)
+
 
 def read(trace: Trace, reading: Reading = Reading()) -> Seen:
     """The maps of a trace with their axes, as chosen.

@@ -13,14 +13,15 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from model.trace import AttentionKind, FloatArray, Site
+from model.trace import AttentionKind, FloatArray, Site, Trace, TraceError
+from model.trace_file import require_shares
 from viz.browser.explorer import CSS, HTML
 from viz.browser.files import joined
 from viz.draw import style
 from viz.draw.labels import escape_html, visible
-from viz.heads.measures import Label, opening_heads
+from viz.heads.measures import Label, facts_of, opening_heads
 from viz.heads.payload import pack
-from viz.heads.reading import Seen
+from viz.heads.reading import Seen, read
 from viz.heads.view import SELECTED, VIEW
 
 _HERE = Path(__file__)
@@ -44,6 +45,9 @@ _USUAL = {
     if each.name in SELECTED and each.name not in ("layer", "head")
 }
 """What the explorer begins with, as it spells it; layer and head depend on the model."""
+
+MOST_WEIGHTS = 20_000_000
+"""A page holds so many: each is a byte of it, and of what the browser draws from."""
 
 
 def heads_page(
@@ -74,7 +78,7 @@ def heads_page(
         dark: None follows the reader's own choice of light or dark.
 
     Raises:
-        ValueError: if the layers of one kind of attention differ in heads or tokens.
+        TraceError: if the layers of one kind of attention differ in heads or tokens.
     """
     usual = _USUAL | _opening(seen, labels)
     payload = pack(seen, facts, labels, effects=effects, selection=usual | dict(selection or {}))
@@ -99,10 +103,40 @@ def heads_page(
     return re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], _file(".html"))
 
 
+def trace_page(trace: Trace, *, title: str = "", dark: bool | None = None) -> str:
+    """The heads view of a trace of any model, as `heads_page` writes it; the model is not needed.
+
+    Args:
+        trace: with the kinds of attention that its model has.
+        title: what the page is of; empty for the texts of the trace.
+        dark: None follows the reader's own choice of light or dark.
+
+    Raises:
+        TraceError: if the trace holds no attention, too much of it, weights that no softmax made,
+            or layers of one kind that differ in heads or tokens.
+    """
+    weights = sum(each.weights.size for each in trace.maps.values())
+    if not weights:
+        raise TraceError("The trace holds no attention; record a text of one token or more.")
+    if weights > MOST_WEIGHTS:
+        raise TraceError(
+            f"The trace holds {weights:,} weights, and a picture of all heads takes up to "
+            f"{MOST_WEIGHTS:,}; record a shorter text, or fewer layers."
+        )
+    for each in trace.maps.values():
+        require_shares(each)
+    seen = read(trace)
+    texts = [text for text in (trace.source_text, trace.text) if text]
+    heading = title or " – ".join(texts) or "Every head of one trace"
+    return heads_page(seen, facts_of(seen.maps), {}, title=heading, dark=dark)
+
+
 def _opening(seen: Seen, labels: Mapping[Site, tuple[Label | None, ...]]) -> dict[str, str]:
-    """The layer and head of cross-attention to begin with."""
-    layer, head = opening_heads(seen.maps, labels).get(AttentionKind.CROSS, (0, 0))
-    return {"layer": str(layer), "head": str(head)}
+    """The kind of attention to begin with, cross-attention where there is some, and its head."""
+    heads = opening_heads(seen.maps, labels)
+    kind = AttentionKind.CROSS if seen.has_sides else next(iter(heads))
+    layer, head = heads[kind]
+    return {"attention": str(kind), "layer": str(layer), "head": str(head)}
 
 
 def _variables(dark: bool | None) -> str:

@@ -12,6 +12,8 @@ export class Choices {
 
   show(options, chosen) {
     const same = JSON.stringify(options) === this.shown;
+    // One choice is none.
+    this.root.hidden = options.length < 2;
     if (!same) {
       this.shown = JSON.stringify(options);
       this.root.replaceChildren(

@@ -12,7 +12,17 @@ import { Palette } from "../canvas/paint.js";
 import { Lines } from "./lines.js";
 import { Overview } from "./overview.js";
 import { Payload } from "./payload.js";
-import { READINGS, legal, measuresOf, shownHeads, spelled, unspelled, withAttention, withCompared } from "./selection.js";
+import {
+  READINGS,
+  lacksJoint,
+  legal,
+  measuresOf,
+  shownHeads,
+  spelled,
+  unspelled,
+  withAttention,
+  withCompared,
+} from "./selection.js";
 import { altOf, captionOf, cellName, cellValue, headName, ignoredOf, pairOf, summaryOf, titleOf, tokenOf } from "./words.js";
 import { written } from "./written.js";
 
@@ -71,7 +81,6 @@ export class Explorer {
 
   _build() {
     this.attentions = new Choices("Attention", (attention) => this._changeAttention(attention));
-    this.attentions.root.title = OPENING;
     this.views = new Choices("View", (view) => this._change({ view }));
     this.compare = toggle(
       "Compare heads",
@@ -354,9 +363,10 @@ export class Explorer {
   _drawControls(kind) {
     const { payload, state } = this;
     const options = payload.attentions.map((name) => [name, payload.kind(name).short]);
-    if (!payload.attentions.includes(constants.JOINT)) {
+    if (lacksJoint(payload)) {
       options.push([constants.JOINT, "All three", "Only where the rows of cross-attention are named by the token just read"]);
     }
+    this.attentions.root.title = payload.surveyed ? OPENING : "";
     this.attentions.show(options, state.attention);
     const orders = [
       ["", "by layer and head"],
@@ -514,7 +524,8 @@ export class Explorer {
     else if (facts) {
       const label = facts.label ? element("strong", "", {}, facts.label) : facts.tendency ?? "earns no label";
       if (payload.surveyed) add("On the examples", label);
-      add("On this sentence", facts.sentence);
+      // A picture or a sound is no sentence; only a translation model has examples.
+      add(payload.surveyed ? "On this sentence" : "In words", facts.sentence);
       const pairs = facts.pairs.map((pair) => pairOf(payload, kind, pair));
       add("Strongest", pairs.join("; ") || "no pair stands out");
       add("Ignores", ignoredOf(payload, kind, facts.ignored));

@@ -75,6 +75,12 @@ export function legal(state, payload) {
   return { ...state, attention, layer, head, view, cell, compare: selected ? compare : [], order, gamma, only };
 }
 
+/** Whether the three kinds are there and cannot stand in one picture, as with rows named by prediction. */
+export function lacksJoint({ attentions }) {
+  const kinds = ["encoder", "decoder", "cross"];
+  return kinds.every((kind) => attentions.includes(kind)) && !attentions.includes(constants.JOINT);
+}
+
 /** What changes with another attention: a head says nothing of the same place there, except in the picture that joins them. */
 export function withAttention(state, attention, payload) {
   const joins = [attention, state.attention].includes(constants.JOINT);

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import constants from "../../draw/constants.json" with { type: "json" };
 import { bytes, fixtures } from "../../../tests/kit/fixtures.js";
 import { Payload } from "./payload.js";
-import { headsShown, legal, measuresOf, shownHeads, spelled, unspelled, withAttention, withCompared } from "./selection.js";
+import { headsShown, lacksJoint, legal, measuresOf, shownHeads, spelled, unspelled, withAttention, withCompared } from "./selection.js";
 
 const payload = new Payload(bytes(fixtures.exact));
 const USUAL = {
@@ -39,6 +39,13 @@ test("what a trace does not have is the nearest that it has, or is left out", ()
   const left = { cell: "", compare: "", only: "", order: "", view: "heatmap" };
   assert.deepEqual(found, { ...USUAL, attention: "joint", layer: "1", head: "2", ...left });
   assert.equal(legal({ ...state({}), gamma: undefined }, payload).gamma, 1);
+});
+
+test("all three kinds can be missing from one picture only where a trace has all three", () => {
+  const kinds = ["encoder", "decoder", "cross"];
+  assert.equal(lacksJoint({ attentions: kinds }), true);
+  assert.equal(lacksJoint({ attentions: [...kinds, constants.JOINT] }), false);
+  for (const kind of kinds) assert.equal(lacksJoint({ attentions: [kind] }), false);
 });
 
 test("a cell stays while the axes have it", () => {

@@ -1,0 +1,185 @@
+"""Traces of models of one text: in a notebook, as a page, and from the command line."""
+
+from __future__ import annotations
+
+import base64
+import html
+import re
+import zlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from model.recording import CaptureError
+from model.trace import AttentionKind, AttentionMap, Site, Tokens, Trace, TraceError
+from tests.kit.explorer_payload import Decoded
+from viz.__main__ import main
+from viz.heads import standalone
+from viz.heads.heatmap import head_figure
+from viz.heads.pictures import HeadLines, OneHead
+from viz.heads.reading import read
+from viz.notebook import show
+from viz.save.picture import Layout
+
+WORDS = Tokens.unnamed(["The", "cat", "<b>", "down"])
+
+
+def trace_of(
+    kind: AttentionKind, *, sizes: tuple[int, ...] = (2, 2), scale: float = 1, **texts: str
+) -> Trace:
+    """A trace of one text: every row looks alike at all that it may look at.
+
+    Args:
+        kind: the only one that the trace has.
+        sizes: how many heads each layer has.
+        scale: of all weights, which are those of a softmax where it is 1.
+        texts: of the trace.
+    """
+    n = len(WORDS)
+    allowed = np.ones((n, n), dtype=bool)
+    if kind is AttentionKind.DECODER:
+        allowed = np.tril(allowed)
+    weights = (scale * allowed / allowed.sum(-1, keepdims=True)).astype(np.float32)
+    source, target = kind.axes(WORDS, WORDS, WORDS)
+    is_decoder = kind is AttentionKind.DECODER
+    return Trace(
+        source=Tokens() if is_decoder else WORDS,
+        target=WORDS if is_decoder else Tokens(),
+        predictions=Tokens(),
+        **{"text": "", "source_text": "", **texts},
+        maps={
+            Site(kind, layer): AttentionMap(
+                Site(kind, layer),
+                weights=np.stack([weights] * heads),
+                allowed=allowed,
+                queries=source,
+                keys=target,
+            )
+            for layer, heads in enumerate(sizes)
+        },
+    )
+
+
+def payload_of(page: str) -> Decoded:
+    (packed,) = re.findall(r'id="payload">([^<]*)<', page)
+    return Decoded(zlib.decompress(base64.b64decode(packed)))
+
+
+@pytest.mark.parametrize(
+    ("kind", "query", "caption"),
+    [
+        (AttentionKind.DECODER, "token just read", "in what it has read so far"),
+        (AttentionKind.ENCODER, "token", "where a token looks among all of them"),
+    ],
+)
+def test_a_model_of_one_text_has_no_source_and_no_target(
+    kind: AttentionKind, query: str, caption: str
+) -> None:
+    seen = read(trace_of(kind))
+    found = payload_of(standalone.trace_page(trace_of(kind))).header
+    (shown,) = found["kinds"]
+    assert (shown["queryTitle"], shown["keyTitle"]) == (f"Query: {query}", "Key: token looked at")
+    assert (shown["queryNoun"], shown["keyNoun"]) == ("token", "token")
+    assert caption in shown["caption"]
+    assert not found["joint"]
+    assert found["selection"]["attention"] == kind
+    picture = OneHead(seen, Site(kind, 1), 1)
+    lines = HeadLines(seen, Site(kind, 1), 1)
+    axes = head_figure(seen, kind, 1, 1).layout
+    words = [
+        *(picture.alt, picture.caption, axes.xaxis.title.text, axes.yaxis.title.text),
+        lines.figure(Layout()).to_json(),
+    ]
+    assert axes.yaxis.title.text == f"Query: {query}"
+    assert "4 tokens by 4 tokens" in picture.alt
+    assert not any(side in text for text in words for side in ("source", "target"))
+
+
+def test_a_notebook_frames_the_page_of_a_trace() -> None:
+    trace = trace_of(AttentionKind.DECODER, source_text='Say "a" & <b>')
+    frame = show(trace, height=500)._repr_html_()
+    assert re.fullmatch(r'<iframe [^<>]* srcdoc="[^"<>]*"></iframe>', frame)
+    assert "height: 500px" in frame
+    page = html.unescape(re.findall('srcdoc="([^"]*)"', frame)[0])
+    assert page == standalone.trace_page(trace)
+    (heading,) = re.findall(r'<h1 dir="auto">([^<]*)</h1>', page)
+    assert html.unescape(heading) == 'Say "a" & <b>'
+    seen = payload_of(page).weights("decoder")
+    np.testing.assert_array_equal(seen, np.stack([each.weights for each in trace.maps.values()]))
+
+
+def test_a_notebook_calls_a_model_and_watches_it() -> None:
+    torch.manual_seed(0)
+    model = nn.MultiheadAttention(8, 2, batch_first=True).eval()
+    x = torch.randn(1, 3, 8)
+    _, expected = model(x, x, x, average_attn_weights=False)
+    page = show(model, x, x, value=x).page
+    assert '<h1 dir="auto">MultiheadAttention</h1>' in page
+    found = payload_of(page).weights("encoder")[0]
+    np.testing.assert_allclose(found, expected[0].detach().numpy(), atol=1e-6)
+    with pytest.raises(CaptureError, match="No attention ran"):
+        show(nn.Linear(2, 2), torch.ones(1, 2))
+    with pytest.raises(TypeError, match="takes no inputs"):
+        show(trace_of(AttentionKind.ENCODER), x)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"sizes": ()}, "holds no attention"),
+        ({"sizes": (1, 2)}, "layers of encoder self-attention differ in heads or tokens"),
+        ({"scale": 0.5}, "must add up to 1 over the keys"),
+        ({"scale": np.nan}, "hold NaN"),
+    ],
+)
+def test_what_cannot_be_drawn_is_refused_in_a_sentence(
+    changes: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(TraceError, match=message):
+        standalone.trace_page(trace_of(AttentionKind.ENCODER, **changes))
+
+
+def test_a_trace_too_large_for_a_page_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(standalone, "MOST_WEIGHTS", 63)
+    with pytest.raises(TraceError, match=r"holds 64 weights.*takes up to 63"):
+        standalone.trace_page(trace_of(AttentionKind.ENCODER))
+
+
+def test_a_saved_trace_opens_in_the_browser(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    trace = trace_of(AttentionKind.DECODER)
+    trace.save(tmp_path / "mine.npz")
+    opened: list[str] = []
+    monkeypatch.setattr("webbrowser.open", opened.append)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    assert main(["open", str(tmp_path / "mine.npz")]) == 0
+    file = Path(capsys.readouterr().out.strip())
+    assert opened == [file.as_uri()]
+    expected = standalone.trace_page(trace, title="mine.npz")
+    assert file.read_text(encoding="utf-8") == expected
+    out = tmp_path / "page.html"
+    assert main(["open", str(tmp_path / "mine.npz"), "--out", str(out)]) == 0
+    assert out.read_text(encoding="utf-8") == expected
+    assert len(opened) == 1
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [(None, "cannot be read: No such file"), (b"PK", "damaged or is no saved trace")],
+)
+def test_a_file_that_is_no_trace_does_not_open(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], content: bytes | None, message: str
+) -> None:
+    file = tmp_path / "mine.npz"
+    if content is not None:
+        file.write_bytes(content)
+    assert main(["open", str(file), "--out", str(tmp_path / "page.html")]) == 2
+    error = capsys.readouterr().err
+    assert message in error
+    assert error.count("\n") == 1
+    assert not (tmp_path / "page.html").exists()
