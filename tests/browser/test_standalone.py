@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, expect
 
-from model.trace import Trace
+from model.trace import Tokens, Trace
 from model.translator import Translator
 from tests.kit.heads_page import SENTENCE, HeadsPage, picture, pixels, wrong_cells, wrong_tiles
 from viz.__main__ import main
@@ -20,6 +21,7 @@ from viz.draw.style import DARK, LIGHT
 from viz.heads.measures import head_facts
 from viz.heads.reading import Reading, Seen, read
 from viz.heads.standalone import heads_page
+from viz.notebook import show
 
 MOST_BYTES = 1_000_000
 TOKENS = 30
@@ -217,3 +219,26 @@ def test_thirty_tokens_stay_below_a_megabyte(model: Translator) -> None:
     size = len(document(read(trace)).encode())
     print(f"{len(trace.source)} by {len(trace.target)} tokens: {size:,} bytes")
     assert size < MOST_BYTES
+
+
+def test_several_explorers_draw_in_one_notebook(
+    browser: Browser, tmp_path: Path, trace: Trace
+) -> None:
+    decoder = {site: seen for site, seen in trace.maps.items() if site.kind == "decoder"}
+    alone = replace(trace, source=Tokens(), source_text="", maps=decoder)
+    cells = [show(each)._repr_html_() for each in (trace, alone)]
+    file = tmp_path / "notebook.html"
+    file.write_text("<!doctype html>" + "".join(cells), encoding="utf-8")
+    trouble: list[str] = []
+    with browser.new_context(offline=True) as context:
+        page = context.new_page()
+        page.on("pageerror", lambda error: trouble.append(str(error)))
+        page.on("console", lambda message: trouble.append(message.text))
+        page.goto(file.as_uri())
+        for number, kinds in enumerate((["Encoder", "Decoder", "Cross", "All three"], [])):
+            frame = page.frame_locator("iframe").nth(number)
+            expect(frame.locator(".explorer[data-painted]")).to_be_visible()
+            choices = frame.get_by_role("radiogroup", name="Attention").get_by_role("radio")
+            expect(choices).to_have_text(kinds)
+        expect(frame.get_by_role("heading", name="Decoder self-attention")).to_be_visible()
+    assert trouble == []
