@@ -125,15 +125,17 @@ class Watch:
         self.probes: list[str] = []
 
     def forget(self) -> None:
-        for seen in (self.left_the_machine, self.console_errors, self.dialogs, self.probes):
+        # Not the probes: the console may tell of one only now.
+        for seen in (self.left_the_machine, self.console_errors, self.dialogs):
             seen.clear()
 
     def settle(self) -> None:
         """Raises AssertionError if anything went wrong."""
         # The console names no address, so as many errors are forgiven as probes went unanswered.
-        for _ in self.probes:
-            self.console_errors.remove(next(text for text in self.console_errors if "404" in text))
-        self.probes.clear()
+        told = [text for text in self.console_errors if "404" in text][: len(self.probes)]
+        for text in told:
+            self.console_errors.remove(text)
+        del self.probes[: len(told)]
         assert not self.left_the_machine, f"requests left the machine: {self.left_the_machine}"
         assert not self.dialogs, f"a page opened dialogs: {self.dialogs}"
         assert not self.console_errors, f"in the console: {self.console_errors}"
