@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
@@ -390,6 +391,40 @@ class Translator:
                 [translation],
                 [list(translation.token_ids)],
             )[0]
+
+    def cross_attention(
+        self, decoding: Decoding, *, under: Intervention = UNCHANGED
+    ) -> dict[Site, FloatArray]:
+        """What every hypothesis of a search looked at while its last token was written.
+
+        One pass a step of the search, over all hypotheses of that length, since a hypothesis must
+        not see what was written after it.
+
+        Args:
+            decoding: as `decode` gave it.
+            under: what `decode` was given.
+
+        Returns:
+            Of every layer's cross-attention, (head, node, source) weights.
+        """
+        text, source = decoding.translation.source_text, list(decoding.translation.source.ids)
+        steps: defaultdict[int, list[int]] = defaultdict(list)
+        for place, node in enumerate(decoding.nodes):
+            steps[node.step].append(place)
+        rows: dict[Site, dict[int, FloatArray]] = {
+            site: {} for site in self.sites if site.kind is AttentionKind.CROSS
+        }
+        for places in steps.values():
+            written = [list(decoding.token_ids(decoding.nodes[place])) for place in places]
+            with intervening([under], exact=False, sites=self.sites):
+                traces = self._record([text] * len(places), [source] * len(places), None, written)
+            for place, trace in zip(places, traces, strict=True):
+                for site, row in rows.items():
+                    row[place] = trace.maps[site].weights[:, -1]
+        return {
+            site: np.stack([row[place] for place in range(len(decoding.nodes))], axis=1)
+            for site, row in rows.items()
+        }
 
     @torch.inference_mode()
     def logit_lens(self, trace: Trace, *, under: Intervention = UNCHANGED) -> LogitLens:

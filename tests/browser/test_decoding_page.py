@@ -9,6 +9,7 @@ from playwright.sync_api import expect
 from model import Search
 from model.translator import Translator
 from tests.kit.heads_page import LOADING, HeadsPage, wait_until_calm
+from viz.draw.labels import token_text
 
 SENTENCE = "The cat sat on the mat."
 
@@ -42,7 +43,7 @@ def test_steps_are_played_without_the_server_and_a_number_writes_on_from_another
     expect(steps.locator(".token.written")).to_contain_text("given")
 
 
-def test_a_click_on_a_diamond_of_the_tree_studies_its_translation(
+def test_a_point_of_the_tree_shows_its_branch_and_a_click_on_a_diamond_studies_it(
     heads: HeadsPage, model: Translator
 ) -> None:
     page = heads.page
@@ -68,7 +69,18 @@ def test_a_click_on_a_diamond_of_the_tree_studies_its_translation(
         }""",
         decoding.nodes.index(second),
     )
+    branch = page.locator(".branches")
+    page.evaluate("window.held = []")
     page.mouse.move(x, y)
+    expect(branch).to_have_attribute("data-place", str(decoding.nodes.index(second)))
+    expect(branch.locator(".token.written")).to_contain_text(token_text(second.token))
+    expect(branch.locator(".row-name")).to_contain_text("Cross-attention, mean of all")
+    branch.get_by_role("button", name="One token back").press("Enter")
+    expect(branch).to_have_attribute("data-place", str(second.parent))
+    # The server was asked for none of it.
+    assert page.evaluate("window.held") == []
+    page.evaluate("window.release()")
+    page.mouse.move(x + 1, y)
     expect(tree.locator(".hoverlayer .hovertext")).to_contain_text("place 2 among what was found")
     page.mouse.click(x, y)
     heads.wait_for_query(target=model.tokenizer.decode(decoding.token_ids(second)))

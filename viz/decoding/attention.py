@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,7 +19,8 @@ class HeadMean:
 
     Attributes:
         name: which heads, in words.
-        weights: (query, key); row t is what the decoder looks at while it writes token t.
+        weights: (query, key); row t is what the decoder looks at while it writes token t, or the
+            hypothesis t its last token.
         heads: layer and head of each.
     """
 
@@ -36,14 +37,18 @@ def head_mean(trace: Trace, kind: AttentionKind, heads: Iterable[tuple[Site, int
         kind: of attention.
         heads: of any kind; those that the trace does not have are left out.
     """
+    return mean_weights({site: found.weights for site, found in trace.maps.items()}, kind, heads)
+
+
+def mean_weights(
+    of: Mapping[Site, FloatArray], kind: AttentionKind, heads: Iterable[tuple[Site, int]]
+) -> HeadMean:
+    """The same of (head, query, key) weights by site."""
     every = [
-        (site, head)
-        for site in sorted(trace.maps)
-        if site.kind is kind
-        for head in range(trace.maps[site].n_heads)
+        (site, head) for site in sorted(of) if site.kind is kind for head in range(len(of[site]))
     ]
     chosen = sorted(set(heads) & set(every)) or every
-    weights = np.mean([trace.maps[site].weights[head] for site, head in chosen], axis=0)
+    weights = np.mean([of[site][head] for site, head in chosen], axis=0)
     places = tuple((site.layer, head) for site, head in chosen)
     if len(chosen) == 1:
         ((site, head),) = chosen

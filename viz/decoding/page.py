@@ -136,7 +136,7 @@ def show_page(question: session.Question) -> None:
                 show_taken(before, found)
         match view.section:
             case "beams":
-                show_beams(question, view, search, found.decoding)
+                show_beams(question, view, search, found)
             case "certainty":
                 show_certainty(view, search, found)
             case "compare":

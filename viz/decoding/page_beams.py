@@ -8,7 +8,12 @@ from typing import Any
 import streamlit as st
 
 from model.search import AS_IN_THE_PAPER, Search
+from model.trace import AttentionKind
 from model.translation import Decoding, SearchNode
+from viz.browser.branches import branches
+from viz.decoding.attention import mean_weights
+from viz.decoding.page_steps import show_heads
+from viz.decoding.payload import pack_branches
 from viz.decoding.pictures import SearchTree
 from viz.decoding.search import RANGES, search_name
 from viz.decoding.tree import layout_tree
@@ -17,6 +22,7 @@ from viz.draw import style
 from viz.draw.labels import escape_html, visible
 from viz.draw.word_diff import diff_html
 from viz.shell import address, session, stage
+from viz.shell.jobs import Decoded
 from viz.shell.save_menu import show
 from viz.shell.theme import is_dark
 from viz.shell.width import is_narrow
@@ -27,13 +33,20 @@ MOST_ROWS = 12
 STAGE_SIZE = "clamp(1.25rem, 2.2vw, 2.75rem)"
 """Of what was found, to be read from the back row."""
 
-CLICK = " Click a diamond to study its translation on every page."
+MOST_CELLS = 20_000
+"""Of hypotheses times source tokens; attention to more takes seconds to read."""
+
+CLICK = (
+    " Point at a dot to see its hypothesis and its attention below; click a diamond to study its "
+    "translation on every page."
+)
 
 
 def show_beams(
-    question: session.Question, view: DecodingView, search: Search, decoding: Decoding
+    question: session.Question, view: DecodingView, search: Search, found: Decoded
 ) -> None:
-    """The tree, and below it what was found, best first."""
+    """The tree, below it the branch that is pointed at, and what was found, best first."""
+    decoding = found.decoding
     if stage.is_on():
         show_tree_on_stage(view, search, decoding)
         return
@@ -43,7 +56,22 @@ def show_beams(
         after=CLICK,
         on_cell=partial(study_clicked, question, view, decoding, search),
     )
+    show_branch(question, view, search, found)
     show_found(question, view, decoding, search)
+
+
+def show_branch(
+    question: session.Question, view: DecodingView, search: Search, found: Decoded
+) -> None:
+    """The hypothesis that is pointed at in the tree, and what it looked at in the source."""
+    decoding, cross = found.decoding, None
+    if len(decoding.nodes) * len(decoding.translation.source) <= MOST_CELLS:
+        weights = session.branches(
+            question.checkpoint, question.sentence, search, view.changes.under
+        )
+        cross = mean_weights(weights, AttentionKind.CROSS, view.heads)
+    branches(pack_branches(decoding, cross, chart="search-tree"), key="branch")
+    show_heads(view, found)
 
 
 def show_tree_on_stage(view: DecodingView, search: Search, decoding: Decoding) -> None:

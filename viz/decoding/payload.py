@@ -13,8 +13,9 @@ from model.translation import Decoding
 from model.words import WORD_START, special
 from viz.browser.envelope import Body, seal
 from viz.decoding.attention import HeadMean
+from viz.decoding.tree import fate_words, paths
 from viz.draw import style
-from viz.draw.labels import CONTINUED, axis_texts
+from viz.draw.labels import CONTINUED, axis_texts, token_text
 
 
 def pack(
@@ -67,6 +68,36 @@ def pack(
             }
             for place, step in enumerate(decoding.steps)
         ],
+    }
+    return seal(header, body)
+
+
+def pack_branches(decoding: Decoding, cross: HeadMean | None, *, chart: str) -> bytes:
+    """The hypotheses of a search as the browser takes them, each with what it looked at.
+
+    Args:
+        decoding: of the sentence.
+        cross: row t is what node t looked at; None where the tree is too large for that.
+        chart: the key of the tree's chart.
+    """
+    body, nodes = Body(), decoding.nodes
+    header = {
+        "chart": chart,
+        "themes": style.THEMES,
+        "source": _tokens(decoding.translation.source),
+        "cross": None if cross is None else _attention(cross, body),
+        "nodes": [
+            {
+                "text": token_text(node.token).removeprefix(CONTINUED),
+                "joins": node.parent is not None
+                and not node.token.startswith(WORD_START)
+                and not special(node.token),
+                "parent": node.parent,
+                "words": fate_words(nodes, place),
+            }
+            for place, node in enumerate(nodes)
+        ],
+        "ends": [path[-1] for path in paths(decoding)],
     }
     return seal(header, body)
 

@@ -88,7 +88,7 @@ def without_pruned(decoding: Decoding) -> Decoding:
     )
 
 
-def _paths(decoding: Decoding) -> list[list[int]]:
+def paths(decoding: Decoding) -> list[list[int]]:
     """Every branch as places of nodes, first token first.
 
     What was found comes first, the best of it before the rest; then what went on longest.
@@ -182,7 +182,7 @@ def _rows(decoding: Decoding) -> tuple[list[int], tuple[Branch, ...]]:
     taken: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)
     rows = [-1] * len(nodes)
     branches: list[Branch] = ["pruned"] * len(nodes)
-    for path in _paths(decoding):
+    for path in paths(decoding):
         new = [place for place in path if rows[place] < 0]
         first, last = nodes[new[0]], nodes[path[-1]]
         parent = 0 if first.parent is None else rows[first.parent]
@@ -444,10 +444,15 @@ def tree_caption(search: Search) -> str:
 
 
 def _fate(nodes: tuple[SearchNode, ...], place: int) -> str:
+    return "<br>".join(map(escape_html, fate_words(nodes, place)))
+
+
+def fate_words(nodes: tuple[SearchNode, ...], place: int) -> list[str]:
+    """How probable a hypothesis is, and what became of it, in plain text."""
     node = nodes[place]
     before = 0.0 if node.parent is None else nodes[node.parent].log_prob
     said = [
-        f"“{escape_html(token_text(node.token))}” has the probability "
+        f"“{token_text(node.token)}” has the probability "
         f"{style.number(math.exp(node.log_prob - before))} here",
         f"log-probability so far {style.number(node.log_prob)}",
     ]
@@ -459,4 +464,4 @@ def _fate(nodes: tuple[SearchNode, ...], place: int) -> str:
         said.append("cut at the most tokens it may have")
     if node.fate == "pruned":
         said.append("pruned")
-    return "<br>".join(said)
+    return said

@@ -394,6 +394,28 @@ class ReadLayers(Job):
 
 
 @dataclass(frozen=True, slots=True)
+class ReadBranches(Job):
+    """What every hypothesis of a search looked at in the source, by site of cross-attention.
+
+    Attributes:
+        decode: asks for the decoding.
+        decoding: itself.
+    """
+
+    decode: Decode
+    decoding: Decoding = field(compare=False)
+
+    @property
+    def doing(self) -> str:
+        """As above."""
+        return "Reading every branch…"
+
+    def results(self, model: Translator) -> Mapping[Job, Any]:
+        """As above."""
+        return {self: model.cross_attention(self.decoding, under=self.decode.under)}
+
+
+@dataclass(frozen=True, slots=True)
 class MeasureEffects(Job):
     """What a translation loses without each head, as `model.head_effects.Effects`.
 

@@ -250,6 +250,19 @@ def logit_lens(
     return _computed(jobs.ReadLayers(version, asked, trace))
 
 
+def branches(
+    checkpoint: Path, sentence: str, search: Search, under: Intervention = UNCHANGED
+) -> Mapping[Site, FloatArray]:
+    """What every hypothesis of a search looked at, as `Translator.cross_attention` gives it.
+
+    Arguments and errors are those of `decode`.
+    """
+    decoding = decode(checkpoint, sentence, search, under).decoding
+    version = version_of(checkpoint)
+    asked = jobs.Decode(version, sentence, search, under)
+    return _computed(jobs.ReadBranches(version, asked, decoding))
+
+
 def effects(checkpoint: Path, sentence: str, target: str | None = None) -> Effects:
     """What a translation loses without each head; arguments and errors as of `trace`."""
     record = _record_job(checkpoint, sentence, target)

@@ -17,7 +17,7 @@ import playwright
 import pytest
 
 from model.trace import AttentionKind, Tokens
-from model.translation import Decoding, DecodingStep, Translation
+from model.translation import Decoding, DecodingStep, SearchNode, Translation
 from tests.kit.heads_page import HALF_A_STEP, scale
 from tests.viz.browser.test_explorer import a_trace, packed
 from tests.viz.browser.test_matrices import a_mask, a_panel, told
@@ -25,6 +25,7 @@ from viz.browser import matrices
 from viz.browser.files import joined
 from viz.decoding.attention import HeadMean
 from viz.decoding.payload import pack as pack_decoding
+from viz.decoding.payload import pack_branches
 from viz.draw import style
 from viz.draw.constants import CONSTANTS
 from viz.draw.labels import axis_texts
@@ -146,6 +147,39 @@ def a_decoding() -> dict[str, Any]:
     }
 
 
+def branches() -> dict[str, Any]:
+    """A tree whose first token goes on in two ways, both found, beside one that was pruned."""
+    rows = (
+        (None, "▁Kat", -0.5, "continued", None),
+        (None, "▁Hund", -1.5, "pruned", None),
+        (0, "ze", -1.0, "continued", None),
+        (0, "</s>", -4.0, "finished", 1),
+        (2, "</s>", -1.25, "finished", 0),
+    )
+    nodes: list[SearchNode] = []
+    for place, (parent, token, log_prob, fate, rank) in enumerate(rows):
+        step = 0 if parent is None else nodes[parent].step + 1
+        score = None if rank is None else log_prob
+        nodes.append(
+            SearchNode(
+                **{"parent": parent, "token": token, "token_id": place, "step": step},
+                **{"log_prob": log_prob, "fate": fate, "ended": None, "score": score, "rank": rank},
+            )
+        )
+    translation = Translation(
+        **{"text": "Katze", "source_text": "cat", "score": -1.25, "finished": True, "unseen": ()},
+        **{"tokens": (), "token_ids": (), "log_probs": ()},
+        source=Tokens(("▁cat", "</s>"), (21, 3)),
+    )
+    decoding = Decoding(translation=translation, steps=(), nodes=tuple(nodes))
+    weights = np.array([[1, 0], [0, 1], [0.75, 0.25], [0.5, 0.5], [0.25, 0.75]], np.float32)
+    return {
+        "envelope": encoded(pack_branches(decoding, HeadMean("", weights, ()), chart="")),
+        "without": encoded(pack_branches(decoding, None, chart="")),
+        "weights": weights.tolist(),
+    }
+
+
 def painted() -> Iterator[dict[str, Any]]:
     """Masks, and what `matrices.read_edit` reads as each."""
     random = np.random.default_rng(7)
@@ -202,6 +236,7 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
         "panels": panels(),
         "painted": list(painted()),
         "decoding": a_decoding(),
+        "branches": branches(),
         "bundles": {str(path.relative_to(VIZ)): joined(path) for path in components()},
     }
     file = tmp_path_factory.mktemp("javascript") / "fixtures.json"

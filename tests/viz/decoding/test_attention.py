@@ -9,6 +9,7 @@ from model import Search, Translator
 from model.recording import recording
 from model.trace import AttentionKind, Site
 from viz.decoding.attention import head_mean
+from viz.heads.changes import UNCHANGED, Changes
 
 SENTENCE = "The cat sat on the mat."
 CROSS, DECODER = AttentionKind.CROSS, AttentionKind.DECODER
@@ -38,6 +39,24 @@ def test_a_step_shows_what_was_looked_at_when_its_token_was_written(
         np.testing.assert_allclose(
             head_mean(trace, kind, []).weights, sum(heads) / len(heads), atol=1e-6
         )
+
+
+@pytest.mark.parametrize("changes", [UNCHANGED, Changes(off="cross.0.1-decoder.1.0")])
+def test_a_branch_shows_what_was_looked_at_when_its_last_token_was_written(
+    translator: Translator, changes: Changes
+) -> None:
+    decoding = translator.decode(SENTENCE, search=Search(beam=3), under=changes.under)
+    found = translator.cross_attention(decoding, under=changes.under)
+    assert set(found) == {site for site in translator.sites if site.kind is CROSS}
+    assert any(node.fate == "pruned" for node in decoding.nodes)
+    for place, node in enumerate(decoding.nodes):
+        # Written once more by itself, token by token.
+        written = Search(beam=1, prefix=decoding.token_ids(node))
+        with recording() as seen:
+            translator.decode(SENTENCE, search=written, under=changes.under)
+        for site, weights in found.items():
+            row = seen.calls(site)[node.step].weights[0, :, 0].numpy()
+            np.testing.assert_allclose(weights[:, place], row, atol=1e-5)
 
 
 def test_what_is_shown_is_said(translator: Translator) -> None:

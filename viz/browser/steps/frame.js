@@ -18,20 +18,15 @@ export class Writing {
   frame(step) {
     const { source, target, count } = this;
     const { texts, probabilities, chosen, probability, rank, forced } = this.steps[step];
-    const weighted = (tokens, weights, width) => {
-      const row = weights.subarray(step * width, step * width + tokens.length);
-      // Where nothing may be looked at, all weights are 0.
-      const most = Math.max(...row) || 1;
-      return tokens.map((token, place) => ({ ...token, weight: row[place], strength: row[place] / most }));
-    };
+    const row = (tokens, weights, width) => weighted(tokens, weights.subarray(step * width, step * width + tokens.length));
     const candidates = texts.map((text, place) => ({
       ...{ text, place, probability: probabilities[place], chosen: place === chosen },
       key: place < 10 ? String((place + 1) % 10) : "",
     }));
     const written = target[step + 1];
     return {
-      source: weighted(source, this.crossWeights, source.length),
-      target: weighted(target.slice(0, step + 1), this.ownWeights, count),
+      source: row(source, this.crossWeights, source.length),
+      target: row(target.slice(0, step + 1), this.ownWeights, count),
       written,
       candidates,
       // Of a token that is none of the likeliest.
@@ -40,6 +35,13 @@ export class Writing {
       probability,
     };
   }
+}
+
+/** Tokens, each with its weight and its share of the largest of them. */
+export function weighted(tokens, weights) {
+  // Where nothing may be looked at, all weights are 0.
+  const most = Math.max(...weights) || 1;
+  return tokens.map((token, place) => ({ ...token, weight: weights[place], strength: weights[place] / most }));
 }
 
 /** A probability or a weight in percent, as short as it can be and still be true. */

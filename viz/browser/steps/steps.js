@@ -7,6 +7,7 @@ import { plainKey, typing } from "../canvas/keys.js";
 import { mounted } from "../canvas/mount.js";
 import { ASK_EVENT, SHOWN_EVENT, pageTheme, roomWithin } from "../canvas/page.js";
 import { Writing, keyAsked, percent, spokenStep } from "./frame.js";
+import { grouped, lit, now } from "./tokens.js";
 
 // Milliseconds a step is shown: long enough to read the word and find where it came from.
 const PACE = 1600;
@@ -247,30 +248,6 @@ class Steps {
     else if (asked.place !== undefined) this._take(asked.place);
     else this._go(asked.step);
   }
-}
-
-/** Tokens as elements, those of one word together, so that a line ends between words. */
-function grouped(tokens, made) {
-  const words = [];
-  for (const token of tokens) {
-    if (!token.joins || !words.length) words.push(element("span", "word"));
-    words.at(-1).append(made(token));
-  }
-  return words;
-}
-
-/** A token with the weight on it: as its colour, as a line of that length, and as a number. */
-function lit({ text, weight, strength }) {
-  const made = element("span", "token");
-  made.append(element("span", "text", { dir: "auto" }, text), element("span", "line"), element("span", "weight", {}, percent(weight)));
-  made.style.setProperty("--weight", weight.toFixed(4));
-  made.style.setProperty("--strength", strength.toFixed(4));
-  return made;
-}
-
-/** The token that is written now. */
-function now({ text, note }) {
-  return element("span", "token written", {}, element("span", "text", { dir: "auto" }, text), element("span", "weight", {}, note));
 }
 
 export default mounted(".decoding-steps", (root) => new Steps(root), "shown");

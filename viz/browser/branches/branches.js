@@ -1,0 +1,117 @@
+// The branch of a search's tree that is pointed at: its words, and what was looked at while the last of them was written.
+// The tree is Plotly's chart, which tells what is pointed at; buttons lead along it without a pointer.
+
+import { drawn, element } from "../canvas/dom.js";
+import { payloadId } from "../canvas/envelope.js";
+import { mounted } from "../canvas/mount.js";
+import { pageTheme } from "../canvas/page.js";
+import { grouped, lit, now } from "../steps/tokens.js";
+import { Hypotheses } from "./hypotheses.js";
+
+const RADIUS = 11;
+
+class Branches {
+  constructor(root) {
+    this.root = root;
+    const button = (text, label, move) => {
+      const made = element("button", "", { type: "button", "aria-label": label, title: label }, text);
+      made.addEventListener("click", () => this._show(this.tree.moved(this.place, move), true));
+      return made;
+    };
+    this.words = element("p", "place");
+    this.controls = element(
+      "div",
+      "controls",
+      { role: "group", "aria-label": "Hypothesis shown" },
+      ...[button("◀", "One token back", { token: -1 }), button("▶", "One token on", { token: 1 })],
+      ...[button("▲", "Better branch", { branch: -1 }), button("▼", "Next branch", { branch: 1 })],
+      this.words,
+    );
+    this.target = element("div", "tokens", { dir: "auto", role: "group", "aria-label": "Hypothesis" });
+    this.about = element("p", "row-name");
+    this.source = element("div", "tokens", { dir: "auto", role: "group", "aria-label": "Source sentence" });
+    this.spoken = element("div", "spoken", { "aria-live": "polite" });
+    root.replaceChildren(this.controls, this.target, this.about, this.source, this.spoken);
+    // The chart comes after the script, and another one with every other figure.
+    this.observer = new MutationObserver(() => this._find());
+    this.observer.observe(document.body, { childList: true, subtree: true });
+  }
+
+  update(bytes) {
+    if (this.tree?.id !== payloadId(bytes)) {
+      this.tree = new Hypotheses(bytes);
+      // Before the end of the best, where there is something to see.
+      this.place = this.tree.path(this.tree.ends[0]).at(-2) ?? this.tree.ends[0];
+    }
+    this.theme = pageTheme(this.root, this.tree.themes);
+    this.root.style.setProperty("--lit", this.theme.accent);
+    this.root.style.setProperty("--text", this.theme.text);
+    this.root.style.setProperty("--muted", this.theme.muted);
+    this.root.style.setProperty("--line", this.theme.grid);
+    this.root.style.setProperty("--fullest", this.theme.name === "dark" ? "32%" : "45%");
+    this._find();
+    this._show(this.place);
+  }
+
+  dispose() {
+    this.observer.disconnect();
+    this._leave();
+  }
+
+  _find() {
+    const chart = document.querySelector(`.st-key-${this.tree?.chart} .js-plotly-plot`);
+    // Without `on`, Plotly has not drawn it yet.
+    if (!chart?.on || chart === this.chart) return;
+    this._leave();
+    this.chart = chart;
+    this.onHover = ({ points: [{ customdata }] }) => customdata && this._show(customdata[0]);
+    this.onPlot = () => this._mark();
+    chart.on("plotly_hover", this.onHover);
+    chart.on("plotly_afterplot", this.onPlot);
+    this._mark();
+  }
+
+  _leave() {
+    this.ring?.remove();
+    this.chart?.removeListener?.("plotly_hover", this.onHover);
+    this.chart?.removeListener?.("plotly_afterplot", this.onPlot);
+  }
+
+  _show(place, aloud = false) {
+    const { nodes, cross } = this.tree;
+    if (!nodes[place]) return;
+    this.place = place;
+    const path = this.tree.path(place).map((each) => nodes[each]);
+    const [last, looked] = [path.at(-1), this.tree.looked(place)];
+    this.words.textContent = last.words.join("; ");
+    this.target.replaceChildren(...grouped(path, (token) => (token === last ? now({ ...token, note: "now" }) : plain(token))));
+    this.about.textContent = cross
+      ? `${cross.name}, while “${last.text}” was written`
+      : "So large a tree has no attention here: shorten the sentence or make the beam narrower.";
+    this.source.replaceChildren(...(looked ? grouped(looked, lit) : []));
+    if (aloud) this.spoken.textContent = this.tree.spoken(place);
+    this.root.dataset.place = String(place);
+    this._mark();
+  }
+
+  /** A ring around the dot; beside the figure and not in it, since another figure would be drawn anew. */
+  _mark() {
+    const { _fullLayout: layout, data } = this.chart ?? {};
+    this.ring?.remove();
+    const [x, y] = [data?.at(-1).x[this.place], data?.at(-1).y[this.place]];
+    if (!layout?.xaxis?.c2p || x === undefined) return;
+    const { xaxis, yaxis } = layout;
+    this.ring = drawn("circle", {
+      ...{ cx: xaxis._offset + xaxis.c2p(x), cy: yaxis._offset + yaxis.c2p(y), r: RADIUS },
+      ...{ fill: "none", stroke: this.theme.text, "stroke-width": 2.5, "pointer-events": "none" },
+    });
+    this.chart.querySelector(".main-svg").append(this.ring);
+  }
+}
+
+/** A token that was written before. */
+function plain({ text }) {
+  return element("span", "token", {}, element("span", "text", { dir: "auto" }, text));
+}
+
+export default mounted(".branches", (root) => new Branches(root));
