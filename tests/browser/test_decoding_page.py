@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from urllib.parse import urlencode
 
-from playwright.sync_api import expect
+from playwright.sync_api import Locator, expect
 
 from model import Search
 from model.translator import Translator
@@ -56,7 +56,31 @@ def test_a_point_of_the_tree_shows_its_branch_and_a_click_on_a_diamond_studies_i
     wait_until_calm(page)
     decoding = model.decode(SENTENCE)
     second = decoding.ranked[1]
+    second_place = decoding.nodes.index(second)
     tree.scroll_into_view_if_needed()
+    branch = page.locator(".branches")
+    page.evaluate("window.held = []")
+    page.mouse.move(*point_of(tree, second_place))
+    expect(branch).to_have_attribute("data-place", str(second_place))
+    expect(branch.locator(".token.written")).to_contain_text(token_text(second.token))
+    expect(branch.locator(".row-name")).to_contain_text("Cross-attention, mean of all")
+    branch.get_by_role("button", name="One token back").press("Enter")
+    expect(branch).to_have_attribute("data-place", str(second.parent))
+    # The server was asked for none of it.
+    assert page.evaluate("window.held") == []
+    page.evaluate("window.release()")
+    # The button came into view; the tree may have moved.
+    tree.scroll_into_view_if_needed()
+    x, y = point_of(tree, second_place)
+    page.mouse.move(x + 1, y)
+    expect(tree.locator(".hoverlayer .hovertext")).to_contain_text("place 2 among what was found")
+    page.mouse.click(x, y)
+    heads.wait_for_query(target=model.tokenizer.decode(decoding.token_ids(second)))
+    expect(page.locator(".st-key-study-1").get_by_role("button")).to_be_disabled()
+
+
+def point_of(tree: Locator, place: int) -> tuple[float, float]:
+    """Where a hypothesis stands in the window."""
     x, y = tree.evaluate(
         """(plot, place) => {
             const { xaxis, yaxis } = plot._fullLayout;
@@ -67,21 +91,6 @@ def test_a_point_of_the_tree_shows_its_branch_and_a_click_on_a_diamond_studies_i
                 top + yaxis._offset + yaxis.d2p(y[place]),
             ];
         }""",
-        decoding.nodes.index(second),
+        place,
     )
-    branch = page.locator(".branches")
-    page.evaluate("window.held = []")
-    page.mouse.move(x, y)
-    expect(branch).to_have_attribute("data-place", str(decoding.nodes.index(second)))
-    expect(branch.locator(".token.written")).to_contain_text(token_text(second.token))
-    expect(branch.locator(".row-name")).to_contain_text("Cross-attention, mean of all")
-    branch.get_by_role("button", name="One token back").press("Enter")
-    expect(branch).to_have_attribute("data-place", str(second.parent))
-    # The server was asked for none of it.
-    assert page.evaluate("window.held") == []
-    page.evaluate("window.release()")
-    page.mouse.move(x + 1, y)
-    expect(tree.locator(".hoverlayer .hovertext")).to_contain_text("place 2 among what was found")
-    page.mouse.click(x, y)
-    heads.wait_for_query(target=model.tokenizer.decode(decoding.token_ids(second)))
-    expect(page.locator(".st-key-study-1").get_by_role("button")).to_be_disabled()
+    return x, y

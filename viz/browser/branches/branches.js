@@ -24,7 +24,7 @@ class Branches {
       "controls",
       { role: "group", "aria-label": "Hypothesis shown" },
       ...[button("◀", "One token back", { token: -1 }), button("▶", "One token on", { token: 1 })],
-      ...[button("▲", "Better branch", { branch: -1 }), button("▼", "Next branch", { branch: 1 })],
+      ...[button("▲", "Previous branch", { branch: -1 }), button("▼", "Next branch", { branch: 1 })],
       this.words,
     );
     this.target = element("div", "tokens", { dir: "auto", role: "group", "aria-label": "Hypothesis" });
