@@ -48,7 +48,7 @@ def tell(app: AppTest, key: str, event: str, value: Any) -> AppTest:
 
 
 def go(app: AppTest, number: int) -> AppTest:
-    return tell(app, TALK, "go", number)
+    return tell(app, TALK, "go", [told(app, TALK)["heard"] + 1, number])
 
 
 # ---- a reading -----------------------------------------------------------------------------------

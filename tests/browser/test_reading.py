@@ -130,8 +130,8 @@ def test_a_talk_is_read_by_keyboard_left_by_a_click_and_gone_back_in(newcomer: N
 
 
 def test_what_is_told_of_the_scene_before_does_not_leave_the_next(newcomer: Newcomer) -> None:
-    newcomer.reader.open(read="1", scene="1", **READY.scenes[0].view)
-    newcomer.wait_for(1)
+    newcomer.reader.open(read="1", scene="2", **READY.scenes[1].view)
+    newcomer.wait_for(2)
     page = newcomer.page
     page.evaluate(
         """() => {
@@ -144,7 +144,7 @@ def test_what_is_told_of_the_scene_before_does_not_leave_the_next(newcomer: Newc
     page.wait_for_function("window.held.length === 2")
     # As when a head is chosen and told a moment later, while the reader goes on.
     page.evaluate("window.held.reverse(), window.release()")
-    newcomer.wait_for(2)
+    newcomer.wait_for(3)
 
 
 @pytest.mark.parametrize("number", [2, 7])

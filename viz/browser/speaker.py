@@ -65,12 +65,13 @@ def talk(
         data: `visit` (changes with every session), `on` (whether the keys work), `read` (whether N
             and B do), `number` of the scene (0 for none) and `count` of all; `title` and `note` for
             the notes; `next`, the scene after it with its `title`, `note`, `page` (a path) and
-            `view`, or None; `keep`,
+            `view`, or None; `heard`, the number of the last move that was heard; `keep`,
             the talks that changed, by their marks, as text or None for one that was deleted; and
             `waiting`, whether to answer also if no talk is kept.
         key: of the mounted component. st.session_state[key] then holds, unchecked: under "go" the
-            number of a scene; under "kept" a list of pairs of mark and text; under "full" the mark
-            of a talk that the browser has no room for.
+            number of a move and that of the scene it asks for, told until it is heard; under "kept"
+            a list of pairs of mark and text; under "full" the mark of a talk that the browser has
+            no room for.
         on_go: called when a scene was asked for.
         on_look: called when the notes want to show a view: under "look" its `page` and `view`.
         on_kept: called once a session with the talks that the browser kept.

@@ -47,6 +47,7 @@ class _Visit:
         unheard: the queries that the browser may still send, until it sends the last one written.
         blanks: what an address without a query stood for when its page was come to, by page.
         notices: what is to be said of the values that are shown, by parameter.
+        script: Streamlit's mark of the page.
     """
 
     page: str
@@ -60,6 +61,7 @@ class _Visit:
     unheard: list[dict[str, str]] = field(default_factory=list)
     blanks: dict[str, dict[str, Any]] = field(default_factory=dict)
     notices: dict[str, str] = field(default_factory=dict)
+    script: str = ""
 
     def values(self) -> dict[str, Any]:
         """The session's value of every parameter at hand."""
@@ -126,8 +128,12 @@ def begin_run(page: str, pages: Sequence[Any] = ()) -> None:
         return
     query = st.query_params.to_dict()
     if visit is None:
-        st.session_state[_VISIT] = _Visit(page, query)
+        st.session_state[_VISIT] = _Visit(page, query, script=_script())
         return
+    if page != visit.page and query and visit.is_stale(query):
+        # Sent from the page that was left. Without a query it would be a click on a page's name.
+        st.switch_page(_page_of(visit.page, pages), query_params=visit.query)
+    visit.script = _script()
     visit.hear(query)
     if visit.is_following() or query in visit.unheard:
         visit.restore()
@@ -151,15 +157,19 @@ def _follow(
     """Let this run show what `navigate` asked for, whatever the browser says of its address."""
     other, query = target
     if other != page:
-        found = next(each for each in pages if each.url_path == other)
-        st.switch_page(found, query_params=query)
+        st.switch_page(_page_of(other, pages), query_params=query)
     # Only there, since a message that the browser sent from here may overtake the other page's run.
     del st.session_state[_NAVIGATING]
+    visit.script = _script()
     if page != visit.page:
         visit.parameters.clear()
     visit.notices.clear()
     visit.write(query)
     visit.follow(page, query)
+
+
+def _page_of(path: str, pages: Sequence[Any]) -> Any:
+    return next(each for each in pages if each.url_path == path)
 
 
 def begin_fragment() -> None:
@@ -189,10 +199,17 @@ def is_navigating() -> bool:
 def is_followed() -> bool:
     """Whether this run shows what its address asks for, and not what a widget changed.
 
-    In a callback: whether the last run was to do so, and was cut short.
+    In a callback: whether the last run was to do so, and was cut short; or whether this was told
+    on a page that was left since.
     """
     visit: _Visit = st.session_state[_VISIT]
-    return visit.is_following()
+    return visit.is_following() or _script() != visit.script
+
+
+def _script() -> str:
+    """Streamlit's mark of the page that the browser shows, as far as the browser said."""
+    context = get_script_run_ctx()
+    return context.page_script_hash if context else ""
 
 
 def current() -> tuple[str, dict[str, str]]:
@@ -253,11 +270,11 @@ def read(view: type[V]) -> V:
     since they run without their page. Its values are the defaults of widgets, as of `value_of`.
 
     Args:
-        view: a dataclass with a field for each, by name.
+        view: a dataclass with a field for each, by name, and their defaults.
     """
     visit: _Visit = st.session_state[_VISIT]
-    values = visit.values()
-    return view(**{each.name: values[each.name] for each in fields(view)})  # type: ignore[arg-type]
+    # A callback may be one of a page that was left, or that was come to and not run so far.
+    return _view(view, visit.kept | visit.values())
 
 
 def last(view: type[V]) -> V:
@@ -267,8 +284,12 @@ def last(view: type[V]) -> V:
         view: a dataclass with a field for each, by name, and their defaults.
     """
     visit: _Visit = st.session_state[_VISIT]
-    names = [each.name for each in fields(view) if each.name in visit.kept]  # type: ignore[arg-type]
-    return view(**{name: visit.kept[name] for name in names})
+    return _view(view, visit.kept)
+
+
+def _view(view: type[V], values: Mapping[str, Any]) -> V:
+    names = [each.name for each in fields(view) if each.name in values]  # type: ignore[arg-type]
+    return view(**{name: values[name] for name in names})
 
 
 def change(**values: Any) -> None:

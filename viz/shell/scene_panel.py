@@ -36,8 +36,9 @@ NEW, COPY = "new", "copy"
 _TALKS, _KEEP, _VISIT, _HEARD = "_talks", "_talks_to_keep", "_talks_visit", "_talks_heard"
 _STALE, _NOTICE, _EDITING, _UNDO = "_talks_stale", "_talks_notice", "_talks_editing", "_talks_undo"
 _UPLOAD, _DRAFT, _SETTLED = "_talks_upload", "_talks_draft", "_talks_settled"
-_MOVES = "_talks_moves"
-"""How many moves were heard of."""
+_MOVES, _WENT = "_talks_moves", "_talks_went"
+"""How many moves of a scene within its talk were heard of, and the number of the last one from scene
+to scene."""
 
 _CHOICE = "_talks_choice"
 """The number of the field in which a talk is chosen, and the talk that it shows."""
@@ -71,6 +72,7 @@ def show_talk() -> None:
             "title": visible(scene.title) if scene else "",
             "note": scene.note if scene else "",
             "next": _told_ahead(following) if following else None,
+            "heard": state.get(_WENT, 0),
             "keep": state.get(_KEEP, {}),
             "waiting": shown is None,
         },
@@ -260,9 +262,13 @@ def _suggested(page: str, view: Mapping[str, str]) -> str:
 
 
 def _on_go() -> None:
-    number = told("talk-keys", "go")
-    if type(number) is int:
-        _go(number)
+    state = st.session_state
+    match told("talk-keys", "go"):
+        # While the talk is not known yet, the browser goes on telling.
+        case [int(move), int(number)] if move > state.get(_WENT, 0) and _shown() is not None:
+            # True counts as a number.
+            state[_WENT] = int(move)
+            _go(int(number))
 
 
 def _on_look() -> None:

@@ -15,6 +15,8 @@ export function mounted(selector, make, state) {
   const drawings = new WeakMap();
   return ({ parentElement, data, setStateValue, setTriggerValue }) => {
     const root = parentElement.querySelector(selector);
+    // The script may have come when its page was left: what is out of the document has no size to draw in.
+    if (!root.isConnected) return () => {};
     if (!drawings.has(root)) drawings.set(root, make(root));
     const drawing = drawings.get(root);
     drawing.update(data, (value) => setStateValue(state, value), setTriggerValue);

@@ -1,6 +1,7 @@
 // Whether the view of a scene is still the one that is shown.
 
-const OWN = new Set(["scene", "talk", "present", "read"]);
+// A player that plays shows its own scene still.
+const OWN = new Set(["scene", "talk", "present", "read", "at"]);
 
 /**
  * Whether the address shows another view than that of a scene; null while a next scene was asked for, of which neither

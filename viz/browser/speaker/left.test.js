@@ -15,6 +15,11 @@ test("another value, one more and one less are another view", () => {
   for (const search of ["?layer=1&head=3", "?layer=1&head=2&cell=1.1", "?layer=1", ""]) assert.equal(hasLeft(SCENE, search), true);
 });
 
+test("a player that plays shows its own scene still", () => {
+  assert.equal(hasLeft(SCENE, "?layer=1&head=2&at=5"), false);
+  assert.equal(hasLeft({ number: 1, views: [{ section: "steps", at: "1" }] }, "?section=steps&at=4"), false);
+});
+
 test("while a next scene was asked for nothing is said", () => {
   assert.equal(hasLeft(SCENE, "?scene=4&layer=1&head=2"), null);
 });

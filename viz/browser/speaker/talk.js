@@ -8,8 +8,9 @@ import { joinSteps } from "./steps.js";
 
 const PREFIX = "headscope-talk-";
 const WINDOW = "headscope-window";
-// So long a scene that was asked for counts as the present one, for the next key.
-const PATIENCE = 3000;
+// Milliseconds until a move that was not heard is told again; each time it takes twice as long, since a page that is slow to
+// answer would else be begun anew and never be done.
+const AGAIN = 500;
 const TYPING = "input, textarea, select, [contenteditable], [role=textbox], [role=combobox]";
 const PRESSED = "button, a, summary, [role=button], [role=menuitem], [role=option]";
 
@@ -34,6 +35,12 @@ function windowName() {
     // The name then lasts until the page is loaded again.
   }
   return made;
+}
+
+/** The last move: its number, and the scene it asks for until it was heard. It outlives the page that it leaves. */
+function moves() {
+  window.headscopeMoves ??= { told: 0, wanted: null };
+  return window.headscopeMoves;
 }
 
 class Talk {
@@ -64,6 +71,7 @@ class Talk {
     window.removeEventListener("headscope-left", this.wander);
     window.removeEventListener("pagehide", this.leave);
     window.removeEventListener("headscope-look", this.look);
+    clearTimeout(this.waiting);
     this.leave();
     this.channel.close();
   }
@@ -71,7 +79,7 @@ class Talk {
   update(data, _, tell) {
     this.data = data;
     this.tell = tell;
-    if (data.number === this.wanted) this.wanted = null;
+    this._hearOfMoves(data.heard);
     this._look();
     this._keep(data.keep);
     if (data.visit !== this.visit) this._restore();
@@ -122,17 +130,29 @@ class Talk {
   }
 
   _go({ number, step }) {
-    const { count } = this.data;
     // A key may come before the scene of the key before it is there.
-    const from = this.wanted ?? this.data.number;
+    const { count, heard, number: shown } = this.data;
+    const from = moves().wanted ?? shown;
     const to = sceneAsked({ number, step }, from, count);
     if (to === null) return;
-    this.wanted = to;
-    clearTimeout(this.waiting);
-    this.waiting = setTimeout(() => (this.wanted = null), PATIENCE);
+    Object.assign(moves(), { told: Math.max(moves().told, heard) + 1, wanted: to });
     // Also where the key was pressed in the window with the notes.
     window.dispatchEvent(new Event("headscope-act"));
-    this.tell("go", to);
+    this._tellMove();
+  }
+
+  /** Streamlit forgets what is told while another page opens: it is told until it was heard. */
+  _tellMove(wait = AGAIN) {
+    clearTimeout(this.waiting);
+    if (moves().wanted === null) return;
+    this.tell("go", [moves().told, moves().wanted]);
+    this.waiting = setTimeout(() => this._tellMove(2 * wait), wait);
+  }
+
+  _hearOfMoves(heard) {
+    if (heard >= moves().told) moves().wanted = null;
+    if (moves().wanted === null) clearTimeout(this.waiting);
+    else if (!this.waiting) this.waiting = setTimeout(() => this._tellMove(), AGAIN);
   }
 
   /** Shows what the window with the notes asks of the small picture in it. */
