@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
 from html import unescape
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from streamlit.proto.WidgetStates_pb2 import WidgetState, WidgetStates
 from streamlit.testing.v1 import AppTest
 
 from model import Intervention, Sampling, Search
 from model.trace import AttentionKind
 from model.translator import Translator, load
+from tests.kit.explorer_payload import Decoded
 from tests.kit.shown import captions, html, plain, query, said
 from tests.kit.tiny_checkpoint import PAIRS
+from viz.decoding import page_beams
 from viz.decoding.page_taken import NOT_AHEAD
 from viz.draw import style
 from viz.heads.mask_edits import Edit, write
@@ -129,6 +134,50 @@ def test_what_a_search_found_is_studied_on_every_page(
     # The tree stays that of the model's own search.
     assert "not of the target sentence" in captions(app)
     assert query(app.button(key="study-none").click().run(), "target") == ""
+
+
+def click(app: AppTest, *clicks: Any) -> AppTest:
+    """Does what the browser does when points of the tree are clicked."""
+    (found,) = [each for each in app.get("bidi_component") if each.key == "search-tree-clicks"]
+    message = WidgetState(id=found.proto.id, json_value=json.dumps({"clicks": clicks}))
+    # AppTest offers no interaction with components; this is their message.
+    states = app._tree.get_widget_states()
+    return app._run(WidgetStates(widgets=[*states.widgets, message]))
+
+
+def test_a_click_on_a_diamond_of_the_tree_studies_it_once(
+    open_decoding: OpenApp, model: Translator
+) -> None:
+    app = open_decoding(section="beams")
+    decoding = model.decode(SENTENCE)
+    second = decoding.ranked[1]
+    on_the_way = next(at for at, node in enumerate(decoding.nodes) if node.rank is None)
+    app = click(app, [1, on_the_way])
+    assert query(app, "target") == ""
+    app = click(app, [1, on_the_way], [2, decoding.nodes.index(second)])
+    assert query(app, "target") == model.tokenizer.decode(decoding.token_ids(second))
+    app = click(app, [3, decoding.nodes.index(decoding.ranked[0])])
+    assert query(app, "target") == ""
+    assert query(click(app, [2, decoding.nodes.index(second)]), "target") == ""
+
+
+@pytest.mark.parametrize("told", [[], [-1], [10**6], ["1"], [None], [[1]], [1.5], [1, 2]])
+def test_a_click_on_no_point_of_the_tree_leads_nowhere(
+    open_decoding: OpenApp, told: list[Any]
+) -> None:
+    app = click(open_decoding(section="beams"), [1, *told], told, "nonsense")
+    assert not app.exception
+    assert query(app, "target") == ""
+
+
+@pytest.mark.parametrize(("most", "has_attention"), [(10**6, True), (10, False)])
+def test_the_branches_of_too_large_a_tree_come_without_their_attention(
+    open_decoding: OpenApp, monkeypatch: pytest.MonkeyPatch, most: int, has_attention: bool
+) -> None:
+    monkeypatch.setattr(page_beams, "MOST_CELLS", most)
+    app = open_decoding(section="beams")
+    (found,) = [each.proto for each in app.get("bidi_component") if each.key == "branch"]
+    assert (Decoded(found.bytes).header["cross"] is not None) is has_attention
 
 
 def test_studying_keeps_the_words_taken_that_it_begins_with(

@@ -197,7 +197,7 @@ def test_heads_are_switched_off_and_on_by_the_list_and_by_buttons(
 
 def switches(app: AppTest) -> Any:
     """The crosses' message to the browser, and its content."""
-    (found,) = [each.proto for each in app.get("bidi_component") if each.key == "effects-switches"]
+    (found,) = [each.proto for each in app.get("bidi_component") if each.key == "effects-clicks"]
     return found, json.loads(found.json)
 
 

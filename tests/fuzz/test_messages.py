@@ -28,6 +28,7 @@ STATES: dict[str, dict[str, Any]] = {
     "explorer": {"selection": SELECTED},
     "stage": {"pressed": [[1, "ArrowRight"], [2, "ArrowDown"], [3, "v"]]},
     "switches": {"clicks": [[1, "cross", 0, 1], [2, "encoder", 1, 2]]},
+    "clicks": {"clicks": [[1, 3]]},
     "steps": {"shown": {"name": "", "step": 2}},
     "matrices": {"edit": STROKE},
     "word_order": {"order": {"places": [2, 0, 1], "turn": 0}},
@@ -39,7 +40,7 @@ TRIGGERS: dict[str, dict[str, Any]] = {
     "explorer": {"switch_off": {"attention": "cross", "heads": "0.1-1.2", "epoch": 1}},
     "steps": {"taken": {"name": "", "step": 1, "place": 2}},
     "talk": {
-        "go": 2,
+        "go": [1, 2],
         "look": {"page": "masks", "view": {"part": "change"}},
         "kept": [["a", "{}"]],
         "full": "a",
@@ -48,6 +49,7 @@ TRIGGERS: dict[str, dict[str, Any]] = {
     "reader": {"leave": True},
     "theme": {"changed": "connected"},
     "drawer": {},
+    "branches": {},
 }
 """By component, what it triggers, with a value of each."""
 
@@ -56,6 +58,7 @@ PLACES = [
     *(("effects", {}), ("effects", {"colored": "words"}), ("decoding", {}), ("masks", {})),
     *(("masks", {"part": "change"}), ("positions", {"topic": "shuffle"})),
     *(("positions", {"present": "1"}), ("decoding", {"present": "1"})),
+    ("decoding", {"section": "beams"}),
 ]
 """Together they mount every component that tells of something."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
 
 import streamlit as st
 
@@ -11,6 +10,7 @@ from model.search import AS_IN_THE_PAPER, Search
 from model.trace import AttentionKind
 from model.translation import Decoding, SearchNode
 from viz.browser.branches import branches
+from viz.browser.clicks import clicks, new_clicks
 from viz.decoding.attention import mean_weights
 from viz.decoding.page_steps import show_heads
 from viz.decoding.payload import pack_branches
@@ -26,6 +26,9 @@ from viz.shell.jobs import Decoded
 from viz.shell.save_menu import show
 from viz.shell.theme import is_dark
 from viz.shell.width import is_narrow
+
+TREE = "search-tree"
+"""The key of the tree's chart."""
 
 MOST_ROWS = 12
 """More rows of a tree than that are too small on a stage."""
@@ -52,10 +55,10 @@ def show_beams(
         return
     show(
         SearchTree(decoding, search, changes=view.changes),
-        "search-tree",
+        TREE,
         after=CLICK,
-        on_cell=partial(study_clicked, question, view, decoding, search),
     )
+    clicks(TREE, on_clicks=partial(study_clicked, question, view, decoding, search))
     show_branch(question, view, search, found)
     show_found(question, view, decoding, search)
 
@@ -70,7 +73,7 @@ def show_branch(
             question.checkpoint, question.sentence, search, view.changes.under
         )
         cross = mean_weights(weights, AttentionKind.CROSS, view.heads)
-    branches(pack_branches(decoding, cross, chart="search-tree"), key="branch")
+    branches(pack_branches(decoding, cross, chart=TREE), key="branch")
     show_heads(view, found)
 
 
@@ -86,7 +89,7 @@ def show_tree_on_stage(view: DecodingView, search: Search, decoding: Decoding) -
             across=stage.Step("beam", range(low, high + 1), view.beam),
         )
     picture = SearchTree(decoding, search, numbered=False, whole=whole, changes=view.changes)
-    stage.show((picture, "search-tree"), narrow=is_narrow())
+    stage.show((picture, TREE), narrow=is_narrow())
 
 
 def show_found(
@@ -168,19 +171,20 @@ def study_clicked(
     view: DecodingView,
     decoding: Decoding,
     search: Search,
-    clicked: Any,
 ) -> None:
-    """Study the translation that ends at a clicked point of the tree, if one does."""
-    try:
-        node = decoding.nodes[range(len(decoding.nodes))[int(clicked[0])]]
-    except (IndexError, TypeError, ValueError):
-        # Nothing that the tree sends.
-        return
-    if node.rank is None:
-        return
-    target = target_of(node, found_text(question, decoding, node), view, search)
-    if target is not None:
-        address.change(target=target)
+    """Study the translation that ends at the point of the tree clicked last, if one does."""
+    for click in new_clicks(TREE):
+        match click:
+            case [int(place)] if place in range(len(decoding.nodes)):
+                node = decoding.nodes[place]
+            case _:
+                # Nothing that the tree sends.
+                continue
+        if node.rank is None:
+            continue
+        target = target_of(node, found_text(question, decoding, node), view, search)
+        if target is not None:
+            address.change(target=target)
 
 
 def target_of(node: SearchNode, text: str, view: DecodingView, search: Search) -> str | None:

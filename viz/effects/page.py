@@ -13,7 +13,8 @@ from model.head_effects import Effects
 from model.removal_file import read_removal
 from model.trace import AttentionKind, Site, Tokens
 from model.translator import DeviceError, TextError, Translator
-from viz.browser.switches import new_clicks, switches
+from viz.browser.clicks import new_clicks
+from viz.browser.switches import switches
 from viz.draw import style
 from viz.draw.labels import axis_texts, escape_markdown
 from viz.effects.effect_map import (

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,6 @@ import streamlit as st
 from model.checkpoint import CheckpointError
 from model.trace import TraceError
 from viz.draw import style
-from viz.draw.clicks import clickable
 from viz.draw.labels import escape_markdown
 from viz.save import image, notebook
 from viz.save.formats import FORMAT_NAMES, IMAGES, MIME, NUMBERS, ExportError
@@ -81,7 +79,6 @@ def show(
     columns: int = 1,
     after: str = "",
     question: Question | None = None,
-    on_cell: Callable[[Any], None] | None = None,
     drawn: Picture | None = None,
 ) -> None:
     """A picture's figure with its words, and what saves it.
@@ -92,35 +89,24 @@ def show(
         columns: how many figures stand beside each other.
         after: what else its caption says, in plain text.
         question: of which model it is; None for the sentence bar's.
-        on_cell: called when a cell of a heatmap was clicked, with its customdata as of `clickable`,
-            unchecked.
         drawn: whose figure stands there, where it is not that of the picture, which is saved.
     """
     config = style.chart_config(f"headscope-{key}")
-    if on_cell or drawn:
+    if drawn:
         # Two quick clicks are two clicks, and not a double one that draws everything anew.
         config["doubleClick"] = False
-    if drawn:
         # Plotly would save its figure alone; what stands on it as well is in what "Save" saves.
         config["modeBarButtons"] = [["zoom2d", "resetScale2d"]]
     figure = (drawn or picture).figure(Layout(narrow=is_narrow(columns), dark=is_dark()))
     st.plotly_chart(
-        figure if on_cell is None else clickable(figure),
+        figure,
         width="stretch",
         theme=None,
         key=key,
-        on_select="ignore" if on_cell is None else partial(_on_click, key, on_cell),
-        selection_mode="points",
         config=config,
         alt=picture.alt,
     )
     captioned(escape_markdown(picture.caption + after), [picture], key, question=question)
-
-
-def _on_click(key: str, on_cell: Callable[[Any], None]) -> None:
-    # Streamlit makes another chart of another figure: no answer to the one before comes here.
-    for point in st.session_state[key].selection.points[:1]:
-        on_cell(point.get("customdata"))
 
 
 def captioned(

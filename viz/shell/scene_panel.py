@@ -37,8 +37,7 @@ _TALKS, _KEEP, _VISIT, _HEARD = "_talks", "_talks_to_keep", "_talks_visit", "_ta
 _STALE, _NOTICE, _EDITING, _UNDO = "_talks_stale", "_talks_notice", "_talks_editing", "_talks_undo"
 _UPLOAD, _DRAFT, _SETTLED = "_talks_upload", "_talks_draft", "_talks_settled"
 _MOVES, _WENT = "_talks_moves", "_talks_went"
-"""How many moves of a scene within its talk were heard of, and the number of the last one from scene
-to scene."""
+"""How many scenes were moved, as far as was heard, and the number of the last step to a scene."""
 
 _CHOICE = "_talks_choice"
 """The number of the field in which a talk is chosen, and the talk that it shows."""

@@ -2,61 +2,34 @@
 // They stand above the map and not in it: another figure would be another chart for Streamlit, drawn anew, and a click
 // on the one before would be lost.
 
+import { ChartClicks } from "../canvas/clicks.js";
 import { mounted } from "../canvas/mount.js";
-import { crossed, unanswered } from "./clicks.js";
+import { crossed } from "./crossed.js";
 
 const SVG = "http://www.w3.org/2000/svg";
 const ARM = 0.275;
 
 class Switches {
   constructor() {
-    this.clicks = [];
-    this.number = 0;
-    // The chart comes after the script, and another one with every other figure.
-    this.observer = new MutationObserver(() => this._find());
-    this.observer.observe(document.body, { childList: true, subtree: true });
+    this.off = [];
+    this.clicks = new ChartClicks(cellOf, () => this._draw());
   }
 
   update({ chart, off, heard, colors }, report) {
-    Object.assign(this, { chart, off, colors, report });
-    this.number = Math.max(this.number, heard);
-    this.clicks = unanswered(this.clicks, heard);
-    this._find();
-    this._draw();
+    Object.assign(this, { off, colors });
+    this.clicks.update({ chart, heard }, report);
   }
 
   dispose() {
-    this.observer.disconnect();
+    this.clicks.dispose();
     this.layer?.remove();
-    this.map?.removeListener?.("plotly_click", this.onClick);
-    this.map?.removeListener?.("plotly_afterplot", this.onPlot);
-  }
-
-  _find() {
-    const map = document.querySelector(`.st-key-${this.chart} .js-plotly-plot`);
-    // Without `on`, Plotly has not drawn it yet.
-    if (!map?.on || map === this.map) return;
-    this.map = map;
-    this.onClick = ({ points: [point] }) => this._click(point);
-    this.onPlot = () => this._draw();
-    map.on("plotly_click", this.onClick);
-    map.on("plotly_afterplot", this.onPlot);
-    this._draw();
-  }
-
-  _click({ data, x, y }) {
-    if (data.type !== "heatmap") return;
-    this.number += 1;
-    this.clicks = [...this.clicks, [this.number, data.meta, y, x]];
-    this._draw();
-    // All that are not answered, since a newer message may take the place of one that nobody has read.
-    this.report(this.clicks);
   }
 
   _draw() {
-    const { _fullData: traces, _fullLayout: layout } = this.map ?? {};
+    const { map, open } = this.clicks;
+    const { _fullData: traces, _fullLayout: layout } = map ?? {};
     if (!traces || !layout) return;
-    const cells = crossed(this.off, this.clicks);
+    const cells = crossed(this.off, open);
     this.layer?.remove();
     this.layer = made("g", { class: "switched-off", "pointer-events": "none" });
     this.layer.dataset.cells = cells.map((cell) => cell.join(".")).join("-");
@@ -68,8 +41,13 @@ class Switches {
       const y = along(layout[trace.yaxis.replace("y", "yaxis")], layer);
       if (x && y) this.layer.append(...cross(x, y, color));
     }
-    this.map.querySelector(".main-svg").append(this.layer);
+    map.querySelector(".main-svg").append(this.layer);
   }
+}
+
+/** The cell of a heatmap that was clicked: its `meta`, its row and its column. */
+function cellOf({ data, x, y }) {
+  return data.type === "heatmap" ? [data.meta, y, x] : null;
 }
 
 // Where a cell begins and ends, in pixels of the drawing; null where it is not to be seen, as the map is zoomed into.

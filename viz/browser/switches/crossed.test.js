@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import { crossed, unanswered } from "./clicks.js";
+import { crossed } from "./crossed.js";
 
 const [A, B] = [
   ["cross", 0, 1],
@@ -13,14 +13,4 @@ test("a click puts a cross where there is none, and takes it where there is one"
   assert.deepEqual(crossed([A], [[1, ...A]]), []);
   assert.deepEqual(crossed([A], [[1, ...B]]), [A, B]);
   assert.deepEqual(crossed([A], [[1, ...B], [2, ...A], [3, ...B]]), []);
-});
-
-test("a click is told until it is answered", () => {
-  const clicks = [
-    [4, ...A],
-    [5, ...B],
-  ];
-  assert.deepEqual(unanswered(clicks, 3), clicks);
-  assert.deepEqual(unanswered(clicks, 4), [[5, ...B]]);
-  assert.deepEqual(unanswered(clicks, 5), []);
 });
