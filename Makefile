@@ -59,7 +59,7 @@ NODE := $(VENV)/lib/python*/site-packages/playwright/driver/node
 check: $(VENV)/.installed-dev ## Check format, lint and types; change nothing
 	$(PY) -m ruff format --check .
 	$(PY) -m ruff check .
-	$(PY) -m mypy model viz app.py benchmarks
+	$(PY) -m mypy
 	find viz tests benchmarks -name '*.js' | xargs -n 1 $(NODE) --check
 
 format: $(VENV)/.installed-dev ## Format, repair what the linter can repair, and write the README's tables

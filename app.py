@@ -49,8 +49,9 @@ else:
         reading = st.container(key="reader")
         show_welcome()
         notices = st.container(key="notices")
-        if VIEWS[page.url_path or HOME].asks:
-            bar.ask()
+        view = VIEWS[page.url_path or HOME]
+        if view.asks:
+            bar.ask(view)
         with session.refusals():
             page.run()
         title_scene()

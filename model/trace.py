@@ -34,6 +34,10 @@ SEQUENCES = ("source", "target", "predictions")
 """The texts and the tokens of a trace by name, in a saved trace as well."""
 
 
+MOST_BYTES = 1 << 30
+"""What the arrays of a saved trace may hold together."""
+
+
 class TraceError(ValueError):
     """Arrays, labels or a file that make no consistent trace; the message says what disagrees."""
 
@@ -433,8 +437,12 @@ class Trace:
         save_trace(self, file)
 
     @staticmethod
-    def load(file: str | os.PathLike[str] | BinaryIO) -> Trace:
+    def load(file: str | os.PathLike[str] | BinaryIO, *, most_bytes: int = MOST_BYTES) -> Trace:
         """Read what `save` wrote, or another program as docs/traces.md says.
+
+        Args:
+            file: its path, or itself.
+            most_bytes: a file whose arrays hold more is refused before any of them is read.
 
         Raises:
             TraceError: if the file is damaged, too large or no trace, or holds arrays that disagree
@@ -443,7 +451,7 @@ class Trace:
         """
         from model.trace_file import load_trace
 
-        return load_trace(file)
+        return load_trace(file, most_bytes)
 
     @property
     def _kinds(self) -> set[AttentionKind]:

@@ -20,6 +20,7 @@ from model.files import whole_file
 from model.trace import (
     ARRAYS,
     AXES,
+    MOST_BYTES,
     NO_ID,
     SEQUENCES,
     TEXTS,
@@ -36,9 +37,6 @@ FORMAT = "headscope-trace-2"
 
 READ = ("headscope-trace-1", FORMAT)
 """The formats that are read: the first one is the second with nothing left out."""
-
-MOST_BYTES = 1 << 30
-"""A file whose arrays hold more is refused before any of them is read."""
 
 ROUNDING = 0.02
 """So far from 1 a row of weights may add up to; numbers of 16 bits need it."""
@@ -78,9 +76,9 @@ def save_trace(trace: Trace, file: str | os.PathLike[str] | BinaryIO) -> None:
         np.savez(file, allow_pickle=False, **arrays)
 
 
-def load_trace(file: str | os.PathLike[str] | BinaryIO) -> Trace:
-    """Read a trace; errors as in `Trace.load`."""
-    entries = _read_arrays(file)
+def load_trace(file: str | os.PathLike[str] | BinaryIO, most_bytes: int = MOST_BYTES) -> Trace:
+    """Read a trace; arguments and errors as in `Trace.load`."""
+    entries = _read_arrays(file, most_bytes)
     if _take(entries, "format", _string) not in READ:
         raise TraceError("The file is no trace that this version of Headscope can read.")
     lost = set(_take(entries, "contents", _words)) - {*entries, "format"}
@@ -164,10 +162,12 @@ UNREADABLE = (
 """What numpy and zipfile raise for a file they cannot make sense of."""
 
 
-def _read_arrays(file: str | os.PathLike[str] | BinaryIO) -> dict[str, NDArray[Any]]:
+def _read_arrays(
+    file: str | os.PathLike[str] | BinaryIO, most_bytes: int
+) -> dict[str, NDArray[Any]]:
     if isinstance(file, str | os.PathLike):
         with open(file, "rb") as opened:
-            return _read_arrays(opened)
+            return _read_arrays(opened, most_bytes)
     is_array = file.read(len(npy.MAGIC_PREFIX)) == npy.MAGIC_PREFIX
     file.seek(0)
     if is_array:
@@ -175,9 +175,9 @@ def _read_arrays(file: str | os.PathLike[str] | BinaryIO) -> dict[str, NDArray[A
     try:
         with zipfile.ZipFile(file) as archive:
             entries = archive.infolist()
-            if sum(entry.file_size for entry in entries) > MOST_BYTES:
+            if sum(entry.file_size for entry in entries) > most_bytes:
                 raise TraceError(
-                    f"The trace is too large: its arrays hold more than {MOST_BYTES >> 30} GiB; "
+                    f"The trace is too large: its arrays hold more than {_written(most_bytes)}; "
                     "record a shorter text, or leave out scores, q, k and v."
                 )
             return {
@@ -188,6 +188,10 @@ def _read_arrays(file: str | os.PathLike[str] | BinaryIO) -> dict[str, NDArray[A
         raise
     except UNREADABLE as error:
         raise TraceError("The file is damaged or is no saved trace.") from error
+
+
+def _written(n_bytes: int) -> str:
+    return f"{n_bytes >> 30} GiB" if n_bytes >= 1 << 30 else f"{n_bytes >> 20} MiB"
 
 
 def _array(content: bytes) -> NDArray[Any]:

@@ -196,6 +196,8 @@ class View:
         icon: the same.
         parameters: what it keeps in the address.
         asks: whether the sentence bar stands above it.
+        without_model: what cannot be shown without one, as the subject of a sentence; empty for a
+            page that shows traces as well.
     """
 
     name: str
@@ -203,6 +205,7 @@ class View:
     icon: str
     parameters: tuple[Parameter[Any], ...] = ()
     asks: bool = True
+    without_model: str = ""
 
     @property
     def script(self) -> str:

@@ -43,7 +43,7 @@ PLAIN = {
 """What the explorer tells as the page opens, beside layer and head, which depend on the model."""
 
 ILLEGAL = {
-    "attention": ["Cross", "module", "", "<script>alert(1)</script>", "$x$" * 1000],
+    "attention": ["Cross", "", "<script>alert(1)</script>", "$x$" * 1000],
     "layer": ["-1", "1.5", "", "x", "<b>1</b>", "*1*", "1e9", "０", "1000"],
     "head": ["-1", "1.5", "", "x", "*1*", "٣"],
     "view": ["", "Lines", "list"],

@@ -21,7 +21,7 @@ from viz.masks.mask import batch_masks
 from viz.save import image
 from viz.save.formats import FORMATS, IMAGES
 from viz.save.notebook import code
-from viz.shell import save_menu, session
+from viz.shell import openable, save_menu
 from viz.shell.session import Question
 from viz.views import DEFAULT_SENTENCE
 
@@ -191,7 +191,7 @@ def test_every_head_and_the_whole_view_are_in_the_menu_of_the_picture(
 
 
 def test_a_painted_mask_goes_into_what_is_saved(open_page: OpenApp, trace: Trace) -> None:
-    padded = load(session.checkpoints()["en-de"], device="cpu").trace_batch(
+    padded = load(openable.checkpoints()["en-de"], device="cpu").trace_batch(
         [DEFAULT_SENTENCE], [trace.text]
     )
     own = batch_masks(padded.padded, 0)["decoder"]

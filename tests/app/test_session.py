@@ -18,7 +18,7 @@ from model.serving.store import ResultStore
 from model.trace import AttentionKind, BoolArray, Trace
 from model.translator import TextError, Translator
 from tests.kit.tiny_checkpoint import PAIRS, write_tiny_checkpoint
-from viz.shell import jobs, session
+from viz.shell import jobs, openable, session
 from viz.shell.session import Question
 
 EXAMPLES = [
@@ -42,31 +42,31 @@ def with_examples(folder: Path, tmp_path: Path) -> Path:
 def test_every_checkpoint_can_be_chosen_the_usual_one_first(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv(session.CHECKPOINTS_VARIABLE, str(tmp_path))
+    monkeypatch.setenv(openable.CHECKPOINTS_VARIABLE, str(tmp_path))
     for name in ("zz", "en-de", "aa", "empty"):
         (tmp_path / name).mkdir()
         if name != "empty":
             (tmp_path / name / "config.json").write_text("{}")
     (tmp_path / "file").write_text("")
-    assert session.checkpoints() == {name: tmp_path / name for name in ("en-de", "aa", "zz")}
-    assert list(session.checkpoints()) == ["en-de", "aa", "zz"]
+    assert openable.checkpoints() == {name: tmp_path / name for name in ("en-de", "aa", "zz")}
+    assert list(openable.checkpoints()) == ["en-de", "aa", "zz"]
 
 
 def test_the_usual_checkpoint_counts_even_when_it_is_damaged(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv(session.CHECKPOINTS_VARIABLE, str(tmp_path))
+    monkeypatch.setenv(openable.CHECKPOINTS_VARIABLE, str(tmp_path))
     (tmp_path / "en-de").mkdir()
-    assert list(session.checkpoints()) == ["en-de"]
+    assert list(openable.checkpoints()) == ["en-de"]
 
 
 @pytest.mark.parametrize("name", [".", "nowhere"])
 def test_a_folder_without_checkpoints_is_answered_with_what_to_do(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    monkeypatch.setenv(session.CHECKPOINTS_VARIABLE, str(tmp_path / name))
+    monkeypatch.setenv(openable.CHECKPOINTS_VARIABLE, str(tmp_path / name))
     with pytest.raises(CheckpointError, match="put a checkpoint folder there"):
-        session.checkpoints()
+        openable.checkpoints()
 
 
 def test_examples_are_read_from_beside_the_weights(with_examples: Path) -> None:

@@ -1,6 +1,7 @@
 """What the pictures can and cannot tell, how heads earn labels, and which model this is."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import streamlit as st
@@ -8,10 +9,11 @@ import streamlit as st
 from model.checkpoint import CheckpointError
 from model.translator import DeviceError, Translator
 from viz.about import glossary
-from viz.draw.labels import escape_markdown
+from viz.draw.labels import escape_markdown, visible
 from viz.heads import measures as facts
+from viz.heads.about_trace import contents_of, shape_of
 from viz.heads.reading import alignment_note
-from viz.shell import bar, session, stage
+from viz.shell import bar, openable, session, stage
 from viz.shell.welcome import glossary_text
 
 READING_WIDTH = 820
@@ -77,12 +79,19 @@ def introduction() -> str:
     """
     question = bar.asked()
     try:
-        checkpoint = question.checkpoint if question else next(iter(session.checkpoints().values()))
+        checkpoint = (
+            question.checkpoint if question else next(iter(openable.checkpoints().values()))
+        )
         rows = alignment_note(session.read_later(checkpoint))
         parking = parking_note(session.resting(checkpoint))
     except (CheckpointError, DeviceError):
         rows = parking = ""
     return INTRODUCTION.format(rows=rows, parking=parking)
+
+
+def usual_checkpoint() -> Path:
+    """The one that the app opens with."""
+    return next(iter(openable.checkpoints().values()))
 
 
 def parking_note(counts: Mapping[str, tuple[int, int]]) -> str:
@@ -188,11 +197,16 @@ def text_in(record: dict[str, Any], name: str) -> bool:
 
 
 def show_model() -> None:
-    """The model that was asked last, or else the usual one."""
+    """The model that was asked last, or else the usual one; or the trace that is open."""
+    question = bar.opened()
+    if question is not None and question.trace is not None:
+        named = escape_markdown(visible(question.checkpoint.name))
+        lines = [f"{named}: {shape_of(question.trace)}.", *contents_of(question.trace)]
+        st.markdown("\n".join(["## The trace", "", *(f"- {line}" for line in lines)]))
+        return
     st.markdown("## The model")
-    question = bar.asked()
     try:
-        folder = question.folder if question else next(iter(session.checkpoints().values()))
+        folder = question.folder if question else usual_checkpoint()
         st.markdown(model_facts(session.translator(folder)))
     except (CheckpointError, DeviceError) as error:
         st.error(escape_markdown(str(error)), icon=":material/error:")

@@ -103,6 +103,7 @@ VIEW = View(
             values="as the masks page hands them over",
         ),
     ),
+    without_model="Decoding",
 )
 
 

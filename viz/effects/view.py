@@ -70,6 +70,7 @@ VIEW = View(
         choice("way", "gate", WAYS, "what is done to these heads"),
         integer("gate", 0, low=0, high=99, meaning="what is left of them, in percent"),
     ),
+    without_model="Effects of heads",
 )
 
 

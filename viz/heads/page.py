@@ -71,13 +71,18 @@ def prepare(question: session.Question, reading: Reading) -> Prepared:
     kept: Prepared | None = st.session_state.get(_PREPARED)
     if kept is not None and (kept.question, kept.reading) == (question, reading):
         return kept
-    trace = session.trace(question.checkpoint, question.sentence, question.target or None)
-    seen = read(trace, reading)
-    if seen.by_prediction:
-        note = alignment_note(session.read_later(question.checkpoint))
-        seen = replace(seen, notes=(*seen.notes, *filter(None, [note])))
+    labels: Mapping[Site, tuple[Label | None, ...]] = {}
+    if question.trace is not None:
+        trace = question.trace
+        seen = replace(read(trace, reading), file=question.checkpoint.name)
+    else:
+        trace = session.trace(question.checkpoint, question.sentence, question.target or None)
+        seen = read(trace, reading)
+        if seen.by_prediction:
+            note = alignment_note(session.read_later(question.checkpoint))
+            seen = replace(seen, notes=(*seen.notes, *filter(None, [note])))
+        labels = session.labels(question.checkpoint)
     facts = facts_of(seen.maps)
-    labels = session.labels(question.checkpoint)
     prepared = Prepared(question, reading, trace, seen, facts, labels)
     st.session_state[_PREPARED] = prepared
     return prepared
@@ -162,7 +167,8 @@ def show_explorer(question: session.Question) -> None:
         prepared.seen,
         prepared.facts,
         prepared.labels,
-        effects=losses,
+        # Without a model, no head can be switched off.
+        effects=losses if question.trace is None else None,
         epoch=epoch,
         selection=told,
         stage=stage.is_on(),
@@ -181,7 +187,7 @@ def show_explorer(question: session.Question) -> None:
 def read_losses(question: session.Question, view: HeadsView) -> Mapping[Site, FloatArray]:
     """What the translation loses without each head, for an order by it; else nothing."""
     losses: Mapping[Site, FloatArray] = {}
-    if view.order == EFFECT.key:
+    if view.order == EFFECT.key and question.trace is None:
         # Without an answer, the heads stand in their usual order.
         with session.refusals():
             target = question.target or None
@@ -220,6 +226,12 @@ def show_below(prepared: Prepared, view: HeadsView, losses: Mapping[Site, FloatA
             show_numbers(prepared, sites, head)
         case "query-key":
             show_query_key(prepared, view, head)
+        case "matrices" if prepared.question.trace is not None:
+            st.info(
+                "Weight matrices are the model's own, and this trace holds what it did once; "
+                "record the text with the model at hand to see them.",
+                icon=":material/info:",
+            )
         case "matrices":
             model = session.translator(prepared.question.checkpoint)
             for site in sites:
@@ -259,8 +271,9 @@ def show_facts(prepared: Prepared, sites: list[Site], head: int) -> None:
         kinds = {site.kind for site in sites}
         facts = {site: facts for site, facts in prepared.facts.items() if site.kind in kinds}
         show_every_head(prepared, facts)
+        labelled = " labels over the checkpoint's examples." if prepared.labels else ""
         captioned(
-            "Every head on this sentence; labels over the checkpoint's examples. Click a column's "
+            f"Every head on this sentence{';' if labelled else '.'}{labelled} Click a column's "
             "name to sort, the box of a row to see its head.",
             [pictures.HeadMeasures(prepared.seen, facts)],
             "facts",
@@ -390,6 +403,14 @@ def show_query_key(prepared: Prepared, view: HeadsView, head: int) -> None:
         return
     site, query, key = found
     seen = prepared.seen.maps[site]
+    recorded = prepared.trace.maps[site]
+    if recorded.q is None or recorded.k is None or recorded.scores is None:
+        st.info(
+            "This trace holds no queries, keys and scores, which a weight is made of: record them "
+            "to look into a cell.",
+            icon=":material/info:",
+        )
+        return
     if seen.q is None or seen.k is None:
         st.info(
             "Whole words have no query and no key of their own: switch “Whole words” off to look "
@@ -478,16 +499,38 @@ def note_place(folder: Path, view: HeadsView) -> None:
     st.session_state[_MODEL] = folder
 
 
+def choose_attention(question: session.Question) -> None:
+    """Show a kind of attention that there is, and note it where an address asked for another."""
+    view = address.read(HeadsView)
+    trace = prepare(question, view.reading).trace
+    there = {str(site.kind) for site in trace.maps}
+    if set(map(str, JOINED)) <= there:
+        there.add(JOINT)
+    if view.attention in there:
+        return
+    usual = BY_NAME["attention"].default
+    if usual not in there:
+        usual = str(next(iter(trace.maps)).kind)
+    address.change(attention=usual, layer=USUAL, head=USUAL)
+    if address.is_followed() and "attention" in address.asked():
+        address.note(
+            "attention",
+            f"The address asks for attention “{view.attention}”, which is not there; shown "
+            f"instead: “{usual}”.",
+        )
+
+
 def clamp_place(question: session.Question) -> None:
     """Bring layer and head into this model's range, and note it of each that was not."""
     return_to_head(question.folder)
+    choose_attention(question)
     view = address.read(HeadsView)
-    config = session.translator(question.checkpoint).model.config
-    n_layers = {
-        str(AttentionKind.ENCODER): config.n_encoder_layers,
-        JOINT: max(config.n_encoder_layers, config.n_decoder_layers),
-    }.get(view.attention, config.n_decoder_layers)
-    places = (("layer", view.layer, n_layers), ("head", view.head, config.n_heads))
+    trace = prepare(question, view.reading).trace
+    kinds = JOINED if view.attention == JOINT else (AttentionKind(view.attention),)
+    n_layers = max(len(trace.layers(kind)) for kind in kinds)
+    n_heads = min(seen.n_heads for site, seen in trace.maps.items() if site.kind in kinds)
+    places = (("layer", view.layer, n_layers), ("head", view.head, n_heads))
+    shown = "This model" if question.trace is None else "This trace"
     usual = None
     for place, (name, asked, count) in enumerate(places):
         if asked == USUAL:
@@ -497,7 +540,7 @@ def clamp_place(question: session.Question) -> None:
             address.change(**{name: count - 1})
             address.note(
                 name,
-                f"This model has the {name}s 0 to {count - 1} there and no {name} {asked}; shown "
+                f"{shown} has the {name}s 0 to {count - 1} there and no {name} {asked}; shown "
                 f"instead: {name} {count - 1}.",
             )
 
@@ -506,7 +549,8 @@ address.open_address(VIEW.parameters)
 question = bar.asked()
 if question is not None:
     clamp_place(question)
-    stage.offer("Arrow keys: layer and head · V: lines · A: attention · X: switch the head off")
+    more = " · X: switch the head off" if question.trace is None else ""
+    stage.offer(f"Arrow keys: layer and head · V: lines · A: attention{more}")
     if "explorer" not in st.session_state:
         # Another page was shown meanwhile, and this explorer knows nothing yet.
         st.session_state.pop(_HEARD, None)

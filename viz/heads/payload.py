@@ -84,11 +84,25 @@ def pack(
         "onDemand": EFFECT.key,
         "notes": list(seen.notes),
         "surveyed": bool(labels),
+        "canSwitchOff": effects is not None,
         JOINT: _is_joint(seen),
         "stage": stage,
         "themes": style.STAGE_THEMES if stage else style.THEMES,
     }
     return seal(header, body)
+
+
+def require_alike(kind: AttentionKind, maps: Sequence[AttentionMap]) -> None:
+    """Refuse layers that no one picture can show.
+
+    Raises:
+        TraceError: if the layers of one kind of attention differ in heads or tokens.
+    """
+    if len({each.weights.shape for each in maps}) > 1:
+        raise TraceError(
+            f"The layers of {kind.full_name.lower()} differ in heads or tokens; one picture "
+            "needs them alike."
+        )
 
 
 class _Axes:
@@ -127,11 +141,7 @@ def _kind(
 ) -> dict[str, Any]:
     maps = [seen.maps[site] for site in sites]
     first = maps[0]
-    if any(each.weights.shape != first.weights.shape for each in maps):
-        raise TraceError(
-            f"The layers of {kind.full_name.lower()} differ in heads or tokens; one picture "
-            "needs them alike."
-        )
+    require_alike(kind, maps)
     titles = row_titles(kind, seen)
     query_noun, key_noun = nouns(kind, sides=seen.has_sides)
     words = words_of({site: seen.maps[site] for site in sites}, facts, seen.reading)

@@ -24,7 +24,7 @@ from viz.heads.payload import JOINT
 from viz.heads.reading import AS_RECORDED, Reading, Seen
 from viz.heads.request import Request
 from viz.save.formats import ExportError
-from viz.save.notebook import Lines, recorded
+from viz.save.notebook import Lines, opened, recorded
 from viz.save.numbers import Arrays, Axes, Numbers, cell_axes, of_head, panels_numbers
 from viz.save.picture import Layout, Picture
 
@@ -51,13 +51,17 @@ class _OfTrace(Picture):
         return {"reading": " ".join(self.seen.notes)} if self.seen.notes else {}
 
     @property
+    def needs_model(self) -> bool:
+        return not self.seen.file
+
+    @property
     def _recorded(self) -> Lines:
-        """The lines that record the trace."""
+        """The lines that record the trace, or open its file."""
         changed = "" if self.seen.reading == AS_RECORDED else "Reading, "
-        return [
-            f"from viz.heads.reading import {changed}read",
-            recorded(self.seen.source_text, self.target),
-        ]
+        reading = f"from viz.heads.reading import {changed}read"
+        if self.seen.file:
+            return ["from model.trace import Trace", reading, opened(self.seen.file)]
+        return [reading, recorded(self.seen.source_text, self.target)]
 
     @property
     def _read(self) -> str:

@@ -87,6 +87,7 @@ class Seen:
         by_prediction: whether the rows of cross-attention are named by what they predict, with what
             they read beside them.
         reading: the choices.
+        file: what the trace was read from; empty where a model was recorded.
     """
 
     maps: Mapping[Site, AttentionMap]
@@ -97,6 +98,7 @@ class Seen:
     notes: tuple[str, ...]
     by_prediction: bool = False
     reading: Reading = AS_RECORDED
+    file: str = ""
 
     @property
     def has_sides(self) -> bool:

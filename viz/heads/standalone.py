@@ -20,7 +20,7 @@ from viz.browser.files import joined
 from viz.draw import style
 from viz.draw.labels import escape_html, visible
 from viz.heads.measures import Label, facts_of, opening_heads
-from viz.heads.payload import pack
+from viz.heads.payload import pack, require_alike
 from viz.heads.reading import Seen, read
 from viz.heads.view import SELECTED, VIEW
 
@@ -103,13 +103,8 @@ def heads_page(
     return re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], _file(".html"))
 
 
-def trace_page(trace: Trace, *, title: str = "", dark: bool | None = None) -> str:
-    """The heads view of a trace of any model, as `heads_page` writes it; the model is not needed.
-
-    Args:
-        trace: with the kinds of attention that its model has.
-        title: what the page is of; empty for the texts of the trace.
-        dark: None follows the reader's own choice of light or dark.
+def drawable(trace: Trace) -> Trace:
+    """The trace itself, which one picture of all heads can show.
 
     Raises:
         TraceError: if the trace holds no attention, too much of it, weights that no softmax made,
@@ -125,7 +120,23 @@ def trace_page(trace: Trace, *, title: str = "", dark: bool | None = None) -> st
         )
     for each in trace.maps.values():
         require_shares(each)
-    seen = read(trace)
+    for kind in AttentionKind:
+        require_alike(kind, [trace.maps[Site(kind, layer)] for layer in trace.layers(kind)])
+    return trace
+
+
+def trace_page(trace: Trace, *, title: str = "", dark: bool | None = None) -> str:
+    """The heads view of a trace of any model, as `heads_page` writes it; the model is not needed.
+
+    Args:
+        trace: with the kinds of attention that its model has.
+        title: what the page is of; empty for the texts of the trace.
+        dark: None follows the reader's own choice of light or dark.
+
+    Raises:
+        TraceError: as `drawable`.
+    """
+    seen = read(drawable(trace))
     texts = [text for text in (trace.source_text, trace.text) if text]
     heading = title or " – ".join(texts) or "Every head of one trace"
     return heads_page(seen, facts_of(seen.maps), {}, title=heading, dark=dark)

@@ -11,7 +11,7 @@ from viz.heads.payload import JOINT
 from viz.heads.reading import Reading
 from viz.view import Parameter, View, choice, flag, integer, pattern
 
-ATTENTIONS = (*(kind for kind in AttentionKind if kind is not AttentionKind.MODULE), JOINT)
+ATTENTIONS = (*AttentionKind, JOINT)
 SECTIONS = {
     "facts": "Head facts",
     "numbers": "Numbers",

@@ -50,6 +50,7 @@ VIEW = View(
             values="as the page writes them",
         ),
     ),
+    without_model="Masks",
 )
 
 

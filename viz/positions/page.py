@@ -24,7 +24,7 @@ from viz.positions.shuffle import (
     reordered,
 )
 from viz.positions.view import FARTHEST, LENGTHS, PARTS, SIDES, VIEW, PositionsView, written_order
-from viz.shell import address, bar, session, stage
+from viz.shell import address, bar, openable, session, stage
 from viz.shell.fragments import fragment
 from viz.shell.save_menu import captioned, show
 from viz.shell.theme import is_dark
@@ -88,7 +88,7 @@ def table_of(model: Translator, view: PositionsView, n_tokens: int) -> FloatArra
 
 def show_table(model: Translator, view: PositionsView, sentence: str) -> None:
     """The matrix, chosen dimensions as waves, and one pair on its circle."""
-    tokens = session.translate(session.checkpoints()[model.name], sentence).translation.source
+    tokens = session.translate(openable.checkpoints()[model.name], sentence).translation.source
     st.segmented_control(
         "Positions",
         LENGTHS,
@@ -398,7 +398,7 @@ def other_order(before: tuple[int, ...]) -> tuple[int, ...]:
 
 def checkpoint_with(kind: str) -> Path | None:
     """The first checkpoint whose positions are of a kind."""
-    for folder in session.checkpoints().values():
+    for folder in openable.checkpoints().values():
         try:
             config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
         except (OSError, ValueError, RecursionError):

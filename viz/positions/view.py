@@ -56,6 +56,7 @@ VIEW = View(
         integer("rows", 128, low=2, high=1024, meaning="positions of the formula's table"),
         integer("base", 10_000, low=2, high=100_000, meaning="base of the formula"),
     ),
+    without_model="Position encodings",
 )
 
 

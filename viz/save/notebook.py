@@ -35,3 +35,8 @@ def recorded(sentence: str, target: str = "") -> str:
     """The line that records a sentence, with a translation of one's own if it is given."""
     given = f"{sentence!r}, {target!r}" if target else repr(sentence)
     return f"trace = translator.trace({given})"
+
+
+def opened(file: str) -> str:
+    """The line that reads a saved trace, from the folder in which the notebook was started."""
+    return f"trace = Trace.load({file!r})"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import plotly.graph_objects as go
 
@@ -50,8 +50,10 @@ class Picture(ABC):
     override is not offered.
     """
 
-    needs_model: ClassVar[bool] = True
-    """Whether its Python loads the model."""
+    @property
+    def needs_model(self) -> bool:
+        """Whether its Python loads the model."""
+        return True
 
     @property
     @abstractmethod

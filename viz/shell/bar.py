@@ -2,26 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from statistics import fmean
 from typing import Any, NoReturn
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from model.checkpoint import CheckpointError, language_pair, snapshots
 from model.serving.queue import ServiceError
+from model.trace import TraceError
 from model.translation import Translation
 from model.translator import DeviceError, TextError, Translator
 from viz.draw import css
 from viz.draw.labels import escape_html, escape_markdown, visible
-from viz.shell import address, session, stage
+from viz.heads.about_trace import input_text, shape_of
+from viz.shell import address, dropped, session, stage
 from viz.shell.examples import Example
 from viz.shell.jobs import snapshot_of
 from viz.shell.language import is_foreign
-from viz.view import Parameter, choice
-from viz.views import CHECKPOINT, SENTENCE, STEP, TARGET
+from viz.shell.openable import (
+    DROPPED,
+    TRACE_SUFFIX,
+    TRACES_VARIABLE,
+    Kind,
+    Openable,
+    openables,
+)
+from viz.view import Parameter, View, choice
+from viz.views import CHECKPOINT, HOME, SENTENCE, STEP, TARGET, VIEWS, names
 
 MAX_UNSEEN = 12
 """How many characters that the model never saw are named."""
@@ -32,7 +44,7 @@ LANGUAGES = {"de": "German", "en": "English", "fr": "French"}
 TARGET_WIDTH, CHECKPOINT_WIDTH, STEP_WIDTH = 290, 170, 180
 """Pixels; the sentence takes what is left of the row."""
 
-_QUESTION, _ANSWERED = "_question", "_answered"
+_QUESTION, _ANSWERED, _OPENED = "_question", "_answered", "_opened"
 
 
 def asked() -> session.Question | None:
@@ -41,37 +53,69 @@ def asked() -> session.Question | None:
     return question
 
 
-def ask() -> session.Question | None:
+def opened() -> session.Question | None:
+    """What the last bar asked, also where its page could not show it."""
+    question: session.Question | None = st.session_state.get(_OPENED)
+    return question
+
+
+def ask(view: View) -> session.Question | None:
     """Show the bar and the translation, and give what is asked; None if it cannot be answered.
 
     What is wrong then stands in the bar in a sentence. Where it is the text, pages go on showing
     the question before, dimmed, if it was asked of the same model; else they show nothing.
+
+    Args:
+        view: the page's, which may be one that nothing but a model can be shown on.
     """
-    st.session_state[_QUESTION] = None
+    st.session_state[_QUESTION] = st.session_state[_OPENED] = None
     # Close together: what lies below has to fit on the same screen.
     with st.container(gap="xxsmall", key="asked"):
-        st.session_state[_QUESTION] = _show_bar()
+        question = st.session_state[_OPENED] = _show_bar()
+        if question is not None and question.trace is not None and view.without_model:
+            _lead_to_heads(question, view)
+        else:
+            st.session_state[_QUESTION] = question
     return asked()
+
+
+def _lead_to_heads(question: session.Question, view: View) -> None:
+    """Say that the page cannot show what is opened, and which one does."""
+    st.info(
+        f"{view.without_model} cannot be shown without a model to run, and "
+        f"{escape_markdown(visible(question.checkpoint.name))} is a trace, which holds what a "
+        "model did once; the heads page shows it.",
+        icon=":material/info:",
+    )
+    _, query = address.current()
+    st.button(
+        "Show its heads",
+        key="show-heads",
+        icon=VIEWS[HOME].icon,
+        on_click=address.navigate,
+        args=("", {name: query[name] for name in names(HOME) & query.keys()}),
+    )
 
 
 def _show_bar() -> session.Question | None:
     try:
-        folders = session.checkpoints()
+        found = openables(dropped.name())
     except CheckpointError as error:
         st.error(escape_markdown(str(error)), icon=":material/error:")
         return None
-    _open(list(folders))
-    folder = folders[st.session_state["checkpoint"]]
+    _open(list(found))
+    chosen = found[st.session_state["checkpoint"]]
     # Listed once, so that a file that comes or goes meanwhile changes nothing halfway.
-    steps = snapshots(folder)
+    steps = snapshots(chosen.path) if chosen.kind is Kind.CHECKPOINT else ()
     _open_step(steps)
+    if chosen.kind is Kind.TRACE:
+        return _show_trace(found, chosen)
+    folder = chosen.path
     if stage.is_on():
         _offer_steps(steps)
     else:
-        with st.container(
-            horizontal=True, vertical_alignment="bottom", gap="small", key="sentence-bar"
-        ):
-            _show_controls(folders, steps)
+        with _row():
+            _show_controls(found, folder, steps)
     question = _question(folder, steps)
     try:
         _answer(question, steps)
@@ -86,6 +130,47 @@ def _show_bar() -> session.Question | None:
         return _answered_before(question, steps)
     st.session_state[_ANSWERED] = question
     return question
+
+
+def _row() -> DeltaGenerator:
+    return st.container(
+        horizontal=True, vertical_alignment="bottom", gap="small", key="sentence-bar"
+    )
+
+
+def _show_trace(found: Mapping[str, Openable], chosen: Openable) -> session.Question | None:
+    """The bar of a saved trace: its own text, which nobody can change."""
+    try:
+        trace = dropped.trace() if chosen.is_dropped else session.saved_trace(chosen.path)
+    except TraceError as error:
+        trace, refusal = None, str(error)
+    sentence = input_text(trace) if trace is not None else ""
+    if not stage.is_on():
+        with _row():
+            st.session_state["trace-text"] = sentence
+            st.text_input(
+                "Text of the trace",
+                address.value_of("trace-text"),
+                key="trace-text",
+                disabled=True,
+                icon=":material/format_quote:",
+            )
+            st.toggle("Model", key="sentence-unfold")
+            with st.container(horizontal=True, gap="small", key="sentence-more"):
+                _offer_models(found)
+    if trace is None:
+        st.error(escape_markdown(refusal), icon=":material/error:")
+        return None
+    stage.name(sentence, trace.text, ("", ""))
+    if not stage.is_on():
+        facts = f"{escape_html(visible(chosen.path.name))}: {escape_html(shape_of(trace))}"
+        output = _large(trace.text, "") if trace.text else "<p></p>"
+        st.html(
+            f"<style>{css.ANSWER_CSS}</style>"
+            f'<div class="answer">{output}<p class="model">{facts}<br>'
+            "A saved trace: what a model did once</p></div>"
+        )
+    return session.Question(chosen.path, sentence, trace=trace)
 
 
 def _answered_before(refused: session.Question, steps: Sequence[int]) -> session.Question | None:
@@ -117,12 +202,21 @@ def _open(names: Sequence[str]) -> None:
             SENTENCE,
             TARGET,
             # A name is looked up among the folders there are, and never made into a path.
-            choice(CHECKPOINT.name, names[0], names),
+            replace(choice(CHECKPOINT.name, names[0], names), parse=partial(_named, names=names)),
         )
     )
     # A folder may have gone since it was chosen.
     if st.session_state["checkpoint"] not in names:
         st.session_state["checkpoint"] = names[0]
+
+
+def _named(written: str, names: Sequence[str]) -> str:
+    """The name itself, if there is something of that name to open."""
+    if written == DROPPED and written not in names:
+        raise ValueError("and a dropped file is open where it was dropped alone; drop it again")
+    if written.endswith(TRACE_SUFFIX) and written not in names:
+        raise ValueError(f"and no folder in {TRACES_VARIABLE} holds a trace of that name")
+    return choice(CHECKPOINT.name, names[0], names).parse(written)
 
 
 def _open_step(steps: Sequence[int]) -> None:
@@ -143,9 +237,29 @@ def _step_parameter(steps: Sequence[int]) -> Parameter[Any]:
     return replace(STEP, parse=refuse, write=lambda value: "")
 
 
-def _show_controls(folders: dict[str, Path], steps: Sequence[int]) -> None:
+def _offer_models(found: Mapping[str, Openable]) -> None:
+    """The menu of what can be opened, and what opens a file that is not in it."""
+    offered = list(found)
+    st.selectbox(
+        "Model",
+        offered,
+        offered.index(address.value_of("checkpoint")),
+        key="checkpoint",
+        format_func=lambda name: _menu_label(name, found[name]),
+        width=CHECKPOINT_WIDTH,
+    )
+    dropped.offer()
+
+
+def _menu_label(name: str, openable: Openable) -> str:
+    """A name in the menu; that of a trace says so."""
+    if openable.kind is Kind.TRACE:
+        return f"Trace: {visible(openable.path.stem)}"
+    return visible(name)
+
+
+def _show_controls(found: Mapping[str, Openable], checkpoint: Path, steps: Sequence[int]) -> None:
     """The row of fields."""
-    checkpoint = folders[st.session_state["checkpoint"]]
     source_language, _ = language_pair(checkpoint.name)
     st.text_input(
         f"{LANGUAGES.get(source_language, '')} sentence".strip().capitalize(),
@@ -177,15 +291,7 @@ def _show_controls(folders: dict[str, Path], steps: Sequence[int]) -> None:
             "press Enter; leave it empty for the model's own.",
             width=TARGET_WIDTH,
         )
-        names = list(folders)
-        st.selectbox(
-            "Model",
-            names,
-            names.index(address.value_of("checkpoint")),
-            key="checkpoint",
-            format_func=visible,
-            width=CHECKPOINT_WIDTH,
-        )
+        _offer_models(found)
         # A slider needs two ends.
         if len(steps) > 1:
             st.select_slider(

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import streamlit as st
 from starlette.datastructures import MutableHeaders
+from starlette.formparsers import MultiPartParser
 from starlette.middleware import Middleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streamlit import net_util, runtime
@@ -27,6 +28,7 @@ from streamlit.web.server import server_util
 
 from viz.shell import garbage, session
 from viz.shell.component_code import ComponentCode
+from viz.shell.dropped import MOST_MEGABYTES
 from viz.shell.static_files import StaticFiles
 
 EVERYBODY = ("0.0.0.0", "::")
@@ -39,6 +41,8 @@ FRAMES = ("'self'", "https://*.streamlit.app", "https://huggingface.co")
 @asynccontextmanager
 async def lifespan(_: App) -> AsyncIterator[None]:
     """Load everything, and only then let people in: until here, connections wait at the door."""
+    # What a person opens stays in memory: larger files would go by way of a temporary one.
+    MultiPartParser.spool_max_size = (MOST_MEGABYTES + 1) << 20
     # The model's process begins while this one loads what it needs itself.
     await asyncio.gather(asyncio.to_thread(session.warm_up), visit())
     ended = garbage.collect_when_idle()

@@ -19,7 +19,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from model.attribution import Agreements, Attributions, SelfAttributions, joined
 from model.attribution_methods import attribution_parts
-from model.checkpoint import CONFIG, CheckpointError
+from model.checkpoint import CheckpointError
 from model.head_effects import Effects, Removal
 from model.intervention import UNCHANGED, Intervention
 from model.logit_lens import LogitLens
@@ -27,19 +27,16 @@ from model.search import Search
 from model.serving.process import WorkerProcess
 from model.serving.queue import Compute, Request, RequestQueue, ServiceError
 from model.serving.store import ResultStore
-from model.trace import FloatArray, Site, Trace
+from model.trace import FloatArray, Site, Trace, TraceError
 from model.translator import DeviceError, TextError, Translator
 from viz.heads import measures as facts
+from viz.heads.standalone import drawable
 from viz.shell import jobs
 from viz.shell.examples import Example, read_examples
 from viz.shell.jobs import MAX_SNAPSHOTS, Batch, Decoded, Outcome, Timed, folder_of, version_of
+from viz.shell.openable import checkpoints
 from viz.shell.turns import BUILDING
 from viz.view import MOST_CHARACTERS
-
-DEFAULT_CHECKPOINT = "en-de"
-
-CHECKPOINTS_VARIABLE = "HEADSCOPE_CHECKPOINTS"
-"""Names another folder of checkpoints than the one that comes with the app."""
 
 PROCESS_VARIABLE = "HEADSCOPE_MODEL_PROCESS"
 """With the value 0, the model runs in the server's process: less memory, and slower for many."""
@@ -62,6 +59,12 @@ DELETED_TOGETHER = 31
 QUICK_SECONDS = 0.3
 """An answer that comes sooner comes without a word about waiting."""
 
+MOST_TRACE_BYTES = 256 << 20
+"""What the arrays of one file may hold together: many people open theirs in one server."""
+
+MAX_FILES = 4
+"""How many traces that came as files are kept for all."""
+
 _POLL_SECONDS = 0.1
 
 
@@ -77,6 +80,8 @@ class Question:
             that came without any.
         further: other sentences of the same batch.
         number: which sentence of the batch is looked at, from 0.
+        trace: what there is to see, where it is shown as it is and no model of ours can be asked;
+            `checkpoint` is then only what it is called by. None for a model.
     """
 
     checkpoint: Path
@@ -85,6 +90,7 @@ class Question:
     snapshot: int | None = None
     further: tuple[str, ...] = ()
     number: int = 0
+    trace: Trace | None = None
 
     @property
     def folder(self) -> Path:
@@ -97,32 +103,22 @@ class Question:
         return (self.sentence, *self.further)
 
 
-def checkpoints() -> dict[str, Path]:
-    """The folders of the checkpoints to choose from, by name: en-de first, then by alphabet.
+@st.cache_resource(max_entries=MAX_FILES, show_spinner=False)
+def _saved_trace(path: Path, changed: int, size: int) -> Trace:
+    return drawable(Trace.load(path, most_bytes=MOST_TRACE_BYTES))
+
+
+def saved_trace(path: Path) -> Trace:
+    """What a file holds, as it is now.
 
     Raises:
-        CheckpointError: if there is none.
+        TraceError: if it cannot be read, is no trace, or is too large to be drawn.
     """
-    named = os.environ.get(CHECKPOINTS_VARIABLE)
-    folder = Path(named) if named else Path(__file__).parents[2] / "checkpoints"
     try:
-        found = {config.parent.name: config.parent for config in folder.glob(f"*/{CONFIG}")}
-    except OSError:
-        found = {}
-    usual = folder / DEFAULT_CHECKPOINT
-    # A folder en-de without a configuration is taken all the same: it is damaged, not absent.
-    if usual.is_dir():
-        found[DEFAULT_CHECKPOINT] = usual
-    if not found:
-        raise CheckpointError(
-            f"There is no trained model in {folder} yet: put a checkpoint folder there, or set "
-            f"{CHECKPOINTS_VARIABLE} to a folder that holds one."
-        )
-    return {name: found[name] for name in sorted(found, key=_usual_first)}
-
-
-def _usual_first(name: str) -> tuple[bool, str]:
-    return name != DEFAULT_CHECKPOINT, name
+        found = path.stat()
+        return _saved_trace(path, found.st_mtime_ns, found.st_size)
+    except OSError as error:
+        raise TraceError(f"{path.name} cannot be read: {error.strerror}.") from None
 
 
 def translator(checkpoint: Path) -> Translator:

@@ -140,7 +140,6 @@ export class Explorer {
     this.inside.addEventListener("click", () => this.scrollHost()?.scrollIntoView({ behavior: "smooth" }));
     this.off = toggle("Switch off", "What is written without this head, or without all that are compared (key x)", () => this._switchOff());
     this.off.removeAttribute("aria-pressed");
-    this.off.hidden = !this.canAskPython;
     this.largeZoom = zoomButtons("picture", (step) => this.matrix.zoomBy(step));
     this.drawing = element("div", "drawing", {}, this.matrix.root, this.lines.root);
     this.tooltip = new Tooltip(this.root);
@@ -233,6 +232,11 @@ export class Explorer {
     this._say(summaryOf(this.payload, this.state.attention, this.state.layer, this.state.head));
   }
 
+  /** Whether there is a model that can be run without a head. */
+  _canSwitchOff() {
+    return this.canAskPython && this.payload.canSwitchOff;
+  }
+
   /** Has Python show what is written without the head, or the heads, in the picture. */
   _switchOff() {
     const { attention } = this.state;
@@ -242,7 +246,7 @@ export class Explorer {
 
   /** What a key does to the selected head, wherever in the explorer the focus is. */
   _headKey(event) {
-    if (!this.canAskPython || plainKey(event) !== "x" || typing(event)) return;
+    if (!this._canSwitchOff() || plainKey(event) !== "x" || typing(event)) return;
     this._switchOff();
     event.preventDefault();
   }
@@ -264,7 +268,7 @@ export class Explorer {
       const { attentions } = this.payload;
       const next = attentions[(attentions.indexOf(attention) + 1) % attentions.length];
       this._changeAttention(next);
-    } else if (key === "x") this._switchOff();
+    } else if (key === "x" && this._canSwitchOff()) this._switchOff();
     else return;
     event.preventDefault();
     event.stopPropagation();
@@ -385,7 +389,7 @@ export class Explorer {
     this.overview.canvas.setAttribute(
       "aria-label",
       `${kind.name}: ${kind.layers.length} layers of ${kind.heads} heads. Arrow keys choose a head, Enter goes to its ` +
-        `picture, c adds it to a comparison, ${this.canAskPython ? "x switches it off, " : ""}plus and minus zoom.`,
+        `picture, c adds it to a comparison, ${this._canSwitchOff() ? "x switches it off, " : ""}plus and minus zoom.`,
     );
   }
 
@@ -395,7 +399,9 @@ export class Explorer {
     this.gamma.disabled = this.state.view === "lines";
     for (const [name, button] of this.readings) button.setAttribute("aria-pressed", String(Boolean(reading[name])));
     this.readings.get("renormalise").hidden = reading.specials !== false;
-    this.readings.get("predicted").hidden = attention !== "cross";
+    // Without what rows predict, they cannot be named by it.
+    this.readings.get("predicted").hidden = attention !== "cross" || this.payload.kind("cross").beside === null;
+    this.off.hidden = !this._canSwitchOff();
   }
 
   _drawBar() {

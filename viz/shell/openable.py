@@ -1,0 +1,115 @@
+"""What the model menu offers, by name: trained models, and traces that were saved as files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+
+from model.checkpoint import CONFIG, CheckpointError
+
+DEFAULT_CHECKPOINT = "en-de"
+
+CHECKPOINTS_VARIABLE = "HEADSCOPE_CHECKPOINTS"
+"""Names another folder of checkpoints than the one that comes with the app."""
+
+TRACES_VARIABLE = "HEADSCOPE_TRACES"
+"""Names a folder of saved traces, or several as PATH does."""
+
+DROPPED = "dropped"
+"""What an address calls the trace that a person dropped on the page: its file's name is theirs."""
+
+TRACE_SUFFIX = ".npz"
+
+
+class Kind(Enum):
+    """What is opened, by what is behind it."""
+
+    CHECKPOINT = "checkpoint"
+    """A folder of ours: every page shows it."""
+    TRACE = "trace"
+    """What some model did once: nothing can be asked of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Openable:
+    """One entry of the menu.
+
+    Attributes:
+        kind: what is behind it.
+        path: its folder or its file; of a trace that was dropped, the file's bare name.
+        is_dropped: whether this session alone holds it, in memory.
+    """
+
+    kind: Kind
+    path: Path
+    is_dropped: bool = False
+
+
+def checkpoints() -> dict[str, Path]:
+    """The folders of the checkpoints to choose from, by name: en-de first, then by alphabet.
+
+    Raises:
+        CheckpointError: if there is none.
+    """
+    named = os.environ.get(CHECKPOINTS_VARIABLE)
+    folder = Path(named) if named else Path(__file__).parents[2] / "checkpoints"
+    try:
+        found = {config.parent.name: config.parent for config in folder.glob(f"*/{CONFIG}")}
+    except OSError:
+        found = {}
+    usual = folder / DEFAULT_CHECKPOINT
+    # A folder en-de without a configuration is taken all the same: it is damaged, not absent.
+    if usual.is_dir():
+        found[DEFAULT_CHECKPOINT] = usual
+    if not found:
+        raise CheckpointError(
+            f"There is no trained model in {folder} yet: put a checkpoint folder there, or set "
+            f"{CHECKPOINTS_VARIABLE} to a folder that holds one."
+        )
+    return {name: found[name] for name in sorted(found, key=_usual_first)}
+
+
+def _usual_first(name: str) -> tuple[bool, str]:
+    return name != DEFAULT_CHECKPOINT, name
+
+
+def traces() -> dict[str, Path]:
+    """The files of the saved traces to choose from, by name and by alphabet; there may be none.
+
+    Of two files of one name, the one of the first folder counts.
+    """
+    found: dict[str, Path] = {}
+    for folder in filter(None, os.environ.get(TRACES_VARIABLE, "").split(os.pathsep)):
+        try:
+            files = [file for file in Path(folder).iterdir() if file.suffix == TRACE_SUFFIX]
+            found = {file.name: file for file in files if file.is_file()} | found
+        except OSError:
+            continue
+    return dict(sorted(found.items()))
+
+
+def openables(dropped: str | None = None) -> Mapping[str, Openable]:
+    """All that there is to choose from, by its name in the address, which never becomes a path.
+
+    Args:
+        dropped: the name of the file that this person dropped on the page; None for none.
+
+    Raises:
+        CheckpointError: if there is nothing.
+    """
+    saved = {name: Openable(Kind.TRACE, path) for name, path in traces().items()}
+    if dropped is not None:
+        saved[DROPPED] = Openable(Kind.TRACE, Path(dropped), is_dropped=True)
+    try:
+        trained = checkpoints()
+    except CheckpointError:
+        if not saved:
+            raise
+        trained = {}
+    # A model's name goes before that of a trace.
+    return {name: Openable(Kind.CHECKPOINT, path) for name, path in trained.items()} | {
+        name: each for name, each in saved.items() if name not in trained
+    }
