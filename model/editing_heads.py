@@ -9,7 +9,7 @@ and a batch see nothing of it. The model itself is not changed, and other thread
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
@@ -141,34 +141,61 @@ def _replaced(
     shape = (*q.shape[:3], k.shape[2])
     if mask is None:
         mask = torch.ones((), dtype=torch.bool, device=q.device)
-    allowed = mask.expand(shape)[rows, own]
-    n_queries, n_keys = shape[2:]
     step = decoding_position.get()
     # All rows of q in a decoding step are hypotheses at one position.
-    positions = range(n_queries) if step is None else [step] * n_queries
+    positions = range(shape[2]) if step is None else [step] * shape[2]
+
+    def weights() -> Tensor:
+        return masked_softmax(function.scores(q, k), request["allowed"])[rows, own]
+
+    allowed = mask.expand(shape)[rows, own]
+    return weights_in_place(edit, site, head, weights, allowed, positions, q.dtype)
+
+
+def weights_in_place(
+    edit: ReplacedWeights,
+    site: Site,
+    head: int,
+    weights: Callable[[], Tensor],
+    allowed: Tensor,
+    positions: Sequence[int],
+    dtype: torch.dtype,
+) -> Tensor:
+    """Weights that take the place of a head's own, (batch, query, key).
+
+    Args:
+        edit: which.
+        site: where the head is.
+        head: its number among the site's.
+        weights: the head's own, (batch, query, key), for patterns that ask for them.
+        allowed: True = may attend, (batch, query, key).
+        positions: of the queries.
+        dtype: of what is returned.
+    """
+    n_keys = allowed.shape[-1]
     if edit.pattern == "uniform":
-        return _shared(allowed, q.dtype)
+        return _shared(allowed, dtype)
     if edit.pattern == "shuffled":
-        weights = masked_softmax(function.scores(q, k), request["allowed"])[rows, own]
+        own = weights()
         ranks = torch.tensor(
             np.stack([_ranks(edit.seed, site, head, each, n_keys) for each in positions]),
-            device=q.device,
+            device=allowed.device,
         )
         # The allowed keys from left to right, and the same ones in random order; the rest after.
         places = (~allowed).to(torch.uint8).argsort(dim=-1, stable=True)
         dealt = ranks.expand(allowed.shape).masked_fill(~allowed, torch.inf)
-        return torch.zeros_like(weights).scatter(
-            -1, places, weights.gather(-1, dealt.argsort(dim=-1, stable=True))
+        return torch.zeros_like(own).scatter(
+            -1, places, own.gather(-1, dealt.argsort(dim=-1, stable=True))
         )
-    keys = torch.arange(n_keys, device=q.device)
+    keys = torch.arange(n_keys, device=allowed.device)
     if edit.pattern == "first":
-        wanted = torch.zeros(n_queries, 1, device=q.device)
+        wanted = torch.zeros(len(positions), 1, device=allowed.device)
     else:
-        wanted = torch.tensor(positions, device=q.device)[:, None]
+        wanted = torch.tensor(positions, device=allowed.device)[:, None]
     distance = (keys - wanted).abs().to(torch.float32).expand(allowed.shape)
     # Of several that are as near, the first.
     nearest = distance.masked_fill(~allowed, torch.inf).argmin(dim=-1, keepdim=True)
-    return _shared((keys == nearest) & allowed, q.dtype)
+    return _shared((keys == nearest) & allowed, dtype)
 
 
 def _shared(chosen: Tensor, dtype: torch.dtype) -> Tensor:

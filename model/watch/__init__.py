@@ -5,6 +5,9 @@ with watching() as seen:
 seen.sites          every attention that ran: where in the model, of which kind, and its weights
 print(seen.report())    the same as text, with what else was seen and what could not be
 
+with watching(Intervention(heads={("decoder", 2, 3): 0}), like=seen):
+    my_model(**inputs)      as if that head gave nothing, without gradients
+
 A mode of torch's dispatcher sees every operation of the running thread, below autograd. Weights
 that a softmax made are followed to the product with values; a fused kernel's weights are computed
 beside it from what it was given. The model's own numbers stay as they are, bit for bit, and once

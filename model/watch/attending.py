@@ -9,6 +9,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from model.recording import AttentionRecord
+from model.watch.editing import SiteEdit
 from model.watch.lineage import Candidate, Node, Product
 from model.watch.places import Spot
 
@@ -21,17 +22,25 @@ _SUM_OFF = 1e-3
 """How far from 1 a row may add up to and still look like weights; half precision needs it."""
 
 
-def attend(mode: Recorder, candidate: Candidate, weights: Tensor, values: Tensor) -> None:
-    """Record a candidate that is multiplied with values.
+def attend(
+    mode: Recorder, candidate: Candidate, weights: Tensor, values: Tensor, output: Tensor
+) -> None:
+    """Record a candidate that is multiplied with values, and do to the product what is asked.
 
     Args:
         mode: who records.
         candidate: what the softmax made.
         weights: the same as it came here, (…, query, key).
         values: (…, key, d_v).
+        output: their product, (…, query, d_v), or a view of it; edited in place.
+
+    Raises:
+        CaptureError, HeadError: where heads are to be edited that cannot be.
     """
-    made = candidate.weights
+    made, edit = candidate.weights, candidate.edit
     if made is None:
+        if edit is not None and edit.of_output:
+            raise edit.hidden("a module that uses its weights twice", "set its weights instead")
         return
     n_keys = made.shape[-1]
     if not n_keys - _N_DROPPED <= weights.shape[-1] <= n_keys or _is_turned(weights, made):
@@ -43,6 +52,9 @@ def attend(mode: Recorder, candidate: Candidate, weights: Tensor, values: Tensor
     candidate.weights = None
     candidate.softmax.reason = None
     shape = _heads_apart(made, weights, candidate.spot.n_heads)
+    if edit is not None and edit.of_output:
+        _require_as_made(edit, made, weights)
+        edit_output(edit, output, shape[:3])
     q, k, origins = _queries_and_keys(candidate, shape)
     v = _heads_of(values, shape)
     has_sink = weights.shape[-1] < n_keys
@@ -55,10 +67,51 @@ def attend(mode: Recorder, candidate: Candidate, weights: Tensor, values: Tensor
         q=q,
         k=k,
         v=v,
-        allowed=_allowed(candidate, shape),
+        allowed=_allowed(candidate, shape) if candidate.allowed is None else candidate.allowed,
         extra_keys=("[sink]",) if has_sink else (),
     )
     mode.found.call(candidate.spot, record, origins)
+
+
+def edit_weights(candidate: Candidate, scores: Tensor) -> None:
+    """Write other weights over what a softmax made.
+
+    Args:
+        candidate: what it made.
+        scores: what it was given.
+
+    Raises:
+        CaptureError, HeadError, MaskError: where this cannot be done.
+    """
+    made, edit = candidate.weights, candidate.edit
+    assert made is not None
+    assert edit is not None
+    shape = _heads_apart(made, made, candidate.spot.n_heads)
+    unmasked = candidate.scores.reshape(*shape[:3], -1)
+    weights, candidate.allowed = edit.new_weights(
+        made.reshape(shape), scores.reshape(shape), unmasked, _allowed(candidate, shape)
+    )
+    made.copy_(weights.reshape(made.shape))
+
+
+def edit_output(edit: SiteEdit, output: Tensor, shape: tuple[int, int, int]) -> None:
+    """Change in place what the heads of one place give; shape is (batch, head, query)."""
+    heads = output.reshape(*shape, -1)
+    edit.change_output(heads)
+    if heads.untyped_storage()._cdata != output.untyped_storage()._cdata:
+        output.copy_(heads.reshape(output.shape))
+
+
+def _require_as_made(edit: SiteEdit, made: Tensor, weights: Tensor) -> None:
+    """Which rows are a head's is only known of weights that stand as the softmax made them."""
+    expected = made[..., : weights.shape[-1]].to(weights.dtype)
+    if expected.numel() != weights.numel() or not torch.equal(
+        weights.reshape(expected.shape), expected
+    ):
+        raise edit.hidden(
+            "a module that changes weights between softmax and values, as dropout does",
+            "call model.eval() first, or set its weights instead",
+        )
 
 
 def suspect(mode: Recorder, left: Tensor) -> None:

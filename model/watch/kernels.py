@@ -14,6 +14,7 @@ from torch.nn.attention.flex_attention import create_mask
 
 from model.attention import masked_softmax
 from model.recording import AttentionRecord
+from model.watch.editing import SiteEdit
 from model.watch.masks import FORBIDDEN
 
 
@@ -36,6 +37,34 @@ def attended(
         is_causal: whether query i sees the keys 0 to i alone.
         scale: what QKᵀ is multiplied by; None for 1/√d_k.
     """
+    q, k, v, scores, added, allowed = _scored(q, k, v, mask, is_causal, scale)
+    return AttentionRecord(
+        weights=masked_softmax(added, allowed),
+        scores=scores,
+        q=q.clone(),
+        k=k.clone(),
+        v=v.clone(),
+        allowed=allowed,
+    )
+
+
+def edited(edit: SiteEdit, record: AttentionRecord, given: Mapping[str, Any]) -> AttentionRecord:
+    """The record of `_scaled_dot_product_…` with edited weights; arguments by name.
+
+    Raises:
+        CaptureError, HeadError, MaskError: where they cannot be edited.
+    """
+    if given.get("dropout_p"):
+        raise edit.hidden("a fused kernel with dropout", "call model.eval() first")
+    _, _, _, scores, added, allowed = _scored(*_asked(given))
+    weights, allowed = edit.new_weights(record.weights, added, scores, allowed)
+    return dataclasses.replace(record, weights=weights, allowed=allowed)
+
+
+def _scored(
+    q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, is_causal: bool, scale: float | None
+) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor | None]:
+    """q, k and v of every head, scores, scores with the bias of a mask, and what is allowed."""
     q, k, v = (x if x.dim() == 4 else x.reshape(-1, *x.shape[-3:]) for x in (q, k, v))
     shared = q.shape[1] // k.shape[1]
     if shared > 1:
@@ -51,27 +80,21 @@ def attended(
         else:
             allowed = mask > FORBIDDEN
             added = scores + mask.masked_fill(~allowed, 0.0)
-    return AttentionRecord(
-        weights=masked_softmax(added, allowed),
-        scores=scores,
-        q=q.clone(),
-        k=k.clone(),
-        v=v.clone(),
-        allowed=allowed,
-    )
+    return q, k, v, scores, added, allowed
 
 
 def of_fused(given: Mapping[str, Any]) -> AttentionRecord:
     """Of `_scaled_dot_product_…`, whose kernels name their arguments alike."""
+    q, k, v, mask, is_causal, scale = _asked(given)
+    return attended(q, k, v, mask, is_causal=is_causal, scale=scale)
+
+
+def _asked(
+    given: Mapping[str, Any],
+) -> tuple[Tensor, Tensor, Tensor, Tensor | None, bool, float | None]:
     mask = given.get("attn_mask")
-    return attended(
-        given["query"],
-        given["key"],
-        given["value"],
-        given.get("attn_bias") if mask is None else mask,
-        is_causal=given["is_causal"],
-        scale=given["scale"],
-    )
+    mask = given.get("attn_bias") if mask is None else mask
+    return given["query"], given["key"], given["value"], mask, given["is_causal"], given["scale"]
 
 
 def of_native(given: Mapping[str, Any]) -> AttentionRecord:

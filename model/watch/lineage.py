@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 from torch.multiprocessing.reductions import StorageWeakRef
 
+from model.watch.editing import SiteEdit
 from model.watch.places import Place, Spot
 
 N_READ = 2
@@ -70,6 +71,8 @@ class Candidate:
         origin: what the scores were made of.
         spot: where in the model the softmax ran.
         softmax: what will be said of it.
+        edit: what is done to it; None for nothing.
+        allowed: the mask of edited weights.
     """
 
     weights: Tensor | None
@@ -77,6 +80,8 @@ class Candidate:
     origin: Scores
     spot: Spot
     softmax: Softmax
+    edit: SiteEdit | None = None
+    allowed: Tensor | None = None
 
 
 @dataclass(slots=True, eq=False)

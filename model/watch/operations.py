@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from model.watch import kernels
+from model.watch.attending import edit_output
 from model.watch.flow import first_tensor, linear, other, pointwise, reshaped, unrelated
 from model.watch.lineage import Softmax
 from model.watch.scoring import (
@@ -95,10 +96,14 @@ def unfollowed(mode: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[st
 
 
 def _flex(mode: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    spot = mode.places.here()
+    edit = mode.edits.at(spot.key)
+    if edit is not None:
+        raise edit.hidden("flex_attention", "let the model use F.scaled_dot_product_attention")
     result = func(*args, **kwargs)
     record = kernels.of_flex(func, args, kwargs)
     query, key = (mode.lineage.of(each).origins for each in args[:2])
-    mode.found.call(mode.places.here(), record, (query, key))
+    mode.found.call(spot, record, (query, key))
     mode.lineage.put(result[0], mode.lineage.fresh())
     return result
 
@@ -113,8 +118,22 @@ def _fused(mode: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, A
     if name not in _KERNELS:
         query, key = (mode.lineage.of(given[each]).origins for each in ("query", "key"))
         origins = query, key
-    mode.found.call(mode.places.here(), record, origins)
-    out = first_tensor(result)
+    spot, out = mode.places.here(), first_tensor(result)
+    edit = mode.edits.at(spot.key)
+    if edit is not None:
+        if name in _KERNELS or out is None:
+            raise edit.hidden(
+                "torch's fast path, one operation for all of it",
+                "call torch.backends.mha.set_fastpath_enabled(False), and watch it anew",
+            )
+        if edit.of_weights:
+            record = kernels.edited(edit, record, given)
+            assert record.v is not None
+            out.copy_((record.weights @ record.v).reshape(out.shape))
+        if edit.of_output:
+            batch, heads, n_queries, _ = record.weights.shape
+            edit_output(edit, out, (batch, heads, n_queries))
+    mode.found.call(spot, record, origins)
     if out is not None:
         mode.lineage.put(out, mode.lineage.fresh())
     return result

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -11,6 +11,9 @@ import torch
 from torch import Tensor, nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from model.intervention import UNCHANGED, Intervention
+from model.recording import CaptureError
+from model.watch.editing import Edits
 from model.watch.lineage import Lineage
 from model.watch.masks import Masks
 from model.watch.operations import Handler, handler_of, unfollowed
@@ -28,6 +31,7 @@ class Recorder(TorchDispatchMode):
         masks: what additive masks allow.
         places: names of modules.
         found: what was seen.
+        edits: what is done differently.
     """
 
     # flex_attention is one, and would refuse to run under a mode that does not say so.
@@ -38,8 +42,9 @@ class Recorder(TorchDispatchMode):
         # Compilation rests anyway, and asking it to at every operation takes half of the time.
         return False
 
-    def __init__(self) -> None:
+    def __init__(self, edits: Edits) -> None:
         super().__init__()
+        self.edits = edits
         self.lineage = Lineage()
         self.masks = Masks()
         self.places = Places()
@@ -87,7 +92,12 @@ _innermost = _Innermost()
 
 
 @contextmanager
-def watching() -> Generator[Watched, None, None]:
+def watching(
+    under: Intervention = UNCHANGED,
+    *,
+    weights: Mapping[Any, Any] | None = None,
+    like: Watched | None = None,
+) -> Generator[Watched, None, None]:
     """Record the attention of every module that runs in this thread until the block ends.
 
     Other threads are not recorded, nor those that a model starts itself. Inside another such block,
@@ -95,14 +105,35 @@ def watching() -> Generator[Watched, None, None]:
     without their graphs meanwhile, in every thread: a graph compiled under a recording would stay
     broken after it. What was seen stays readable after the block, also when the block raised.
     Gradients flow as without it; what is recorded holds no graph.
+
+    With an intervention, gates, means, patterns of weights and masks take effect where weights meet
+    values, for every sentence of a batch and in every call of a site; gates of 1 change no bit. A
+    mask takes the place of the model's own, padding included. There are no gradients then.
+
+    Args:
+        under: masks and heads, by the sites that `like` has.
+        weights: to be used in place of those of whole sites, as {("decoder", 0): recorded};
+            broadcastable to (batch, head, query, key).
+        like: what watched the model before, as it is, and so knows its sites.
+
+    Raises:
+        CaptureError: if what is to be edited did not run, is hidden in a fused operation, or is
+            wanted with gradients; the message says what to do.
+        HeadError, MaskError: if an edit does not fit the model.
     """
-    recorder = Recorder()
+    if like is None and (under != UNCHANGED or weights):
+        raise CaptureError(
+            "What is to be edited goes by sites; watch the model once as it is, and pass what "
+            "that saw as watching(…, like=seen)."
+        )
+    recorder = Recorder(Edits({}) if like is None else like.edits(under, weights or {}))
     outer, _innermost.recorder = _innermost.recorder, recorder
     try:
         with _uncompiled(), recorder:
-            yield Watched(recorder.found)
+            yield Watched(recorder.found, like)
     finally:
         _innermost.recorder = outer
+    recorder.edits.require_met()
 
 
 class _Stance:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
-from model.watch.attending import attend, suspect
+from model.watch.attending import attend, edit_weights, suspect
 from model.watch.flow import additive, first_tensor, leading, other, pointwise, protect, tensors
 from model.watch.lineage import Candidate, Node, Product, Scores, Softmax
 from model.watch.masks import FORBIDDEN
@@ -28,7 +28,10 @@ def softmax(mode: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, 
     if axis == x.dim() - 1:
         origin = node.scores or Scores()
         scores = x if origin.unmasked is None else origin.unmasked
-        node.candidate = Candidate(result, scores, origin, spot, ran)
+        edit = mode.edits.at(spot.key)
+        node.candidate = Candidate(result, scores, origin, spot, ran, edit)
+        if edit is not None and edit.of_weights:
+            edit_weights(node.candidate, x)
     else:
         ran.reason = f"it runs over axis {axis} of {x.dim()}, and not over the last"
     node.scores = None
@@ -49,7 +52,8 @@ def product(mode: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, 
         (nodes[1], right.transpose(-2, -1), left.transpose(-2, -1)),
     ):
         if node.candidate is not None:
-            attend(mode, node.candidate, weights, values)
+            output = result if weights is left else result.transpose(-2, -1)
+            attend(mode, node.candidate, weights, values, output)
             lineage.put(result, lineage.fresh())
             return result
     suspect(mode, left)
@@ -202,6 +206,6 @@ def summed(mode: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, A
     if node is not None and node.mixed is not None and len(args) > 1:
         candidate, weights, values = node.mixed
         if args[1] is not None and [axis % x.dim() for axis in args[1]] == [x.dim() - 2]:
-            attend(mode, candidate, weights.transpose(-2, -1), values)
+            attend(mode, candidate, weights.transpose(-2, -1), values, result)
             mode.lineage.put(result, mode.lineage.fresh())
     return result

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import torch
 from torch import Tensor
 
+from model.intervention import Intervention
 from model.recording import AttentionRecord, CaptureError, Recording, join_heads
 from model.trace import AttentionKind, FloatArray, Site, Tokens, Trace
+from model.watch.editing import Edits, site_edits
 from model.watch.lineage import Softmax
 from model.watch.places import Place, Spot
 from model.watch.report import OtherSoftmax, Report, Suspicion
@@ -50,6 +53,7 @@ class _Found:
 
     place: Place
     origins: Origins | None
+    keys: tuple[Hashable, ...]
     calls: list[AttentionRecord] = field(default_factory=list)
 
 
@@ -64,7 +68,8 @@ class Collection:
     def call(self, spot: Spot, record: AttentionRecord, origins: Origins | None) -> None:
         """One call of an attention; without origins, queries and keys are of one text."""
         key = object() if spot.key is None else spot.key
-        self.places.setdefault(key, _Found(spot.place, origins)).calls.append(record)
+        found = self.places.setdefault(key, _Found(spot.place, origins, (spot.key,)))
+        found.calls.append(record)
 
     def suspicion(self, place: Place, shape: tuple[int, ...]) -> None:
         """A product whose left factor looks like weights."""
@@ -74,13 +79,48 @@ class Collection:
 class Watched:
     """What `watching` saw; readable while it watches and afterwards."""
 
-    def __init__(self, found: Collection) -> None:
+    def __init__(self, found: Collection, like: Watched | None = None) -> None:
         self._found = found
+        # Edited attention may look like another kind, and so is called as it was.
+        self._names: dict[Hashable, Site] = {}
+        if like is not None:
+            for each, found_there in like._sites():
+                self._names |= dict.fromkeys(found_there.keys, each.site)
 
     @property
     def sites(self) -> tuple[WatchedSite, ...]:
         """Every attention that ran, in the order of first calls."""
-        return _named(_heads_joined(list(self._found.places.values())))
+        return tuple(site for site, _ in self._sites())
+
+    def edits(self, under: Intervention, weights: Mapping[Any, Any]) -> Edits:
+        """What `watching` does under an intervention, by the sites that were seen here.
+
+        Raises:
+            CaptureError, HeadError, MaskError: as `site_edits`.
+        """
+        return site_edits(
+            under,
+            weights,
+            {
+                each.site: (
+                    found.keys,
+                    each.n_heads,
+                    len(each.calls) == 1,
+                    len(each.calls[0].extra_keys),
+                )
+                for each, found in self._sites()
+            },
+        )
+
+    def _sites(self) -> list[tuple[WatchedSite, _Found]]:
+        found = _heads_joined(list(self._found.places.values()))
+        names = [self._names.get(each.keys[0]) for each in found]
+        known = [name for name in names if name is not None]
+        sites = known if len(known) == len(found) else _named(found)
+        return [
+            (WatchedSite(site, each.place, tuple(each.calls)), each)
+            for site, each in zip(sites, found, strict=True)
+        ]
 
     def recording(self) -> Recording:
         """The same as taps would have recorded it, for maps by sentence and for traces.
@@ -160,6 +200,7 @@ def _heads_joined(found: list[_Found]) -> list[_Found]:
         else _Found(
             heads[0].place,
             heads[0].origins,
+            tuple(key for head in heads for key in head.keys),
             [join_heads(list(parts)) for parts in zip(*(h.calls for h in heads), strict=True)],
         )
         for heads in joined
@@ -184,7 +225,7 @@ def _is_next_head(one: _Found, other: _Found) -> bool:
     )
 
 
-def _named(found: list[_Found]) -> tuple[WatchedSite, ...]:
+def _named(found: list[_Found]) -> list[Site]:
     crosses = [_is_cross(each) for each in found]
     count: Counter[AttentionKind] = Counter()
     sites = []
@@ -195,9 +236,9 @@ def _named(found: list[_Found]) -> tuple[WatchedSite, ...]:
             kind = AttentionKind.CROSS
         elif _is_causal(each) or (followed and _in_one_layer(each.place, followed.place)):
             kind = AttentionKind.DECODER
-        sites.append(WatchedSite(Site(kind, count[kind]), each.place, tuple(each.calls)))
+        sites.append(Site(kind, count[kind]))
         count[kind] += 1
-    return tuple(sites)
+    return sites
 
 
 def _is_cross(found: _Found) -> bool:

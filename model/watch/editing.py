@@ -1,0 +1,297 @@
+"""What a watched pass does differently, where weights meet values: gates, masks, set weights.
+
+It happens below autograd, which knows nothing of it: without gradients alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from model.attention import masked_softmax
+from model.editing_heads import weights_in_place
+from model.head_edits import Gate, HeadEdit, HeadEdits, HeadError, MeanAblation, ReplacedWeights
+from model.intervention import Intervention, MaskEdits, MaskOrRule, allowed_array
+from model.mask_rules import MaskError
+from model.recording import CaptureError
+from model.trace import AttentionKind, Site
+
+Shape = tuple[int, int, int, int]
+"""(batch, head, query, key)."""
+
+_AFRESH = "Watch the model anew, as it will run, and edit what that saw."
+
+
+@dataclass(slots=True, eq=False)
+class SiteEdit:
+    """What is done at one place, which is a site or one of its heads.
+
+    Attributes:
+        site: where.
+        first: the number of its first head among the site's.
+        n_heads: how many heads the site has.
+        heads: what is done to heads, by their numbers here.
+        mask: in place of the model's own.
+        weights: in place of all that the softmax made, before dropout.
+        once: whether the site ran once, over all its queries, when it was watched.
+        n_extra: how many keys come last that the model adds by itself.
+        met: whether it was done.
+    """
+
+    site: Site
+    first: int
+    n_heads: int
+    heads: Mapping[int, HeadEdit]
+    mask: MaskOrRule | None
+    weights: Tensor | None
+    once: bool
+    n_extra: int
+    met: bool = field(default=False)
+
+    @property
+    def of_weights(self) -> bool:
+        """Whether other weights take the place of the model's own."""
+        replaced = any(isinstance(each, ReplacedWeights) for each in self.heads.values())
+        return replaced or self.mask is not None or self.weights is not None
+
+    @property
+    def of_output(self) -> bool:
+        """Whether anything is done to what weights and values make together."""
+        return any(not isinstance(each, ReplacedWeights) for each in self.heads.values())
+
+    def new_weights(
+        self, weights: Tensor, scores: Tensor, unmasked: Tensor, allowed: Tensor | None
+    ) -> tuple[Tensor, Tensor | None]:
+        """Weights in place of those that a softmax made, and what they were allowed.
+
+        Args:
+            weights: what it made, (batch, head, query, key).
+            scores: what it was given.
+            unmasked: the same before any mask, and without keys that the model adds.
+            allowed: the model's own mask, broadcastable to weights; None for "all".
+
+        Raises:
+            MaskError: if the mask has another shape, or allows what the model's own hides for good.
+            HeadError: if weights to be set have another shape, or a pattern needs positions that
+                cannot be told.
+            CaptureError: where gradients are wanted.
+        """
+        self._begin()
+        shape = (*weights.shape[:3], weights.shape[3] - self.n_extra)
+        if self.mask is not None:
+            mask = self._allowed(self.mask, shape, weights.device)
+            weights = self._masked(mask, scores, unmasked, allowed)
+            allowed = mask
+        if self.weights is not None:
+            weights = self._set(weights)
+        if any(isinstance(each, ReplacedWeights) for each in self.heads.values()):
+            weights = weights.clone()
+        for head, edit in self.heads.items():
+            if isinstance(edit, ReplacedWeights):
+                visible = torch.ones((), dtype=torch.bool, device=weights.device)
+                visible = (visible if allowed is None else allowed).expand(weights.shape)[:, head]
+                weights[:, head] = weights_in_place(
+                    edit,
+                    self.site,
+                    self.first + head,
+                    weights[:, head].clone,
+                    visible,
+                    self._positions(edit, shape),
+                    weights.dtype,
+                )
+        return weights, allowed
+
+    def change_output(self, output: Tensor) -> None:
+        """Change what heads give, in place.
+
+        Args:
+            output: (batch, head, query, d_v).
+
+        Raises:
+            HeadError: if a mean has another length.
+            CaptureError: where gradients are wanted.
+        """
+        self._begin()
+        for head, edit in self.heads.items():
+            match edit:
+                case Gate(factor=0):
+                    # Not a product, whose zeros would have signs.
+                    output[:, head] = 0.0
+                case Gate(factor=factor):
+                    output[:, head] *= factor
+                case MeanAblation(mean=mean):
+                    if len(mean) != output.shape[-1]:
+                        raise HeadError(
+                            f"The mean for {self.site.head_name(self.first + head)} has "
+                            f"{len(mean)} numbers, but the head gives {output.shape[-1]}; give it "
+                            "as many."
+                        )
+                    output[:, head] = torch.tensor(mean, dtype=output.dtype, device=output.device)
+
+    def hidden(self, by: str, instead: str) -> CaptureError:
+        """The error where something hides what is to be edited."""
+        return CaptureError(f"{self.site} runs in {by}, which cannot be edited; {instead}.")
+
+    def _begin(self) -> None:
+        if torch.is_grad_enabled():
+            raise CaptureError(
+                "What is edited while watching has no gradients, or wrong ones; run the model "
+                "inside torch.no_grad()."
+            )
+        self.met = True
+
+    def _allowed(self, mask: MaskOrRule, shape: tuple[int, ...], device: torch.device) -> Tensor:
+        """The mask as (1, head or 1, query, key), with the keys that the model adds."""
+        _, heads, n_queries, n_keys = shape
+        given: Any = mask
+        if callable(mask):
+            step = self.site.kind is AttentionKind.DECODER and n_queries < n_keys
+            if not (step or self.once):
+                raise MaskError(
+                    f"{self.site} ran several times, so that a rule cannot tell which queries are "
+                    "meant; give masks to one pass over the whole text."
+                )
+            # Queries of a step are the last ones of what was read so far.
+            given = mask(n_keys if step else n_queries, n_keys)[..., -n_queries:, :]
+        drawn = torch.tensor(allowed_array(self.site, given), device=device)
+        if drawn.shape[-2:] != (n_queries, n_keys) or (
+            drawn.dim() == 3 and len(drawn) not in (1, self.n_heads)
+        ):
+            raise MaskError(
+                f"The mask for {self.site} has the shape {tuple(drawn.shape)}, but this pass has "
+                f"{n_queries} queries and {n_keys} keys; give it the shape {(n_queries, n_keys)} "
+                f"or {(self.n_heads, n_queries, n_keys)}."
+            )
+        drawn = drawn if drawn.dim() == 3 else drawn[None]
+        if len(drawn) > 1:
+            drawn = drawn[self.first : self.first + heads]
+        return torch.nn.functional.pad(drawn, (0, self.n_extra), value=True)[None]
+
+    def _masked(
+        self, mask: Tensor, scores: Tensor, unmasked: Tensor, allowed: Tensor | None
+    ) -> Tensor:
+        if allowed is None:
+            return masked_softmax(scores, mask)
+        own = allowed.expand(scores.shape)
+        unmasked = torch.cat([unmasked, scores[..., unmasked.shape[-1] :]], dim=-1)
+        # A bias may be hidden in what an own mask adds, and so lost where that forbids.
+        if bool((mask & ~own).any()) and not torch.equal(scores[own], unmasked[own]):
+            raise MaskError(
+                f"The model adds a bias to the scores of {self.site} together with its mask, so "
+                "that scores of keys which that forbids are unknown; allow no more than it does."
+            )
+        return masked_softmax(scores.where(own, unmasked.to(scores.dtype)), mask)
+
+    def _set(self, weights: Tensor) -> Tensor:
+        assert self.weights is not None
+        given = self.weights.to(weights.device, weights.dtype)
+        if given.dim() == 4 and given.shape[1] == self.n_heads:
+            given = given[:, self.first : self.first + weights.shape[1]]
+        try:
+            return given.expand(weights.shape)
+        except RuntimeError:
+            raise HeadError(
+                f"Weights for {self.site} have the shape {tuple(self.weights.shape)}, but this "
+                f"pass has {(len(weights), self.n_heads, *weights.shape[2:])}; give them as many."
+            ) from None
+
+    def _positions(self, edit: ReplacedWeights, shape: tuple[int, ...]) -> range:
+        _, _, n_queries, n_keys = shape
+        if self.site.kind is AttentionKind.DECODER and n_queries < n_keys:
+            return range(n_keys - n_queries, n_keys)
+        if not self.once and edit.pattern in ("diagonal", "shuffled"):
+            raise HeadError(
+                f"{self.site} ran several times, so that {edit.pattern} weights cannot tell where "
+                "their queries stand; give them to one pass over the whole text."
+            )
+        return range(n_queries)
+
+
+class Edits:
+    """What is done at which place."""
+
+    def __init__(self, by_key: Mapping[Hashable, SiteEdit]) -> None:
+        self._by_key = by_key
+
+    def at(self, key: Hashable) -> SiteEdit | None:
+        """What is done where a call has that key."""
+        return self._by_key.get(key)
+
+    def require_met(self) -> None:
+        """Raises CaptureError where nothing ran that was to be edited."""
+        for each in self._by_key.values():
+            if not each.met:
+                raise CaptureError(
+                    f"Nothing was edited at {each.site}, as none ran there. {_AFRESH}"
+                )
+
+
+def site_edits(
+    under: Intervention,
+    weights: Mapping[Any, Any],
+    sites: Mapping[Site, tuple[tuple[Hashable, ...], int, bool, int]],
+) -> Edits:
+    """Interventions by the places where they are done.
+
+    Args:
+        under: masks and heads; positions and word order belong to a model, not to its attention.
+        weights: by site, broadcastable to (batch, head, query, key).
+        sites: of a pass that was watched: the keys of its places, how many heads the site has,
+            whether it ran once, and how many keys the model adds.
+
+    Raises:
+        CaptureError: if anything but masks and heads is to be changed, or a place has no key.
+        HeadError, MaskError: if there is no such site or head.
+    """
+    if under != Intervention(masks=under.masks, heads=under.heads):
+        raise CaptureError(
+            "Positions and the order of words are the model's own affair; while it is watched, "
+            "masks and heads can be edited."
+        )
+    masks, heads = MaskEdits(under.masks), HeadEdits(under.heads)
+    masks.require_sites(sites)
+    heads.require_sites(sites)
+    given = {_site(place): torch.as_tensor(each) for place, each in weights.items()}
+    for site in given:
+        if site not in sites:
+            raise HeadError(
+                f"There is no {site} in this model; it has {', '.join(map(str, sites))}."
+            )
+    found: dict[Hashable, SiteEdit] = {}
+    for site, (keys, n_heads, once, n_extra) in sites.items():
+        at = heads.at(site)
+        if not at and masks.at(site) is None and site not in given:
+            continue
+        if at and max(at) >= n_heads:
+            raise HeadError(
+                f"There is no head {max(at)} at {site}; choose one from 0 to {n_heads - 1}."
+            )
+        each = n_heads // len(keys)
+        for part, key in enumerate(keys):
+            if key is None:
+                raise CaptureError(
+                    f"{site} ran in a compiled module that hides its lines; edit the model that "
+                    "this was traced from."
+                )
+            own = {h - part * each: at[h] for h in at if 0 <= h - part * each < each}
+            if own or masks.at(site) is not None or site in given:
+                found[key] = SiteEdit(
+                    site, part * each, n_heads, own, masks.at(site), given.get(site), once, n_extra
+                )
+    return Edits(found)
+
+
+def _site(place: Any) -> Site:
+    if isinstance(place, Site):
+        return place
+    try:
+        kind, layer = place
+        return Site(AttentionKind(kind), int(layer))
+    except (TypeError, ValueError):
+        raise HeadError(
+            f'Weights are set by site, as in {{("decoder", 2): weights}}; {place!r} is none.'
+        ) from None
