@@ -119,7 +119,7 @@ def linear(mode: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, A
     result = func(*args, **kwargs)
     # The bias comes first in addmm; it was not made by an operation, and its input mostly was.
     operands = list(tensors(args))
-    if func.overloadpacket.__name__.startswith("add"):
+    if str(func).startswith("aten.add"):
         operands = operands[1:]
     out = first_tensor(result)
     if out is not None and operands:

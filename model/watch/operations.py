@@ -11,6 +11,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import torch
+import torch.nn.functional as F
+from torch import Tensor
 
 from model.watch import kernels
 from model.watch.attending import edit_output
@@ -77,7 +79,15 @@ def _whole_linear(mode: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict
     # Some write QKᵀ with it.
     if weight is not None and weight.made:
         return _composite(mode, func, args, kwargs)
-    return linear(mode, func, args, kwargs)
+    return linear(mode, _folded if args[1].requires_grad else func, args, kwargs)
+
+
+def _folded(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """A linear map as autograd has it made: below autograd, torch multiplies otherwise."""
+    if x.is_contiguous() or x.dim() < 3:
+        return F.linear(x, weight, bias)
+    product = (x.reshape(-1, x.shape[-1]) @ weight.t()).view(*x.shape[:-1], -1)
+    return product if bias is None else product + bias
 
 
 def _whole_dropout(mode: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
