@@ -12,7 +12,7 @@ from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 import torch
 from numpy.typing import NDArray
@@ -63,6 +63,17 @@ class AttentionRecord:
     def n_keys(self) -> int:
         """Length of the key axis, padding included and extra keys not."""
         return self.weights.shape[3] - len(self.extra_keys)
+
+
+class TraceFields(TypedDict, total=False):
+    """What a trace says beside its maps, as in Trace; None for what is not known."""
+
+    source: Tokens | None
+    target: Tokens | None
+    predictions: Tokens | None
+    text: str
+    source_text: str
+    log_probs: FloatArray | None
 
 
 class Recording:
@@ -148,20 +159,19 @@ class Recording:
         self,
         sentence: int = 0,
         *,
-        source: Tokens | None = None,
-        target: Tokens | None = None,
-        predictions: Tokens | None = None,
-        text: str = "",
-        source_text: str = "",
-        log_probs: FloatArray | None = None,
         axes: Mapping[Site, tuple[Tokens, Tokens]] | None = None,
+        **named: Unpack[TraceFields],
     ) -> Trace:
         """One sentence of the batch as a trace; arguments as in `maps` and in Trace.
+
+        All may be left out; source and target are positions then.
 
         Raises:
             CaptureError: as `maps` does.
             TraceError: if the lengths of labels, predictions and log_probs disagree.
         """
+        source, target = named.get("source"), named.get("target")
+        predictions = named.get("predictions")
         if source is None:
             source = self._positions(AttentionKind.ENCODER, "n_keys")
         if target is None:
@@ -170,10 +180,10 @@ class Recording:
             source=source,
             target=target,
             predictions=Tokens() if predictions is None else predictions,
-            text=text,
-            source_text=source_text,
+            text=named.get("text", ""),
+            source_text=named.get("source_text", ""),
             maps=self.maps(sentence, source=source, target=target, axes=axes),
-            log_probs=log_probs,
+            log_probs=named.get("log_probs"),
         )
 
     def add(self, site: Site, part: int, parts: int, record: AttentionRecord) -> None:

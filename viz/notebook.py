@@ -58,7 +58,8 @@ def show(
         named_inputs: of the model as well.
 
     Raises:
-        CaptureError: if no attention ran in the model, or some of it more than once.
+        CaptureError: if no attention ran in the model, or some of it several times that no trace
+            can join.
         TraceError: if the trace cannot be drawn, of viz.heads.standalone.trace_page.
         TypeError: if inputs are given with a trace.
     """

@@ -53,12 +53,14 @@ class Spot:
             every call counts as a place.
         module: the innermost module.
         n_heads: how many heads that module says it has.
+        run: which call of a whole model this is part of, from 1; None where no module runs.
     """
 
     place: Place
     key: Hashable
     module: nn.Module | None
     n_heads: int | None
+    run: int | None = None
 
 
 @dataclass(slots=True)
@@ -68,6 +70,9 @@ class Places:
     _names: dict[int, str] = field(default_factory=dict)
     # A module that has gone would give its id to another.
     _roots: list[nn.Module] = field(default_factory=list)
+    # Of the model that was called last; one that has gone would be taken for the next.
+    _run: FrameType | None = None
+    _n_runs: int = 0
 
     def here(self) -> Spot:
         """Where the running operation was called from."""
@@ -94,11 +99,18 @@ class Places:
             return Spot(Place("", "", file, number), tuple(inside), None, None)
         if outermost is not None and id(modules[-1]) not in self._names:
             self._name(outermost, modules[-1])
+        if outermost is not self._run:
+            self._run = outermost
+            self._n_runs += 1
         innermost = modules[0]
         place = Place(self._names.get(id(innermost), ""), type(innermost).__name__, file, number)
         hidden = isinstance(innermost, torch.jit.ScriptModule)
         key = None if hidden else (id(innermost), tuple(inside))
-        return Spot(place, key, innermost, _heads_of(modules[:2]))
+        return Spot(place, key, innermost, _heads_of(modules[:2]), self._n_runs)
+
+    def forget_run(self) -> None:
+        """Let go of the call that ran last, and of its arguments."""
+        self._run = None
 
     def _name(self, outermost: FrameType, root: nn.Module) -> None:
         # A method such as `generate` calls parts of a model that is itself not being called.

@@ -133,6 +133,7 @@ def watching(
             yield Watched(recorder.found, like)
     finally:
         _innermost.recorder = outer
+        recorder.places.forget_run()
     recorder.edits.require_met()
 
 

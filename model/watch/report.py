@@ -59,12 +59,14 @@ class Report:
         sites: every attention.
         others: every other softmax.
         suspicions: what may be attention by another way than a softmax.
+        joined: how a trace joins several calls of a site, or why none can.
         invisible: what cannot be seen at all.
     """
 
     sites: tuple[WatchedSite, ...]
     others: tuple[OtherSoftmax, ...]
     suspicions: tuple[Suspicion, ...]
+    joined: tuple[str, ...] = ()
     invisible: tuple[str, ...] = INVISIBLE
 
     def __str__(self) -> str:
@@ -73,6 +75,8 @@ class Report:
             shape = " × ".join(map(str, each.calls[0].weights.shape))
             times = f", {len(each.calls)} calls" if len(each.calls) > 1 else ""
             lines.append(f"  {each.site}: {each.place}; {shape}{times}")
+        if self.joined:
+            lines += ["Several calls of a site", *(f"  {each}" for each in self.joined)]
         lines += _lines("Other softmaxes", [(each, each.reason) for each in self.others])
         lines += _lines(
             "Maybe attention without a softmax",

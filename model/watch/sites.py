@@ -5,16 +5,17 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, Unpack
 
 import torch
 from torch import Tensor
 
 from model.intervention import Intervention
-from model.recording import AttentionRecord, CaptureError, Recording, join_heads
-from model.trace import AttentionKind, FloatArray, Site, Tokens, Trace
+from model.recording import AttentionRecord, CaptureError, Recording, TraceFields, join_heads
+from model.trace import AttentionKind, Site, Trace
 from model.watch.editing import Edits, site_edits
+from model.watch.joining import Call, Joined, joined
 from model.watch.lineage import Softmax
 from model.watch.places import Place, Spot
 from model.watch.report import OtherSoftmax, Report, Suspicion
@@ -54,7 +55,11 @@ class _Found:
     place: Place
     origins: Origins | None
     keys: tuple[Hashable, ...]
-    calls: list[AttentionRecord] = field(default_factory=list)
+    calls: list[Call] = field(default_factory=list)
+
+    @property
+    def records(self) -> tuple[AttentionRecord, ...]:
+        return tuple(call.record for call in self.calls)
 
 
 class Collection:
@@ -64,12 +69,15 @@ class Collection:
         self.softmaxes: list[Softmax] = []
         self.suspicions: Counter[tuple[Place, tuple[int, ...]]] = Counter()
         self.places: dict[Hashable, _Found] = {}
+        self.n_calls = 0
 
     def call(self, spot: Spot, record: AttentionRecord, origins: Origins | None) -> None:
         """One call of an attention; without origins, queries and keys are of one text."""
         key = object() if spot.key is None else spot.key
         found = self.places.setdefault(key, _Found(spot.place, origins, (spot.key,)))
-        found.calls.append(record)
+        queries = None if origins is None else origins[0]
+        found.calls.append(Call(record, self.n_calls, spot.run, queries))
+        self.n_calls += 1
 
     def suspicion(self, place: Place, shape: tuple[int, ...]) -> None:
         """A product whose left factor looks like weights."""
@@ -118,7 +126,7 @@ class Watched:
         known = [name for name in names if name is not None]
         sites = known if len(known) == len(found) else _named(found)
         return [
-            (WatchedSite(site, each.place, tuple(each.calls)), each)
+            (WatchedSite(site, each.place, each.records), each)
             for site, each in zip(sites, found, strict=True)
         ]
 
@@ -128,47 +136,39 @@ class Watched:
         Raises:
             CaptureError: if no attention ran.
         """
-        if not self._found.places:
-            raise CaptureError(
-                "No attention ran while this watched; run the model inside `with watching()`, and "
-                "see report() for what else ran."
-            )
+        self._require_any()
         seen = Recording()
         for each in self.sites:
             for call in each.calls:
                 seen.add(each.site, 0, 1, call)
         return seen
 
-    def trace(
-        self,
-        sentence: int = 0,
-        *,
-        source: Tokens | None = None,
-        target: Tokens | None = None,
-        predictions: Tokens | None = None,
-        text: str = "",
-        source_text: str = "",
-        log_probs: FloatArray | None = None,
-    ) -> Trace:
+    def trace(self, sentence: int = 0, **named: Unpack[TraceFields]) -> Trace:
         """One sentence of the batch as a trace; arguments as of `Recording.trace`.
+
+        Each call of a module that is shared between layers is a layer of its own, and the steps of
+        a text written token by token are the rows of one map; `report` says so.
 
         Weights stand as the model used them: a query without allowed keys has what the model's
         own softmax made of it, which may be NaN.
 
         Raises:
-            CaptureError: if no attention ran, or a site more than once, as in `generate`: record
-                one pass over the source and the whole target.
+            CaptureError: if no attention ran, or a site several times that belong to no one pass,
+                as where beams take the place of one another, or to parts of one text.
             TraceError: if the lengths of labels, predictions and log_probs disagree.
         """
-        return self.recording().trace(
-            sentence,
-            source=source,
-            target=target,
-            predictions=predictions,
-            text=text,
-            source_text=source_text,
-            log_probs=log_probs,
-        )
+        self._require_any()
+        return self._joined().recording.trace(sentence, **named)
+
+    def _require_any(self) -> None:
+        if not self._found.places:
+            raise CaptureError(
+                "No attention ran while this watched; run the model inside `with watching()`, and "
+                "see report() for what else ran."
+            )
+
+    def _joined(self) -> Joined:
+        return joined([(each.site, found.calls) for each, found in self._sites()])
 
     def report(self) -> Report:
         """What was seen and what was not; `str` of it is for people."""
@@ -177,7 +177,12 @@ class Watched:
             for each in self._found.softmaxes
             if each.reason is not None
         )
+        try:
+            sentences = self._joined().sentences
+        except CaptureError as error:
+            sentences = (f"no trace: {error}",)
         return Report(
+            joined=sentences,
             sites=self.sites,
             others=tuple(OtherSoftmax(*what, times) for what, times in others.items()),
             suspicions=tuple(
@@ -201,7 +206,10 @@ def _heads_joined(found: list[_Found]) -> list[_Found]:
             heads[0].place,
             heads[0].origins,
             tuple(key for head in heads for key in head.keys),
-            [join_heads(list(parts)) for parts in zip(*(h.calls for h in heads), strict=True)],
+            [
+                replace(parts[0], record=join_heads([each.record for each in parts]))
+                for parts in zip(*(head.calls for head in heads), strict=True)
+            ],
         )
         for heads in joined
     ]
@@ -221,7 +229,7 @@ def _is_next_head(one: _Found, other: _Found) -> bool:
         bool(mine & theirs) for mine, theirs in zip(one.origins, other.origins, strict=True)
     ) and all(
         a.weights.shape == b.weights.shape and a.weights.shape[1] == 1
-        for a, b in zip(one.calls, other.calls, strict=True)
+        for a, b in zip(one.records, other.records, strict=True)
     )
 
 
@@ -242,7 +250,7 @@ def _named(found: list[_Found]) -> list[Site]:
 
 
 def _is_cross(found: _Found) -> bool:
-    first = found.calls[0]
+    first = found.records[0]
     if found.origins is None:
         return first.n_queries != first.n_keys
     queries, keys = found.origins
@@ -251,10 +259,10 @@ def _is_cross(found: _Found) -> bool:
 
 def _is_causal(found: _Found) -> bool:
     """Whether no query sees a later key; of single queries, whether keys grow call by call."""
-    lengths = [call.n_keys for call in found.calls]
-    if all(call.n_queries == 1 for call in found.calls):
+    lengths = [call.n_keys for call in found.records]
+    if all(call.n_queries == 1 for call in found.records):
         return len(lengths) > 1 and lengths == sorted(set(lengths))
-    return all(_sees_nothing_later(call) for call in found.calls if call.n_queries > 1)
+    return all(_sees_nothing_later(call) for call in found.records if call.n_queries > 1)
 
 
 def _sees_nothing_later(call: AttentionRecord) -> bool:

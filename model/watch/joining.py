@@ -1,0 +1,187 @@
+"""Several calls of a site as a trace has them: a call a layer, or the queries of all steps in one.
+
+A trace has one map a site. Where a module is shared between layers, each of its calls in one run of
+the model is a layer; where a text is written step by step, each run has queries of the same maps.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import torch
+import torch.nn.functional as F
+
+from model.recording import AttentionRecord, CaptureError, Recording
+from model.trace import AttentionKind, Site
+
+_CLOSE = 1e-4
+"""How far weights and keys of one text may lie apart that were computed with fewer queries."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Call:
+    """One call of a site.
+
+    Attributes:
+        record: what it did.
+        order: its number among the calls of all sites.
+        run: which call of the whole model it is part of; None where no module ran.
+        queries: numbers of the tensors that its queries were computed from; None if not known.
+    """
+
+    record: AttentionRecord
+    order: int
+    run: int | None
+    queries: frozenset[int] | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Joined:
+    """The calls of all sites, one a site.
+
+    Attributes:
+        recording: of sites as a trace has them.
+        sentences: what was joined, for people.
+    """
+
+    recording: Recording
+    sentences: tuple[str, ...]
+
+
+def joined(sites: Sequence[tuple[Site, Sequence[Call]]]) -> Joined:
+    """Every site with one call.
+
+    Raises:
+        CaptureError: if several calls are neither layers of one run nor steps of one text, or sites
+            hold batches of different sizes.
+    """
+    layers = [(site, calls) for site, all_calls in sites for calls in _layers(site, all_calls)]
+    layers.sort(key=lambda each: each[1][0].order)
+    recording, count = Recording(), Counter[AttentionKind]()
+    named: dict[Site, list[Site]] = {}
+    steps: dict[Site, int] = {}
+    batches: dict[int, Site] = {}
+    for site, calls in layers:
+        own = Site(site.kind, count[site.kind])
+        count[site.kind] += 1
+        named.setdefault(site, []).append(own)
+        if len(calls) > 1:
+            steps[own] = len(calls)
+        record = _steps(site, [call.record for call in calls])
+        batches.setdefault(len(record.weights), site)
+        recording.add(own, 0, 1, record)
+    if len(batches) > 1:
+        listing = ", ".join(f"{size} at {site}" for size, site in batches.items())
+        raise CaptureError(
+            f"Sites hold batches of different sizes ({listing}), as with several beams, samples or "
+            "windows for a sentence, so that no trace can tell which belong together; record one "
+            "pass over the source and the whole target, or choose among calls."
+        )
+    sentences = [
+        f"{site} ran {len(own)} times in one run of the model; a trace has its calls as "
+        f"{', '.join(map(str, own))}"
+        for site, own in named.items()
+        if len(own) > 1
+    ]
+    sentences += [
+        f"{site} ran in {n} steps; a trace has the queries of all of them"
+        for site, n in steps.items()
+    ]
+    return Joined(recording, tuple(sentences))
+
+
+def _layers(site: Site, calls: Sequence[Call]) -> list[list[Call]]:
+    """The calls of a site, layer by layer where it is shared, each with a call a run."""
+    if len(calls) == 1:
+        return [list(calls)]
+    runs: dict[int | None, list[Call]] = {}
+    for call in calls:
+        runs.setdefault(call.run, []).append(call)
+    lengths = {len(each) for each in runs.values()}
+    if None in runs or len(lengths) > 1:
+        raise _several(site, len(calls), "in no order that tells layers from passes")
+    for run in runs.values():
+        for one, other in pairwise(run):
+            if one.queries and other.queries and one.queries & other.queries:
+                raise _several(site, len(calls), "on parts of one text")
+    return [list(each) for each in zip(*runs.values(), strict=True)]
+
+
+def _steps(site: Site, calls: Sequence[AttentionRecord]) -> AttentionRecord:
+    """The calls of one layer in several runs, as the one of a pass over the whole text."""
+    if len(calls) == 1:
+        return calls[0]
+    if any(call.extra_keys or len(call.weights) != len(calls[0].weights) for call in calls):
+        raise _several(site, len(calls), "with keys of its own or with batches that change")
+    if all(a.n_queries < b.n_queries for a, b in pairwise(calls)):
+        return _last(site, calls)
+    return _rows(site, calls)
+
+
+def _last(site: Site, calls: Sequence[AttentionRecord]) -> AttentionRecord:
+    """Of passes that each read the whole text so far, the last, which the others are a part of."""
+    last = calls[-1]
+    for call in calls[:-1]:
+        part = last.weights[:, :, : call.n_queries, : call.n_keys]
+        if part.shape != call.weights.shape or not _equal(part, call.weights):
+            raise _several(site, len(calls), "on texts that are not one continued")
+    return last
+
+
+def _rows(site: Site, calls: Sequence[AttentionRecord]) -> AttentionRecord:
+    """Of steps that each read the new tokens alone, all rows, one below the other."""
+    total, last = sum(call.n_queries for call in calls), calls[-1]
+    grows = site.kind is not AttentionKind.CROSS
+    n_keys = total if grows else last.n_keys
+    read = 0
+    for call in calls:
+        read += call.n_queries
+        known = read if grows else n_keys
+        beyond = call.weights[..., known:]
+        if (
+            call.k is None
+            or last.k is None
+            or call.n_keys < known
+            or bool(beyond.any())
+            # A beam that another took the place of has other keys from then on.
+            or not _equal(call.k[:, :, :known], last.k[:, :, :known])
+        ):
+            raise _several(site, len(calls), "on texts that are not one continued")
+
+    def row(x: torch.Tensor) -> torch.Tensor:
+        x = x[..., :n_keys]
+        return F.pad(x, (0, n_keys - x.shape[-1]))
+
+    causal = torch.ones(n_keys, n_keys, dtype=torch.bool, device=last.weights.device).tril()
+    allowed = [
+        torch.ones((), dtype=torch.bool, device=call.weights.device)
+        if call.allowed is None
+        else call.allowed
+        for call in calls
+    ]
+    rows = [row(each.expand(call.weights.shape)) for each, call in zip(allowed, calls, strict=True)]
+    scores = [call.scores for call in calls if call.scores is not None]
+    queries = [call.q for call in calls if call.q is not None]
+    return AttentionRecord(
+        weights=torch.cat([row(call.weights) for call in calls], dim=2),
+        # What later keys would have scored was never computed.
+        scores=torch.cat(scores, dim=2) if len(scores) == len(calls) and not grows else None,
+        q=torch.cat(queries, dim=2) if len(queries) == len(calls) else None,
+        k=None if last.k is None else last.k[:, :, :n_keys],
+        v=None if last.v is None else last.v[:, :, :n_keys],
+        allowed=torch.cat(rows, dim=2) & causal if grows else torch.cat(rows, dim=2),
+    )
+
+
+def _equal(one: torch.Tensor, other: torch.Tensor) -> bool:
+    return one.shape == other.shape and torch.allclose(one, other, atol=_CLOSE, rtol=_CLOSE)
+
+
+def _several(site: Site, n_calls: int, how: str) -> CaptureError:
+    return CaptureError(
+        f"{site} ran {n_calls} times in this recording, {how}; record a single pass, as over the "
+        "source and the whole target that was written, or choose among the calls of its site."
+    )
