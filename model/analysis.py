@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
@@ -34,8 +34,7 @@ def score_terms(
     Raises:
         PositionError: if the scores are no product of query and key.
     """
-    function = _attention_function(attention)
-    if not isinstance(function, ScaledDotProductAttention):
+    if not isinstance(_attention_functions(attention)[0], ScaledDotProductAttention):
         raise PositionError(
             "This model's scores are no product of query and key, so they do not split into terms; "
             "choose a model with dot-product attention."
@@ -55,7 +54,7 @@ def score_terms(
             _affine(lambda x: attention.project_key_value(x)[0], word),
         )
     )
-    scale = function.scale(queries["word"].shape[-1])
+    scale = _scale(attention, queries["word"].shape[-1])
     terms: dict[str, Tensor] = {}
     for query, q in queries.items():
         for key, k in keys.items():
@@ -65,9 +64,16 @@ def score_terms(
     return {name: terms[name] for name in TERMS}
 
 
-def _attention_function(attention: MultiHead) -> nn.Module:
+def _attention_functions(attention: MultiHead) -> list[nn.Module]:
     heads = getattr(attention, "heads", None)
-    return (attention if heads is None else heads[0]).get_submodule("attention")
+    owners = [attention] if heads is None else list(heads)
+    return [owner.get_submodule("attention") for owner in owners]
+
+
+def _scale(attention: MultiHead, d_k: int) -> float | Tensor:
+    # A number, or (head, 1, 1).
+    scales = [cast("Any", each).scale(d_k) for each in _attention_functions(attention)]
+    return torch.cat(scales) if isinstance(scales[0], Tensor) else scales[0]
 
 
 def _affine(project: Any, like: Tensor) -> tuple[Tensor, Tensor]:

@@ -10,8 +10,12 @@ from reprlib import repr as shortened
 from typing import Any, Literal, Self, get_args
 
 Norm = Literal["post", "pre"]
+FusedLayout = Literal["stacked", "by_head"]
 
-CHOICES: dict[str, Collection[str]] = {"norm": get_args(Norm)}
+CHOICES: dict[str, Collection[str]] = {
+    "norm": get_args(Norm),
+    "fused_layout": get_args(FusedLayout),
+}
 """What a field may say. The other fields that choose are entered by the files which hold what they
 choose among, each with its registry: activation, positions, scoring and head_layout."""
 
@@ -22,6 +26,7 @@ MOST = {
     "n_heads": 2**10,
     "d_k": 2**16,
     "d_v": 2**16,
+    "d_a": 2**16,
     "n_encoder_layers": 2**9,
     "n_decoder_layers": 2**9,
     "max_positions": 2**16,
@@ -62,15 +67,25 @@ class TransformerConfig:
     """Whether W_Q, W_K and W_V are one parameter. The function is the same."""
     head_layout: str = "batched"
     """All heads in one matrix, or one small attention module per head, concatenated."""
+    fused_layout: FusedLayout = "stacked"
+    """Rows of the fused parameter: all queries', all keys', all values'; or head by head."""
     scoring: str = "scaled_dot_product"
+    d_a: int | None = None
+    """Width in which additive scoring with a shared v compares; None means d_k."""
     fused_attention: bool = True
     """Whether torch's fused kernel runs while nobody asks for weights."""
     norm: Norm = "post"
     """LayerNorm(x + Sublayer(x)) as in section 3.1, or x + Sublayer(LayerNorm(x))."""
+    final_norm: bool = False
+    """Whether a post-norm stack ends with one more norm, as a pre-norm stack always does."""
     layer_norm_eps: float = 1e-5
     activation: str = "relu"
     dropout: float = 0.1
     """On each sub-layer's output and on the embedding sums, as in section 5.4."""
+    attention_dropout: float = 0.0
+    """On attention weights, after the softmax."""
+    activation_dropout: float = 0.0
+    """Inside the feed-forward network, after the activation."""
     positions: str = "sinusoidal"
     """How the model knows order: a name in ENCODINGS."""
     max_positions: int = 512
@@ -88,7 +103,7 @@ class TransformerConfig:
         layers = ("n_encoder_layers", "n_decoder_layers")
         for name in ("vocab_size", "d_model", "d_ff", "n_heads", "max_positions", *layers):
             _require_positive(name, getattr(self, name))
-        for name in ("d_k", "d_v"):
+        for name in ("d_k", "d_v", "d_a"):
             if getattr(self, name) is not None:
                 _require_positive(name, getattr(self, name))
         for name, most in MOST.items():
@@ -105,8 +120,11 @@ class TransformerConfig:
                 f"d_model {self.d_model} does not divide by n_heads {self.n_heads}; "
                 "give d_k and d_v, or change one of the two."
             )
-        if not 0 <= self.dropout < 1:
-            raise ConfigError(f"dropout must be in [0, 1); it is {shortened(self.dropout)}.")
+        for name in ("dropout", "attention_dropout", "activation_dropout"):
+            if not 0 <= getattr(self, name) < 1:
+                raise ConfigError(
+                    f"{name} must be in [0, 1); it is {shortened(getattr(self, name))}."
+                )
         if not 0 < self.layer_norm_eps <= 1:
             raise ConfigError(
                 "layer_norm_eps must be above 0 and at most 1; "
@@ -122,6 +140,15 @@ class TransformerConfig:
             raise ConfigError(
                 "fused_qkv packs all heads in one parameter, which the per_head layout keeps "
                 "apart; choose one of them."
+            )
+        if self.fused_layout == "by_head" and not self.fused_qkv:
+            raise ConfigError(
+                "fused_layout orders the rows of fused_qkv, which is off; turn it on."
+            )
+        if self.d_a is not None and self.scoring != "additive_shared":
+            raise ConfigError(
+                f"d_a is a width of additive_shared scoring, and scoring is {self.scoring}; "
+                "leave it out."
             )
         for name in ("pad_id", "unk_id", "bos_id", "eos_id"):
             if not 0 <= getattr(self, name) < self.vocab_size:

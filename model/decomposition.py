@@ -14,7 +14,7 @@ from typing import cast
 import torch
 from torch import Tensor
 
-from model.attention import MultiHead, Rotation
+from model.attention import NOTHING, MultiHead, Relative
 from model.masks import decoder_allowed, padding_allowed
 from model.recording import recording
 from model.trace import AttentionKind, Site
@@ -85,15 +85,15 @@ def decompose(model: Transformer, source: Tensor, target: Tensor) -> Decompositi
         x: Tensor,
         keys: Tensor | None,
         allowed: Tensor,
-        rotation: Rotation | None,
+        relative: Relative,
         rest: Callable[[Tensor], Tensor],
     ) -> Tensor:
         def sublayer(y: Tensor) -> Tensor:
             if keys is None:
-                q, (k, v) = attention.project(y, rotation)
+                q, (k, v) = attention.project(y, relative.rotation)
             else:
                 q, (k, v) = attention.project_query(y), attention.project_key_value(keys)
-            heads, weights = attention.attend_heads(q, k, v, allowed)
+            heads, weights = attention.attend_heads(q, k, v, allowed, relative.bias)
             update: Tensor = attention.w_o(heads.transpose(1, 2).flatten(2))
             sublayers[site] = Sublayer(
                 attention=attention,
@@ -120,24 +120,24 @@ def decompose(model: Transformer, source: Tensor, target: Tensor) -> Decompositi
         )
     )
     x = model.encoder.positions.embed(x)
-    rotation = model.encoder.positions.rotation(source.shape[1])
+    relative = model.encoder.positions.relative(source.shape[1])
     # Whoever records is given weights.
     with recording():
         for number, below in enumerate(cast("Iterable[EncoderLayer]", model.encoder.layers)):
             rest, site = _feed_forward(below), Site(AttentionKind.ENCODER, number)
             module = below.self_attention, below.self_residual
-            x = rest(attend(site, *module, x, None, source_allowed, rotation, rest))
+            x = rest(attend(site, *module, x, None, source_allowed, relative, rest))
         memory = model.encoder.final_norm(x)
         x = model.decoder.positions.embed(embedded)
-        rotation = model.decoder.positions.rotation(target.shape[1])
+        relative = model.decoder.positions.relative(target.shape[1])
         for number, layer in enumerate(cast("Iterable[DecoderLayer]", model.decoder.layers)):
             rest, site = _feed_forward(layer), Site(AttentionKind.DECODER, number)
             both = _cross_attention(layer, memory, source_allowed, rest)
             module = layer.self_attention, layer.self_residual
-            x = attend(site, *module, x, None, target_allowed, rotation, both)
+            x = attend(site, *module, x, None, target_allowed, relative, both)
             site = Site(AttentionKind.CROSS, number)
             module = layer.cross_attention, layer.cross_residual
-            x = rest(attend(site, *module, x, memory, source_allowed, None, rest))
+            x = rest(attend(site, *module, x, memory, source_allowed, NOTHING, rest))
         return Decomposition(sublayers=sublayers, logits=model.output(model.decoder.final_norm(x)))
 
 

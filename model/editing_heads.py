@@ -146,7 +146,8 @@ def _replaced(
     positions = range(shape[2]) if step is None else [step] * shape[2]
 
     def weights() -> Tensor:
-        return masked_softmax(function.scores(q, k), request["allowed"])[rows, own]
+        scores = function.biased_scores(q, k, request["bias"])
+        return masked_softmax(scores, request["allowed"])[rows, own]
 
     allowed = mask.expand(shape)[rows, own]
     return weights_in_place(edit, site, head, weights, allowed, positions, q.dtype)

@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from model.attention import KeyValue, MultiHead, Rotation
+from model.attention import KeyValue, MultiHead, Relative
 from model.editing_heads import editing_heads
 from model.head_edits import HeadEdits
 from model.head_effects import Effects, Removal
@@ -95,21 +95,21 @@ class _Branches:
         model, encoder, decoder = self._model, self._model.encoder, self._model.decoder
         source_allowed = padding_allowed(source, model.config.pad_id)
         x = encoder.positions.embed(model.embed(model.source_embedding, source))
-        rotation = encoder.positions.rotation(source.shape[1])
+        relative = encoder.positions.relative(source.shape[1])
         for number, layer in enumerate(cast("Iterable[EncoderLayer]", encoder.layers)):
             own = Site(AttentionKind.ENCODER, number)
-            x = self._self_attended(own, layer, x, source_allowed, rotation)
+            x = self._self_attended(own, layer, x, source_allowed, relative)
             x = layer.feed_forward_residual(x, layer.feed_forward)
         memory = encoder.final_norm(x)
         allowed = decoder_allowed(target, model.config.pad_id)
         x = decoder.positions.embed(model.embed(model.target_embedding, target))
         x = x.expand(len(memory), -1, -1)
-        rotation = decoder.positions.rotation(target.shape[1])
+        relative = decoder.positions.relative(target.shape[1])
         for number, each in enumerate(cast("Iterable[DecoderLayer]", decoder.layers)):
             own, cross = (
                 Site(kind, number) for kind in (AttentionKind.DECODER, AttentionKind.CROSS)
             )
-            x = self._self_attended(own, each, x, allowed, rotation)
+            x = self._self_attended(own, each, x, allowed, relative)
             x = self._cross_attended(cross, each, x, memory, source_allowed)
             x = each.feed_forward_residual(x, each.feed_forward)
         hidden: Tensor = decoder.final_norm(x)
@@ -121,13 +121,13 @@ class _Branches:
         layer: EncoderLayer | DecoderLayer,
         x: Tensor,
         allowed: Tensor,
-        rotation: Rotation | None,
+        relative: Relative,
     ) -> Tensor:
         attention, rows = layer.self_attention, len(x)
 
         def sublayer(y: Tensor) -> Tensor:
-            q, key_value = attention.project(y[:rows], rotation)
-            return self._branched(site, attention, q, key_value, allowed)
+            q, key_value = attention.project(y[:rows], relative.rotation)
+            return self._branched(site, attention, q, key_value, allowed, relative.bias)
 
         return layer.self_residual(self._with_room(site, x), sublayer)
 
@@ -152,10 +152,16 @@ class _Branches:
         return _grown(x, len(x) + self._model.config.n_heads)
 
     def _branched(
-        self, site: Site, attention: MultiHead, q: Tensor, key_value: KeyValue, allowed: Tensor
+        self,
+        site: Site,
+        attention: MultiHead,
+        q: Tensor,
+        key_value: KeyValue,
+        allowed: Tensor,
+        bias: Tensor | None = None,
     ) -> Tensor:
         """What attention gives each row, and then the first row without each of the heads."""
-        heads, _ = attention.attend_heads(q, *key_value, allowed)
+        heads, _ = attention.attend_heads(q, *key_value, allowed, bias)
         if site in self._sites:
             # (removed head, head)
             kept = 1 - torch.eye(attention.n_heads, dtype=heads.dtype, device=heads.device)

@@ -151,6 +151,7 @@ def _require_fit(config: TransformerConfig) -> None:
     found_and_known: dict[str, tuple[object, tuple[object, ...]]] = {
         "positions": (config.positions, ("sinusoidal",)),
         "scoring": (config.scoring, ("scaled_dot_product",)),
+        "final_norm": (config.final_norm, (False,)),
         "activation": (config.activation, ("relu", "gelu")),
         "tie_embeddings": (config.tie_embeddings, (True,)),
         "layer_norm_eps": (config.layer_norm_eps, (1e-5,)),

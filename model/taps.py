@@ -171,7 +171,7 @@ class FunctionTap(Tap):
         q, k, v = (request[name].detach() for name in ("q", "k", "v"))
         return AttentionRecord(
             weights=output[1].detach(),
-            scores=function.scores(q, k),
+            scores=function.biased_scores(q, k, request["bias"]),
             q=q,
             k=k,
             v=v,

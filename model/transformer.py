@@ -15,7 +15,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from model.attention import HEAD_LAYOUTS, KeyValue, MultiHeadAttention, Rotation
+from model.attention import HEAD_LAYOUTS, NOTHING, KeyValue, MultiHeadAttention, Relative
 from model.config import CHOICES, TransformerConfig
 from model.linear import Linear
 from model.masks import decoder_allowed, padding_allowed
@@ -62,10 +62,11 @@ class FeedForward(nn.Module):
         self.w_1 = Linear(config.d_model, config.d_ff)
         self.w_2 = Linear(config.d_ff, config.d_model)
         self.activation = ACTIVATIONS[config.activation]
+        self.dropout = Dropout(config.activation_dropout)
 
     def forward(self, x: Tensor) -> Tensor:
         """(batch, token, d_model) -> (batch, token, d_model)."""
-        return self.w_2(self.activation(self.w_1(x)))
+        return self.w_2(self.dropout(self.activation(self.w_1(x))))
 
 
 class Residual(nn.Module):
@@ -157,11 +158,9 @@ class EncoderLayer(nn.Module):
         self.feed_forward = FeedForward(config)
         self.feed_forward_residual = Residual(config)
 
-    def forward(
-        self, x: Tensor, allowed: Tensor | None, rotation: Rotation | None = None
-    ) -> Tensor:
+    def forward(self, x: Tensor, allowed: Tensor | None, relative: Relative = NOTHING) -> Tensor:
         """(batch, source, d_model) -> (batch, source, d_model)."""
-        x = self.self_residual(x, lambda y: self.self_attention(y, y, allowed, rotation)[0])
+        x = self.self_residual(x, lambda y: self.self_attention(y, y, allowed, relative)[0])
         return self.feed_forward_residual(x, self.feed_forward)
 
 
@@ -183,7 +182,7 @@ class DecoderLayer(nn.Module):
         memory: Tensor,
         allowed: Tensor | None,
         memory_allowed: Tensor | None,
-        rotation: Rotation | None = None,
+        relative: Relative = NOTHING,
     ) -> Tensor:
         """All target positions at once.
 
@@ -192,12 +191,12 @@ class DecoderLayer(nn.Module):
             memory: the encoder's output, (batch, source, d_model).
             allowed: for self-attention, broadcastable to (batch, head, target, target).
             memory_allowed: for cross-attention, broadcastable to (batch, head, target, source).
-            rotation: of self-attention's queries and keys, or None.
+            relative: what positions do inside self-attention.
 
         Returns:
             (batch, target, d_model).
         """
-        x = self.self_residual(x, lambda y: self.self_attention(y, y, allowed, rotation)[0])
+        x = self.self_residual(x, lambda y: self.self_attention(y, y, allowed, relative)[0])
         x = self.cross_residual(x, lambda y: self.cross_attention(y, memory, memory_allowed)[0])
         return self.feed_forward_residual(x, self.feed_forward)
 
@@ -206,14 +205,14 @@ class DecoderLayer(nn.Module):
         x: Tensor,
         cache: LayerCache,
         memory_allowed: Sequence[Tensor | None],
-        rotation: Rotation | None = None,
+        relative: Relative = NOTHING,
     ) -> Tensor:
         """The newest target position alone, (sentence * beam, 1, d_model) in and out."""
 
         def attend_to_target(y: Tensor) -> Tensor:
             # Keys are kept turned: the angle is that of their own position.
-            q, key_value = self.self_attention.project(y, rotation)
-            return self.self_attention.attend(q, cache.extend(key_value))[0]
+            q, key_value = self.self_attention.project(y, relative.rotation)
+            return self.self_attention.attend(q, cache.extend(key_value), None, relative.bias)[0]
 
         def attend_to_source(y: Tensor) -> Tensor:
             # The beams of a sentence become queries over its one copy of the source:
@@ -234,7 +233,7 @@ class Encoder(nn.Module):
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
-        self.positions = ENCODINGS[config.positions](config)
+        self.positions = ENCODINGS[config.positions].of(config)
         self.dropout = Dropout(config.dropout)
         self.layers = nn.ModuleList(EncoderLayer(config) for _ in range(config.n_encoder_layers))
         self.final_norm = _final_norm(config)
@@ -242,9 +241,9 @@ class Encoder(nn.Module):
     def forward(self, embedded: Tensor, allowed: Tensor | None) -> Tensor:
         """(batch, source, d_model) -> (batch, source, d_model)."""
         x = self.dropout(self.positions.embed(embedded))
-        rotation = self.positions.rotation(embedded.shape[1])
+        relative = self.positions.relative(embedded.shape[1])
         for layer in self.layers:
-            x = layer(x, allowed, rotation)
+            x = layer(x, allowed, relative)
         return self.final_norm(x)
 
 
@@ -253,7 +252,7 @@ class Decoder(nn.Module):
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
-        self.positions = ENCODINGS[config.positions](config)
+        self.positions = ENCODINGS[config.positions].of(config, causal=True)
         self.dropout = Dropout(config.dropout)
         self.layers = nn.ModuleList(DecoderLayer(config) for _ in range(config.n_decoder_layers))
         self.final_norm = _final_norm(config)
@@ -271,9 +270,9 @@ class Decoder(nn.Module):
         `states`, if given, gets what each layer gives, before the final norm.
         """
         x = self.dropout(self.positions.embed(embedded))
-        rotation = self.positions.rotation(embedded.shape[1])
+        relative = self.positions.relative(embedded.shape[1])
         for layer in self.layers:
-            x = layer(x, memory, allowed, memory_allowed, rotation)
+            x = layer(x, memory, allowed, memory_allowed, relative)
             if states is not None:
                 states.append(x)
         return self.final_norm(x)
@@ -287,10 +286,10 @@ class Decoder(nn.Module):
     ) -> Tensor:
         """One target position, (sentence * beam, 1, d_model) in and out."""
         x = self.dropout(self.positions.embed(embedded, start=position))
-        rotation = self.positions.rotation(1, start=position)
+        relative = self.positions.relative(1, start=position)
         layers = cast("Iterable[DecoderLayer]", self.layers)
         for layer, cache in zip(layers, caches, strict=True):
-            x = layer.step(x, cache, memory_allowed, rotation)
+            x = layer.step(x, cache, memory_allowed, relative)
         return self.final_norm(x)
 
 
@@ -440,12 +439,12 @@ class Transformer(nn.Module):
         for module in self.modules():
             if isinstance(module, MultiHeadAttention) and module.fused_qkv:
                 # Each projection by its own size, as if they were separate.
-                for block in module.w_qkv.weight.data.split(module.widths):
+                for block in module.blocks():
                     nn.init.xavier_uniform_(block)
 
 
 def _final_norm(config: TransformerConfig) -> nn.Module:
     # A pre-norm stack leaves its last residual sum unnormalized; the paper's does not.
-    if config.norm == "post":
+    if config.norm == "post" and not config.final_norm:
         return nn.Identity()
     return nn.LayerNorm(config.d_model, eps=config.layer_norm_eps)

@@ -669,8 +669,8 @@ class Translator:
     def _require_added(self) -> None:
         if not self.positions.is_added:
             raise PositionError(
-                "This model turns queries and keys by their positions and adds nothing to its "
-                "embeddings, so it has no table of encodings; choose a model that adds positions."
+                f"Self-attention of this model {self.positions.acts}; nothing is added to its "
+                "embeddings, so it has no table of encodings. Choose a model that adds positions."
             )
 
     def tokens(self, token_ids: list[int] | tuple[int, ...]) -> Tokens:

@@ -16,9 +16,11 @@ from model.attention import (
     SCORINGS,
     AdditiveAttention,
     DotProductAttention,
+    LearnedTemperatureAttention,
     MultiHead,
     MultiHeadAttention,
     ScaledDotProductAttention,
+    SharedAdditiveAttention,
     batch_heads,
     fuse_qkv,
     masked_softmax,
@@ -193,6 +195,75 @@ def test_the_temperature_is_the_root_of_d_k(d_k: int) -> None:
     for i, j in itertools.product(range(2), range(3)):
         expected = (q[0, 0, i] * k[0, 0, j]).sum() / math.sqrt(d_k)
         torch.testing.assert_close(scores[0, 0, i, j], expected)
+
+
+@pytest.mark.parametrize("fused", [True, False])
+def test_a_learned_temperature_divides_the_scores_of_its_head(fused: bool) -> None:
+    q, k, v = (hidden(1, 2, 3, 16, seed=seed) for seed in range(3))
+    learned = LearnedTemperatureAttention(2, 16, fused=fused)
+    scaled = ScaledDotProductAttention(fused=False)
+    torch.testing.assert_close(learned(q, k, v)[0], scaled(q, k, v)[0], atol=1e-5, rtol=1e-5)
+    learned.log_temperature.data = torch.tensor([0.5, 3.0]).log()
+    products = torch.einsum("bhqd,bhkd->bhqk", q, k)
+    expected = torch.stack([products[:, 0] / 0.5, products[:, 1] / 3.0], dim=1)
+    torch.testing.assert_close(learned.scores(q, k), expected)
+    output = learned(q, k, v)[0]
+    torch.testing.assert_close(output, expected.softmax(-1) @ v, atol=1e-5, rtol=1e-5)
+    output.sum().backward()
+    assert learned.log_temperature.grad is not None
+
+
+def test_additive_scores_with_a_shared_v_are_the_formula() -> None:
+    function = SharedAdditiveAttention(5, 7)
+    q, k = hidden(1, 2, 3, 5), hidden(1, 2, 4, 5, seed=2)
+    scores = function.scores(q, k)
+    for head, i, j in itertools.product(range(2), range(3), range(4)):
+        compared = torch.tanh(function.w.weight @ q[0, head, i] + function.u.weight @ k[0, head, j])
+        torch.testing.assert_close(scores[0, head, i, j], function.v @ compared)
+
+
+def test_dropout_takes_weights_away_in_training_alone_and_scales_the_rest() -> None:
+    q, k = hidden(1, 1, 50, 4), hidden(1, 1, 40, 4, seed=2)
+    # With these values the output of a head is its weights.
+    v = torch.eye(40)[None, None]
+    for fused in (True, False):
+        function = ScaledDotProductAttention(fused=fused)
+        function.dropout = 0.25
+        whole = function.eval()(q, k, v)[0]
+        dropped = function.train()(q, k, v)[0]
+        gone = dropped == 0
+        assert 0.2 < gone.float().mean() < 0.3
+        torch.testing.assert_close(dropped[~gone], whole[~gone] / 0.75, atol=1e-5, rtol=1e-4)
+
+
+@pytest.mark.parametrize(
+    "allowed", [None, torch.tensor([[[[True, True, False]]], [[[False] * 3]]])]
+)
+def test_a_bias_is_added_before_the_mask_in_kernel_and_formula(allowed: Tensor | None) -> None:
+    q, k, v = (hidden(2, 2, 3, 16, seed=seed) for seed in range(3))
+    bias = hidden(1, 2, 3, 3, seed=4)
+    scores = torch.einsum("bhqd,bhkd->bhqk", q, k) / 4 + bias
+    expected = masked_softmax(scores, allowed) @ v
+    for fused in (True, False):
+        found = ScaledDotProductAttention(fused=fused)(q, k, v, allowed, bias=bias)[0]
+        torch.testing.assert_close(found, expected, atol=1e-5, rtol=1e-5)
+
+
+def test_rows_fused_head_by_head_are_the_same_function() -> None:
+    overrides = {"fused_qkv": True, "d_k": 5, "d_v": 3}
+    config = tiny_config(**overrides, fused_layout="by_head")
+    by_head = multi_head(**overrides, fused_layout="by_head")
+    apart = multi_head(d_k=5, d_v=3)
+    state = {f"a.{name}": value for name, value in by_head.state_dict().items()}
+    split = split_qkv(state, config)
+    apart.load_state_dict({name.removeprefix("a."): value for name, value in split.items()})
+    # Of head 1, the rows after those of head 0: its queries', keys' and values'.
+    own = by_head.w_qkv.weight[13:26].split([5, 5, 3])
+    for mine, found in zip(own, apart.projections(1), strict=True):
+        assert torch.equal(mine.T, found)
+    queries, keys = hidden(1, 4, D_MODEL), hidden(1, 5, D_MODEL, seed=2)
+    for pair in ((queries, queries), (queries, keys)):
+        torch.testing.assert_close(by_head(*pair)[0], apart(*pair)[0], atol=1e-5, rtol=1e-5)
 
 
 @pytest.mark.parametrize("fused", [True, False])
@@ -440,7 +511,7 @@ def test_one_module_per_head_computes_what_one_batched_product_does(
 
 
 @pytest.mark.parametrize("mask", ALLOWED)
-@pytest.mark.parametrize("scoring", SCORINGS)
+@pytest.mark.parametrize("scoring", [name for name in SCORINGS if name != "additive_shared"])
 def test_every_head_of_both_layouts_has_the_same_weights(mask: str, scoring: str) -> None:
     widths: dict[str, Any] = {"scoring": scoring, "d_k": 5, "d_v": 3}
     apart, batched = multi_head(head_layout="per_head", **widths), multi_head(**widths)

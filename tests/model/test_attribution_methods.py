@@ -28,6 +28,9 @@ CONFIGURATIONS: dict[str, dict[str, Any]] = {
         "head_layout": "per_head",
     },
     "rotary positions": {"positions": "rotary"},
+    "ALiBi": {"positions": "alibi"},
+    "T5's relative bias": {"positions": "relative_bias"},
+    "a learned temperature": {"scoring": "learned_temperature"},
     "no bias, d_k and d_v apart, fused, pre-norm": {
         "attention_bias": False,
         "d_k": 6,
@@ -220,10 +223,10 @@ class ZeroedValues:
     def __init__(self, attention: Any, heads: slice, key: int) -> None:
         self.attend_heads, self.heads, self.key = attention.attend_heads, heads, key
 
-    def __call__(self, q: Tensor, k: Tensor, v: Tensor, allowed: Tensor | None) -> Any:
+    def __call__(self, q: Tensor, k: Tensor, v: Tensor, *rest: Tensor | None) -> Any:
         v = v.clone()
         v[:, self.heads, self.key] = 0
-        return self.attend_heads(q, k, v, allowed)
+        return self.attend_heads(q, k, v, *rest)
 
 
 @torch.no_grad()
@@ -238,11 +241,11 @@ def test_value_zeroing_is_a_layer_run_with_a_value_that_is_zero(
     stack = model.encoder if is_encoder else model.decoder
     self_site = Site(site.kind if is_encoder else AttentionKind.DECODER, site.layer)
     x = run.sublayers[self_site].x
-    rotation = stack.positions.rotation(x.shape[1])
-    inputs: tuple[Any, ...] = (x, None, rotation)
+    relative = stack.positions.relative(x.shape[1])
+    inputs: tuple[Any, ...] = (x, None, relative)
     if not is_encoder:
         causal = torch.ones(4, 4, dtype=torch.bool).tril()[None, None]
-        inputs = (x, model.encode(SOURCE[None]), causal, None, rotation)
+        inputs = (x, model.encode(SOURCE[None]), causal, None, relative)
     whole = layer(*inputs)[0]
     n_keys = run.sublayers[site].weights.shape[-1]
     for heads, found in (
@@ -277,9 +280,9 @@ def test_gradients_are_those_of_finite_differences(
     product_of_chosen = of(chosen, "gradient_times_weight", site, together=False)
 
     def log_probs(head: int, query: int, key: int, step: float) -> Tensor:
-        def moved(q: Tensor, k: Tensor, v: Tensor, allowed: Tensor | None) -> Any:
+        def moved(q: Tensor, k: Tensor, v: Tensor, *rest: Tensor | None) -> Any:
             # A weight that is greater by a step gives so much more of a value.
-            heads, weights = attend_heads(q, k, v, allowed)
+            heads, weights = attend_heads(q, k, v, *rest)
             heads = heads.clone()
             heads[:, head, query] += step * v[:, head, key]
             return heads, weights
@@ -304,8 +307,8 @@ class FadedToken:
         self.attend_heads, self.key = attention.attend_heads, key
         self.taken = share * weights[..., key, None]
 
-    def __call__(self, q: Tensor, k: Tensor, v: Tensor, allowed: Tensor | None) -> Any:
-        heads, weights = self.attend_heads(q, k, v, allowed)
+    def __call__(self, q: Tensor, k: Tensor, v: Tensor, *rest: Tensor | None) -> Any:
+        heads, weights = self.attend_heads(q, k, v, *rest)
         return heads - self.taken * v[:, :, self.key, None], weights
 
 

@@ -212,7 +212,7 @@ def test_a_model_larger_than_its_weights_is_refused_before_anything_is_allocated
 
 
 @pytest.mark.parametrize("layout", ["batched", "per_head"])
-@pytest.mark.parametrize("positions", ["sinusoidal", "learned", "rotary"])
+@pytest.mark.parametrize("positions", ["sinusoidal", "learned", "rotary", "alibi", "relative_bias"])
 def test_a_model_of_its_own_size_is_never_called_too_large(folder, tmp_path, layout, positions):
     tokenizer = load_checkpoint(folder).tokenizer
     config = TransformerConfig(

@@ -73,6 +73,13 @@ UNBUILDABLE: dict[str, tuple[dict[str, Any], str]] = {
         {"positions": "rotary", "scoring": "additive"},
         "product of query and key, which additive scoring does not take",
     ),
+    "dropout of all weights": ({"attention_dropout": 1.0}, r"attention_dropout must be in \[0, 1"),
+    "a layout of rows that are apart": ({"fused_layout": "by_head"}, "fused_qkv, which is off"),
+    "a shared v for heads kept apart": (
+        {"scoring": "additive_shared", "head_layout": "per_head"},
+        "one v for all heads",
+    ),
+    "a width that nothing has": ({"d_a": 8}, "scoring is scaled_dot_product; leave it out"),
     "an unknown scoring": ({"scoring": "cosine"}, "scoring is 'cosine'"),
     "an unknown layout": ({"head_layout": "grouped"}, "head_layout is 'grouped'"),
     "dropout of everything": ({"dropout": 1.0}, r"dropout must be in \[0, 1\); it is 1.0"),

@@ -51,6 +51,9 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "without a temperature": {"scoring": "dot_product"},
     "one matrix for q, k and v": {"fused_qkv": True},
     "rotary": {"positions": "rotary"},
+    "ALiBi": {"positions": "alibi"},
+    "T5's relative bias": {"positions": "relative_bias"},
+    "a learned temperature": {"scoring": "learned_temperature"},
     "learned positions": {"positions": "learned"},
     "no bias, free widths": {"attention_bias": False, "d_k": 8, "d_v": 12},
 }

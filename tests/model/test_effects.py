@@ -28,6 +28,9 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "additive, one module a head": {"scoring": "additive", "head_layout": "per_head"},
     "one matrix for q, k and v": {"fused_qkv": True},
     "rotary": {"positions": "rotary"},
+    "ALiBi": {"positions": "alibi"},
+    "T5's relative bias": {"positions": "relative_bias"},
+    "a learned temperature": {"scoring": "learned_temperature"},
     "learned positions, no bias, free widths": {
         "positions": "learned",
         "attention_bias": False,

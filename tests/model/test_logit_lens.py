@@ -41,10 +41,10 @@ def by_hand(translator: Translator, trace: Any) -> np.ndarray:
     with torch.inference_mode():
         memory = model.encode(source)
         x = model.decoder.positions.embed(model.embed(model.target_embedding, target))
-        rotation = model.decoder.positions.rotation(target.shape[1])
+        relative = model.decoder.positions.relative(target.shape[1])
         allowed = decoder_allowed(target, 0), padding_allowed(source, 0)
         for layer in model.decoder.layers:
-            x = layer(x, memory, *allowed, rotation)
+            x = layer(x, memory, *allowed, relative)
             read = x
             if model.config.norm == "pre":
                 norm = model.decoder.final_norm

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -357,31 +358,38 @@ def test_an_edit_takes_numpys_numbers_and_cannot_be_changed() -> None:
 # Rotary positions, which are added to nothing.
 
 
+INSIDE = [name for name, encoding in ENCODINGS.items() if not encoding.is_added]
+
+
+@pytest.mark.parametrize("positions", INSIDE)
 @pytest.mark.parametrize(
     ("method", "arguments"),
     [("embedding_parts", (SENTENCE,)), ("score_terms", (SENTENCE,)), ("position_table", ())],
 )
 def test_a_model_that_adds_no_positions_has_no_table_and_no_parts_of_them(
-    variant: Callable[..., Translator], method: str, arguments: tuple[str, ...]
+    variant: Callable[..., Translator], method: str, arguments: tuple[str, ...], positions: str
 ) -> None:
-    with pytest.raises(PositionError, match=r"turns queries and keys .* adds nothing to its"):
-        getattr(variant(positions="rotary"), method)(*arguments)
+    acts = re.escape(ENCODINGS[positions].acts)
+    with pytest.raises(PositionError, match=rf"{acts}; nothing is added to its embeddings"):
+        getattr(variant(positions=positions), method)(*arguments)
 
 
+@pytest.mark.parametrize("positions", INSIDE)
 def test_moving_every_token_alike_changes_nothing_where_only_distances_count(
-    variant: Callable[..., Translator],
+    variant: Callable[..., Translator], positions: str
 ) -> None:
-    translator = variant(positions="rotary")
+    translator = variant(positions=positions)
     plain = translator.trace(SENTENCE, TARGET)
     shifted = translator.trace(SENTENCE, TARGET, under=moved(PositionEdit(shift=7)))
     for site, seen in plain.maps.items():
         np.testing.assert_allclose(shifted.maps[site].weights, seen.weights, atol=1e-5)
     q, turned = (known(each.attention("encoder", 0).q) for each in (plain, shifted))
-    assert np.abs(q - turned).max() > 0.1
+    assert (np.abs(q - turned).max() > 0.1) == (positions == "rotary")
 
 
-def test_rotary_positions_faded_out_are_no_positions(variant: Callable[..., Translator]) -> None:
-    translator = variant(positions="rotary")
+@pytest.mark.parametrize("positions", INSIDE)
+def test_positions_faded_out_are_none(variant: Callable[..., Translator], positions: str) -> None:
+    translator = variant(positions=positions)
     rows = translator.encode(SENTENCE, under=moved(WITHOUT))
     order = [*range(len(rows) - 2, -1, -1)]
     shuffled = translator.encode(
@@ -392,11 +400,12 @@ def test_rotary_positions_faded_out_are_no_positions(variant: Callable[..., Tran
     assert np.abs(known_order - translator.encode(SENTENCE)[[*order, len(rows) - 1]]).max() > 1e-3
 
 
+@pytest.mark.parametrize("positions", INSIDE)
 @pytest.mark.parametrize("beam", [1, 4])
-def test_decoding_with_rotary_positions_computes_what_the_recorded_pass_does(
-    variant: Callable[..., Translator], beam: int
+def test_decoding_with_such_positions_computes_what_the_recorded_pass_does(
+    variant: Callable[..., Translator], beam: int, positions: str
 ) -> None:
-    translator = variant(positions="rotary")
+    translator = variant(positions=positions)
     for edit in (
         PositionEdit(),
         PositionEdit(scale=0.3),

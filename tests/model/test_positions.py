@@ -1,5 +1,6 @@
 """Positional encodings: the paper's formula, and what every registered encoding promises."""
 
+import itertools
 import math
 
 import pytest
@@ -12,10 +13,15 @@ from model.attention import rotated
 from model.config import ConfigError, TransformerConfig
 from model.positions import (
     ENCODINGS,
+    AlibiEncoding,
+    DistanceEncoding,
     FormulaEncoding,
     LengthError,
     PositionalEncoding,
+    RelativeBiasEncoding,
     RotaryEncoding,
+    alibi_slopes,
+    distance_buckets,
     sinusoidal_table,
 )
 
@@ -31,7 +37,7 @@ def encoding(name: str, d_model: int = 8, max_positions: int = 10) -> Positional
         positions=name,
         max_positions=max_positions,
     )
-    return ENCODINGS[name](config)
+    return ENCODINGS[name].of(config)
 
 
 def paper(position: int, column: int, d_model: int) -> float:
@@ -125,7 +131,7 @@ def test_sinusoids_keep_the_precision_the_model_was_moved_to() -> None:
     assert module(9).dtype == torch.bfloat16
 
 
-@pytest.mark.parametrize("name", ["sinusoidal", "rotary"])
+@pytest.mark.parametrize("name", ["sinusoidal", "rotary", "alibi"])
 def test_a_formula_is_not_stored_with_the_weights(name: str) -> None:
     module = encoding(name)
     assert isinstance(module, FormulaEncoding)
@@ -202,10 +208,79 @@ def test_rotary_positions_add_nothing_to_the_embeddings() -> None:
     assert torch.equal(encoding("rotary").embed(x), x)
 
 
+# Positions that change scores.
+
+
+@pytest.mark.parametrize(
+    ("n_heads", "slopes"),
+    [
+        (1, [2**-8]),
+        (4, [1 / 4, 1 / 16, 1 / 64, 1 / 256]),
+        (8, [2**-i for i in range(1, 9)]),
+        # Of no power of two: those of 4, then the first and third of 8.
+        (6, [1 / 4, 1 / 16, 1 / 64, 1 / 256, 1 / 2, 1 / 8]),
+    ],
+)
+def test_slopes_are_those_of_the_papers_authors(n_heads: int, slopes: list[float]) -> None:
+    assert alibi_slopes(n_heads) == slopes
+
+
+@given(st.integers(0, 30), st.integers(1, 9))
+def test_alibi_takes_slope_times_distance_off_each_score(start: int, length: int) -> None:
+    config = TransformerConfig(vocab_size=5, d_model=8, n_heads=2, positions="alibi")
+    bias = AlibiEncoding(config).bias(length, start)
+    assert bias.shape == (1, 2, length, start + length)
+    for head, slope in enumerate((1 / 16, 1 / 256)):
+        for query in range(length):
+            expected = [-slope * abs(start + query - key) for key in range(start + length)]
+            assert bias[0, head, query].tolist() == expected
+
+
+def bucket(distance: int, *, causal: bool) -> int:
+    """T5's bucket as its authors describe it, one distance at a time."""
+    count, first = (32, 0) if causal else (16, 16 if distance > 0 else 0)
+    behind = max(0, -distance) if causal else abs(distance)
+    exact = count // 2
+    if behind < exact:
+        return first + behind
+    grown = math.log(behind / exact) / math.log(128 / exact) * (count - exact)
+    # A hair more, for logarithms of powers that a float32 and a float64 round to either side.
+    return first + min(count - 1, exact + int(grown + 1e-6))
+
+
+@pytest.mark.parametrize("causal", [True, False])
+def test_buckets_are_exact_when_near_and_logarithmic_when_far(causal: bool) -> None:
+    distances = [d for d in range(-300, 301) if abs(d) not in (16, 32, 64, 128)]
+    found = distance_buckets(torch.tensor(distances, dtype=torch.float32), causal=causal)
+    assert found.tolist() == [bucket(d, causal=causal) for d in distances]
+
+
+@pytest.mark.parametrize("causal", [True, False])
+def test_a_relative_bias_is_the_number_of_its_bucket(causal: bool) -> None:
+    config = TransformerConfig(vocab_size=5, d_model=8, n_heads=2, positions="relative_bias")
+    module = RelativeBiasEncoding.of(config, causal=causal)
+    assert [name for name, _ in module.named_parameters()] == ["buckets"]
+    bias = module.bias(3, start=4)
+    for head, query, key in itertools.product(range(2), range(3), range(7)):
+        expected = module.buckets[head, bucket(key - 4 - query, causal=causal)]
+        assert bias[0, head, query, key] == expected
+
+
+@pytest.mark.parametrize("name", ["alibi", "relative_bias"])
+def test_what_changes_scores_depends_on_distances_alone_and_adds_nothing(name: str) -> None:
+    module = encoding(name)
+    assert isinstance(module, DistanceEncoding)
+    assert module.rotation(4) is None
+    x = torch.randn(2, 5, 8)
+    assert torch.equal(module.embed(x), x)
+    assert torch.equal(module.bias(3, 7)[..., -3:], module.bias(3))
+    assert module.limit is None
+
+
 @pytest.mark.parametrize("name", ["sinusoidal", "learned"])
 def test_added_positions_turn_nothing(name: str) -> None:
     module = encoding(name)
-    assert module.rotation(4) is None
+    assert module.relative(4) == (None, None)
     x = torch.randn(2, 4, 8)
     torch.testing.assert_close(module.embed(x, start=3), x + module(4, start=3))
 
@@ -223,7 +298,8 @@ def test_an_encoding_gives_a_finite_row_per_position(
     registered: PositionalEncoding, length: int
 ) -> None:
     table = registered(length)
-    assert table.shape == (length, 4 if isinstance(registered, RotaryEncoding) else 8)
+    widths = {RotaryEncoding: 4, AlibiEncoding: 1, RelativeBiasEncoding: 1}
+    assert table.shape == (length, widths.get(type(registered), 8))
     assert table.dtype == torch.float32
     assert table.isfinite().all()
 

@@ -54,6 +54,24 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "additive": {"scoring": "additive"},
     "additive, a module per head": {"scoring": "additive", "head_layout": "per_head"},
     "dot product": {"scoring": "dot_product"},
+    "ALiBi": {"positions": "alibi"},
+    "T5's relative bias": {"positions": "relative_bias"},
+    "relative bias, a module per head": {"positions": "relative_bias", "head_layout": "per_head"},
+    "a learned temperature": {"scoring": "learned_temperature"},
+    "learned temperatures and ALiBi, a module per head": {
+        "scoring": "learned_temperature",
+        "positions": "alibi",
+        "head_layout": "per_head",
+    },
+    "additive with a shared v": {"scoring": "additive_shared", "d_a": 7},
+    "additive with a shared v, and ALiBi": {"scoring": "additive_shared", "positions": "alibi"},
+    "fused projections, head by head": {
+        "fused_qkv": True,
+        "fused_layout": "by_head",
+        "d_k": 6,
+        "d_v": 11,
+    },
+    "a final norm after post-norm layers": {"final_norm": True},
     "the explicit formula": {"fused_attention": False},
     "gelu, untied, unscaled": {
         "activation": "gelu",
@@ -61,7 +79,11 @@ VARIANTS: dict[str, dict[str, Any]] = {
         "scale_embeddings": False,
     },
     "deeper decoder": {"n_encoder_layers": 1, "n_decoder_layers": 3, "norm": "pre"},
-    "dropout switched off by eval": {"dropout": 0.5},
+    "dropout switched off by eval": {
+        "dropout": 0.5,
+        "attention_dropout": 0.5,
+        "activation_dropout": 0.5,
+    },
 }
 
 

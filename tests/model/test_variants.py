@@ -41,6 +41,17 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "additive scoring": {"scoring": "additive"},
     "plain dot products": {"scoring": "dot_product"},
     "rotary positions": {"positions": "rotary"},
+    "ALiBi": {"positions": "alibi"},
+    "T5's relative bias": {"positions": "relative_bias"},
+    "a learned temperature": {"scoring": "learned_temperature"},
+    "additive scoring with a shared v": {"scoring": "additive_shared", "d_a": 24},
+    "every dropout, a final norm, projections fused head by head": {
+        "attention_dropout": 0.05,
+        "activation_dropout": 0.05,
+        "final_norm": True,
+        "fused_qkv": True,
+        "fused_layout": "by_head",
+    },
 }
 
 Sequence = tuple[int, ...]

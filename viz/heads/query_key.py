@@ -579,7 +579,10 @@ def _divisor(q: FloatArray, k: FloatArray, scores: FloatArray) -> float:
     for divisor in (math.sqrt(q.shape[-1]), 1.0):
         if np.abs(products / divisor - scores).max(initial=0) <= _TOLERANCE * size / divisor:
             return divisor
-    raise ValueError("This head's scores are not dot products, so there is no product to show.")
+    raise ValueError(
+        "This head's scores are not dot products, divided by √d_k or not, and nothing else; "
+        "there is no such sum to show."
+    )
 
 
 def _is_softmax(

@@ -191,7 +191,7 @@ def step_panels(
     """
     shown = steps.allowed if hatched else None
     return [
-        number_panel(seen, "Scores QKᵀ/√d_k", steps.scores, limit=limit, unit="score"),
+        number_panel(seen, "Scores", steps.scores, limit=limit, unit="score"),
         number_panel(
             seen,
             "Scores after the mask" if hatched else "The same, with no mask",

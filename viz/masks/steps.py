@@ -24,7 +24,7 @@ class Steps:
 
     Attributes:
         allowed: True = may attend, (query, key).
-        scores: QKᵀ/√d_k as recorded, before masking, (query, key).
+        scores: as recorded, before masking, (query, key).
         masked: the same with NaN where the mask forbids, (query, key).
         weights: after the softmax, (query, key); zeros where forbidden and in rows of no key.
         contributions: the length of weight · v, what each key adds, (query, key).

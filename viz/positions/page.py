@@ -487,10 +487,9 @@ def show_page(question: session.Question) -> None:
     view = address.read(PositionsView)
     if not model.positions.is_added:
         st.info(
-            "This model adds nothing to its embeddings: every self-attention turns its queries and "
-            "keys by angles that grow with their positions (rotary positions, Su et al. 2021). "
-            "There is no table of encodings to show. A shift turns all tokens alike and changes "
-            "nothing, for only the distance of two tokens counts.",
+            "This model adds nothing to its embeddings: every self-attention "
+            f"{model.positions.acts}. There is no table of encodings to show. A shift moves all "
+            "tokens alike and changes nothing, for only the distance of two tokens counts.",
             icon=":material/info:",
         )
     st.segmented_control(
