@@ -201,6 +201,8 @@ def test_a_target_of_ones_own_is_what_is_drawn(run: Run) -> None:
         (["--figure", "circle", "--position", "9999"], "a.svg", "9999"),
         (["--figure", "effects", "--token", "0"], "a.csv", "no target token 0"),
         (["--figure", "effects", "--token", "99"], "a.csv", "no target token 99"),
+        (["--figure", "step", "--token", "0"], "a.csv", "no target token 0"),
+        (["--figure", "step", "--token", "99"], "a.csv", "no target token 99"),
         (["--figure", "maps", "--head", "1"], "a.csv", "A head needs its layer"),
         (["--figure", "maps", "--layer", "9"], "a.csv", "no map of weights for cross.9"),
         (["--figure", "ranking", "--layer", "1", "--head", "9"], "a.csv", "there is no head 9"),

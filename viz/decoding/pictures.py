@@ -95,14 +95,10 @@ class OneStep(Picture):
     @classmethod
     def of(cls, request: Request) -> OneStep:
         decoding = request.decoding
-        token, count = request.arguments.token or 1, len(decoding.steps)
-        if not 1 <= token <= count:
-            raise ExportError(
-                f"There are the target tokens 1 to {count}; there is no target token {token}."
-            )
+        step = request.token_of(len(decoding.steps)) or 0
         changes = request.changes
         trace = request.translator.trace_of(decoding.translation, under=changes.under)
-        return cls(decoding, trace, request.search, token - 1, changes=changes)
+        return cls(decoding, trace, request.search, step, changes=changes)
 
     @property
     def title(self) -> str:

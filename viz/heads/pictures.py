@@ -295,7 +295,12 @@ class QueryKey(_OfHead):
         cell = self.query, self.key
         try:
             return inside.query_key_figure(
-                self.map, self.head, *cell, side_by_side=not layout.narrow, dark=layout.dark
+                self.map,
+                self.head,
+                *cell,
+                sides=self.seen.has_sides,
+                side_by_side=not layout.narrow,
+                dark=layout.dark,
             )
         except ValueError as error:
             # This model's scores are no product of query and key.
@@ -329,7 +334,8 @@ class QueryKey(_OfHead):
         )
 
     def python(self, layout: Layout) -> Lines:
-        beside = "" if layout.narrow else ", side_by_side=True"
+        beside = "" if self.seen.has_sides else ", sides=False"
+        beside += "" if layout.narrow else ", side_by_side=True"
         dark = ", dark=True" if layout.dark else ""
         return [
             "from viz.heads.reading import site_map",

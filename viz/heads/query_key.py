@@ -84,6 +84,7 @@ def query_key_figure(
     query: int,
     key: int,
     *,
+    sides: bool = True,
     side_by_side: bool = False,
     dark: bool = False,
 ) -> go.Figure:
@@ -97,6 +98,7 @@ def query_key_figure(
         head: counted from 0.
         query: the position of the query.
         key: the position of the key.
+        sides: whether tokens are of a source and a target, of `Seen.has_sides`.
         side_by_side: the keys beside the dimensions and not below them, for a width of at least
             `style.SIDE_BY_SIDE`. One below the other fits every width from a phone's on.
         dark: for a dark page.
@@ -209,7 +211,10 @@ def query_key_figure(
                 "showlegend": True,
             }
         )
-    layout = _layout(seen, head, query, key, numbers, theme, plan, legend=bool(forbidden.any()))
+    keys = key_title(seen.site.kind, sides=sides)
+    layout = _layout(
+        seen, head, query, key, numbers, theme, plan, keys, legend=bool(forbidden.any())
+    )
     return go.Figure({"data": data, "layout": layout})
 
 
@@ -335,6 +340,7 @@ def _layout(
     numbers: Arithmetic,
     theme: style.Look,
     plan: _Plan,
+    keys: str,
     *,
     legend: bool,
 ) -> dict[str, Any]:
@@ -389,7 +395,7 @@ def _layout(
         },
         "xaxis2": across
         | {
-            "title": style.axis_title(key_title(seen.site.kind), 8),
+            "title": style.axis_title(keys, 8),
             "domain": plan.columns[1],
             "anchor": "y4",
             "range": [-0.5, len(texts) - 0.5],

@@ -158,7 +158,11 @@ class Request:
     @property
     def token(self) -> int | None:
         """The target token asked for, from 0; None for all."""
-        token, count = self.arguments.token, len(self.trace.predictions)
+        return self.token_of(len(self.trace.predictions))
+
+    def token_of(self, count: int) -> int | None:
+        """The same where so many were written."""
+        token = self.arguments.token
         if token is not None and not 1 <= token <= count:
             raise ExportError(
                 f"There are the target tokens 1 to {count}; there is no target token {token}."

@@ -343,6 +343,12 @@ def test_tokens_are_escaped_wherever_they_are_written() -> None:
     assert "<b>x" not in figure.to_json().replace("\\u003c", "<")
 
 
+@pytest.mark.parametrize(("sides", "noun"), [(True, "source token"), (False, "token")])
+def test_keys_are_of_a_side_only_where_there_are_two(sides: bool, noun: str) -> None:
+    figure = query_key_figure(a_map(), 0, 1, 2, sides=sides)
+    assert figure.layout.xaxis2.title.text == f"Key: {noun} looked at"
+
+
 @pytest.mark.parametrize("side_by_side", [False, True])
 @pytest.mark.parametrize(("count", "d_k"), [(1, 1), (2, 3), (20, 64), (512, 128)])
 def test_parts_and_headings_never_overlap(count: int, d_k: int, side_by_side: bool) -> None:
