@@ -53,6 +53,13 @@ PAGE_CSS = """
 [data-testid="stLayoutWrapper"]:has(> .st-key-sentence-more), .st-key-sentence-more {
   display: contents }
 .st-key-sentence-unfold { display: none }
+/* What cannot be changed is to be read all the same. */
+.st-key-trace-text :is([data-testid="stWidgetLabel"], input) { color: inherit !important;
+  -webkit-text-fill-color: currentColor !important; cursor: text }
+/* Seldom needed, so its words leave the room to the sentence; its tooltip says them. */
+.st-key-open-trace button [data-testid="stMarkdownContainer"] { position: absolute; width: 1px;
+  height: 1px; overflow: hidden; clip-path: inset(50%) }
+.st-key-open-trace button > div > [aria-hidden] { display: none }
 @media (max-width: 40rem), (max-height: 30rem) {
   .st-key-sentence-bar { gap: 0.5rem }
   .st-key-sentence-unfold { display: block }

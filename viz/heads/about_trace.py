@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from model.trace import AttentionKind, Trace
+
+LAYERS = {
+    AttentionKind.ENCODER: "encoder",
+    AttentionKind.DECODER: "decoder",
+    AttentionKind.CROSS: "cross-attention",
+    AttentionKind.MODULE: "other attention",
+}
+"""What the layers of each kind are called."""
 
 
 def input_text(trace: Trace) -> str:
@@ -11,24 +21,23 @@ def input_text(trace: Trace) -> str:
 
 
 def shape_of(trace: Trace) -> str:
-    """Its layers, heads and tokens, such as "2 layers of decoder self-attention with 4 heads"."""
-    parts = []
-    for kind in AttentionKind:
+    """Its layers, heads and tokens, such as "2 decoder layers of 4 heads, 7 tokens"."""
+    by_heads: dict[int, list[str]] = {}
+    for kind, name in LAYERS.items():
         if layers := trace.layers(kind):
-            seen = trace.attention(kind, layers[0])
-            parts.append(
-                f"{_counted(len(layers), 'layer')} of {kind.full_name.lower()} with "
-                f"{_counted(seen.n_heads, 'head')}"
-            )
-    sides = [
-        _counted(len(tokens), noun)
-        for tokens, noun in (
-            (trace.source, "source token" if trace.target else "token"),
-            (trace.target, "target token" if trace.source else "token"),
-        )
-        if tokens
+            n_heads = trace.attention(kind, layers[0]).n_heads
+            by_heads.setdefault(n_heads, []).append(f"{len(layers)} {name}")
+    shapes = [
+        f"{listed(names)} {'layer' if names[0].startswith('1 ') and not names[1:] else 'layers'} "
+        f"of {counted(n_heads, 'head')}"
+        for n_heads, names in by_heads.items()
     ]
-    return ", ".join([*parts, *sides])
+    n_source, n_target = len(trace.source), len(trace.target)
+    if n_source and n_target:
+        tokens = f"{n_source:,} source and {n_target:,} target tokens"
+    else:
+        tokens = counted(n_source or n_target, "token")
+    return ", ".join([*shapes, tokens])
 
 
 def contents_of(trace: Trace) -> list[str]:
@@ -51,5 +60,11 @@ def contents_of(trace: Trace) -> list[str]:
     return [inside[has_scores, has_vectors], outcome, nothing]
 
 
-def _counted(number: int, noun: str) -> str:
+def listed(parts: Sequence[str]) -> str:
+    """Such as "a", "a and b" or "a, b and c"."""
+    return " and ".join(filter(None, [", ".join(parts[:-1]), parts[-1]]))
+
+
+def counted(number: int, noun: str) -> str:
+    """Such as "1 head" or "8 heads"."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"

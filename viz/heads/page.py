@@ -172,6 +172,7 @@ def show_explorer(question: session.Question) -> None:
         epoch=epoch,
         selection=told,
         stage=stage.is_on(),
+        opens_cells=opens_cells(prepared.trace),
     )
     with stage.picture():
         explorer(payload, on_selection=on_selection, on_switch_off=on_switch_off)
@@ -182,6 +183,13 @@ def show_explorer(question: session.Question) -> None:
     shown = "/".join([content_id(payload), view.attention, str(view.layer), str(view.head)])
     # What waits for the whole page, such as a test or a measurement, waits for this.
     st.html(f'<span class="headscope-done" data-done="{html.escape(shown)}"></span>')
+
+
+def opens_cells(trace: Trace) -> bool:
+    """Whether what makes a weight was recorded with it."""
+    return all(
+        array is not None for seen in trace.maps.values() for array in (seen.q, seen.k, seen.scores)
+    )
 
 
 def read_losses(question: session.Question, view: HeadsView) -> Mapping[Site, FloatArray]:
@@ -390,6 +398,13 @@ def show_numbers(prepared: Prepared, sites: list[Site], head: int) -> None:
 
 def show_query_key(prepared: Prepared, view: HeadsView, head: int) -> None:
     """One cell from the inside: query times key, the score, and the softmax it enters."""
+    if not opens_cells(prepared.trace):
+        st.info(
+            "This trace lacks the queries, keys and scores that weights are made of: record them "
+            "to look into a cell.",
+            icon=":material/info:",
+        )
+        return
     found = picked_cell(prepared, view)
     if found is None:
         first = "Choose Heatmap above, then click"
@@ -403,14 +418,6 @@ def show_query_key(prepared: Prepared, view: HeadsView, head: int) -> None:
         return
     site, query, key = found
     seen = prepared.seen.maps[site]
-    recorded = prepared.trace.maps[site]
-    if recorded.q is None or recorded.k is None or recorded.scores is None:
-        st.info(
-            "This trace holds no queries, keys and scores, which a weight is made of: record them "
-            "to look into a cell.",
-            icon=":material/info:",
-        )
-        return
     if seen.q is None or seen.k is None:
         st.info(
             "Whole words have no query and no key of their own: switch “Whole words” off to look "
@@ -545,12 +552,22 @@ def clamp_place(question: session.Question) -> None:
             )
 
 
+def offer_keys(question: session.Question) -> None:
+    """Say what keys do on a stage, as far as they do something."""
+    keys = ["Arrow keys: layer and head", "V: lines"]
+    trace = question.trace
+    if trace is None or len({site.kind for site in trace.maps}) > 1:
+        keys.append("A: attention")
+    if trace is None:
+        keys.append("X: switch the head off")
+    stage.offer(" · ".join(keys))
+
+
 address.open_address(VIEW.parameters)
 question = bar.asked()
 if question is not None:
     clamp_place(question)
-    more = " · X: switch the head off" if question.trace is None else ""
-    stage.offer(f"Arrow keys: layer and head · V: lines · A: attention{more}")
+    offer_keys(question)
     if "explorer" not in st.session_state:
         # Another page was shown meanwhile, and this explorer knows nothing yet.
         st.session_state.pop(_HEARD, None)

@@ -41,6 +41,7 @@ def pack(
     epoch: int = 0,
     selection: Mapping[str, str] | None = None,
     stage: bool = False,
+    opens_cells: bool = True,
 ) -> bytes:
     """A trace as the browser takes it.
 
@@ -53,6 +54,7 @@ def pack(
         epoch: the browser takes `selection` once for every new epoch, and keeps its own else.
         selection: what is selected at first, as explorer.js spells it.
         stage: for a picture alone that fills the window.
+        opens_cells: whether what makes a weight is known, so that a cell can be looked into.
 
     Raises:
         TraceError: if the layers of one kind of attention differ in heads or tokens.
@@ -85,6 +87,7 @@ def pack(
         "notes": list(seen.notes),
         "surveyed": bool(labels),
         "canSwitchOff": effects is not None,
+        "opensCells": opens_cells,
         JOINT: _is_joint(seen),
         "stage": stage,
         "themes": style.STAGE_THEMES if stage else style.THEMES,

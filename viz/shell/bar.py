@@ -164,6 +164,7 @@ def _show_trace(found: Mapping[str, Openable], chosen: Openable) -> session.Ques
     stage.name(sentence, trace.text, ("", ""))
     if not stage.is_on():
         facts = f"{escape_html(visible(chosen.path.name))}: {escape_html(shape_of(trace))}"
+        # A paragraph of its own keeps the facts to the right.
         output = _large(trace.text, "") if trace.text else "<p></p>"
         st.html(
             f"<style>{css.ANSWER_CSS}</style>"

@@ -51,7 +51,12 @@ def trace() -> Trace:
 
 def offer() -> None:
     """The button that opens a file; what is wrong with one is said below it."""
-    with st.popover("Open a trace", icon=":material/upload_file:", key="open-trace"):
+    with st.popover(
+        "Open a trace",
+        icon=":material/upload_file:",
+        key="open-trace",
+        help="Open a trace of any model, saved as .npz",
+    ):
         st.file_uploader(
             "A trace saved as .npz",
             type="npz",

@@ -237,6 +237,11 @@ export class Explorer {
     return this.canAskPython && this.payload.canSwitchOff;
   }
 
+  /** Whether what makes a weight can be shown. */
+  _opensCells() {
+    return this.canAskPython && this.payload.opensCells;
+  }
+
   /** Has Python show what is written without the head, or the heads, in the picture. */
   _switchOff() {
     const { attention } = this.state;
@@ -493,13 +498,13 @@ export class Explorer {
     // Whether every token is named is known only now.
     this._writeCaption(kind, drawn, !lines && !this.matrix.isComplete());
     const alt = altOf(payload, kind, drawn);
-    const enter = this.canAskPython ? "Enter looks into one" : "Enter marks one";
+    const enter = this._opensCells() ? "Enter looks into one" : "Enter marks one";
     this.matrix.canvas.setAttribute("aria-label", `${alt} Arrow keys move among cells, ${enter}.`);
     this.lines.canvas.setAttribute("aria-label", `${alt} Arrow keys move among tokens, Escape shows all lines again.`);
   }
 
   _writeCaption(kind, drawn, isCut = false) {
-    const read = { lines: this.state.view === "lines", several: drawn.length > 1, isCut, canAskPython: this.canAskPython };
+    const read = { lines: this.state.view === "lines", several: drawn.length > 1, isCut, canAskPython: this._opensCells() };
     this.caption.textContent = captionOf(this.payload, kind, read);
   }
 
@@ -554,7 +559,7 @@ export class Explorer {
   /** The way from a cell that was clicked to what stands below the picture about it. */
   _drawInside(kind, drawn) {
     const { cell } = this.state;
-    this.inside.hidden = !cell || drawn.length > 1 || this.state.view === "lines" || !this.scrollHost();
+    this.inside.hidden = !cell || !this._opensCells() || drawn.length > 1 || this.state.view === "lines" || !this.scrollHost();
     if (this.inside.hidden) return;
     const [query, key] = cell;
     const { cells } = drawn[0];
