@@ -33,7 +33,10 @@ OURS = {
     "shell": ("model", "viz"),
     "page": ("model", "viz"),
     "window": (),
-    "command": ("model", "viz.draw", "viz.save", *WINGS, "viz.pictures", "viz.shell.examples"),
+    "command": (
+        *("model", "viz.draw", "viz.save", *WINGS, "viz.pictures"),
+        *("viz.shell.desktop", "viz.shell.examples", "viz.shell.openable"),
+    ),
     "notebook": ("model", "viz.heads"),
     "app": ("viz.draw", "viz.browser", "viz.shell", "viz.views"),
 }

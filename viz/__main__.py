@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import argparse
 import functools
+import os
 import sys
 import tempfile
 import textwrap
 import webbrowser
 from pathlib import Path
+from urllib.parse import urlencode
 
 import torch
 
@@ -32,13 +34,16 @@ from viz.pictures import PICTURES
 from viz.save import image, notebook
 from viz.save.formats import FORMATS, IMAGES, NUMBERS, ExportError
 from viz.save.picture import Layout, Picture
+from viz.shell import desktop
 from viz.shell.examples import head_labels, layers_read_later, read_examples
+from viz.shell.openable import TRACES_VARIABLE
 
 KINDS = [str(kind) for kind in AttentionKind if kind is not AttentionKind.MODULE]
 
 REFUSED = (
     *(AttributionError, CheckpointError, DecodingError, DeviceError, ExportError),
     *(HeadError, IndexError, MaskError, PositionError, TextError, TraceError),
+    desktop.ServerError,
 )
 """Whose message is one sentence for the person who asked."""
 
@@ -147,13 +152,18 @@ def _parser() -> argparse.ArgumentParser:
     command.set_defaults(run=_export)
     command = commands.add_parser(
         "open",
-        help="show a saved trace of any model in the browser",
-        description="Show every head of a saved trace in the browser, offline; no model is needed. "
+        help="show a saved trace of any model",
+        description="Show a saved trace in the app, in the browser, until Ctrl+C; or every head of "
+        "it in a page that stands alone. No model is needed, nothing leaves this machine, and "
         "docs/traces.md says how any program writes one.",
     )
     command.add_argument("trace", type=Path, metavar="TRACE.npz")
-    command.add_argument(
-        "--out", type=Path, metavar="FILE.html", help="write the page there, and open no browser"
+    alone = command.add_mutually_exclusive_group()
+    alone.add_argument(
+        "--page", action="store_true", help="write a page that stands alone, and open that"
+    )
+    alone.add_argument(
+        "--out", type=Path, metavar="FILE.html", help="write such a page there, and open no browser"
     )
     command.set_defaults(run=_open)
     return parser
@@ -223,21 +233,33 @@ def _export(arguments: argparse.Namespace) -> None:
 
 def _open(arguments: argparse.Namespace) -> None:
     # Slow to load, as it brings Streamlit along.
-    from viz.heads.standalone import trace_page
+    from viz.heads.standalone import drawable, trace_page
 
+    file: Path = arguments.trace
     try:
-        trace = Trace.load(arguments.trace)
+        trace = drawable(Trace.load(file))
     except OSError as error:
-        raise TraceError(f"{arguments.trace} cannot be read: {error.strerror}.") from None
-    named = trace.source_text or trace.text
-    page = trace_page(trace, title="" if named else arguments.trace.name).encode()
+        raise TraceError(f"{file} cannot be read: {error.strerror}.") from None
+    if not (arguments.page or arguments.out):
+        place = str(file.resolve())
+        if os.pathsep in place:
+            raise TraceError(
+                f"The app cannot be told a path with “{os.pathsep}” in it: move {file.name}, or "
+                "open it with --page."
+            )
+        named = [place, *filter(None, [os.environ.get(TRACES_VARIABLE)])]
+        query = urlencode({"checkpoint": Path(place).name})
+        desktop.browse(query, file.name, {TRACES_VARIABLE: os.pathsep.join(named)})
+        return
+    has_texts = trace.source_text or trace.text
+    page = trace_page(trace, title="" if has_texts else file.name).encode()
     if arguments.out is not None:
         write_whole(arguments.out, page)
         return
-    file = Path(tempfile.mkdtemp(prefix="headscope-")) / "trace.html"
-    write_whole(file, page)
-    print(file)
-    webbrowser.open(file.as_uri())
+    written = Path(tempfile.mkdtemp(prefix="headscope-")) / "trace.html"
+    write_whole(written, page)
+    print(written)
+    webbrowser.open(written.as_uri())
 
 
 def main(argv: list[str] | None = None) -> int:

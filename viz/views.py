@@ -43,7 +43,9 @@ TARGET = text(
     meaning="a translation of your own",
     values="text; empty for the model's",
 )
-CHECKPOINT = _of_model("checkpoint", "the model", "the name of its folder")
+CHECKPOINT = _of_model(
+    "checkpoint", "the model, or a saved trace", "the name of its folder or its file"
+)
 STEP = _of_model(
     "step",
     "of a model with snapshots: after how many steps of training",

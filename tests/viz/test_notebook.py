@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import base64
 import html
+import os
 import re
+import signal
+import subprocess
+import sys
+import urllib.error
+import urllib.request
 import zlib
 from pathlib import Path
 from typing import Any
@@ -17,6 +23,7 @@ from torch import nn
 from model.recording import CaptureError
 from model.trace import AttentionKind, AttentionMap, Site, Tokens, Trace, TraceError
 from tests.kit.explorer_payload import Decoded
+from tests.kit.running_app import ROOT
 from viz.__main__ import main
 from viz.heads import standalone
 from viz.heads.heatmap import head_figure
@@ -24,6 +31,7 @@ from viz.heads.pictures import HeadLines, OneHead
 from viz.heads.reading import read
 from viz.notebook import show
 from viz.save.picture import Layout
+from viz.shell.session import PROCESS_VARIABLE
 
 WORDS = Tokens.unnamed(["The", "cat", "<b>", "down"])
 
@@ -149,7 +157,7 @@ def test_a_trace_too_large_for_a_page_is_refused(monkeypatch: pytest.MonkeyPatch
         standalone.trace_page(trace_of(AttentionKind.ENCODER))
 
 
-def test_a_saved_trace_opens_in_the_browser(
+def test_a_saved_trace_opens_as_a_page_of_its_own(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     trace = trace_of(AttentionKind.DECODER)
@@ -157,7 +165,7 @@ def test_a_saved_trace_opens_in_the_browser(
     opened: list[str] = []
     monkeypatch.setattr("webbrowser.open", opened.append)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    assert main(["open", str(tmp_path / "mine.npz")]) == 0
+    assert main(["open", str(tmp_path / "mine.npz"), "--page"]) == 0
     file = Path(capsys.readouterr().out.strip())
     assert opened == [file.as_uri()]
     expected = standalone.trace_page(trace, title="mine.npz")
@@ -168,18 +176,54 @@ def test_a_saved_trace_opens_in_the_browser(
     assert len(opened) == 1
 
 
+def test_a_saved_trace_opens_in_the_app_which_ends_with_ctrl_c(tmp_path: Path) -> None:
+    trace_of(AttentionKind.DECODER).save(tmp_path / "my trace.npz")
+    with subprocess.Popen(
+        [sys.executable, "-m", "viz", "open", str(tmp_path / "my trace.npz")],
+        cwd=ROOT,
+        # A browser that opens nothing.
+        env={**os.environ, "BROWSER": "true", PROCESS_VARIABLE: "0"},
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        said = process.stdout.readline()
+        (url,) = re.findall(r"^my trace.npz is open at (\S+); press Ctrl\+C here to end it.$", said)
+        assert url.endswith("/?checkpoint=my+trace.npz")
+        with urllib.request.urlopen(url) as answer:
+            assert answer.status == 200
+        process.send_signal(signal.SIGINT)
+        assert process.wait(60) == 0
+        assert process.stdout.read() == ""
+    with pytest.raises(urllib.error.URLError):
+        urllib.request.urlopen(url)
+
+
+def test_a_path_that_no_list_of_paths_can_hold_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / f"a{os.pathsep}b.npz"
+    trace_of(AttentionKind.DECODER).save(file)
+    assert main(["open", str(file)]) == 2
+    assert "open it with --page" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("option", [[], ["--page"]])
 @pytest.mark.parametrize(
     ("content", "message"),
     [(None, "cannot be read: No such file"), (b"PK", "damaged or is no saved trace")],
 )
 def test_a_file_that_is_no_trace_does_not_open(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], content: bytes | None, message: str
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    content: bytes | None,
+    message: str,
+    option: list[str],
 ) -> None:
     file = tmp_path / "mine.npz"
     if content is not None:
         file.write_bytes(content)
-    assert main(["open", str(file), "--out", str(tmp_path / "page.html")]) == 2
+    assert main(["open", str(file), *option]) == 2
     error = capsys.readouterr().err
     assert message in error
     assert error.count("\n") == 1
-    assert not (tmp_path / "page.html").exists()

@@ -19,6 +19,7 @@ import tempfile
 import threading
 import time
 import urllib.request
+import webbrowser
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from http.client import HTTPException
 from pathlib import Path
@@ -134,7 +135,7 @@ def run(*, webview: bool, browser: bool) -> None:
     Raises:
         ServerError: if the server does not start, or ends while the window is open.
     """
-    with _Server() as server, _folder() as folder:
+    with _Server(_environment()) as server, _folder() as folder:
         reason = _no_screen()
         commands = [] if reason else list(_windows(server.url, folder, webview, browser))
         for command in commands:
@@ -152,11 +153,36 @@ def run(*, webview: bool, browser: bool) -> None:
         server.wait()
 
 
+def browse(query: str, shown: str, environment: Mapping[str, str]) -> None:
+    """Serve the app, open it in the person's browser, and end with Ctrl+C.
+
+    Args:
+        query: of the address that is opened.
+        shown: what is to be seen there, for the line that is printed.
+        environment: variables for the server, besides those of this process.
+
+    Raises:
+        ServerError: if the server does not start, or ends by itself.
+    """
+    with (
+        _signals_raise(),
+        contextlib.suppress(KeyboardInterrupt),
+        _Server({**os.environ, **environment}) as server,
+    ):
+        url = f"{server.url}/?{query}"
+        print(f"{shown} is open at {url}; press Ctrl+C here to end it.", flush=True)
+        webbrowser.open(url)
+        server.wait()
+
+
 # ---- the server ---------------------------------------------------------------------------------
 
 
 class _Server:
     """The app's server as a child process, on a free port that only this machine reaches."""
+
+    def __init__(self, environment: Mapping[str, str]) -> None:
+        self._environment = environment
 
     def __enter__(self) -> _Server:
         # What Streamlit has to say matters only if it fails.
@@ -166,7 +192,7 @@ class _Server:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._log,
-            env=_environment(),
+            env=self._environment,
         )
         try:
             self.url = f"http://{ADDRESS}:{self._port()}"

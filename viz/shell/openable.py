@@ -16,7 +16,7 @@ CHECKPOINTS_VARIABLE = "HEADSCOPE_CHECKPOINTS"
 """Names another folder of checkpoints than the one that comes with the app."""
 
 TRACES_VARIABLE = "HEADSCOPE_TRACES"
-"""Names a folder of saved traces, or several as PATH does."""
+"""Names a folder of saved traces, or one trace, or several of them as PATH does."""
 
 DROPPED = "dropped"
 """What an address calls the trace that a person dropped on the page: its file's name is theirs."""
@@ -82,13 +82,20 @@ def traces() -> dict[str, Path]:
     Of two files of one name, the one of the first folder counts.
     """
     found: dict[str, Path] = {}
-    for folder in filter(None, os.environ.get(TRACES_VARIABLE, "").split(os.pathsep)):
+    for named in filter(None, os.environ.get(TRACES_VARIABLE, "").split(os.pathsep)):
         try:
-            files = [file for file in Path(folder).iterdir() if file.suffix == TRACE_SUFFIX]
-            found = {file.name: file for file in files if file.is_file()} | found
+            for file in _files(Path(named)):
+                found.setdefault(file.name, file)
         except OSError:
             continue
     return dict(sorted(found.items()))
+
+
+def _files(place: Path) -> list[Path]:
+    if place.is_file():
+        return [place]
+    found = place.iterdir()
+    return [file for file in found if file.suffix == TRACE_SUFFIX and file.is_file()]
 
 
 def openables(dropped: str | None = None) -> Mapping[str, Openable]:
