@@ -14,6 +14,7 @@ import torch
 
 from model.checkpoint import CheckpointError
 from model.files import unwritten
+from model.foreign import save_without_pickle
 from model.hugging_face import ExportError, export
 from model.search import AS_IN_THE_PAPER, DecodingError, Sampling, Search
 from model.translation import Translation
@@ -58,6 +59,18 @@ def _parser() -> argparse.ArgumentParser:
         "folder", type=Path, metavar="FOLDER", help="to be written; a new or an empty one"
     )
     _add_snapshot(export_hf)
+    unpickle = commands.add_parser(
+        "unpickle",
+        help="write a Hugging Face folder's pytorch_model.bin as safetensors",
+        description="Write the weights of a folder's pytorch_model.bin, which is a pickle, beside "
+        "it as model.safetensors, which is all that the app opens.",
+    )
+    unpickle.add_argument("folder", type=Path, metavar="FOLDER", help="as Hugging Face saves it")
+    unpickle.add_argument(
+        "--trust-author",
+        action="store_true",
+        help="needed: opening a pickle can run whatever its author wrote there, with your rights",
+    )
     return parser
 
 
@@ -177,12 +190,23 @@ def _translate(arguments: argparse.Namespace) -> None:
         print("\n".join(each.text for each in found))
 
 
+def _unpickle(arguments: argparse.Namespace) -> None:
+    if not arguments.trust_author:
+        raise CheckpointError(
+            "A .bin file is a pickle, and opening one can run whatever its author wrote there; "
+            "add --trust-author if you trust whoever made this one."
+        )
+    print(save_without_pickle(arguments.folder))
+
+
 def main(argv: list[str] | None = None) -> int:
     """The command line; gives the exit status: 0, 1 for what is refused, 2 for wrong usage."""
     arguments = _parser().parse_args(argv)
     try:
         if arguments.command == "export-hf":
             export(arguments.checkpoint, arguments.folder, snapshot=arguments.snapshot)
+        elif arguments.command == "unpickle":
+            _unpickle(arguments)
         else:
             _translate(arguments)
     except (CheckpointError, DecodingError, DeviceError, ExportError, TextError) as error:

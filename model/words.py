@@ -18,9 +18,12 @@ START, END, PADDING = "<s>", "</s>", "<pad>"
 """The special tokens: they stand for no part of the text."""
 
 
+_SPECIAL = {START, END, PADDING, "[CLS]", "[SEP]", "[PAD]", "<bos>", "<eos>", "<|endoftext|>"}
+
+
 def special(token: str) -> bool:
-    """Whether a token stands for no part of the text: <s>, </s> or <pad>."""
-    return token in (START, END, PADDING)
+    """Whether a token stands for no part of the text: <s>, </s>, <pad>, or another model's."""
+    return token in _SPECIAL
 
 
 def punctuation(token: str) -> bool:
