@@ -57,9 +57,11 @@ PAGE_CSS = """
 .st-key-trace-text :is([data-testid="stWidgetLabel"], input) { color: inherit !important;
   -webkit-text-fill-color: currentColor !important; cursor: text }
 /* Seldom needed, so its words leave the room to the sentence; its tooltip says them. */
-.st-key-open-trace button [data-testid="stMarkdownContainer"] { position: absolute; width: 1px;
-  height: 1px; overflow: hidden; clip-path: inset(50%) }
-.st-key-open-trace button > div > [aria-hidden] { display: none }
+[class*="st-key-open-trace"] button [data-testid="stMarkdownContainer"] { position: absolute;
+  width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%) }
+[class*="st-key-open-trace"] button > div > [aria-hidden] { display: none }
+[class*="st-key-open-trace"] [data-testid="stTooltipHoverTarget"] > button { margin: 0 !important;
+  min-width: 2.5rem; min-height: 2.5rem }
 @media (max-width: 40rem), (max-height: 30rem) {
   .st-key-sentence-bar { gap: 0.5rem }
   .st-key-sentence-unfold { display: block }

@@ -297,6 +297,8 @@ def show_every_head(prepared: Prepared, facts: pictures.Facts) -> None:
     }
     counted = measures(prepared.reading)
     table = facts_table(facts, named, counted)
+    if not named:
+        table = table.drop(columns="Label")
     shares = [measure.name for measure in counted if measure.unit == "share"]
     shown = [name for name in shares if name in table]
     table[shown] *= 100

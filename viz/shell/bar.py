@@ -255,7 +255,8 @@ def _offer_models(found: Mapping[str, Openable]) -> None:
 def _menu_label(name: str, openable: Openable) -> str:
     """A name in the menu; that of a trace says so."""
     if openable.kind is Kind.TRACE:
-        return f"Trace: {visible(openable.path.stem)}"
+        came = "Dropped" if openable.is_dropped else "Trace"
+        return f"{came}: {visible(openable.path.stem)}"
     return visible(name)
 
 

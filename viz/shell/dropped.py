@@ -23,7 +23,8 @@ MOST_ARRAY_BYTES = 256 << 20
 ALL_BYTES = 2 << 30
 """What the dropped traces of all sessions of a server may hold together."""
 
-_DROPPED, _NUMBER, _REFUSAL = "_dropped", "_dropped_number", "_dropped_refusal"
+_DROPPED, _OPENED = "_dropped", "_dropped_opened"
+_NUMBER, _REFUSAL = "_dropped_number", "_dropped_refusal"
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +55,8 @@ def offer() -> None:
     with st.popover(
         "Open a trace",
         icon=":material/upload_file:",
-        key="open-trace",
+        # Another key is another menu, which is closed: what was opened is below it.
+        key=f"open-trace-{st.session_state.get(_OPENED, 0)}",
         help="Open a trace of any model, saved as .npz",
     ):
         st.file_uploader(
@@ -88,6 +90,7 @@ def _take() -> None:
         _held.add(opened)
         state[_DROPPED] = opened
         state["checkpoint"] = DROPPED
+        state[_OPENED] = state.get(_OPENED, 0) + 1
     # Another key is another field, with nothing in it; and what was in this one is let go of.
     state[_NUMBER] = state.get(_NUMBER, 0) + 1
     if (context := get_script_run_ctx()) is not None:

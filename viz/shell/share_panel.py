@@ -9,6 +9,7 @@ import streamlit as st
 from viz.shell import address, share
 from viz.shell.copy_link import copy_link
 from viz.shell.fragments import fragment
+from viz.shell.openable import DROPPED
 
 WIDTH = 340
 """Pixels; the popover would else be as wide as the page leaves it."""
@@ -28,6 +29,10 @@ SAME_NETWORK = "Whoever is in the same network as this machine can open it."
 FINE_CODE = "So long a link makes a fine code: from the back row, phones may have to zoom."
 
 
+NOT_THEIRS = "The trace that you dropped here is open on this page alone, and not behind the link."
+"""Of a file that is in one person's session."""
+
+
 @fragment
 def show_share() -> None:
     """A button that opens the link to this view.
@@ -39,6 +44,8 @@ def show_share() -> None:
         return
     with panel:
         base, notes = _base()
+        if st.session_state.get("checkpoint") == DROPPED:
+            notes.append(NOT_THEIRS)
         link = share.link(base, address.current()[1])
         code = None
         try:
