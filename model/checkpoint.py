@@ -33,6 +33,7 @@ from model.files import write_whole
 from model.tokenizer import Tokenizer, TokenizerError
 from model.transformer import Transformer
 
+CARD = "card.md"
 CONFIG, WEIGHTS, TOKENIZER, METRICS = (
     "config.json",
     "model.safetensors",

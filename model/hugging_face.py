@@ -9,6 +9,7 @@ dimensions if every parameter agrees on it, so all parameters are brought into t
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,14 @@ from safetensors.torch import save
 from torch import Tensor
 
 from model.attention import batch_heads, split_qkv
-from model.checkpoint import load_checkpoint, unique_state
+from model.checkpoint import (
+    CARD,
+    MAX_JSON_BYTES,
+    language_pair,
+    load_checkpoint,
+    own_file,
+    unique_state,
+)
 from model.config import TransformerConfig
 from model.files import write_folder
 from model.search import AS_IN_THE_PAPER
@@ -50,12 +58,18 @@ _WRITE_HIDDEN = ("out_proj", "fc2", "layer_norm")
 """Those whose weights and biases have them as rows; the name of each norm ends so."""
 
 
+_LINK_BESIDE = re.compile(r"(?<!!)\[([^\[\]]*)\]\((?![a-z]+:|#)[^()\s]*\)")
+"""A link of Markdown that leads to a file, with its text."""
+
+
 class ExportError(ValueError):
     """A checkpoint that no model of Hugging Face's computes; the message says what differs."""
 
 
 def export(directory: Path, folder: Path, *, snapshot: int | None = None) -> None:
     """Write a checkpoint so that `AutoModelForSeq2SeqLM` and `AutoTokenizer` load it.
+
+    Its card comes along, where it has one, as the README.md that Hugging Face shows.
 
     Args:
         directory: of the checkpoint.
@@ -80,7 +94,44 @@ def export(directory: Path, folder: Path, *, snapshot: int | None = None) -> Non
         "generation_config.json": _json(_generation_config(model.config)),
         "config.json": _json(hugging_face_config(model.config)),
     }
+    card = _read_card(directory)
+    if card is not None:
+        described = model_card(card, language_pair(directory.resolve().name), snapshot=snapshot)
+        files = {"README.md": described.encode()} | files
     write_folder(folder, files)
+
+
+def model_card(card: str, languages: tuple[str, str], *, snapshot: int | None = None) -> str:
+    """A checkpoint's card as a README.md, with the front matter that Hugging Face reads.
+
+    It says what is known: no licence, as weights have those of all their data, which the card
+    names. Links to files beside the checkpoint lead nowhere from here, and become their texts.
+
+    Args:
+        card: card.md.
+        languages: codes of source and target; empty where not known.
+        snapshot: which one was exported; None for the checkpoint itself.
+    """
+    front = ["library_name: transformers"]
+    if all(languages):
+        # In quotes, as YAML takes the code of Norwegian for a no.
+        front += ["pipeline_tag: translation", "language:", *(f'- "{each}"' for each in languages)]
+    moved = (
+        "This folder holds the checkpoint that is described below, in the format of Hugging Face's "
+        "transformers, with weights in float32. Commands below are for the checkpoint itself."
+    )
+    if snapshot is not None:
+        moved += f" The weights are those of its snapshot {snapshot}; scores may be of others."
+    text = _LINK_BESIDE.sub(r"\1", card)
+    return "\n".join(["---", *front, "---", "", moved, "", text])
+
+
+def _read_card(directory: Path) -> str | None:
+    path = own_file(directory, CARD)
+    if not path.exists():
+        return None
+    with path.open("rb") as file:
+        return file.read(MAX_JSON_BYTES).decode("utf-8", errors="replace")
 
 
 def hugging_face_config(config: TransformerConfig) -> dict[str, Any]:

@@ -19,7 +19,6 @@ MEASURES = ("bleu", "chrf")
 LENGTHS = ((1, 5), (6, 10), (11, None))
 """Bands of source lengths in words, from and to, by which a card says what comes out well."""
 
-CARD = "card.md"
 
 DATA_HEADING = "## Data and licences"
 NEAR_HEADING = "### Near the training data, and far from it"

@@ -20,6 +20,7 @@ from tqdm import tqdm
 
 from model.attention import fuse_qkv
 from model.checkpoint import (
+    CARD,
     EXAMPLES,
     METRICS,
     REMOVAL,
@@ -34,7 +35,7 @@ from model.checkpoint import (
     unique_state,
     write_json,
 )
-from model.training.card import CARD, card, data_section
+from model.training.card import card, data_section
 from model.training.corpus import CorpusError, Pair, read_pairs
 from model.training.evaluate import evaluate_checkpoint, reversed_columns, translate_all
 from model.training.examples import bad_examples, entries, good_examples

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -241,3 +242,30 @@ def test_a_snapshot_is_exported_as_it_was(build, checkpoint_folder, tmp_path):
         expected = load_checkpoint(tmp_path / "both", snapshot=snapshot).model
         found = load_file(folder / "model.safetensors")
         torch.testing.assert_close(found, hugging_face_state(expected), atol=0, rtol=0)
+
+
+@pytest.mark.parametrize(
+    ("name", "known"),
+    [
+        ("en-no-tiny", {"pipeline_tag": "translation", "language": ["en", "no"]}),
+        ("mine", {}),
+    ],
+)
+def test_the_card_becomes_a_readme_that_says_what_is_known(
+    checkpoint_folder, tmp_path, name, known
+):
+    from huggingface_hub import ModelCard
+
+    folder = tmp_path / name
+    shutil.copytree(checkpoint_folder, folder)
+    assert main(["export-hf", str(folder), str(tmp_path / "plain")]) == 0
+    assert not (tmp_path / "plain" / "README.md").exists()
+    card = "# A card\n\n[`small`](../../configs/small.toml), [paper](https://arxiv.org/abs/1706.03762)\n"
+    (folder / "card.md").write_text(card, encoding="utf-8")
+    assert main(["export-hf", str(folder), str(tmp_path / "hf")]) == 0
+    found = ModelCard.load(tmp_path / "hf" / "README.md")
+    assert found.data.to_dict() == {"library_name": "transformers"} | known
+    assert found.text.endswith(
+        "weights in float32. Commands below are for the checkpoint itself.\n\n# A card\n\n"
+        "`small`, [paper](https://arxiv.org/abs/1706.03762)\n"
+    )
