@@ -12,6 +12,7 @@ import sys
 import urllib.error
 import urllib.request
 import zlib
+from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
@@ -118,6 +119,44 @@ def test_a_notebook_frames_the_page_of_a_trace() -> None:
     assert html.unescape(heading) == 'Say "a" & <b>'
     seen = payload_of(page).weights("decoder")
     np.testing.assert_array_equal(seen, np.stack([each.weights for each in trace.maps.values()]))
+
+
+class Elements(HTMLParser):
+    """Every element of a page, with its attributes."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.found: list[tuple[str, dict[str, str | None]]] = []
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found.append((tag, dict(attrs)))
+
+
+ADDRESSES = {"src", "href", "srcset", "action", "formaction", "poster", "data", "xlink:href"}
+
+
+def test_a_cell_that_is_saved_as_html_asks_for_nothing_outside() -> None:
+    text = "<img src=https://example.org/a.png> url(https://example.org)"
+    cell = show(trace_of(AttentionKind.DECODER, source_text=text))._repr_html_()
+    ((frame, attributes),) = Elements(f"<div>{cell}</div>").found[1:]
+    assert (frame, attributes["sandbox"]) == ("iframe", "allow-scripts")
+    assert not ADDRESSES & attributes.keys()
+    page = attributes["srcdoc"]
+    assert page is not None
+    elements = Elements(page).found
+    for tag, own in elements:
+        assert tag not in ("base", "iframe", "object", "embed", "img")
+        for name in ADDRESSES & own.keys():
+            assert (own[name] or "").startswith(("data:", "#")), (tag, own)
+    policies = [own["content"] for tag, own in elements if "http-equiv" in own]
+    # What is not allowed below, a browser that is online does not ask for either.
+    (policy,) = policies
+    assert policy is not None
+    rules = dict(rule.strip().split(" ", 1) for rule in policy.split(";") if rule.strip())
+    assert rules["default-src"] == "'none'"
+    allowed = {word for values in rules.values() for word in values.split()}
+    assert all(word.startswith("'") or word in ("data:", "blob:") for word in allowed)
 
 
 def test_a_notebook_calls_a_model_and_watches_it() -> None:

@@ -329,6 +329,27 @@ def test_attention_of_nested_tensors_is_told(x, context):
     assert other.reason == "it is one of a nested, sparse or meta tensor, which is not followed"
 
 
+@pytest.mark.parametrize("context", [torch.no_grad, torch.inference_mode, torch.enable_grad])
+def test_attention_of_jagged_tensors_is_told(context):
+    with context():
+        texts = torch.nested.nested_tensor(
+            [torch.randn(6, 16), torch.randn(4, 16)], layout=torch.jagged
+        )
+        maps = [nn.Linear(16, 16) for _ in range(3)]
+
+        def attend() -> Tensor:
+            split = (each(texts).unflatten(-1, [2, 8]).transpose(1, 2) for each in maps)
+            return F.scaled_dot_product_attention(*split)
+
+        expected = attend()
+        with watching() as seen:
+            output = attend()
+    assert torch.equal(output.values(), expected.values())
+    assert not seen.sites
+    (other,) = seen.report().others
+    assert other.reason == "it is one of a nested, sparse or meta tensor, which is not followed"
+
+
 def test_jagged_tensors_pass_unharmed(x):
     texts = torch.nested.nested_tensor([x[0], x[1, :4]], layout=torch.jagged)
     project = nn.Linear(8, 8)
