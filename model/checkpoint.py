@@ -331,7 +331,10 @@ def read_tensors(path: Path) -> dict[str, Tensor]:
     """
     try:
         with path.open("rb") as opened:
-            if opened.read(4).startswith(_PICKLES):
+            start = opened.read(8)
+            # A safetensors file begins with the length of its header, which may begin so too.
+            is_longer = int.from_bytes(start, "little") > path.stat().st_size
+            if start.startswith(_PICKLES) and is_longer:
                 raise CheckpointError(
                     f"{path} is a pickle, whatever its name says, and opening one runs whatever "
                     "its author wrote there; have the weights saved as safetensors."

@@ -46,7 +46,7 @@ def card(
     sections = [
         f"# {translator.name}",
         "An encoder–decoder Transformer after Vaswani et al. 2017, made to be looked at.",
-        _shape(translator),
+        shape(translator),
         *_learning(translator.metrics),
         f"## Scores\n\n{_scores(translator)}",
         *_nearness(translator.metrics["test"]),
@@ -54,14 +54,14 @@ def card(
         f"{DATA_HEADING}\n\n{data}",
         f"## Good at\n\n{_by_length(pairs, translations)}\n\n"
         "Sentences that it translates exactly as the reference does:\n\n"
-        + _table(
+        + table(
             ("source", "translation", "what there is to see"),
             [(each.source, each.translation, each.shows) for each in good],
         ),
         "## Bad at\n\n"
         f"{_weakness(pairs, translations)}\n\n"
         "The worst of the short test sentences, by sentence BLEU:\n\n"
-        + _table(
+        + table(
             ("source", "what it says", "reference"),
             [(each.source, each.translation, each.reference) for each in bad],
         ),
@@ -103,10 +103,11 @@ def with_nearness(text: str, test: dict[str, Any]) -> str:
     return f"{bare[: found.end()]}{section}\n\n{bare[found.end() :]}"
 
 
-def _shape(translator: Translator) -> str:
+def shape(translator: Translator) -> str:
+    """The section on a model's shape, as Markdown."""
     config = translator.model.config
     tied = "source, target and output embeddings tied" if config.tie_embeddings else "not tied"
-    return _table(
+    return table(
         ("", ""),
         [
             (
@@ -144,7 +145,7 @@ def _learning(metrics: dict[str, Any]) -> list[str]:
         "last. Loss in nats a target token, BLEU and chrF of greedy decoding, all on the "
         "validation set; the mean entropy of the heads' rows in bits, over all heads of a kind. "
         "`metrics.json` holds the entropy of every head.\n\n"
-        + _table(
+        + table(
             ("step", "loss", "BLEU", "chrF", *(f"{kind} entropy" for kind in kinds)),
             rows,
             align="---:",
@@ -154,7 +155,7 @@ def _learning(metrics: dict[str, Any]) -> list[str]:
 
 def _scores(translator: Translator) -> str:
     test = translator.metrics["test"]
-    table = _table(
+    row = table(
         ("test set", "sentences", "BLEU", "chrF", "sacrebleu signature"),
         [
             (
@@ -167,7 +168,7 @@ def _scores(translator: Translator) -> str:
         ],
     )
     return (
-        f"{table}\n\nBeam {test['beam']}, cased. chrF: `{test['chrf_signature']}`. Repeat with "
+        f"{row}\n\nBeam {test['beam']}, cased. chrF: `{test['chrf_signature']}`. Repeat with "
         f"`python -m model.training.evaluate --checkpoint checkpoints/{translator.name} "
         f"--data {test['data']} --json`."
     )
@@ -189,7 +190,7 @@ def _nearness(test: dict[str, Any]) -> list[str]:
         "Many test sentences are a training sentence with one word put in, left out or replaced, "
         "and more of them come out right; the others say more of new text. Words are runs of "
         "letters and digits, case ignored.",
-        _table(("test source", "sentences", "BLEU", "chrF"), rows, align="---:"),
+        table(("test source", "sentences", "BLEU", "chrF"), rows, align="---:"),
     ]
 
 
@@ -219,7 +220,7 @@ def _by_length(pairs: Sequence[Pair], translations: Sequence[str]) -> str:
             exact = sum(translation == target for translation, target in within) / len(within)
             words = f"{low} to {high}" if high else f"{low} or more"
             rows.append((words, f"{len(within):,}", f"{bleu:.1f}", f"{exact:.0%}"))
-    return "By the length of a test sentence:\n\n" + _table(
+    return "By the length of a test sentence:\n\n" + table(
         ("words", "sentences", "BLEU", "exactly the reference"), rows, align="---:"
     )
 
@@ -235,7 +236,8 @@ def _weakness(pairs: Sequence[Pair], translations: Sequence[str]) -> str:
     )
 
 
-def _table(heading: Sequence[str], rows: Sequence[Sequence[str]], *, align: str = "---") -> str:
+def table(heading: Sequence[str], rows: Sequence[Sequence[str]], *, align: str = "---") -> str:
+    """A table as Markdown."""
     lines = [heading, [align] * len(heading), *rows]
     return "\n".join("| " + " | ".join(map(_cell, line)) + " |" for line in lines)
 

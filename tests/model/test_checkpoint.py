@@ -248,6 +248,18 @@ def test_a_pipe_is_refused_and_not_waited_for(folder, file):
         load_checkpoint(folder)
 
 
+def test_weights_whose_header_is_as_long_as_a_pickle_begins_are_none(tmp_path):
+    for length in range(1, 256):
+        written = save({"x" * length: torch.ones(2)})
+        if written.startswith(b"\x80"):
+            break
+    else:
+        pytest.fail("No header of that length was written.")
+    (tmp_path / "model.safetensors").write_bytes(written)
+    (tensor,) = checkpoint_module.read_tensors(tmp_path / "model.safetensors").values()
+    assert torch.equal(tensor, torch.ones(2))
+
+
 def test_a_pickle_in_disguise_is_refused_unopened(folder):
     class Harm:
         def __reduce__(self):

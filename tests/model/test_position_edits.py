@@ -33,7 +33,8 @@ OTHER = "The woman sees the cat."
 TARGET = "Die Katze saß auf der Matte."
 LONGER = "She told me that she had never seen such a beautiful garden."
 FOLDERS = sorted(
-    folder for folder in (Path(__file__).parents[2] / "checkpoints").iterdir() if folder.is_dir()
+    config.parent
+    for config in (Path(__file__).parents[2] / "checkpoints").glob("??-??*/config.json")
 )
 AT_REST = PositionEdit(scale=1, shift=0, reverse=False)
 WITHOUT = PositionEdit(scale=0)

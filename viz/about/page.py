@@ -7,6 +7,7 @@ from typing import Any
 import streamlit as st
 
 from model.checkpoint import CheckpointError
+from model.toys import task_of
 from model.translator import DeviceError, Translator
 from viz.about import glossary
 from viz.draw.labels import escape_markdown, visible
@@ -144,7 +145,7 @@ without examples is judged by the sentence shown.
 
 def model_facts(model: Translator) -> str:
     """What is known of a checkpoint: its shape and, as far as recorded, its training and scores."""
-    config = model.model.config
+    config, task = model.model.config, task_of(model.metrics)
     lines = [
         f"{escape_markdown(model.name)}: {model.n_parameters / 1e6:.1f} million parameters, "
         f"{config.n_encoder_layers} encoder and {config.n_decoder_layers} decoder layers of "
@@ -155,7 +156,15 @@ def model_facts(model: Translator) -> str:
     if steps and tokens:
         lines.append(f"Trained for {steps:,.0f} steps on {tokens / 1e6:.1f} million target tokens.")
     tested = model.metrics.get("test")
+    if task is not None:
+        lines.append(f"A toy: it {task.does}. It reads {task.reads}.")
     if isinstance(tested, dict):
+        exact, sentences = (number(tested.get(name)) for name in ("exact", "sentences"))
+        if exact is not None and sentences is not None:
+            lines.append(
+                f"{exact:.1%} of {sentences:,.0f} inputs that training never saw come out exactly "
+                "right. More is in card.md, beside its weights."
+            )
         bleu, chrf, sentences = (number(tested.get(name)) for name in ("bleu", "chrf", "sentences"))
         if bleu is not None and chrf is not None and sentences is not None:
             lines.append(

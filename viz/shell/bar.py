@@ -14,6 +14,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from model.checkpoint import CheckpointError, language_pair, snapshots
 from model.serving.queue import ServiceError
+from model.toys import Task
 from model.trace import TraceError
 from model.translation import Translation
 from model.translator import DeviceError, TextError, Translator
@@ -26,11 +27,13 @@ from viz.shell.jobs import snapshot_of
 from viz.shell.language import is_foreign
 from viz.shell.openable import (
     DROPPED,
+    TOY,
     TRACE_SUFFIX,
     TRACES_VARIABLE,
     Kind,
     Openable,
     openables,
+    toy_task,
 )
 from viz.view import Parameter, View, choice
 from viz.views import CHECKPOINT, HOME, SENTENCE, STEP, TARGET, VIEWS, names
@@ -257,18 +260,24 @@ def _menu_label(name: str, openable: Openable) -> str:
     if openable.kind is Kind.TRACE:
         came = "Dropped" if openable.is_dropped else "Trace"
         return f"{came}: {visible(openable.path.stem)}"
+    if name.startswith(TOY):
+        return f"Toy: {visible(name.removeprefix(TOY))}"
     return visible(name)
 
 
 def _show_controls(found: Mapping[str, Openable], checkpoint: Path, steps: Sequence[int]) -> None:
     """The row of fields."""
     source_language, _ = language_pair(checkpoint.name)
+    is_toy = toy_task(checkpoint) is not None
+    sentence = f"{LANGUAGES.get(source_language, '')} sentence".strip().capitalize()
     st.text_input(
-        f"{LANGUAGES.get(source_language, '')} sentence".strip().capitalize(),
+        "Input" if is_toy else sentence,
         address.value_of("sentence"),
         key="sentence",
-        icon=":material/translate:",
-        placeholder="Type a sentence and press Enter",
+        icon=":material/toys:" if is_toy else ":material/translate:",
+        placeholder="Type an input and press Enter"
+        if is_toy
+        else "Type a sentence and press Enter",
     )
     if examples := session.examples(checkpoint):
         st.menu_button(
@@ -285,12 +294,13 @@ def _show_controls(found: Mapping[str, Openable], checkpoint: Path, steps: Seque
     )
     with st.container(horizontal=True, gap="small", key="sentence-more"):
         st.text_input(
-            "Target sentence",
+            "Target" if is_toy else "Target sentence",
             address.value_of("target"),
             key="target",
-            placeholder="the model's own translation",
-            help="What would the attention be if the model had said this? Type any translation and "
-            "press Enter; leave it empty for the model's own.",
+            placeholder=f"the model's own {'output' if is_toy else 'translation'}",
+            help="What would the attention be if the model had said this? Type any "
+            f"{'output' if is_toy else 'translation'} and press Enter; leave it empty for the "
+            "model's own.",
             width=TARGET_WIDTH,
         )
         _offer_models(found)
@@ -335,6 +345,7 @@ def _answer(question: session.Question, steps: Sequence[int]) -> None:
     model = session.translator(question.checkpoint)
     timed = session.translate(question.checkpoint, question.sentence)
     own = timed.translation
+    task = toy_task(question.folder)
     source_language, language = language_pair(question.folder.name)
     stage.name(question.sentence, question.target or own.text, (source_language, language))
     if question.target:
@@ -345,7 +356,7 @@ def _answer(question: session.Question, steps: Sequence[int]) -> None:
         shown = (
             f"<div>{_large(question.target, language)}<div>You typed this target; its mean "
             f"log-probability is {typed} a token (0 would be certain). The model's own "
-            f"translation has {usual}: "
+            f"{'translation' if task is None else 'output'} has {usual}: "
             f"<b {_marks(language)}>{_shown(own.text)}</b></div></div>"
         )
     else:
@@ -359,13 +370,16 @@ def _answer(question: session.Question, steps: Sequence[int]) -> None:
     facts = (
         f"{model.n_parameters / 1e6:.1f} million parameters in {config.n_encoder_layers} encoder "
         f"and {config.n_decoder_layers} decoder layers of {config.n_heads} heads<br>"
-        f"{training}{timed.device.upper()} · translated in {timed.seconds:.2f} s"
+        f"{training}{timed.device.upper()} · "
+        f"{'translated' if task is None else 'answered'} in {timed.seconds:.2f} s"
     )
     st.html(
         f"<style>{css.ANSWER_CSS}</style>"
         f'<div class="answer">{shown}<p class="model">{facts}</p></div>'
     )
-    _show_warnings(own, question.target, model, source_language)
+    if task is not None:
+        st.caption(escape_markdown(f"This toy {task.does}. {task.look}"))
+    _show_warnings(own, question.target, model, source_language, task)
 
 
 def _training(model: Translator, snapshot: int, steps: Sequence[int]) -> str:
@@ -409,12 +423,24 @@ def _shown(text: str) -> str:
     return escape_html(visible(text) or "∅")
 
 
-def _show_warnings(translation: Translation, target: str, model: Translator, language: str) -> None:
+def _show_warnings(
+    translation: Translation, target: str, model: Translator, language: str, task: Task | None
+) -> None:
+    if task is not None and not task.can_read(translation.source_text):
+        st.warning(
+            escape_markdown(
+                f"This toy reads {task.reads}, and nothing else. What it makes of another text, "
+                "and where its heads look then, does not show what it has learned."
+            ),
+            icon=":material/toys:",
+        )
+        return
     if not translation.text:
         st.warning("The model gave no words for this sentence.", icon=":material/warning:")
     if not translation.finished:
+        written = "translation" if task is None else "output"
         st.warning(
-            "The translation was cut: the model did not end it within the length it is allowed.",
+            f"The {written} was cut: the model did not end it within the length it is allowed.",
             icon=":material/content_cut:",
         )
     unseen = dict.fromkeys([*translation.unseen, *model.tokenizer.unseen_characters(target)])

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 
-from model.checkpoint import CONFIG, CheckpointError
+from model.checkpoint import CONFIG, METRICS, CheckpointError, own_file, read_json
+from model.toys import Task, task_of
 
 DEFAULT_CHECKPOINT = "en-de"
 
@@ -17,6 +18,9 @@ CHECKPOINTS_VARIABLE = "HEADSCOPE_CHECKPOINTS"
 
 TRACES_VARIABLE = "HEADSCOPE_TRACES"
 """Names a folder of saved traces, or one trace, or several of them as PATH does."""
+
+TOY = "toy-"
+"""How the names of toys begin: tiny models of a task that is no translation."""
 
 DROPPED = "dropped"
 """What an address calls the trace that a person dropped on the page: its file's name is theirs."""
@@ -49,7 +53,7 @@ class Openable:
 
 
 def checkpoints() -> dict[str, Path]:
-    """The folders of the checkpoints to choose from, by name: en-de first, then by alphabet.
+    """The folders of the checkpoints to choose from, by name: en-de first, toys last.
 
     Raises:
         CheckpointError: if there is none.
@@ -72,8 +76,18 @@ def checkpoints() -> dict[str, Path]:
     return {name: found[name] for name in sorted(found, key=_usual_first)}
 
 
-def _usual_first(name: str) -> tuple[bool, str]:
-    return name != DEFAULT_CHECKPOINT, name
+def _usual_first(name: str) -> tuple[bool, bool, str]:
+    return name.startswith(TOY), name != DEFAULT_CHECKPOINT, name
+
+
+def toy_task(folder: Path) -> Task | None:
+    """What the toy in a checkpoint folder learned to do; None for any other model."""
+    if not folder.name.startswith(TOY):
+        return None
+    try:
+        return task_of(read_json(own_file(folder, METRICS)))
+    except CheckpointError:
+        return None
 
 
 def traces() -> dict[str, Path]:

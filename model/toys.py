@@ -1,0 +1,178 @@
+"""Tasks whose solution anyone can see, for tiny models whose heads anyone can read.
+
+No torch here: what a toy reads and writes is known without a model.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import date, timedelta
+from random import Random
+from typing import Any
+
+LETTERS = "abcdefghijkl"
+SHORTEST, LONGEST = 2, 8
+"""How many letters a toy's text has."""
+
+_DIGITS = "0123456789"
+_ONES = (
+    *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"),
+    *("eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen"),
+    "nineteen",
+)
+_TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
+_MONTHS = (
+    *("January", "February", "March", "April", "May", "June", "July", "August", "September"),
+    *("October", "November", "December"),
+)
+_FIRST_DAY, _DAYS = date(1900, 1, 1), 73_049
+"""The dates of two centuries, 1900 to 2099."""
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What a toy learned to do.
+
+    Attributes:
+        does: what it does, as the end of "This toy …".
+        reads: what it can read, as the end of "It reads …".
+        pattern: of what it can read, in full.
+        draw: a source by chance.
+        solve: its target.
+        look: what to look for in its heads, in a sentence or two.
+        words: the words of its texts; each is a token.
+        n_pieces: how many pieces the vocabulary has for them.
+        spaced: whether every token is a word between spaces.
+        beyond: a source by chance that is longer than any the toy was trained on.
+    """
+
+    does: str
+    reads: str
+    pattern: str
+    draw: Callable[[Random], str]
+    solve: Callable[[str], str]
+    look: str
+    words: tuple[str, ...]
+    n_pieces: int
+    spaced: bool
+    beyond: Callable[[Random], str]
+
+    def can_read(self, text: str) -> bool:
+        """Whether a text is one that the toy learned to read."""
+        return re.fullmatch(self.pattern, " ".join(text.split())) is not None
+
+
+def number_in_words(digits: str) -> str:
+    """A whole number below a million in English words, without "and"."""
+    number = int(digits)
+    if number < 20:
+        return _ONES[number]
+    for size, name in ((1000, "thousand"), (100, "hundred")):
+        if number >= size:
+            head, rest = f"{number_in_words(str(number // size))} {name}", number % size
+            return f"{head} {number_in_words(str(rest))}" if rest else head
+    tens, ones = _TENS[number // 10 - 2], number % 10
+    return f"{tens} {_ONES[ones]}" if ones else tens
+
+
+def written_date(iso: str) -> str:
+    """The date 2026-11-23 as 23 November 2026."""
+    year, month, day = iso.split("-")
+    return f"{int(day)} {_MONTHS[int(month) - 1]} {year}"
+
+
+def letter_counts(text: str) -> str:
+    """Each letter in the order of the alphabet, and how often it stands in the text."""
+    letters = text.split()
+    return " ".join(f"{letter} {letters.count(letter)}" for letter in sorted(set(letters)))
+
+
+def _letters(letters: str, shortest: int, longest: int) -> Callable[[Random], str]:
+    return lambda random: " ".join(random.choices(letters, k=random.randint(shortest, longest)))
+
+
+def _of_letters(
+    does: str, solve: Callable[[str], str], look: str, *, letters: str = LETTERS, numbers: int = 0
+) -> Task:
+    return Task(
+        does=does,
+        reads=f"{SHORTEST} to {LONGEST} letters from {letters[0]} to {letters[-1]} with spaces "
+        f"between them, such as “{' '.join(letters[index] for index in (1, 0, 3, 2))}”",
+        pattern=f"[{letters}](?: [{letters}]){{{SHORTEST - 1},{LONGEST - 1}}}",
+        draw=_letters(letters, SHORTEST, LONGEST),
+        solve=solve,
+        look=look,
+        words=(*letters, *map(str, range(1, numbers + 1))),
+        n_pieces=len(letters) + numbers,
+        spaced=True,
+        beyond=_letters(letters, LONGEST + 2, LONGEST + 4),
+    )
+
+
+def _day(random: Random) -> str:
+    return (_FIRST_DAY + timedelta(random.randrange(_DAYS))).isoformat()
+
+
+TASKS: dict[str, Task] = {
+    "reverse": _of_letters(
+        "writes its letters in reverse",
+        lambda text: " ".join(reversed(text.split())),
+        "Look at cross-attention: a line from one corner to the opposite one, for the first letter "
+        "that is written is the last that was read.",
+    ),
+    "copy": _of_letters(
+        "writes its letters once more",
+        lambda text: text,
+        "Look at cross-attention: the diagonal, for each letter is written where it was read.",
+    ),
+    "sort": _of_letters(
+        "writes its letters in the order of the alphabet",
+        lambda text: " ".join(sorted(text.split())),
+        "Look at cross-attention: a row looks at the letter that it writes next, wherever it "
+        "stands, and at equal letters alike.",
+    ),
+    "count": _of_letters(
+        "counts how often each letter stands in its text",
+        letter_counts,
+        "Look at cross-attention: before a number is written, rows look at all the places where "
+        "that letter stands.",
+        letters=LETTERS[:6],
+        numbers=LONGEST,
+    ),
+    "numbers": Task(
+        does="writes numbers in words",
+        reads="whole numbers from 0 to 9999 in digits, such as “307”",
+        pattern="0|[1-9][0-9]{0,3}",
+        draw=lambda random: str(random.randrange(10 ** random.randint(3, 4))),
+        solve=number_in_words,
+        look="Look at cross-attention: a word looks at its digit; “hundred” and “thousand” have "
+        "no digit of their own.",
+        words=(*_DIGITS, *_ONES, *_TENS, "hundred", "thousand"),
+        # What the words are merged from, too.
+        n_pieces=130,
+        spaced=False,
+        beyond=lambda random: str(random.randrange(10_000, 1_000_000)),
+    ),
+    "dates": Task(
+        does="writes dates with the name of the month",
+        reads="dates from 1900 to 2099 as year, month and day, such as “2026-11-23”",
+        pattern="(?:19|20)[0-9]{2}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])",
+        draw=_day,
+        solve=written_date,
+        look="Look at cross-attention: day and year change places, and the month's name looks at "
+        "its two digits.",
+        words=(*_DIGITS, "-", *_MONTHS),
+        n_pieces=110,
+        spaced=False,
+        beyond=lambda random: f"{random.randrange(21, 99)}{_day(random)[2:]}",
+    ),
+}
+"""Every task by its name."""
+
+
+def task_of(metrics: Mapping[str, Any]) -> Task | None:
+    """The task of a toy, by its checkpoint's metrics; None for any other model."""
+    name = metrics.get("task")
+    return TASKS.get(name) if isinstance(name, str) else None

@@ -1,0 +1,287 @@
+"""Make a toy's checkpoint: `python -m model.training.toys NAME --output DIR`.
+
+Data, vocabulary, training, scores on inputs that training never saw, examples and card, in minutes
+on one core. The same seed makes the same data.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+from tqdm import tqdm
+
+from model.checkpoint import CARD, EXAMPLES, METRICS, read_json, save_checkpoint, write_json
+from model.config import TransformerConfig
+from model.files import write_whole
+from model.tokenizer import BOS, EOS, PAD, Tokenizer
+from model.toys import TASKS, Task
+from model.training.card import shape, table
+from model.training.corpus import Pair
+from model.training.evaluate import evaluate_checkpoint, translate_all
+from model.training.examples import Bad, Good, entries
+from model.training.removal import write_removal
+from model.transformer import Transformer
+from model.translator import load
+
+N_UNSEEN, N_SEEN, N_BEYOND = 1000, 9000, 200
+BATCH, WARMUP, LEARNING_RATE = 128, 100, 5e-3
+N_EXAMPLES = 10
+SPECIAL = 4 + 256
+"""Pieces of every vocabulary: special tokens and bytes."""
+
+SIZE: dict[str, Any] = {
+    "d_model": 64,
+    "d_ff": 128,
+    "n_heads": 4,
+    "dropout": 0.0,
+    "max_positions": 64,
+    "fused_attention": False,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Toy:
+    """A task, and the variant of the Transformer that learns it.
+
+    Attributes:
+        task: its name.
+        shows: the variant, in a few words.
+        variant: fields of the configuration besides the size.
+        steps: of training.
+    """
+
+    task: str
+    shows: str
+    variant: dict[str, Any]
+    steps: int = 1200
+
+
+ONE_LAYER = {"n_encoder_layers": 1, "n_decoder_layers": 1}
+TWO_LAYERS = {"n_encoder_layers": 2, "n_decoder_layers": 2}
+
+TOYS: dict[str, Toy] = {
+    "toy-reverse": Toy("reverse", "the paper's post-norm", ONE_LAYER, steps=2000),
+    "toy-reverse-learned": Toy(
+        "reverse",
+        "learned positions, one module a head",
+        {**ONE_LAYER, "positions": "learned", "head_layout": "per_head"},
+    ),
+    "toy-reverse-rotary": Toy(
+        "reverse",
+        "rotary positions",
+        {**TWO_LAYERS, "positions": "rotary", "norm": "pre"},
+        steps=2000,
+    ),
+    "toy-copy-pre-norm": Toy("copy", "pre-norm", {**ONE_LAYER, "norm": "pre"}),
+    "toy-sort-no-bias": Toy(
+        "sort",
+        "no biases, d_v larger than d_k, epsilon 1e-6",
+        {**ONE_LAYER, "attention_bias": False, "d_k": 12, "d_v": 24, "layer_norm_eps": 1e-6},
+    ),
+    "toy-sort-dot-product": Toy(
+        "sort", "plain dot products", {**ONE_LAYER, "scoring": "dot_product"}
+    ),
+    "toy-sort-alibi": Toy("sort", "ALiBi", {**ONE_LAYER, "positions": "alibi"}, steps=2500),
+    "toy-count-temperature": Toy(
+        "count",
+        "a learned temperature",
+        {**TWO_LAYERS, "scoring": "learned_temperature", "norm": "pre"},
+    ),
+    "toy-numbers-fused": Toy(
+        "numbers",
+        "fused projections",
+        {**TWO_LAYERS, "fused_qkv": True, "norm": "pre"},
+        steps=2500,
+    ),
+    "toy-numbers-relative-bias": Toy(
+        "numbers",
+        "T5's relative bias",
+        {**TWO_LAYERS, "positions": "relative_bias", "norm": "pre"},
+        steps=1800,
+    ),
+    "toy-dates-additive": Toy("dates", "additive scoring", {**ONE_LAYER, "scoring": "additive"}),
+}
+"""Every toy by the name of its checkpoint."""
+
+
+def pairs_of(task: Task, seed: int) -> tuple[list[Pair], list[Pair]]:
+    """Pairs to train on, and others to be tested on; no source is in both."""
+    random, drawn = Random(seed), dict[str, None]()
+    # Of some tasks there are not as many sources as are wanted.
+    for _ in range(20 * (N_SEEN + N_UNSEEN)):
+        drawn[task.draw(random)] = None
+        if len(drawn) == N_SEEN + N_UNSEEN:
+            break
+    sources = list(drawn)
+    random.shuffle(sources)
+    pairs = [Pair(source, task.solve(source)) for source in sources]
+    return pairs[N_UNSEEN:], pairs[:N_UNSEEN]
+
+
+def tokenizer_of(task: Task) -> Tokenizer:
+    """A vocabulary in which each of the task's words is a piece, and so is each digit."""
+    texts = [word for word in task.words for _ in range(100)]
+    kind = "word" if task.spaced else "bpe"
+    return Tokenizer.train(texts, SPECIAL + task.n_pieces, model_type=kind)
+
+
+def train(model: Transformer, tokenizer: Tokenizer, pairs: Sequence[Pair], steps: int) -> None:
+    """Teach a model the pairs."""
+    sources, targets = (tokenizer.encode_all([pair[side] for pair in pairs]) for side in (0, 1))
+    source = _filled([[*ids, EOS] for ids in sources])
+    read = _filled([[BOS, *ids] for ids in targets])
+    expected = _filled([[*ids, EOS] for ids in targets])
+    optimizer = torch.optim.AdamW(
+        model.parameters(), lr=LEARNING_RATE, betas=(0.9, 0.98), weight_decay=0.0, fused=True
+    )
+    schedule = torch.optim.lr_scheduler.LambdaLR(
+        optimizer, lambda step: min((step + 1) / WARMUP, 1) * (1 - step / steps)
+    )
+    model.train()
+    for _ in tqdm(range(steps), unit="step"):
+        rows = torch.randint(len(pairs), (BATCH,))
+        logits = model(source[rows], read[rows])
+        loss = F.cross_entropy(logits.transpose(1, 2), expected[rows], ignore_index=PAD)
+        optimizer.zero_grad()
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+        schedule.step()
+    model.eval()
+
+
+def _filled(rows: Sequence[Sequence[int]]) -> Tensor:
+    longest = max(map(len, rows))
+    return torch.tensor([[*row, *[PAD] * (longest - len(row))] for row in rows])
+
+
+def make(name: str, directory: Path, *, steps: int | None = None, seed: int = 2017) -> float:
+    """Write the checkpoint folder of a toy.
+
+    Args:
+        name: of TOYS.
+        directory: the folder to write.
+        steps: of training; None for the toy's own number.
+        seed: of data and training.
+
+    Returns:
+        the share of unseen inputs that come out exactly right.
+    """
+    toy = TOYS[name]
+    task, steps = TASKS[toy.task], steps or toy.steps
+    seen, unseen = pairs_of(task, seed)
+    tokenizer = tokenizer_of(task)
+    torch.manual_seed(seed)
+    model = Transformer(TransformerConfig(vocab_size=len(tokenizer), **SIZE, **toy.variant))
+    start = time.monotonic()
+    train(model, tokenizer, seen, steps)
+    longest = {
+        side: 1 + max(map(len, tokenizer.encode_all([pair[place] for pair in seen])))
+        for place, side in enumerate(("source", "target"))
+    }
+    metrics = {
+        "task": toy.task,
+        "steps": steps,
+        "training_seconds": round(time.monotonic() - start),
+        "training": {"pairs": len(seen), "batch": BATCH, "seed": seed},
+        "longest": longest,
+    }
+    save_checkpoint(directory, model, tokenizer, metrics=metrics)
+    written, _ = evaluate_checkpoint(directory, unseen, device="cpu")
+    right = [text == pair.target for text, pair in zip(written, unseen, strict=True)]
+    exact = sum(right) / len(right)
+    metrics["test"] = {"sentences": len(unseen), "exact": exact, "beam": 4}
+    write_json(directory / METRICS, metrics)
+    _tell(directory, toy, task, unseen, written)
+    return exact
+
+
+def _tell(
+    directory: Path, toy: Toy, task: Task, unseen: Sequence[Pair], written: Sequence[str]
+) -> None:
+    """Write examples, card and what is left without heads."""
+    translator = load(directory, device="cpu")
+    good = [
+        Good(*pair, task.look)
+        for pair, text in zip(unseen, written, strict=True)
+        if text == pair.target and len(translator.tokenizer.encode(pair.source)) >= _MIN_TOKENS
+    ][:N_EXAMPLES]
+    good = [each for each in good if translator.translate(each.source).text == each.translation]
+    wrong = [
+        Bad(pair.source, text, pair.target)
+        for pair, text in zip(unseen, written, strict=True)
+        if text != pair.target
+    ]
+    random = Random(0)
+    beyond = [task.beyond(random) for _ in range(N_BEYOND)]
+    answers = translate_all(translator.model, translator.tokenizer, beyond, beam=4)
+    failed = [
+        Bad(source, text, task.solve(source))
+        for source, text in zip(beyond, answers, strict=True)
+        if text != task.solve(source)
+    ]
+    listed = json.dumps(entries(good), indent=2, ensure_ascii=False)
+    write_whole(directory / EXAMPLES, f"{listed}\n".encode())
+    metrics = read_json(directory / METRICS)
+    test = metrics["test"]
+    sections = [
+        f"# {translator.name}",
+        f"A toy: a tiny Transformer that {task.does}. It shows {toy.shows}. {task.look}",
+        f"It reads {task.reads}.",
+        shape(translator),
+        f"## Scores\n\n{test['exact']:.2%} of {test['sentences']:,} inputs that training never "
+        "saw come out exactly right, with a beam of 4.",
+        f"## Training\n\n{metrics['steps']:,} steps of {BATCH} pairs, drawn from "
+        f"{metrics['training']['pairs']:,}; {metrics['training_seconds']} seconds on one CPU core "
+        f"that others use too. Repeat with `python -m model.training.toys {translator.name} "
+        f"--output DIR`.",
+        "## Data and licences\n\nMade by a rule in `model/toys.py`, so that nobody owns it.",
+        "## Good at\n\nInputs that training never saw:\n\n"
+        + table(("input", "output"), [(each.source, each.translation) for each in good]),
+        f"## Bad at\n\nWhat lies beyond its training: {len(failed) / N_BEYOND:.0%} of "
+        f"{N_BEYOND} such inputs come out wrong.\n\n"
+        + table(
+            ("input", "what it says", "right"),
+            [(e.source, e.translation, e.reference) for e in [*wrong, *failed][:N_EXAMPLES]],
+        ),
+    ]
+    (directory / CARD).write_text("\n\n".join(sections) + "\n", encoding="utf-8")
+    if good:
+        write_removal(directory)
+
+
+_MIN_TOKENS = 4
+"""Of a source that is an example: a head's label needs five tokens, the end among them."""
+
+
+def main(argv: list[str] | None = None) -> int:
+    """The command line; gives the exit status."""
+    parser = argparse.ArgumentParser(
+        prog="python -m model.training.toys", description=(__doc__ or "").partition("\n")[0]
+    )
+    parser.add_argument("name", choices=TOYS, help="which toy")
+    parser.add_argument("--output", type=Path, required=True, help="the checkpoint folder to write")
+    parser.add_argument("--steps", type=int, help="of training; otherwise the toy's own number")
+    parser.add_argument("--threads", type=int, default=1, help="CPU threads (default 1)")
+    arguments = parser.parse_args(argv)
+    if arguments.steps is not None and arguments.steps < 1:
+        parser.error("--steps must be 1 or more")
+    torch.set_num_threads(arguments.threads)
+    exact = make(arguments.name, arguments.output, steps=arguments.steps)
+    print(f"{arguments.name}: {exact:.2%} of unseen inputs exactly right")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

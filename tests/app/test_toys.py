@@ -1,0 +1,58 @@
+"""Toys in the app: in the menu behind the translators, and never called what they are not."""
+
+import re
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from model.toys import TASKS
+from tests.kit.shown import captions, html, plain, warnings
+
+OpenApp = Callable[..., AppTest]
+
+TOY = Path(__file__).parents[2] / "checkpoints" / "toy-reverse"
+
+
+@pytest.fixture
+def shelf(checkpoints: Path, tmp_path: Path) -> Path:
+    """A translator and a toy."""
+    shutil.copytree(checkpoints / "en-de", tmp_path / "zz-de")
+    shutil.copytree(TOY, tmp_path / TOY.name)
+    return tmp_path
+
+
+def said(app: AppTest) -> str:
+    """What the page says of this model; the glossary is of models in general."""
+    without_styles = re.sub(r"<style>.*?</style>", "", html(app), flags=re.DOTALL)
+    field = app.text_input(key="sentence")
+    return " ".join([captions(app), *warnings(app), without_styles, field.label, field.placeholder])
+
+
+def test_toys_stand_behind_the_translators_and_say_so(open_app: OpenApp, shelf: Path) -> None:
+    app = open_app(folder=shelf)
+    assert app.selectbox(key="checkpoint").options == ["zz-de", "Toy: reverse"]
+    assert app.text_input(key="sentence").value != ""
+
+
+def test_a_toy_says_what_it_does_and_what_to_look_for(open_app: OpenApp, shelf: Path) -> None:
+    app = open_app(folder=shelf, checkpoint="toy-reverse", sentence="a b c d e")
+    task = TASKS["reverse"]
+    assert f"This toy {task.does}. {task.look}" in captions(app)
+    assert "e d c b a" in html(app)
+    assert "answered in" in html(app)
+    assert not warnings(app)
+    assert app.text_input(key="sentence").label == "Input"
+    assert not re.search(r"English|German|translat", said(app), re.IGNORECASE)
+
+
+@pytest.mark.parametrize("text", ["Attention is all you need.", "a b c d e f g h i", "*a* $b$"])
+def test_what_a_toy_cannot_read_gets_a_sentence_that_says_what_it_reads(
+    open_app: OpenApp, shelf: Path, text: str
+) -> None:
+    app = open_app(folder=shelf, checkpoint="toy-reverse", sentence=text)
+    (warning,) = warnings(app)
+    assert f"This toy reads {TASKS['reverse'].reads}, and nothing else." in plain(warning)
+    assert not app.exception

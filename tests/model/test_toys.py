@@ -1,0 +1,153 @@
+"""Toys: their tasks, the command that makes one, and what every shipped one promises."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from model.toys import LONGEST, TASKS, task_of
+from model.training import toys
+from model.training.evaluate import translate_all
+from model.translator import Translator, load
+
+SHIPPED = sorted((Path(__file__).parents[2] / "checkpoints").glob("toy-*"))
+
+SOLVED = {
+    ("reverse", "a b c d"): "d c b a",
+    ("copy", "c c a"): "c c a",
+    ("sort", "d a c a"): "a a c d",
+    ("count", "b a b"): "a 1 b 2",
+    ("numbers", "0"): "zero",
+    ("numbers", "17"): "seventeen",
+    ("numbers", "40"): "forty",
+    ("numbers", "307"): "three hundred seven",
+    ("numbers", "9999"): "nine thousand nine hundred ninety nine",
+    ("numbers", "120015"): "one hundred twenty thousand fifteen",
+    ("dates", "2026-11-23"): "23 November 2026",
+    ("dates", "1900-01-02"): "2 January 1900",
+}
+
+
+@pytest.mark.parametrize(("task", "source"), SOLVED, ids=" ".join)
+def test_a_task_is_solved_as_anyone_would(task: str, source: str) -> None:
+    assert TASKS[task].solve(source) == SOLVED[task, source]
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_a_task_reads_what_it_draws_and_nothing_longer(name: str) -> None:
+    task = TASKS[name]
+    seen, unseen = toys.pairs_of(task, seed=1)
+    assert len(unseen) == toys.N_UNSEEN
+    assert {pair.source for pair in seen}.isdisjoint(pair.source for pair in unseen)
+    assert (seen, unseen) == toys.pairs_of(task, seed=1)
+    for source, target in [*seen, *unseen]:
+        assert task.can_read(f" {source}\n")
+        assert task.solve(source) == target
+    for text in ("", "Attention is all you need.", "a" * 40, "１２"):
+        assert not task.can_read(text)
+    random = toys.Random(3)
+    assert not any(task.can_read(task.beyond(random)) for _ in range(50))
+    longest = max(len(pair.source.split()) for pair in seen)
+    assert longest == (LONGEST if task.spaced else 1)
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_every_word_and_digit_of_a_task_is_one_token(name: str) -> None:
+    task = TASKS[name]
+    tokenizer = toys.tokenizer_of(task)
+    for word in task.words:
+        pieces = [piece for piece in tokenizer.pieces(tokenizer.encode(word)) if piece != "▁"]
+        assert [piece.removeprefix("▁") for piece in pieces] == [word]
+
+
+@pytest.mark.parametrize("metrics", [{}, {"task": None}, {"task": "translate"}, {"task": ["copy"]}])
+def test_what_names_no_task_is_no_toy(metrics: dict[str, object]) -> None:
+    assert task_of(metrics) is None
+
+
+@pytest.mark.slow
+def test_the_command_makes_a_whole_checkpoint(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "toy-copy-pre-norm"
+    assert toys.main(["toy-copy-pre-norm", "--output", str(folder), "--steps", "1"]) == 0
+    assert "of unseen inputs exactly right" in capsys.readouterr().out
+    translator = load(folder, device="cpu")
+    assert task_of(translator.metrics) is TASKS["copy"]
+    assert translator.metrics["test"]["sentences"] == toys.N_UNSEEN
+    assert (folder / "card.md").read_text(encoding="utf-8").startswith("# toy-copy-pre-norm\n")
+
+
+# What is shipped.
+
+
+@pytest.fixture(scope="module", params=SHIPPED, ids=lambda folder: folder.name)
+def folder(request: pytest.FixtureRequest) -> Path:
+    found: Path = request.param
+    return found
+
+
+@pytest.fixture(scope="module")
+def toy(folder: Path) -> Translator:
+    return load(folder, device="cpu")
+
+
+def examples(folder: Path) -> list[dict[str, str]]:
+    found: list[dict[str, str]] = json.loads((folder / "examples.json").read_text(encoding="utf-8"))
+    return found
+
+
+def test_a_toy_is_small_and_the_variant_that_it_is_named_for(folder: Path, toy: Translator) -> None:
+    assert sum(file.stat().st_size for file in folder.iterdir()) <= 1_000_000
+    made = toys.TOYS[folder.name]
+    assert toy.metrics["task"] == made.task
+    for field, value in made.variant.items():
+        assert getattr(toy.model.config, field) == value
+
+
+@pytest.mark.slow
+def test_a_toy_is_right_on_what_it_never_saw(toy: Translator) -> None:
+    task = TASKS[toy.metrics["task"]]
+    seen, unseen = toys.pairs_of(task, toy.metrics["training"]["seed"])
+    assert len(seen) == toy.metrics["training"]["pairs"]
+    sources = [pair.source for pair in unseen]
+    written = translate_all(toy.model, toy.tokenizer, sources, beam=4)
+    exact = np.mean([text == pair.target for text, pair in zip(written, unseen, strict=True)])
+    assert exact >= 0.995
+    assert exact == pytest.approx(toy.metrics["test"]["exact"], abs=0.001)
+
+
+def test_a_toy_comes_with_ten_good_examples_and_ten_bad_ones(folder: Path, toy: Translator) -> None:
+    task = TASKS[toy.metrics["task"]]
+    found = examples(folder)
+    assert len(found) == 10
+    for each in found:
+        assert toy.translate(each["source"]).text == each["translation"]
+        assert task.solve(each["source"]) == each["translation"]
+    card = (folder / "card.md").read_text(encoding="utf-8")
+    assert f"{toy.metrics['test']['exact']:.2%}" in card
+    _, _, bad = card.partition("## Bad at")
+    assert len([line for line in bad.splitlines() if line.startswith("|")]) == 12
+
+
+def mirrored(toy: Translator, sources: list[str]) -> float:
+    """The most weight that one head of cross-attention has on the mirrored place, on average."""
+    shares = []
+    for source in sources:
+        trace = toy.trace(source)
+        n_letters = len(trace.source) - 1
+        rows = np.arange(n_letters)
+        weights = np.concatenate(
+            [seen.weights for site, seen in trace.maps.items() if site.kind == "cross"]
+        )
+        shares.append(weights[:, rows, n_letters - 1 - rows].mean(axis=-1))
+    return float(np.mean(shares, axis=0).max())
+
+
+def test_a_head_of_the_reversing_toy_draws_the_line_from_corner_to_corner(
+    folder: Path, toy: Translator
+) -> None:
+    if toy.metrics["task"] != "reverse":
+        pytest.skip("of another task")
+    assert mirrored(toy, [each["source"] for each in examples(folder)]) > 0.5
