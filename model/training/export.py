@@ -10,7 +10,6 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import json
-import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -41,7 +40,7 @@ from model.training.evaluate import evaluate_checkpoint, reversed_columns, trans
 from model.training.examples import bad_examples, entries, good_examples
 from model.training.overlap import overlap_scores
 from model.training.removal import write_removal
-from model.training.snapshots import SENTENCES, snapshot_scores
+from model.training.snapshots import SENTENCES, kept_snapshots, snapshot_scores
 from model.transformer import Transformer
 from model.translator import TextError, load
 
@@ -61,7 +60,12 @@ def fused(model: Transformer) -> Transformer:
 
 
 def export_snapshots(
-    run: Path, output: Path, valid: Sequence[Pair], *, sentences: int = SENTENCES
+    run: Path,
+    output: Path,
+    valid: Sequence[Pair],
+    *,
+    steps: Sequence[int] = (),
+    sentences: int = SENTENCES,
 ) -> None:
     """A checkpoint folder of the weights that a run kept on its way, with what each could do.
 
@@ -69,21 +73,15 @@ def export_snapshots(
         run: the folder of a finished run with snapshots.
         output: the checkpoint folder to write.
         valid: the pairs on which each snapshot is scored.
+        steps: of which the weights go into the folder, besides the last; none for all.
         sentences: how many of them are translated and recorded.
 
     Raises:
-        CheckpointError: if the run is unfinished, kept no snapshots, or not its last weights.
+        CheckpointError: if the run is unfinished, or kept no snapshots, not its last weights, or
+            none of a step.
         TextError: if a sentence of the validation set is longer than the model takes.
     """
-    files = {
-        int(match[1]): file
-        for file in (run / "snapshots").glob("*")
-        if (match := re.fullmatch(r"step-([0-9]+)\.safetensors", file.name))
-    }
-    if not files:
-        raise CheckpointError(
-            f"The run {run} kept no snapshots; train with training.snapshots of 2 or more."
-        )
+    files = kept_snapshots(run)
     if not (run / "averaged").is_dir():
         raise CheckpointError(f"The run {run} is not finished; give its command again to go on.")
     finished = load_checkpoint(run / "averaged")
@@ -92,8 +90,15 @@ def export_snapshots(
             f"The run {run} ended at step {finished.metrics['steps']} and its last snapshot is of "
             f"step {max(files)}; train without patience, and to max_steps."
         )
+    if missing := sorted(set(steps) - set(files)):
+        raise CheckpointError(
+            f"The run {run} kept no snapshot of step {missing[0]}; it has those of "
+            f"{', '.join(map(str, files))}."
+        )
     models = {}
-    for step, file in sorted(files.items()):
+    for step, file in files.items():
+        if steps and step not in {*steps, max(files)}:
+            continue
         model = Transformer(finished.model.config)
         load_weights(model, read_tensors(file), file)
         models[step] = fused(model)
@@ -183,6 +188,13 @@ def main(argv: list[str] | None = None) -> int:
         action="store_true",
         help="the weights that the run kept on its way, each scored on --valid",
     )
+    parser.add_argument(
+        "--steps",
+        type=int,
+        nargs="+",
+        default=[],
+        help="of --snapshots, those that go into the folder besides the last (default: all)",
+    )
     parser.add_argument("--valid", type=Path, help="a .tsv file to score each snapshot on")
     parser.add_argument(
         "--card",
@@ -217,7 +229,7 @@ def main(argv: list[str] | None = None) -> int:
         )
         data = data_section(arguments.card) if arguments.card else ""
         if arguments.snapshots:
-            export_snapshots(arguments.checkpoint, arguments.output, valid)
+            export_snapshots(arguments.checkpoint, arguments.output, valid, steps=arguments.steps)
         else:
             trained = load_checkpoint(arguments.checkpoint)
             save_checkpoint(

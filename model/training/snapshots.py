@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from model.checkpoint import CheckpointError
 from model.tokenizer import PAD
 from model.trace import AttentionKind, AttentionMap, Trace
 from model.training.batches import Batches
@@ -22,6 +25,24 @@ SENTENCES = 500
 
 LOSS_TOKENS = 2048
 """Tokens of the longer side in one batch of the loss; it changes the speed alone."""
+
+
+def kept_snapshots(run: Path) -> dict[int, Path]:
+    """The files of the weights that a training run kept on its way, by step, ascending.
+
+    Raises:
+        CheckpointError: if it kept none.
+    """
+    files = {
+        int(match[1]): file
+        for file in (run / "snapshots").glob("*")
+        if (match := re.fullmatch(r"step-([0-9]+)\.safetensors", file.name))
+    }
+    if not files:
+        raise CheckpointError(
+            f"The run {run} kept no snapshots; train with training.snapshots of 2 or more."
+        )
+    return dict(sorted(files.items()))
 
 
 def snapshot_scores(

@@ -3,7 +3,7 @@
 import json
 import re
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +12,14 @@ from streamlit.testing.v1 import AppTest
 
 from model import load
 from model.checkpoint import CheckpointError, snapshot_file
-from tests.kit.shown import plain
+from model.trace import Site
+from tests.kit.shown import captions, plain, query, said
 from tests.kit.tiny_checkpoint import PAIRS, SNAPSHOTS, write_tiny_snapshots
+from viz.heads.growth import growth_of
+from viz.heads.measures import Label
 from viz.shell import session
+from viz.shell.examples import head_labels, read_examples
+from viz.shell.growth import write_growth
 from viz.shell.jobs import snapshot_of
 
 OpenApp = Callable[..., AppTest]
@@ -257,3 +262,53 @@ def test_a_single_snapshot_is_shown_without_a_slider(
     assert not app.select_slider
     assert asked(app).snapshot == 0
     assert "after 1,120 of 1,120 steps" in facts_line(app)
+
+
+def test_what_heads_did_over_training_is_drawn_where_it_was_measured(
+    open_childhood: OpenApp, open_app: OpenApp, both: Path, tmp_path: Path
+) -> None:
+    app = open_childhood(below="training")
+    assert (app.session_state["below"], "Over training" in sections(app)) == ("facts", False)
+    folder = tmp_path / "grown"
+    shutil.copytree(both, folder)
+    growth = growth_of({step: survey_of(folder / NAME, place) for place, step in
+                        enumerate(SNAPSHOTS)})  # fmt: skip
+    write_growth(folder / NAME, growth)
+    app = open_app(folder=folder, checkpoint=NAME, below="training", attention="encoder")
+    assert "Over training" in sections(app)
+    (chart,) = app.get("plotly_chart")
+    assert "4 steps of training" in chart.proto.alt
+    options = app.selectbox(key="grown").options
+    assert options[0] == "What this head does most"
+    assert "On the previous token" in options
+    app = app.selectbox(key="grown").set_value("next").run()
+    (chart,) = app.get("plotly_chart")
+    assert chart.proto.alt.startswith("On the next token of the ")
+    assert query(app, "grown") == "next"
+    assert "dashed line" in captions(app)
+    app = app.segmented_control(key="below").set_value("training").run()
+    app.session_state["attention"] = "cross"
+    assert not app.run().exception
+    assert query(app, "grown") == ""
+    assert "Over training" not in sections(open_app(folder=folder, below="training"))
+
+
+def test_damaged_curves_are_said_and_the_page_stands(
+    open_app: OpenApp, both: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "damaged"
+    shutil.copytree(both, folder)
+    (folder / NAME / "growth.json").write_text("{}")
+    app = open_app(folder=folder, checkpoint=NAME)
+    assert not app.exception
+    assert "growth.json is damaged" in said(app)
+    assert "Over training" not in sections(app)
+
+
+def sections(app: AppTest) -> str:
+    """What there is below the picture."""
+    return " ".join(app.segmented_control(key="below").options)
+
+
+def survey_of(folder: Path, place: int) -> Mapping[Site, tuple[Label | None, ...]]:
+    return head_labels(load(folder, device="cpu", snapshot=place), read_examples(folder))

@@ -29,7 +29,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
@@ -275,12 +275,15 @@ class Label:
         telling: how much the head says of which tokens belong together, from 0 (or a little below)
             to 1: its weight on a token's source beyond chance, or where that is not known, the
             mutual information of row and key as a share of the most there could be.
+        means: what labels are earned by, on average over the sentences that can tell, by the
+            measure's key.
     """
 
     text: str
     reason: str
     earned: bool = True
     telling: float = 0.0
+    means: Mapping[str, float] = field(default_factory=dict, compare=False, repr=False)
 
 
 RULES = (
@@ -783,8 +786,8 @@ def _label(sentences: Sequence[Mapping[str, float]]) -> Label | None:
                 f"On average {rule.in_words(means[rule.measure])}, and at least {least} in "
                 f"{passing} of {len(values)} sentences."
             )
-            return Label(rule.text, reason, telling=telling)
-    return Label(_nearest(means), NO_LABEL, earned=False, telling=telling)
+            return Label(rule.text, reason, telling=telling, means=means)
+    return Label(_nearest(means), NO_LABEL, earned=False, telling=telling, means=means)
 
 
 def _nearest(means: Mapping[str, float]) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 
 import streamlit as st
 
+from model.checkpoint import CheckpointError
 from model.trace import AttentionKind, FloatArray, Site, Trace
 from viz.browser.envelope import content_id
 from viz.browser.explorer import explorer
@@ -18,19 +19,20 @@ from viz.draw import css, style
 from viz.draw.labels import escape_html, escape_markdown
 from viz.effects.view import VIEW as EFFECTS
 from viz.effects.view import EffectsView
-from viz.heads import pictures
+from viz.heads import growth, pictures
 from viz.heads.chosen import written_heads
 from viz.heads.measures import EFFECT, Label, facts_of, measures, opening_heads, written
 from viz.heads.payload import JOINT, pack
 from viz.heads.reading import Reading, Seen, alignment_note, read
 from viz.heads.tables import facts_table, weights_table
-from viz.heads.view import SECTIONS, SELECTED, USUAL, VIEW, HeadsView
+from viz.heads.view import SECTIONS, SELECTED, TRAINING, USUAL, VIEW, HeadsView
 from viz.heads.words import head_words
 from viz.save.formats import ExportError
 from viz.save.picture import Layout, Picture
 from viz.shell import address, bar, session, stage
 from viz.shell.fragments import fragment
-from viz.shell.save_menu import captioned, show
+from viz.shell.growth import read_growth
+from viz.shell.save_menu import captioned, model_of, show
 from viz.shell.theme import is_dark
 from viz.view import write
 
@@ -43,6 +45,7 @@ SECTION_ICONS = {
     "query-key": ":material/join_inner:",
     "matrices": ":material/view_module:",
     "figure": ":material/image:",
+    TRAINING: ":material/timeline:",
 }
 BY_NAME = {parameter.name: parameter for parameter in VIEW.parameters}
 
@@ -220,9 +223,13 @@ def show_below(prepared: Prepared, view: HeadsView, losses: Mapping[Site, FloatA
         pictures.selected(whole, sites, head, target=prepared.question.target),
         "picture",
     )
+    grown = read_training(prepared.question)
+    if grown is None and view.below == TRAINING:
+        address.change(below="facts")
+        view = address.read(HeadsView)
     st.segmented_control(
         "Below the picture",
-        SECTIONS,
+        [section for section in SECTIONS if section != TRAINING or grown],
         default=view.below,
         key="below",
         required=True,
@@ -247,6 +254,8 @@ def show_below(prepared: Prepared, view: HeadsView, losses: Mapping[Site, FloatA
                 show(pictures.WeightMatrices(matrices, site, head), f"matrices-{site}")
         case "figure":
             show_figures(prepared, sites, head)
+        case "training" if grown is not None:
+            show_training(prepared.question, view, grown, sites, head)
         case _:
             show_facts(prepared, sites, head)
 
@@ -475,6 +484,48 @@ def picked_cell(prepared: Prepared, view: HeadsView) -> tuple[Site, int, int] | 
     seen = prepared.seen.maps[sites[0]]
     inside = query < len(seen.queries) and key < len(seen.keys)
     return (sites[0], query, key) if inside else None
+
+
+def read_training(question: session.Question) -> growth.Growth | None:
+    """What heads did while the model was trained; None where it was not measured."""
+    if question.trace is not None:
+        return None
+    try:
+        return read_growth(question.folder)
+    except CheckpointError as error:
+        st.warning(escape_markdown(str(error)), icon=":material/error:")
+        return None
+
+
+def show_training(
+    question: session.Question,
+    view: HeadsView,
+    grown: growth.Growth,
+    sites: Sequence[Site],
+    head: int,
+) -> None:
+    """The curves of one measure, for each selected head's kind of attention."""
+    there = [key for site in sites for key in grown.measures(site.kind)]
+    options = ["", *dict.fromkeys(there)]
+    if view.grown not in options:
+        # Another kind of attention has other measures.
+        address.change(grown="")
+        view = address.read(HeadsView)
+    st.selectbox(
+        "What the curves show",
+        options,
+        options.index(view.grown),
+        key="grown",
+        format_func=lambda key: growth.NAMES[key] if key else "What this head does most",
+        width=420,
+    )
+    for site in sites:
+        measure = view.grown if view.grown in grown.measures(site.kind) else ""
+        if measure := measure or grown.most(site, head) or "":
+            picture = pictures.HeadGrowth(
+                grown, measure, site, head, model_of(question)["checkpoint"]
+            )
+            show(picture, f"training-{site}")
 
 
 def show_figures(prepared: Prepared, sites: list[Site], head: int) -> None:

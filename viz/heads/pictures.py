@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from model.terms import HeadMatrices
 from model.trace import AttentionKind, AttentionMap, FloatArray, Site
 from viz.draw.panel_figure import panel_figure, panels_figure
-from viz.heads import heatmap
+from viz.heads import growth, heatmap
 from viz.heads import query_key as inside
 from viz.heads.lines import lines_figure
 from viz.heads.matrices import matrices_alt_text, matrices_caption, matrices_figure
@@ -539,6 +539,70 @@ class HeadMeasures(_OfTrace):
                     axes.setdefault("head", range(values.shape[1]))
                     arrays[f"{before}{measure.key}"] = ((f"{before}layer", "head"), values)
         return Numbers({"attention": str(kinds[0])} if len(kinds) == 1 else {}, axes, arrays)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HeadGrowth(Picture):
+    """One measure of every head of a kind over the steps of training.
+
+    Attributes:
+        grown: of the model.
+        measure: the key of one that the kind has.
+        site: of the head that stands out.
+        head: its number.
+        checkpoint: the model's folder, as a notebook finds it.
+    """
+
+    grown: growth.Growth
+    measure: str
+    site: Site
+    head: int
+    checkpoint: str
+
+    needs_model = False
+
+    @property
+    def title(self) -> str:
+        return f"{growth.NAMES[self.measure]}, over training"
+
+    @property
+    def name(self) -> str:
+        return f"training-{self.measure.replace('_', '-')}-{self.site.kind}"
+
+    @property
+    def alt(self) -> str:
+        return growth.growth_alt_text(self.grown, self.measure, self.site.kind)
+
+    @property
+    def caption(self) -> str:
+        return growth.growth_caption(self.grown, self.measure, self.site.kind)
+
+    def figure(self, layout: Layout) -> go.Figure:
+        chosen = self.site.layer, self.head
+        return growth.growth_figure(
+            self.grown, self.measure, self.site.kind, chosen, **layout.options
+        )
+
+    def numbers(self) -> Numbers:
+        curves = self.grown.of_kind(self.measure, self.site.kind)
+        layers = [site.layer for site in curves]
+        values = np.stack(list(curves.values()))
+        return Numbers(
+            {"attention": str(self.site.kind)},
+            {"layer": layers, "head": range(values.shape[1]), "step": self.grown.steps},
+            {self.measure: (("layer", "head", "step"), values)},
+        )
+
+    def python(self, layout: Layout) -> Lines:
+        kind, chosen = f"AttentionKind.{self.site.kind.name}", (self.site.layer, self.head)
+        return [
+            "from pathlib import Path",
+            "from model.trace import AttentionKind",
+            "from viz.heads.growth import growth_figure",
+            "from viz.shell.growth import read_growth",
+            f"grown = read_growth(Path({self.checkpoint!r}))",
+            f"growth_figure(grown, {self.measure!r}, {kind}, {chosen}{layout.python})",
+        ]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

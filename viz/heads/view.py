@@ -6,18 +6,23 @@ from dataclasses import dataclass, replace
 
 from model.trace import AttentionKind
 from viz.draw.constants import CONSTANTS
+from viz.heads.growth import GROWN
 from viz.heads.measures import EFFECT, MEASURES
 from viz.heads.payload import JOINT
 from viz.heads.reading import Reading
 from viz.view import Parameter, View, choice, flag, integer, pattern
 
 ATTENTIONS = (*AttentionKind, JOINT)
+TRAINING = "training"
+"""The section of models whose training was measured."""
+
 SECTIONS = {
     "facts": "Head facts",
     "numbers": "Numbers",
     "query-key": "Query and key",
     "matrices": "Weight matrices",
     "figure": "Save figure",
+    TRAINING: "Over training",
 }
 READINGS = ("words", "specials", "renormalise", "predicted")
 SELECTED = (
@@ -79,6 +84,7 @@ VIEW = View(
         flag("renormalise", meaning="without them, rows add up to 1"),
         flag("predicted", meaning="rows named by the token predicted"),
         choice("below", "facts", SECTIONS, "the section below"),
+        choice("grown", "", ["", *GROWN], "of the curves over training; none: what the head does"),
     ),
 )
 
@@ -101,6 +107,7 @@ class HeadsView:
     renormalise: bool = False
     predicted: bool = False
     below: str = "facts"
+    grown: str = ""
 
     @property
     def reading(self) -> Reading:

@@ -214,6 +214,18 @@ def test_a_run_without_snapshots_is_refused(broken, data, tmp_path, capsys):
     assert not (tmp_path / "new").exists()
 
 
+def test_only_the_steps_that_are_asked_for_are_shipped_and_the_last(run, data, tmp_path, capsys):
+    output = tmp_path / "new"
+    command = [*arguments(run, output, data), "--steps", str(SNAPSHOTS[1])]
+    assert export(command) == 0
+    assert snapshots(output) == (SNAPSHOTS[1], SNAPSHOTS[-1])
+    listed = read_json(output / "metrics.json")["snapshots"]
+    assert [each["step"] for each in listed] == [SNAPSHOTS[1], SNAPSHOTS[-1]]
+    error = refused([*arguments(run, tmp_path / "newer", data), "--steps", "0", "3"], capsys)
+    assert f"no snapshot of step 3; it has those of {', '.join(map(str, SNAPSHOTS))}" in error
+    assert not (tmp_path / "newer").exists()
+
+
 def test_an_unfinished_run_is_refused(broken, data, tmp_path, capsys):
     shutil.rmtree(broken / "averaged")
     assert "not finished" in refused(arguments(broken, tmp_path / "new", data), capsys)
@@ -245,21 +257,17 @@ def test_what_another_option_needs_is_asked_for(run, data, tmp_path, capsys, giv
     assert f"{given} needs {needed}" in capsys.readouterr().err
 
 
-def test_the_configuration_of_the_shipped_snapshots_keeps_its_first_and_last_weights_in_60_mb():
-    model, settings = load_settings("childhood")
+def test_the_configuration_of_the_shipped_snapshots_keeps_its_first_and_last_weights():
+    _, settings = load_settings("childhood")
     steps = snapshot_steps(settings.snapshots, settings.max_steps)
     assert steps[0] == 0
     assert steps[-1] == settings.max_steps
-    assert len(steps) == settings.snapshots >= 12
+    assert len(steps) >= 40
     assert settings.patience == 0
-    d_model, d_ff = model["d_model"], model["d_ff"]
-    attention, wide = 4 * (d_model + 1) * d_model, (2 * d_model + 1) * d_ff + d_model
-    norms = model["n_encoder_layers"] * 2 + model["n_decoder_layers"] * 3 + 2
-    parameters = (
-        settings.vocab_size * d_model
-        + model["n_encoder_layers"] * (attention + wide)
-        + model["n_decoder_layers"] * (2 * attention + wide)
-        + norms * 2 * d_model
-    )
-    assert 2e6 < parameters < 3e6
-    assert len(steps) * 2 * parameters < 59e6
+
+
+def test_the_shipped_childhood_takes_at_most_60_mb():
+    folder = Path(__file__).parents[3] / "checkpoints" / "en-de-childhood"
+    if not folder.is_dir():
+        pytest.skip("the shipped checkpoint en-de-childhood is not here")
+    assert 0 < sum(file.stat().st_size for file in folder.rglob("*")) < 60e6
