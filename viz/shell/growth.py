@@ -67,17 +67,18 @@ def grown(run: Path, checkpoint: Path) -> Growth:
         checkpoint: the folder of the exported model, with its examples.
 
     Raises:
-        CheckpointError: if the run kept no snapshots, or the checkpoint brings no examples.
+        CheckpointError: if the run is unfinished or kept no snapshots, or the checkpoint brings no
+            examples.
     """
-    last = load_checkpoint(checkpoint)
+    finished = load_checkpoint(run / "averaged")
     examples = read_examples(checkpoint)
     if not examples:
         raise CheckpointError(f"{checkpoint} brings no examples; export it with --card first.")
     learned = {}
     for step, file in tqdm(kept_snapshots(run).items(), unit="snapshot"):
-        model = Transformer(last.model.config)
+        model = Transformer(finished.model.config)
         load_weights(model, read_tensors(file), file)
-        learned[step] = head_labels(Translator(model, last.tokenizer), examples)
+        learned[step] = head_labels(Translator(model, finished.tokenizer), examples)
     return growth_of(learned)
 
 
