@@ -199,7 +199,7 @@ def growth_figure(
         for head, curve in enumerate(curves):
             is_chosen = chosen == (site.layer, head)
             has_label = rule.text in growth.labels[site][head]
-            color = theme.heads[0] if is_chosen else theme.heads[1] if has_label else theme.grid
+            color = theme.heads[0] if is_chosen else theme.heads[1] if has_label else theme.muted
             data.append(
                 {
                     "type": "scatter",
@@ -218,8 +218,8 @@ def growth_figure(
     named = [
         *([("the head that is shown", theme.heads[0], 4, "solid")] if chosen else []),
         ("heads that earn the label", theme.heads[1], 2, "solid"),
-        ("other heads", theme.grid, 1, "solid"),
-        ("what the label takes", theme.muted, 2, "dash"),
+        ("other heads", theme.muted, 1, "solid"),
+        ("what the label takes", theme.text, 2, "dash"),
     ]
     data += [
         {
@@ -252,7 +252,7 @@ def growth_figure(
             {
                 **{"type": "line", "xref": "paper", "x0": 0, "x1": 1, "yref": "y"},
                 **{"y0": rule.least, "y1": rule.least},
-                "line": {"color": theme.muted, "width": 2, "dash": "dash"},
+                "line": {"color": theme.text, "width": 2, "dash": "dash"},
             }
         ],
         "xaxis": {
