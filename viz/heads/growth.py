@@ -239,7 +239,7 @@ def growth_figure(
         height=_HEIGHT,
         lines=["Across – steps of training, each mark ten times the last"] if narrow else [],
     )
-    below = shared["margin"]["b"] + _AXIS + style.LEGEND_HEIGHT * (2 if narrow else 1)
+    below = shared["margin"]["b"] + _AXIS + (2 * style.LEGEND_HEIGHT if narrow else 0)
     tick = {"tickfont": {"size": style.SMALL_FONT_SIZE}, "automargin": True}
     powers = [10**power for power in range(len(str(growth.steps[-1])))]
     layout = {

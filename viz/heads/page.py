@@ -525,7 +525,9 @@ def show_training(
             picture = pictures.HeadGrowth(
                 grown, measure, site, head, model_of(question)["checkpoint"]
             )
-            show(picture, f"training-{site}")
+            narrow = st.session_state.get("_width") == "narrow"
+            show_chart(picture, f"training-{site}", file=picture.name, narrow=narrow)
+            captioned(escape_markdown(picture.caption), [picture], f"training-of-{site}")
 
 
 def show_figures(prepared: Prepared, sites: list[Site], head: int) -> None:
