@@ -14,6 +14,7 @@ import torch
 from tqdm import tqdm
 
 from model.checkpoint import (
+    CARD,
     CheckpointError,
     load_checkpoint,
     load_weights,
@@ -23,7 +24,6 @@ from model.checkpoint import (
     write_json,
 )
 from model.files import write_whole
-from model.training.card import CARD
 from model.training.snapshots import kept_snapshots
 from model.transformer import Transformer
 from model.translator import Translator
