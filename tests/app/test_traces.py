@@ -128,6 +128,7 @@ def test_a_page_that_needs_a_model_says_so_and_leads_to_the_heads(
     assert told.icon
     app.button(key="show-heads").click().run()
     assert component(app) is not None
+    assert app.session_state["layer"] == 1
     assert app.query_params["checkpoint"] == name
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from statistics import fmean
@@ -21,6 +21,7 @@ from model.translator import DeviceError, TextError, Translator
 from viz.draw import css
 from viz.draw.labels import escape_html, escape_markdown, visible
 from viz.heads.about_trace import input_text, shape_of
+from viz.heads.view import HeadsView
 from viz.shell import address, dropped, session, stage
 from viz.shell.examples import Example
 from viz.shell.jobs import snapshot_of
@@ -35,8 +36,8 @@ from viz.shell.openable import (
     openables,
     toy_task,
 )
-from viz.view import Parameter, View, choice
-from viz.views import CHECKPOINT, HOME, SENTENCE, STEP, TARGET, VIEWS, names
+from viz.view import Parameter, View, choice, write
+from viz.views import CHECKPOINT, HOME, SENTENCE, SHARED, STEP, TARGET, VIEWS
 
 MAX_UNSEEN = 12
 """How many characters that the model never saw are named."""
@@ -90,14 +91,20 @@ def _lead_to_heads(question: session.Question, view: View) -> None:
         "model did once; the heads page shows it.",
         icon=":material/info:",
     )
-    _, query = address.current()
     st.button(
         "Show its heads",
         key="show-heads",
         icon=VIEWS[HOME].icon,
-        on_click=address.navigate,
-        args=("", {name: query[name] for name in names(HOME) & query.keys()}),
+        on_click=_show_heads,
     )
+
+
+def _show_heads() -> None:
+    """Go to the heads page, to the head that was seen last."""
+    _, query = address.current()
+    shared = {each.name: query[each.name] for each in SHARED if each.name in query}
+    seen = asdict(address.last(HeadsView))
+    address.navigate("", shared | write(seen, VIEWS[HOME].parameters))
 
 
 def _show_bar() -> session.Question | None:
