@@ -11,7 +11,7 @@ from safetensors alone. It is imported when the first folder is opened.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
@@ -66,7 +66,7 @@ _LAYERS = ("layer", "depth")
 _POSITIONS = ("max_position_embeddings", "n_positions", "max_seq_len")
 
 
-class Task(StrEnum):
+class Purpose(StrEnum):
     """What a model does with a text."""
 
     TRANSLATE = "translate"
@@ -86,12 +86,12 @@ class FolderFacts:
     Attributes:
         model_type: the family, such as "marian".
         architecture: the class, such as "MarianMTModel"; "" where it is not said.
-        sizes: numbers by the name that the configuration gives them.
+        sizes: numbers, each with the name that the configuration gives it.
     """
 
     model_type: str
     architecture: str
-    sizes: Mapping[str, int]
+    sizes: tuple[tuple[str, int], ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -101,16 +101,18 @@ class Answer:
     Attributes:
         trace: what every head did.
         finished: whether it ended what it wrote by itself.
+        n_written: how many tokens it wrote.
         fills: for each gap, the likeliest tokens with their probabilities.
-        task: what the model was asked for.
+        purpose: what the model was asked for.
         n_parameters: of the model.
         device: what it ran on.
     """
 
     trace: Trace
     finished: bool
+    n_written: int
     fills: tuple[tuple[tuple[str, float], ...], ...]
-    task: Task
+    purpose: Purpose
     n_parameters: int
     device: str
 
@@ -157,11 +159,11 @@ def folder_facts(directory: Path) -> FolderFacts:
                 f"{directory / CONFIG} is damaged: {name} is {value:,}, and more than {most:,} "
                 "is nothing that a model has."
             )
-    sizes = {
-        name: value
+    sizes = tuple(
+        (name, value)
         for name, value in config.items()
         if isinstance(value, int) and not isinstance(value, bool) and not name.endswith("_id")
-    }
+    )
     return FolderFacts(config["model_type"], architecture, sizes)
 
 
@@ -277,13 +279,13 @@ class ForeignModel:
         self,
         model: Any,
         tokenizer: Any,
-        task: Task,
+        purpose: Purpose,
         facts: FolderFacts,
         device: torch.device,
         name: str,
     ) -> None:
         self.model, self.tokenizer = model, tokenizer
-        self.task, self.facts, self.device, self.name = task, facts, device, name
+        self.purpose, self.facts, self.device, self.name = purpose, facts, device, name
         self.n_parameters = sum(each.numel() for each in model.parameters())
         self._spelling = _spelling(tokenizer)
 
@@ -330,10 +332,10 @@ class ForeignModel:
         return f"{self.name} could not run on this text: {_first_line(error)}"
 
     def _read(self, text: str, given: dict[str, Any]) -> Answer:
-        match self.task:
-            case Task.TRANSLATE:
+        match self.purpose:
+            case Purpose.TRANSLATE:
                 return self._translate(text, given)
-            case Task.CONTINUE:
+            case Purpose.CONTINUE:
                 return self._continue(text, given)
             case _:
                 return self._fill(text, given)
@@ -352,7 +354,7 @@ class ForeignModel:
             source_text=text,
             log_probs=_log_probs(logits[0], ids[1:]),
         )
-        return self._answer(trace, finished=self._ends(ids))
+        return self._answer(trace, finished=self._ends(ids), n_written=len(ids) - 1)
 
     def _continue(self, text: str, given: dict[str, Any]) -> Answer:
         given.pop("token_type_ids", None)
@@ -364,22 +366,24 @@ class ForeignModel:
         with watching() as seen:
             logits = self.model(input_ids=written[:, :-1], use_cache=False).logits
         ids = written[0].tolist()
+        # Within what was typed, the model predicts as well, and seldom what stands there.
+        predicted = logits[0, : n_given - 1].argmax(-1).tolist() + ids[n_given:]
         trace = seen.trace(
             source=Tokens(),
             target=self._tokens(ids[:-1]),
-            predictions=self._tokens(ids[1:]),
+            predictions=self._tokens(predicted),
             text=self._text(ids),
-            source_text="",
-            log_probs=_log_probs(logits[0], ids[1:]),
+            source_text=text,
+            log_probs=_log_probs(logits[0], predicted),
         )
-        return self._answer(trace, finished=self._ends(ids))
+        return self._answer(trace, finished=self._ends(ids), n_written=len(ids) - n_given)
 
     def _fill(self, text: str, given: dict[str, Any]) -> Answer:
         with watching() as seen:
             output = self.model(**given)
         ids = given["input_ids"][0].tolist()
         fills, filled = [], list(ids)
-        if self.task is Task.FILL:
+        if self.purpose is Purpose.FILL:
             for place in [i for i, each in enumerate(ids) if each == self.tokenizer.mask_token_id]:
                 found = output.logits[0, place].float().softmax(-1).topk(FILLS)
                 likeliest = found.indices.tolist()
@@ -402,9 +406,11 @@ class ForeignModel:
         trace: Trace,
         *,
         finished: bool = True,
+        n_written: int = 0,
         fills: tuple[tuple[tuple[str, float], ...], ...] = (),
     ) -> Answer:
-        return Answer(trace, finished, fills, self.task, self.n_parameters, self.device.type)
+        device = self.device.type
+        return Answer(trace, finished, n_written, fills, self.purpose, self.n_parameters, device)
 
     def _generate(self, given: dict[str, Any], *, most: int, least: int = 1) -> Any:
         own = self.model.generation_config
@@ -440,7 +446,7 @@ class ForeignModel:
         if not length:
             raise TextError("The text is empty for this model's tokenizer; type another.")
         # A language model writes at least two more.
-        least = 2 if self.task is Task.CONTINUE else 0
+        least = 2 if self.purpose is Purpose.CONTINUE else 0
         if length + least > room:
             raise TextError(
                 f"The text has {length:,} tokens and this model takes {room - least:,} here; "
@@ -561,8 +567,8 @@ def _require_plain(folder: Path) -> None:
     if any(name.endswith((".bin", ".pt", ".pth")) for name in names):
         raise CheckpointError(
             f"The weights in {folder} are a pickle (.bin), and opening one can run whatever its "
-            "author wrote there; if you trust the author, run python -m model unpickle FOLDER "
-            "--trust-author once, which writes them as safetensors."
+            "author wrote there; if you trust the author, the command unpickle of Headscope's "
+            "command line writes them as safetensors."
         )
     raise CheckpointError(f"The folder {folder} lacks {WEIGHTS}.")
 
@@ -592,13 +598,13 @@ def _stored_elements(folder: Path) -> int:
 
 def _class_for(
     transformers: Any, folder: Path, settings: Any, facts: FolderFacts
-) -> tuple[Task, Any]:
+) -> tuple[Purpose, Any]:
     """What a model does, and which of transformers' classes opens it."""
     known = transformers.models.auto.modeling_auto
     heads = (
-        (Task.TRANSLATE, "SEQ_TO_SEQ_CAUSAL_LM", transformers.AutoModelForSeq2SeqLM),
-        (Task.CONTINUE, "CAUSAL_LM", transformers.AutoModelForCausalLM),
-        (Task.FILL, "MASKED_LM", transformers.AutoModelForMaskedLM),
+        (Purpose.TRANSLATE, "SEQ_TO_SEQ_CAUSAL_LM", transformers.AutoModelForSeq2SeqLM),
+        (Purpose.CONTINUE, "CAUSAL_LM", transformers.AutoModelForCausalLM),
+        (Purpose.FILL, "MASKED_LM", transformers.AutoModelForMaskedLM),
     )
     for task, name, auto in heads:
         classes = getattr(known, f"MODEL_FOR_{name}_MAPPING_NAMES")
@@ -610,7 +616,7 @@ def _class_for(
             "and of models with encoder and decoder only those that write a text for a text are "
             "opened here."
         )
-    return Task.READ, transformers.AutoModel
+    return Purpose.READ, transformers.AutoModel
 
 
 def _require_memory(folder: Path, needed: int, stored: int, device: torch.device) -> None:

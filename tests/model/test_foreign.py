@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -12,8 +13,9 @@ import torch
 from model import load
 from model.__main__ import main
 from model.checkpoint import CheckpointError
-from model.foreign import FILLS, Task, is_foreign, load_foreign
+from model.foreign import FILLS, Purpose, is_foreign, load_foreign
 from model.search import Search
+from model.trace import Trace
 from model.translator import TextError
 from tests.kit.foreign_folders import FAMILIES, save_foreign
 
@@ -49,7 +51,7 @@ def test_what_is_written_is_what_generate_gives_and_its_pass_is_the_models_own(f
     rows = torch.tensor([trace.target.ids])
     eager = type(theirs).from_pretrained(folder, attn_implementation="eager")
     with torch.no_grad():
-        if opened.task is Task.TRANSLATE:
+        if opened.purpose is Purpose.TRANSLATE:
             output = eager(
                 input_ids=given.input_ids, decoder_input_ids=rows, output_attentions=True
             )
@@ -68,9 +70,9 @@ def test_what_is_written_is_what_generate_gives_and_its_pass_is_the_models_own(f
             found = trace.attention(kind, layer).weights
             np.testing.assert_allclose(found, weights[0].numpy(), atol=1e-6)
     # Greedy: each row's likeliest token is the one that was written.
-    n_given = 0 if opened.task is Task.TRANSLATE else given.input_ids.shape[1] - 1
-    best = output.logits[0].argmax(-1).tolist()[n_given:]
-    assert best == list(trace.predictions.ids)[n_given:]
+    assert output.logits[0].argmax(-1).tolist() == list(trace.predictions.ids)
+    n_given = 1 if opened.purpose is Purpose.TRANSLATE else given.input_ids.shape[1]
+    assert trace.predictions.ids[n_given - 1 : -1] == trace.target.ids[n_given:]
     log_probs = output.logits[0].log_softmax(-1)
     expected = log_probs[torch.arange(len(rows[0])), list(trace.predictions.ids)]
     np.testing.assert_allclose(trace.log_probs, expected.numpy(), atol=1e-5)
@@ -116,6 +118,17 @@ def test_the_export_of_ours_gives_the_same_translation_and_weights(tmp_path):
     np.testing.assert_allclose(theirs.log_probs, mine.log_probs, atol=1e-4)
 
 
+def test_the_documented_lines_give_a_saved_trace(tmp_path, monkeypatch, capsys):
+    save_foreign(tmp_path / "models" / "opus-mt-en-de", "marian")
+    page = (SHIPPED.parents[1] / "docs" / "your-own-model.md").read_text(encoding="utf-8")
+    (lines,) = [
+        each for each in re.findall(r"```python\n(.*?)```", page, re.S) if "foreign" in each
+    ]
+    monkeypatch.chdir(tmp_path)
+    exec(lines, {})
+    assert Trace.load(tmp_path / "cat.npz").text in capsys.readouterr().out
+
+
 def test_parts_of_weights_open_as_one_file_does(tmp_path, folders):
     save_foreign(tmp_path / "gpt2", "gpt2", shard="4KB")
     assert len(list((tmp_path / "gpt2").glob("model-*.safetensors"))) > 1
@@ -131,7 +144,7 @@ def test_a_pickle_is_refused_until_the_person_says_otherwise(bert, capsys):
     before = load_foreign(bert, device="cpu").read("the cat").trace
     torch.save(load_file(weights), bert / "pytorch_model.bin")
     weights.unlink()
-    with pytest.raises(CheckpointError, match=r"pickle.*--trust-author"):
+    with pytest.raises(CheckpointError, match=r"pickle.*unpickle of Headscope"):
         load_foreign(bert)
     assert main(["unpickle", str(bert)]) == 1
     assert "can run whatever its author wrote" in capsys.readouterr().err

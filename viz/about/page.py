@@ -7,6 +7,7 @@ from typing import Any
 import streamlit as st
 
 from model.checkpoint import CheckpointError
+from model.foreign import FolderFacts
 from model.toys import task_of
 from model.translator import DeviceError, Translator
 from viz.about import glossary
@@ -205,9 +206,26 @@ def text_in(record: dict[str, Any], name: str) -> bool:
     return isinstance(record.get(name), str)
 
 
+def foreign_facts(name: str, facts: FolderFacts) -> str:
+    """What the folder of a model of Hugging Face's says of it, as Markdown."""
+    lines = [
+        "## The model",
+        "",
+        f"{escape_markdown(visible(name))} is a Hugging Face folder with "
+        f"{escape_markdown(visible(facts.architecture or 'a model'))} of the family "
+        f"{escape_markdown(visible(facts.model_type))}. Its configuration says:",
+        "",
+    ]
+    sizes = [f"- {escape_markdown(visible(size))}: {number:,}" for size, number in facts.sizes]
+    return "\n".join([*lines, *(sizes or ["- nothing of its sizes"])])
+
+
 def show_model() -> None:
     """The model that was asked last, or else the usual one; or the trace that is open."""
     question = bar.opened()
+    if question is not None and question.facts is not None:
+        st.markdown(foreign_facts(question.checkpoint.name, question.facts))
+        return
     if question is not None and question.trace is not None:
         named = escape_markdown(visible(question.checkpoint.name))
         lines = [f"{named}: {shape_of(question.trace)}.", *contents_of(question.trace)]

@@ -77,7 +77,9 @@ def prepare(question: session.Question, reading: Reading) -> Prepared:
     labels: Mapping[Site, tuple[Label | None, ...]] = {}
     if question.trace is not None:
         trace = question.trace
-        seen = replace(read(trace, reading), file=question.checkpoint.name)
+        name = question.checkpoint.name
+        seen = read(trace, reading)
+        seen = replace(seen, file=name) if question.facts is None else replace(seen, folder=name)
     else:
         trace = session.trace(question.checkpoint, question.sentence, question.target or None)
         seen = read(trace, reading)
@@ -244,7 +246,10 @@ def show_below(prepared: Prepared, view: HeadsView, losses: Mapping[Site, FloatA
         case "matrices" if prepared.question.trace is not None:
             st.info(
                 "Weight matrices are the model's own, and this trace holds what it did once; "
-                "record the text with the model at hand to see them.",
+                "record the text with the model at hand to see them."
+                if prepared.question.facts is None
+                else "Weight matrices are shown of Headscope's own models alone; of a "
+                "Hugging Face folder, what the model did with them is shown above.",
                 icon=":material/info:",
             )
         case "matrices":
@@ -592,7 +597,8 @@ def clamp_place(question: session.Question) -> None:
     n_layers = max(len(trace.layers(kind)) for kind in kinds)
     n_heads = min(seen.n_heads for site, seen in trace.maps.items() if site.kind in kinds)
     places = (("layer", view.layer, n_layers), ("head", view.head, n_heads))
-    shown = "This model" if question.trace is None else "This trace"
+    is_file = question.trace is not None and question.facts is None
+    shown = "This trace" if is_file else "This model"
     usual = None
     for place, (name, asked, count) in enumerate(places):
         if asked == USUAL:

@@ -24,7 +24,7 @@ from viz.heads.payload import JOINT
 from viz.heads.reading import AS_RECORDED, Reading, Seen
 from viz.heads.request import Request
 from viz.save.formats import ExportError
-from viz.save.notebook import Lines, opened, recorded
+from viz.save.notebook import Lines, opened, recorded, recorded_elsewhere
 from viz.save.numbers import Arrays, Axes, Numbers, cell_axes, of_head, panels_numbers
 from viz.save.picture import Layout, Picture
 
@@ -52,7 +52,7 @@ class _OfTrace(Picture):
 
     @property
     def needs_model(self) -> bool:
-        return not self.seen.file
+        return not (self.seen.file or self.seen.folder)
 
     @property
     def _recorded(self) -> Lines:
@@ -61,6 +61,9 @@ class _OfTrace(Picture):
         reading = f"from viz.heads.reading import {changed}read"
         if self.seen.file:
             return ["from model.trace import Trace", reading, opened(self.seen.file)]
+        if self.seen.folder:
+            lines = recorded_elsewhere(self.seen.folder, self.seen.source_text)
+            return ["from model.foreign import load_foreign", reading, lines]
         return [reading, recorded(self.seen.source_text, self.target)]
 
     @property

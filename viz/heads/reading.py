@@ -88,6 +88,7 @@ class Seen:
             they read beside them.
         reading: the choices.
         file: what the trace was read from; empty where a model was recorded.
+        folder: of the model of Hugging Face's that was recorded; empty for any other.
     """
 
     maps: Mapping[Site, AttentionMap]
@@ -99,6 +100,7 @@ class Seen:
     by_prediction: bool = False
     reading: Reading = AS_RECORDED
     file: str = ""
+    folder: str = ""
 
     @property
     def has_sides(self) -> bool:

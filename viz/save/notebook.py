@@ -37,6 +37,11 @@ def recorded(sentence: str, target: str = "") -> str:
     return f"trace = translator.trace({given})"
 
 
+def recorded_elsewhere(folder: str, text: str) -> str:
+    """The line that records a text with a model of Hugging Face's beside the checkpoints."""
+    return f"trace = load_foreign({f'checkpoints/{folder}'!r}).read({text!r}).trace"
+
+
 def opened(file: str) -> str:
     """The line that reads a saved trace, from the folder in which the notebook was started."""
     return f"trace = Trace.load({file!r})"

@@ -13,6 +13,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from model.checkpoint import CheckpointError, language_pair, snapshots
+from model.foreign import MASK, Answer, Purpose, folder_facts
 from model.serving.queue import ServiceError
 from model.toys import Task
 from model.trace import TraceError
@@ -85,12 +86,15 @@ def ask(view: View) -> session.Question | None:
 
 def _lead_to_heads(question: session.Question, view: View) -> None:
     """Say that the page cannot show what is opened, and which one does."""
-    st.info(
-        f"{view.without_model} cannot be shown without a model to run, and "
-        f"{escape_markdown(visible(question.checkpoint.name))} is a trace, which holds what a "
-        "model did once; the heads page shows it.",
-        icon=":material/info:",
-    )
+    name = escape_markdown(visible(question.checkpoint.name))
+    if question.facts is None:
+        why = (
+            f"cannot be shown without a model to run, and {name} is a trace, which holds what a "
+            "model did once"
+        )
+    else:
+        why = f"can be shown of Headscope's own models alone, and {name} is a Hugging Face folder"
+    st.info(f"{view.without_model} {why}; the heads page shows it.", icon=":material/info:")
     st.button(
         "Show its heads",
         key="show-heads",
@@ -121,6 +125,8 @@ def _show_bar() -> session.Question | None:
     if chosen.kind is Kind.TRACE:
         return _show_trace(found, chosen)
     folder = chosen.path
+    if chosen.kind is Kind.FOREIGN:
+        return _show_foreign(found, folder)
     if stage.is_on():
         _offer_steps(steps)
     else:
@@ -184,6 +190,97 @@ def _show_trace(found: Mapping[str, Openable], chosen: Openable) -> session.Ques
     return session.Question(chosen.path, sentence, trace=trace)
 
 
+def _show_foreign(found: Mapping[str, Openable], folder: Path) -> session.Question | None:
+    """The bar of a model of Hugging Face's: what is typed, and what it makes of it."""
+    if not stage.is_on():
+        with _row():
+            st.text_input(
+                "Text",
+                address.value_of("sentence"),
+                key="sentence",
+                icon=":material/edit:",
+                placeholder="Type a text and press Enter",
+            )
+            st.toggle("Model", key="sentence-unfold")
+            with st.container(horizontal=True, gap="small", key="sentence-more"):
+                _offer_models(found)
+    question = session.Question(folder, st.session_state["sentence"])
+    try:
+        question = replace(question, facts=folder_facts(folder))
+        question = _answer_foreign(question)
+    except (CheckpointError, DeviceError) as error:
+        st.error(escape_markdown(str(error)), icon=":material/error:")
+        return None
+    except TextError as error:
+        st.warning(escape_markdown(str(error)), icon=":material/edit:")
+        return _answered_before(question, ())
+    except ServiceError as error:
+        session.show_refusal(error)
+        return _answered_before(question, ())
+    st.session_state[_ANSWERED] = question
+    return question
+
+
+def _answer_foreign(question: session.Question) -> session.Question:
+    """Show what a model of Hugging Face's made of the text, and give the question with its trace.
+
+    Raises:
+        CheckpointError, ServiceError, TextError: as `session.answer`.
+    """
+    assert question.facts is not None
+    timed = session.answer(question.checkpoint, question.sentence)
+    answer, trace = timed.answer, timed.answer.trace
+    stage.name(question.sentence, trace.text, ("", ""))
+    if not stage.is_on():
+        named = question.facts.architecture or question.facts.model_type
+        facts = (
+            f"{escape_html(visible(named))} of transformers: {_millions(answer.n_parameters)} "
+            f"parameters, {escape_html(shape_of(trace))}<br>"
+            f"{answer.device.upper()} · {_done(answer)} in {timed.seconds:.2f} s"
+        )
+        # A paragraph of its own keeps the facts to the right.
+        output = _large(trace.text, "") if trace.text else "<p></p>"
+        st.html(
+            f"<style>{css.ANSWER_CSS}</style>"
+            f'<div class="answer"><div>{output}{_fills(answer)}</div>'
+            f'<p class="model">{facts}</p></div>'
+        )
+        if answer.purpose is Purpose.TRANSLATE and not answer.finished:
+            st.warning(
+                "The text was cut: the model did not end it within the length it is allowed.",
+                icon=":material/content_cut:",
+            )
+    return replace(question, trace=trace)
+
+
+def _millions(number: int) -> str:
+    return f"{number / 1e6:,.1f} million" if number >= 1e5 else f"{number:,}"
+
+
+def _done(answer: Answer) -> str:
+    match answer.purpose:
+        case Purpose.TRANSLATE:
+            return "written"
+        case Purpose.CONTINUE:
+            return f"{answer.n_written} tokens written on"
+        case Purpose.FILL if answer.fills:
+            return "filled in"
+        case Purpose.FILL:
+            return f"write {MASK} for a gap to be filled · read"
+        case _:
+            return "read"
+
+
+def _fills(answer: Answer) -> str:
+    """The likeliest tokens of each gap as HTML."""
+    lines = []
+    for number, fills in enumerate(answer.fills, 1):
+        words = ", ".join(f"{_shown(word)} {share:.0%}" for word, share in fills)
+        gap = f"Gap {number}" if len(answer.fills) > 1 else "The gap"
+        lines.append(f"<div>{gap}: {words}</div>")
+    return "".join(lines)
+
+
 def _answered_before(refused: session.Question, steps: Sequence[int]) -> session.Question | None:
     """Show again, dimmed, what the same model answered last; None if it answered nothing yet."""
     before: session.Question | None = st.session_state.get(_ANSWERED)
@@ -195,7 +292,10 @@ def _answered_before(refused: session.Question, steps: Sequence[int]) -> session
     )
     st.html(css.STALE_STAGE_CSS if stage.is_on() else css.STALE_CSS)
     with st.container(gap="xxsmall", key="answered-before"):
-        _answer(before, steps)
+        if before.facts is None:
+            _answer(before, steps)
+        else:
+            _answer_foreign(before)
     return before
 
 

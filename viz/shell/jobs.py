@@ -27,6 +27,7 @@ from model.attribution_methods import (
 from model.checkpoint import SNAPSHOTS, CheckpointError, snapshot_file, snapshots
 from model.deletion import deletion_losses
 from model.effects import effects_of, removal, rewritten
+from model.foreign import Answer, ForeignModel, load_foreign
 from model.head_edits import MeanAblation
 from model.intervention import UNCHANGED, Intervention
 from model.search import Search
@@ -43,6 +44,9 @@ MAX_MODELS = 2
 
 MAX_SNAPSHOTS = 16
 """How many models of snapshots are kept: those of a whole run, which are tiny."""
+
+MAX_FOREIGN = 1
+"""How many models of Hugging Face's are kept, which may be large."""
 
 WARM_UP = "One."
 """Translated once at load: a model packs its weights at its first sentence, which takes longer."""
@@ -139,11 +143,7 @@ def _loaded(device: Device, version: ModelVersion) -> Translator:
             )
         number = steps.index(checkpoint)
     loaded = load(folder, device=device, snapshot=number)
-    if version_of(checkpoint) != version:
-        # Its files may be of two versions.
-        raise CheckpointError(
-            f"The checkpoint {folder} was replaced while it was read; ask again in a moment."
-        )
+    _require_same(version)
     if device == "auto":
         # A vocabulary may hold none of its letters; such a model warms up at its first sentence.
         with contextlib.suppress(TextError):
@@ -159,6 +159,33 @@ def _kept(most: int) -> dict[Device, Callable[[ModelVersion], Translator]]:
 
 
 _TRAINED, _SNAPSHOTS = _kept(MAX_MODELS), _kept(MAX_SNAPSHOTS)
+
+
+def foreign(version: ModelVersion, device: Device = "auto") -> ForeignModel:
+    """A folder of Hugging Face's as a model, loaded once a process.
+
+    Raises:
+        CheckpointError: as `load_foreign`, or if the folder has become another version.
+    """
+    with _loading:
+        return _foreign(version, device)
+
+
+@functools.lru_cache(MAX_FOREIGN)
+def _foreign(version: ModelVersion, device: Device) -> ForeignModel:
+    torch.set_num_threads(1)
+    loaded = load_foreign(version.folder, device=device)
+    _require_same(version)
+    return loaded
+
+
+def _require_same(version: ModelVersion) -> None:
+    if version_of(version.checkpoint) != version:
+        # Its files may be of two versions.
+        raise CheckpointError(
+            f"The checkpoint {version.folder} was replaced while it was read; ask again in a "
+            "moment."
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,8 +264,12 @@ class Job(ABC):
         """What a person is told who waits for it."""
         return "Comparing…"
 
+    def model(self, device: Device = "auto") -> Any:
+        """What `results` takes, as `translator` gives it."""
+        return translator(self.version, device)
+
     @abstractmethod
-    def results(self, model: Translator) -> Mapping[Job, Any]:
+    def results(self, model: Any) -> Mapping[Job, Any]:
         """Its result, and results of other jobs that came with it.
 
         Raises:
@@ -261,6 +292,41 @@ class Translate(Job):
         """As above."""
         ((_, results),) = translate_together([self], model)
         return results
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TimedAnswer:
+    """What a model of Hugging Face's made of a text, and the seconds that it took."""
+
+    answer: Answer
+    seconds: float
+
+    @property
+    def nbytes(self) -> int:
+        """What its trace holds, in bytes; all else is little."""
+        return self.answer.nbytes
+
+
+@dataclass(frozen=True, slots=True)
+class ReadForeign(Job):
+    """What a model of Hugging Face's makes of a text, `TimedAnswer`."""
+
+    text: str
+
+    @property
+    def doing(self) -> str:
+        """As above."""
+        return "Reading…"
+
+    def model(self, device: Device = "auto") -> ForeignModel:
+        """As above."""
+        return foreign(self.version, device)
+
+    def results(self, model: ForeignModel) -> Mapping[Job, Any]:
+        """As above."""
+        started = time.perf_counter()
+        answer = model.read(self.text)
+        return {self: TimedAnswer(answer, time.perf_counter() - started)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -693,11 +759,11 @@ def _results(job: Job) -> Mapping[Job, Any]:
     """
     try:
         try:
-            return job.results(translator(job.version))
+            return job.results(job.model())
         except RuntimeError:
             if not torch.cuda.is_available():
                 raise
-        return job.results(translator(job.version, "cpu"))
+        return job.results(job.model("cpu"))
     except (MemoryError, RuntimeError) as error:
         if isinstance(error, MemoryError) or "alloc" in str(error):
             raise ServiceError(

@@ -1,4 +1,4 @@
-"""What the model menu offers, by name: trained models, and traces that were saved as files."""
+"""What the model menu offers, by name: models of ours and others', and traces saved as files."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from enum import Enum
 from pathlib import Path
 
 from model.checkpoint import CONFIG, METRICS, CheckpointError, own_file, read_json
+from model.foreign import is_foreign
 from model.toys import Task, task_of
 
 DEFAULT_CHECKPOINT = "en-de"
@@ -33,6 +34,8 @@ class Kind(Enum):
 
     CHECKPOINT = "checkpoint"
     """A folder of ours: every page shows it."""
+    FOREIGN = "foreign"
+    """A folder of Hugging Face's: its heads are shown, on any text."""
     TRACE = "trace"
     """What some model did once: nothing can be asked of it."""
 
@@ -58,15 +61,11 @@ def checkpoints() -> dict[str, Path]:
     Raises:
         CheckpointError: if there is none.
     """
-    named = os.environ.get(CHECKPOINTS_VARIABLE)
-    folder = Path(named) if named else Path(__file__).parents[2] / "checkpoints"
-    try:
-        found = {config.parent.name: config.parent for config in folder.glob(f"*/{CONFIG}")}
-    except OSError:
-        found = {}
+    folder = _folder()
+    found = {name: path for name, path in _configured().items() if not is_foreign(path)}
     usual = folder / DEFAULT_CHECKPOINT
     # A folder en-de without a configuration is taken all the same: it is damaged, not absent.
-    if usual.is_dir():
+    if usual.is_dir() and not is_foreign(usual):
         found[DEFAULT_CHECKPOINT] = usual
     if not found:
         raise CheckpointError(
@@ -74,6 +73,23 @@ def checkpoints() -> dict[str, Path]:
             f"{CHECKPOINTS_VARIABLE} to a folder that holds one."
         )
     return {name: found[name] for name in sorted(found, key=_usual_first)}
+
+
+def foreign_models() -> dict[str, Path]:
+    """The folders of Hugging Face's beside the checkpoints, by name and by alphabet."""
+    return {name: path for name, path in sorted(_configured().items()) if is_foreign(path)}
+
+
+def _folder() -> Path:
+    named = os.environ.get(CHECKPOINTS_VARIABLE)
+    return Path(named) if named else Path(__file__).parents[2] / "checkpoints"
+
+
+def _configured() -> dict[str, Path]:
+    try:
+        return {config.parent.name: config.parent for config in _folder().glob(f"*/{CONFIG}")}
+    except OSError:
+        return {}
 
 
 def _usual_first(name: str) -> tuple[bool, bool, str]:
@@ -124,13 +140,13 @@ def openables(dropped: str | None = None) -> Mapping[str, Openable]:
     saved = {name: Openable(Kind.TRACE, path) for name, path in traces().items()}
     if dropped is not None:
         saved[DROPPED] = Openable(Kind.TRACE, Path(dropped), is_dropped=True)
+    foreign = {name: Openable(Kind.FOREIGN, path) for name, path in foreign_models().items()}
     try:
-        trained = checkpoints()
+        trained = {name: Openable(Kind.CHECKPOINT, path) for name, path in checkpoints().items()}
     except CheckpointError:
-        if not saved:
+        if not saved and not foreign:
             raise
         trained = {}
+    models = trained | foreign
     # A model's name goes before that of a trace.
-    return {name: Openable(Kind.CHECKPOINT, path) for name, path in trained.items()} | {
-        name: each for name, each in saved.items() if name not in trained
-    }
+    return models | {name: each for name, each in saved.items() if name not in models}

@@ -321,7 +321,8 @@ def _drawn(picture: Picture, format: str, width: image.Width, scale: int, layout
 def texts_of(question: Question) -> dict[str, str]:
     """What a picture is of, to go with its numbers."""
     if question.trace is not None:
-        return {"sentence": question.sentence, "trace": question.checkpoint.name}
+        kind = "trace" if question.facts is None else "model"
+        return {"sentence": question.sentence, kind: question.checkpoint.name}
     texts = {"sentence": question.sentence, "checkpoint": question.folder.name}
     if question.target:
         texts["target"] = question.target

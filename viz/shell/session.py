@@ -20,6 +20,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from model.attribution import Agreements, Attributions, SelfAttributions, joined
 from model.attribution_methods import attribution_parts
 from model.checkpoint import CheckpointError
+from model.foreign import FolderFacts
 from model.head_effects import Effects, Removal
 from model.intervention import UNCHANGED, Intervention
 from model.logit_lens import LogitLens
@@ -81,7 +82,9 @@ class Question:
         further: other sentences of the same batch.
         number: which sentence of the batch is looked at, from 0.
         trace: what there is to see, where it is shown as it is and no model of ours can be asked;
-            `checkpoint` is then only what it is called by. None for a model.
+            `checkpoint` is then only what it is called by. None for a model of ours.
+        facts: what the folder of another model says, whose trace it is; None for what is no such
+            model.
     """
 
     checkpoint: Path
@@ -91,6 +94,7 @@ class Question:
     further: tuple[str, ...] = ()
     number: int = 0
     trace: Trace | None = None
+    facts: FolderFacts | None = None
 
     @property
     def folder(self) -> Path:
@@ -197,6 +201,24 @@ def translate(checkpoint: Path, sentence: str) -> Timed:
     """
     _check_length("text", sentence, checkpoint)
     return _computed(jobs.Translate(version_of(checkpoint), sentence))
+
+
+def answer(folder: Path, text: str) -> jobs.TimedAnswer:
+    """What a model of Hugging Face's makes of a text.
+
+    Raises:
+        CheckpointError: if the folder cannot be opened.
+        TextError: if the text is empty or too long, or its attention cannot be drawn.
+        ServiceError: if it is not answered.
+    """
+    if len(text) > MOST_CHARACTERS:
+        raise _too_long("text", text)
+    timed: jobs.TimedAnswer = _computed(jobs.ReadForeign(version_of(folder), text))
+    try:
+        drawable(timed.answer.trace)
+    except TraceError as error:
+        raise TextError(str(error)) from None
+    return timed
 
 
 def trace(checkpoint: Path, sentence: str, target: str | None = None) -> Trace:
@@ -389,10 +411,14 @@ def _check_length(what: str, text: str, checkpoint: Path) -> None:
     if len(text) > MOST_CHARACTERS:
         # The model's own limit, if that is less: nobody shall meet two in turn.
         translator(checkpoint).require_room(text[:MOST_CHARACTERS], what)
-        raise TextError(
-            f"The {what} has {len(text):,} characters and the app takes {MOST_CHARACTERS:,}; "
-            "shorten it."
-        )
+        raise _too_long(what, text)
+
+
+def _too_long(what: str, text: str) -> TextError:
+    return TextError(
+        f"The {what} has {len(text):,} characters and the app takes {MOST_CHARACTERS:,}; "
+        "shorten it."
+    )
 
 
 # ---- waiting for what is computed ---------------------------------------------------------------
