@@ -1,0 +1,74 @@
+"""Saved traces in a browser: from the menu to a head, to the stage and back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from tests.browser.conftest import VIEWPORT, Watch
+from tests.kit import traces
+from tests.kit.heads_page import HeadsPage, title
+from tests.kit.running_app import CAME_BEFORE, serve
+from tests.kit.tiny_checkpoint import write_tiny_checkpoint
+from viz.shell.openable import CHECKPOINTS_VARIABLE, TRACES_VARIABLE
+
+
+@pytest.fixture(scope="module")
+def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """An app with a tiny model, and the traces of an encoder and of a decoder."""
+    folder = tmp_path_factory.mktemp("traces")
+    write_tiny_checkpoint(folder / "checkpoints" / "en-de")
+    (folder / "traces").mkdir()
+    traces.write_traces(folder / "traces")
+    environment = {
+        CHECKPOINTS_VARIABLE: str(folder / "checkpoints"),
+        TRACES_VARIABLE: str(folder / "traces"),
+    }
+    with serve("app.py", environment) as server:
+        yield server.url
+
+
+@pytest.fixture
+def reader(browser: Browser, url: str, watch: Watch) -> Iterator[HeadsPage]:
+    context = browser.new_context(viewport=VIEWPORT, bypass_csp=True)
+    context.add_init_script(CAME_BEFORE)
+    watch.watch(context)
+    yield HeadsPage(context.new_page(), url)
+    context.close()
+
+
+def test_from_the_menu_to_a_head_to_the_stage_and_back(reader: HeadsPage) -> None:
+    page = reader.page
+    reader.open()
+    page.locator(".st-key-checkpoint").get_by_role("combobox").click()
+    page.get_by_role("option", name="Trace: gpt").click()
+    reader.wait_for_query(checkpoint="gpt.npz", attention="decoder")
+    reader.settle()
+    expect(page.get_by_role("textbox", name="Text of the trace")).to_have_value("The cat <b> down")
+    expect(page.get_by_role("textbox", name="Text of the trace")).to_be_disabled()
+    reader.click_tile(1, 2)
+    expect(reader.heading).to_have_text(title("decoder", 1, 2))
+    reader.wait_for_query(layer="1", head="2")
+    expect(reader.control("Switch off")).to_be_hidden()
+    expect(reader.control("Name rows by prediction")).to_be_hidden()
+    before = page.url
+    reader.overview.press("x")
+    page.keyboard.press("p")
+    foot = page.locator(".stage-foot")
+    expect(foot).to_contain_text("The cat <b> down")
+    expect(foot).not_to_contain_text("switch the head off")
+    page.keyboard.press("ArrowLeft")
+    reader.wait_for_query(present="1", head="1", layer="1")
+    page.keyboard.press("Escape")
+    expect(foot).to_have_count(0)
+    expect(reader.heading).to_have_text(title("decoder", 1, 1))
+    reader.settle()
+    assert urlsplit(page.url).path == urlsplit(before).path
+    page.get_by_role("link", name="Masks").click()
+    expect(page.get_by_test_id("stAlert")).to_contain_text("cannot be shown without a model to run")
+    page.get_by_role("button", name="Show its heads").click()
+    expect(reader.heading).to_have_text(title("decoder", 1, 1))
+    assert reader.query["checkpoint"] == "gpt.npz"
