@@ -77,12 +77,6 @@ TOYS: dict[str, Toy] = {
         "learned positions, one module a head",
         {**ONE_LAYER, "positions": "learned", "head_layout": "per_head"},
     ),
-    "toy-reverse-rotary": Toy(
-        "reverse",
-        "rotary positions",
-        {**TWO_LAYERS, "positions": "rotary", "norm": "pre"},
-        steps=2000,
-    ),
     "toy-copy-pre-norm": Toy("copy", "pre-norm", {**ONE_LAYER, "norm": "pre"}),
     "toy-sort-no-bias": Toy(
         "sort",
@@ -92,11 +86,11 @@ TOYS: dict[str, Toy] = {
     "toy-sort-dot-product": Toy(
         "sort", "plain dot products", {**ONE_LAYER, "scoring": "dot_product"}
     ),
-    "toy-sort-alibi": Toy("sort", "ALiBi", {**ONE_LAYER, "positions": "alibi"}, steps=2500),
+    "toy-sort-alibi": Toy("sort", "ALiBi", {**ONE_LAYER, "positions": "alibi"}, steps=2000),
     "toy-count-temperature": Toy(
         "count",
         "a learned temperature",
-        {**TWO_LAYERS, "scoring": "learned_temperature", "norm": "pre"},
+        {**ONE_LAYER, "scoring": "learned_temperature", "norm": "pre"},
     ),
     "toy-numbers-fused": Toy(
         "numbers",
@@ -104,13 +98,18 @@ TOYS: dict[str, Toy] = {
         {**TWO_LAYERS, "fused_qkv": True, "norm": "pre"},
         steps=2500,
     ),
-    "toy-numbers-relative-bias": Toy(
-        "numbers",
-        "T5's relative bias",
-        {**TWO_LAYERS, "positions": "relative_bias", "norm": "pre"},
-        steps=1800,
-    ),
     "toy-dates-additive": Toy("dates", "additive scoring", {**ONE_LAYER, "scoring": "additive"}),
+    "toy-dates-rotary": Toy(
+        "dates",
+        "rotary positions",
+        {**ONE_LAYER, "positions": "rotary", "norm": "pre"},
+        steps=900,
+    ),
+    "toy-dates-relative-bias": Toy(
+        "dates",
+        "T5's relative bias",
+        {**ONE_LAYER, "positions": "relative_bias", "norm": "pre"},
+    ),
 }
 """Every toy by the name of its checkpoint."""
 
