@@ -1,8 +1,9 @@
-"""Saved traces in a browser: from the menu to a head, to the stage and back."""
+"""Saved traces in a browser: from the menu to the stage and back, and a file that is dropped."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
@@ -72,3 +73,30 @@ def test_from_the_menu_to_a_head_to_the_stage_and_back(reader: HeadsPage) -> Non
     page.get_by_role("button", name="Show its heads").click()
     expect(reader.heading).to_have_text(title("decoder", 1, 1))
     assert reader.query["checkpoint"] == "gpt.npz"
+
+
+def test_a_file_is_dropped_and_a_bad_one_before_it_is_refused(
+    reader: HeadsPage, tmp_path: Path
+) -> None:
+    page = reader.page
+    reader.open()
+    page.get_by_role("button", name="Open a trace").click()
+    field = page.get_by_test_id("stPopoverBody").locator('input[type="file"]')
+    (tmp_path / "bad.npz").write_bytes(traces.DECODER[:300])
+    field.set_input_files(tmp_path / "bad.npz")
+    expect(page.get_by_test_id("stPopoverBody").get_by_test_id("stAlert")).to_contain_text(
+        "The file is damaged or is no saved trace"
+    )
+    # More than a megabyte, from where on uploads would go by way of a file.
+    large = traces.packed(traces.entries([f"w{place}" for place in range(300)], "encoder"))
+    assert len(large) > 1 << 20
+    (tmp_path / "mine.npz").write_bytes(large)
+    field.set_input_files(tmp_path / "mine.npz")
+    reader.wait_for_query(checkpoint="dropped", attention="encoder")
+    expect(page.get_by_test_id("stPopoverBody")).to_have_count(0)
+    reader.settle()
+    expect(page.locator(".answer")).to_contain_text("mine.npz: 2 encoder layers of 3 heads")
+    expect(page.get_by_role("combobox", name="Model")).to_have_value("Dropped: mine")
+    assert "mine" not in page.url
+    page.reload()
+    expect(page.get_by_test_id("stAlert")).to_contain_text("drop it again")
