@@ -140,7 +140,7 @@ def _learning(metrics: dict[str, Any]) -> list[str]:
     ]
     return [
         "## How it learned\n\n"
-        f"The weights at {len(snapshots)} steps of one training run, log-spaced, from the "
+        f"The weights at {len(snapshots)} steps of one training run, from the "
         "untrained ones on: `load(folder, snapshot=k)` gives the k-th, and without `snapshot` the "
         "last. Loss in nats a target token, BLEU and chrF of greedy decoding, all on the "
         "validation set; the mean entropy of the heads' rows in bits, over all heads of a kind. "

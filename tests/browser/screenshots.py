@@ -45,7 +45,7 @@ BLOCKED_SENTENCE, BLOCKED = "The cat sat on the mat.", "▁cat"
 FURTHER = "Did you get her letter?\nHe doesn't come to work because he's ill."
 """What else is in a batch before anybody types; as the masks page has it."""
 
-CHILDHOOD, STEP = "en-de-childhood", 417
+CHILDHOOD, STEP = "en-de-childhood", 402
 """A model with snapshots, and the one in which heads have just begun to differ."""
 
 SCENE, ON_STAGE = 4, {"present": "1"}
