@@ -1,5 +1,6 @@
 """Toys in the app: in the menu behind the translators, and never called what they are not."""
 
+import json
 import re
 import shutil
 from collections.abc import Callable
@@ -9,7 +10,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from model.toys import TASKS
-from tests.kit.shown import captions, html, plain, warnings
+from tests.kit.shown import captions, html, plain, query, warnings
+from viz.views import DEFAULT_SENTENCE
 
 OpenApp = Callable[..., AppTest]
 
@@ -56,3 +58,21 @@ def test_what_a_toy_cannot_read_gets_a_sentence_that_says_what_it_reads(
     (warning,) = warnings(app)
     assert f"This toy reads {TASKS['reverse'].reads}, and nothing else." in plain(warning)
     assert not app.exception
+
+
+def test_a_toy_opens_with_an_example_where_it_cannot_read_what_was_asked_before(
+    open_app: OpenApp, shelf: Path
+) -> None:
+    first = json.loads((TOY / "examples.json").read_text(encoding="utf-8"))[0]["source"]
+    app = open_app(folder=shelf, checkpoint="toy-reverse")
+    assert app.text_input(key="sentence").value == first
+    assert not warnings(app)
+    app = open_app(folder=shelf, sentence="A dog.", target="Ein Hund.")
+    app = app.selectbox(key="checkpoint").set_value("toy-reverse").run()
+    assert (query(app, "sentence"), query(app, "target")) == (first, "")
+    assert not warnings(app)
+    app = app.text_input(key="sentence").set_value("a b").run()
+    app = app.selectbox(key="checkpoint").set_value("zz-de").run()
+    assert app.text_input(key="sentence").value == DEFAULT_SENTENCE
+    app = app.text_input(key="sentence").set_value("A dog.").run()
+    assert app.text_input(key="sentence").value == "A dog."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import pairwise
@@ -217,6 +218,10 @@ MIN_PLOT_HEIGHT = 220
 MAX_PLOT_HEIGHT = 2400
 """Taller than this, rows are squeezed and only every so many are labelled."""
 
+LOWEST_OVER_BAR = 150
+"""Pixels of a plot with a colour bar below: below a lower one, Plotly tears the bar and its title
+apart."""
+
 COMFORTABLE_HEIGHT = 460
 """What fits on a laptop's screen beside the sentence and the controls."""
 
@@ -291,6 +296,11 @@ def hover_template(*, named: bool, unit: str = "weight", forbidden: bool = False
 def label_step(n_labels: int, room: int) -> int:
     """1 where every label has room, otherwise every n-th has."""
     return max(1, -(-n_labels // max(room, 1)))
+
+
+def row_height(usual: int, n_rows: int) -> int:
+    """Pixels a row of a plot with a colour bar below: more than usual where rows are very few."""
+    return max(usual, math.ceil(LOWEST_OVER_BAR / n_rows))
 
 
 def labels_height(texts: list[str], width: int = PLOT_WIDTH) -> int:

@@ -47,7 +47,7 @@ def alignment_figure(
     theme = style.look(dark)
     maps = {later: error_rates(table, later) for later in ROWS}
     n_layers, n_columns = maps[False].shape
-    plot = _ROW * n_layers
+    plot = style.row_height(_ROW, n_layers) * n_layers
     full = 2 * plot + _GAP if narrow else plot
     axis_room = _NARROW_AXIS if narrow else _AXIS
     shared = style.bar_layout(

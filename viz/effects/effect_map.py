@@ -80,7 +80,8 @@ def effect_figure(
     theme = style.look(dark)
     n_heads = next(iter(maps.values())).shape[1]
     layers = [len(each) for each in maps.values()]
-    heights = [_ROW * count for count in layers]
+    row = style.row_height(_ROW, max(layers))
+    heights = [row * count for count in layers]
     full = sum(heights) + _GAP * (len(maps) - 1) if narrow else max(heights)
     limit = _limit(maps)
     axis_room = _NARROW_AXIS if narrow else _AXIS

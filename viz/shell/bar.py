@@ -51,6 +51,9 @@ TARGET_WIDTH, CHECKPOINT_WIDTH, STEP_WIDTH = 290, 170, 180
 
 _QUESTION, _ANSWERED, _OPENED = "_question", "_answered", "_opened"
 
+_SUITED = "_suited"
+"""The model for which the sentence was last looked at."""
+
 
 def asked() -> session.Question | None:
     """What the bar above this page asks; None where there is nothing that could be answered."""
@@ -127,6 +130,7 @@ def _show_bar() -> session.Question | None:
     folder = chosen.path
     if chosen.kind is Kind.FOREIGN:
         return _show_foreign(found, folder)
+    _suit(folder)
     if stage.is_on():
         _offer_steps(steps)
     else:
@@ -146,6 +150,23 @@ def _show_bar() -> session.Question | None:
         return _answered_before(question, steps)
     st.session_state[_ANSWERED] = question
     return question
+
+
+def _suit(folder: Path) -> None:
+    """Begin with an example where a toy cannot read what was asked of the model before it.
+
+    And with the usual sentence after a toy. What a link asks for stays.
+    """
+    before: Path | None = st.session_state.get(_SUITED)
+    st.session_state[_SUITED] = folder
+    if before == folder or (address.is_followed() and SENTENCE.name in address.asked()):
+        return
+    task, left = toy_task(folder), toy_task(before) if before else None
+    sentence = st.session_state["sentence"]
+    if task is None and left is not None and left.can_read(sentence):
+        address.change(sentence=SENTENCE.default, target="")
+    if task is not None and not task.can_read(sentence) and (found := session.examples(folder)):
+        address.change(sentence=found[0].source, target="")
 
 
 def _row() -> DeltaGenerator:

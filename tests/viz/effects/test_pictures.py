@@ -112,6 +112,14 @@ def test_maps_lie_beside_each_other_where_there_is_room_and_else_below(found: Ef
     assert all(0 <= end <= 1 for domain in (*across, *down) for end in domain)
 
 
+@pytest.mark.parametrize("n_layers", [1, 2, 3, 4, 12])
+def test_a_map_of_few_layers_leaves_its_colour_bar_whole(n_layers: int) -> None:
+    layers = {Site(AttentionKind.CROSS, layer): np.ones(4) for layer in range(n_layers)}
+    layout = effect_map.effect_figure(layers, "T").layout
+    plot = layout.height - layout.margin.t - layout.margin.b
+    assert plot >= max(150, 44 * n_layers)
+
+
 def test_a_map_without_any_effect_is_drawn_all_the_same() -> None:
     site = Site(AttentionKind.CROSS, 0)
     figure = effect_map.effect_figure({site: np.zeros(2)}, "T")
