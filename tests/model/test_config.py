@@ -41,6 +41,16 @@ CONFIGS = {
         eos_id=0,
     ),
     "one module per head": TransformerConfig(vocab_size=31, head_layout="per_head"),
+    "published variants": TransformerConfig(
+        vocab_size=31,
+        fused_qkv=True,
+        fused_layout="by_head",
+        scoring="additive_shared",
+        d_a=7,
+        final_norm=True,
+        attention_dropout=0.2,
+        activation_dropout=0.3,
+    ),
 }
 
 UNBUILDABLE: dict[str, tuple[dict[str, Any], str]] = {
@@ -197,7 +207,10 @@ def test_whatever_stands_in_the_file_is_either_buildable_or_refused(fields: dict
 
 
 def test_every_field_that_chooses_offers_what_its_registry_holds() -> None:
-    assert set(CHOICES) == {"norm", "activation", "positions", "scoring", "head_layout"}
+    fields = {"norm", "activation", "positions", "scoring", "head_layout", "fused_layout"}
+    assert set(CHOICES) == fields
+    sizes = {"vocab_size": 8, "d_model": 16, "d_ff": 4}
     for field, names in CHOICES.items():
         for name in names:
-            Transformer(TransformerConfig(vocab_size=8, d_model=16, d_ff=4, **{field: name}))
+            chosen = {field: name, "fused_qkv": field == "fused_layout"}
+            Transformer(TransformerConfig(**sizes, **chosen))
