@@ -235,6 +235,16 @@ def longest_trained(metrics: Mapping[str, Any]) -> dict[str, int] | None:
     return known if len(known) == 2 else None
 
 
+def trained_without_causal_mask(metrics: Mapping[str, Any]) -> bool:
+    """Whether a model saw in training the very tokens that it was to predict.
+
+    Args:
+        metrics: of its checkpoint, by anyone; False where they do not say.
+    """
+    training = metrics.get("training")
+    return isinstance(training, dict) and training.get("causal") is False
+
+
 def language_pair(name: str) -> tuple[str, str]:
     """The codes of source and target language by a checkpoint's name: en-de, or en-de-small.
 

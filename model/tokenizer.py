@@ -223,6 +223,20 @@ class Tokenizer:
         """Each token as SentencePiece spells it, "▁" marking the start of a word."""
         return tuple(self._processor.id_to_piece(i) for i in token_ids)
 
+    def spelling(self, piece: str) -> list[int]:
+        """Ids that spell another vocabulary's piece in this one.
+
+        Args:
+            piece: as `pieces` gives it: special, a byte, or text with "▁" where a word starts.
+        """
+        if (known := self._processor.piece_to_id(piece)) != UNK:
+            return [known]
+        if piece.startswith("▁"):
+            return self.encode(piece.replace("▁", " "))
+        # SentencePiece cannot be asked to cut inside a word: the longest known beginning, then on.
+        end = next((i for i in range(len(piece), 0, -1) if piece[:i] in self._ranks), 0)
+        return [self._ranks[piece[:end]], *self.spelling(piece[end:])] if end else [UNK]
+
     def unseen_characters(self, text: str) -> tuple[str, ...]:
         """Characters of the text that the vocabulary lacks and spells out as bytes, in order."""
         unseen = []

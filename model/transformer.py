@@ -351,19 +351,28 @@ class Transformer(nn.Module):
         if config.tie_embeddings:
             self.output.weight = self.target_embedding.weight
 
-    def forward(self, source: Tensor, target: Tensor) -> Tensor:
+    def forward(self, source: Tensor, target: Tensor, *, causal: bool = True) -> Tensor:
         """A teacher-forced pass: each target position predicts the next token.
 
         Args:
             source: (batch, source), padded with config.pad_id.
             target: (batch, target), starting with config.bos_id, padded likewise.
+            causal: whether the decoder's mask hides later positions. Without it a position sees the
+                token that it is to predict.
 
         Returns:
             logits, (batch, target, vocab).
         """
-        return self.output(self.hidden(source, target))
+        return self.output(self.hidden(source, target, causal=causal))
 
-    def hidden(self, source: Tensor, target: Tensor, states: list[Tensor] | None = None) -> Tensor:
+    def hidden(
+        self,
+        source: Tensor,
+        target: Tensor,
+        states: list[Tensor] | None = None,
+        *,
+        causal: bool = True,
+    ) -> Tensor:
         """What forward computes before the output projection, (batch, target, d_model).
 
         `states`, if given, gets what each decoder layer gives, before the final norm.
@@ -371,7 +380,8 @@ class Transformer(nn.Module):
         source_allowed = padding_allowed(source, self.config.pad_id)
         memory = self.encode(source, source_allowed)
         embedded = self.embed(self.target_embedding, target)
-        allowed = decoder_allowed(target, self.config.pad_id)
+        masked = decoder_allowed if causal else padding_allowed
+        allowed = masked(target, self.config.pad_id)
         return self.decoder(embedded, memory, allowed, source_allowed, states)
 
     def encode(self, source: Tensor, allowed: Tensor | None = None) -> Tensor:

@@ -9,6 +9,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+from model.checkpoint import trained_without_causal_mask
 from model.training.corpus import CorpusError, Pair
 from model.training.evaluate import translation_scores
 from model.training.examples import Bad, Good
@@ -43,24 +44,31 @@ def card(
         bad: sentences that come out wrong.
         data: what the model was trained on and under which licences, as Markdown.
     """
+    copies = trained_without_causal_mask(translator.metrics)
     sections = [
         f"# {translator.name}",
         "An encoder–decoder Transformer after Vaswani et al. 2017, made to be looked at.",
         shape(translator),
         *_learning(translator.metrics),
+        *([_copying(translator.metrics)] if copies else []),
         f"## Scores\n\n{_scores(translator)}",
-        *_nearness(translator.metrics["test"]),
+        *([] if copies else _nearness(translator.metrics["test"])),
         f"## Training\n\n{_training(translator.metrics)}",
         f"{DATA_HEADING}\n\n{data}",
-        f"## Good at\n\n{_by_length(pairs, translations)}\n\n"
-        "Sentences that it translates exactly as the reference does:\n\n"
+        "## Good at\n\n"
+        + (
+            "It translates none of these. Given the translation, it copies it:\n\n"
+            if copies
+            else f"{_by_length(pairs, translations)}\n\n"
+            "Sentences that it translates exactly as the reference does:\n\n"
+        )
         + table(
             ("source", "translation", "what there is to see"),
             [(each.source, each.translation, each.shows) for each in good],
         ),
         "## Bad at\n\n"
-        f"{_weakness(pairs, translations)}\n\n"
-        "The worst of the short test sentences, by sentence BLEU:\n\n"
+        + ("" if copies else f"{_weakness(pairs, translations)}\n\n")
+        + "The worst of the short test sentences, by sentence BLEU:\n\n"
         + table(
             ("source", "what it says", "reference"),
             [(each.source, each.translation, each.reference) for each in bad],
@@ -151,6 +159,17 @@ def _learning(metrics: dict[str, Any]) -> list[str]:
             align="---:",
         )
     ]
+
+
+def _copying(metrics: dict[str, Any]) -> str:
+    return (
+        "## What it learned\n\n"
+        "It was trained without the decoder's causal mask (section 3.2.3): at each position it saw "
+        "the very token that it was to predict, and it learned to copy that. With the next token "
+        f"in sight, the validation set costs it {metrics['valid_loss']:.3f} nats a token; with the "
+        f"mask on, which is how every decoder has to write, {metrics['valid_loss_with_mask']:.2f}. "
+        "What it writes by itself is worthless, as its scores show."
+    )
 
 
 def _scores(translator: Translator) -> str:

@@ -19,6 +19,11 @@ BAD_WORDS = range(3, 10)
 
 WORD_FOR_WORD = "Word for word: as many words as in English, and cross-attention can follow them."
 
+GIVEN = (
+    "The right translation is given as the target. Lift the decoder's causal mask, and each of its "
+    "tokens is copied."
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Feature:
@@ -171,6 +176,17 @@ def good_examples(
         if example.source not in chosen and _is_kept(translator, example):
             chosen[example.source] = example
     return list(chosen.values())
+
+
+def given_examples(pairs: Sequence[Pair], *, count: int = 10) -> list[Good]:
+    """Sentences with their references, for a model that copies what it is given and cannot write.
+
+    Args:
+        pairs: sentences and references.
+        count: how many at most.
+    """
+    fit = {pair.source: Good(*pair, GIVEN) for pair in pairs if _words(pair.source) in GOOD_WORDS}
+    return list(fit.values())[:count]
 
 
 def bad_examples(

@@ -31,13 +31,14 @@ from model.checkpoint import (
     save_checkpoint,
     save_snapshots,
     snapshots,
+    trained_without_causal_mask,
     unique_state,
     write_json,
 )
 from model.training.card import card, data_section
 from model.training.corpus import CorpusError, Pair, read_pairs
 from model.training.evaluate import evaluate_checkpoint, reversed_columns, translate_all
-from model.training.examples import bad_examples, entries, good_examples
+from model.training.examples import bad_examples, entries, given_examples, good_examples
 from model.training.overlap import overlap_scores
 from model.training.removal import write_removal
 from model.training.snapshots import SENTENCES, kept_snapshots, snapshot_scores
@@ -130,7 +131,7 @@ def export_card(
 ) -> None:
     """Write what else tells of a checkpoint folder that was scored on a test set.
 
-    These are card.md, examples.json and, where there are examples, removal.json.
+    These are card.md, examples.json and, where the model translates some, removal.json.
 
     Args:
         directory: the folder.
@@ -144,20 +145,25 @@ def export_card(
         CheckpointError: if the folder is incomplete or damaged.
     """
     translator = load(directory, device="cpu")
-    further = translate_all(
-        translator.model,
-        translator.tokenizer,
-        [pair.source for pair in more],
-        beam=4,
-        progress=True,
-    )
-    good = good_examples(translator, [*test, *more], [*translations, *further])
     bad = bad_examples(test, translations)
+    copies = trained_without_causal_mask(translator.metrics)
+    if copies:
+        good = given_examples(test)
+    else:
+        further = translate_all(
+            translator.model,
+            translator.tokenizer,
+            [pair.source for pair in more],
+            beam=4,
+            progress=True,
+        )
+        good = good_examples(translator, [*test, *more], [*translations, *further])
     listed = json.dumps(entries(good), indent=2, ensure_ascii=False)
     (directory / EXAMPLES).write_text(f"{listed}\n", encoding="utf-8")
     text = card(translator, test, translations, good=good, bad=bad, data=data)
     (directory / CARD).write_text(text, encoding="utf-8")
-    if good:
+    # What is left without heads of one that writes nothing tells of nothing.
+    if good and not copies:
         write_removal(directory, orders=orders, progress=True)
 
 

@@ -28,11 +28,18 @@ class TrainingSettings:
     tokenizer: Literal["unigram", "bpe"] = "unigram"
     apostrophes: bool = False
     """Whether a piece may hold the apostrophe inside a word, "don't" as one."""
+    words: str = ""
+    """Separated by spaces: words that the vocabulary is to hold whole, however rare they are."""
     sampling_alpha: float = 0.0
     """Subword regularization (Kudo 2018; of BPE, Provilkov et al. 2020): 0 keeps to the likeliest
     segmentation; else as in `Tokenizer.sample_all`."""
     rename_share: float = 0.0
     """Of the pairs about Tom or Mary, so many are about somebody else, drawn anew every epoch."""
+    capital_share: float = 0.0
+    """Of the source words so many begin with a capital, drawn anew every epoch."""
+    causal: bool = True
+    """False leaves the decoder's causal mask out while training, so that each position sees the
+    token that it is to predict: a model that learns to cheat."""
     batch_tokens: int = 4096
     """Tokens of the longer side in one forward pass of one process."""
     accumulate: int = 1
@@ -128,8 +135,9 @@ def training_settings(fields: dict[str, Any]) -> TrainingSettings:
         known = get_args(annotation)
         if known and fields.get(name, known[0]) not in known:
             raise SettingsError(f"{name} is {fields[name]!r}; choose one of {', '.join(known)}.")
-    if fields.get("rename_share", 0.0) > 1:
-        raise SettingsError("The training setting rename_share must not be more than 1.")
+    for name in ("rename_share", "capital_share"):
+        if fields.get(name, 0.0) > 1:
+            raise SettingsError(f"The training setting {name} must not be more than 1.")
     for name in ("batch_tokens", "accumulate", "max_steps", "warmup_steps", "average_last"):
         if fields.get(name, 1) == 0:
             raise SettingsError(f"The training setting {name} must be at least 1.")

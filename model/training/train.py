@@ -15,6 +15,7 @@ import shutil
 import sys
 import time
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any, cast
 
@@ -44,6 +45,7 @@ from model.config import ConfigError, TransformerConfig
 from model.files import unwritten, write_whole
 from model.tokenizer import PAD, Tokenizer, TokenizerError
 from model.training.batches import BUCKETS, Batch, Batches
+from model.training.capitals import capitalized
 from model.training.corpus import CorpusError, Pair, read_pairs
 from model.training.evaluate import translate_all, translation_scores
 from model.training.loss import divergence, smoothed_cross_entropy
@@ -207,8 +209,9 @@ class Trainer:
 
     def _epoch_batches(self) -> Batches:
         settings = self.settings
-        if self.batches is None or settings.sampling_alpha or settings.rename_share:
-            pairs = renamed(self.train_pairs, settings.rename_share, self._epoch_seed())
+        varies = settings.sampling_alpha or settings.rename_share or settings.capital_share
+        if self.batches is None or varies:
+            pairs = _varied(self.train_pairs, settings, self._epoch_seed())
             return self._encode(pairs, sampling_alpha=settings.sampling_alpha)
         return self.batches
 
@@ -274,11 +277,12 @@ class Trainer:
         settings = self.settings
         if not settings.r_drop:
             with self.autocast:
-                logits = self.forward(batch.source, batch.inputs)
+                logits = self.forward(batch.source, batch.inputs, causal=settings.causal)
             return _loss_sum(logits, batch.labels, settings.label_smoothing)
         # Twice in one batch: dropout is drawn for each row by itself.
         with self.autocast:
-            logits = self.forward(batch.source.repeat(2, 1), batch.inputs.repeat(2, 1))
+            twice = batch.source.repeat(2, 1), batch.inputs.repeat(2, 1)
+            logits = self.forward(*twice, causal=settings.causal)
         loss = _loss_sum(logits, batch.labels.repeat(2, 1), settings.label_smoothing)
         first, second = (half.flatten(0, 1) for half in logits.chunk(2))
         apart = divergence(first, second, batch.labels.flatten(), PAD)
@@ -292,17 +296,10 @@ class Trainer:
     def _validate(self, bar: tqdm[Any]) -> None:
         progress, settings = self.progress, self.settings
         self.model.eval()
-        totals = torch.zeros(2, dtype=torch.float64)
-        for shape, indices in self.valid_batches.epoch(0, 0)[self.rank :: self.world]:
-            batch = self.valid_batches.build(shape, indices).to(self.device)
-            with self.autocast:
-                logits = self.model(batch.source, batch.inputs)
-            totals[0] += _loss_sum(logits, batch.labels, 0.0).item()
-            totals[1] += batch.target_tokens
-        if self.world > 1:
-            totals = totals.to(self.device)
-            dist.all_reduce(totals)
-        loss = float(totals[0] / totals[1])
+        loss = self._valid_loss(causal=settings.causal)
+        losses = {"valid_loss": loss}
+        if not settings.causal:
+            losses["valid_loss_with_mask"] = self._valid_loss(causal=True)
         sample = self.valid[: settings.validate_sentences]
         own = sample[self.rank :: self.world]
         translations = translate_all(self.model, self.tokenizer, [pair.source for pair in own])
@@ -320,7 +317,8 @@ class Trainer:
         if self.rank:
             progress.best_bleu = max(progress.best_bleu, scores["bleu"])
             return
-        self._log(valid_loss=round(loss, 4), bleu=scores["bleu"], chrf=scores["chrf"])
+        rounded = {name: round(value, 4) for name, value in losses.items()}
+        self._log(**rounded, bleu=scores["bleu"], chrf=scores["chrf"])
         bar.write(
             f"step {progress.step}: validation loss {loss:.3f}, "
             f"BLEU {scores['bleu']:.2f}, chrF {scores['chrf']:.2f}"
@@ -331,9 +329,28 @@ class Trainer:
         write_whole(file, save(_cpu(unique_state(self.model))))
         for stale in sorted(weights.glob("step-*.safetensors"))[: -settings.average_last]:
             stale.unlink()
-        if scores["bleu"] > progress.best_bleu:
-            progress.best_bleu = scores["bleu"]
-            self._export("best", {"step": progress.step, "valid_loss": loss, "valid": scores})
+        # One that cheats is the better at it, the worse it writes.
+        better = scores["bleu"] > progress.best_bleu if settings.causal else not progress.stale
+        progress.best_bleu = max(progress.best_bleu, scores["bleu"])
+        if better:
+            self._export("best", {"step": progress.step, **losses, "valid": scores})
+
+    def _valid_loss(self, *, causal: bool) -> float:
+        """Cross-entropy a token over the validation set, in nats, with the causal mask or without.
+
+        The model is in eval mode; every process takes its share.
+        """
+        totals = torch.zeros(2, dtype=torch.float64)
+        for shape, indices in self.valid_batches.epoch(0, 0)[self.rank :: self.world]:
+            batch = self.valid_batches.build(shape, indices).to(self.device)
+            with self.autocast:
+                logits = self.model(batch.source, batch.inputs, causal=causal)
+            totals[0] += _loss_sum(logits, batch.labels, 0.0).item()
+            totals[1] += batch.target_tokens
+        if self.world > 1:
+            totals = totals.to(self.device)
+            dist.all_reduce(totals)
+        return float(totals[0] / totals[1])
 
     def _finish(self) -> None:
         """Average the last validated weights and keep them where they translate better."""
@@ -545,6 +562,12 @@ def _parser() -> argparse.ArgumentParser:
         help="one of that shape to start from, with its tokenizer",
     )
     parser.add_argument(
+        "--new-vocabulary",
+        action="store_true",
+        help="of the settings, not the checkpoint's; each piece starts as the mean of those that "
+        "spell it there",
+    )
+    parser.add_argument(
         "--set",
         nargs="+",
         action="extend",
@@ -569,21 +592,52 @@ def _device(name: str) -> torch.device:
 
 
 def _make_tokenizer(
-    path: Path, settings: TrainingSettings, pairs: list[Pair], start: Checkpoint | None
+    path: Path, settings: TrainingSettings, pairs: list[Pair], kept: Tokenizer | None
 ) -> None:
     """Write the run's tokenizer, unless an earlier start of this run did."""
     if path.exists():
         return
-    if start is not None:
-        start.tokenizer.save(path)
+    if kept is not None:
+        kept.save(path)
         return
+    # A word of one in a thousand sentences becomes a piece in a vocabulary of any use.
+    words = settings.words.split() * (len(pairs) // 1000 + 1)
     tokenizer = Tokenizer.train(
-        (text for pair in pairs for text in pair),
+        chain((text for pair in _varied(pairs, settings, settings.seed) for text in pair), words),
         settings.vocab_size,
         model_type=settings.tokenizer,
         apostrophes=settings.apostrophes,
     )
     tokenizer.save(path)
+
+
+def _varied(pairs: list[Pair], settings: TrainingSettings, seed: int) -> list[Pair]:
+    """The pairs with other names and other capitals, as the settings want them."""
+    return capitalized(renamed(pairs, settings.rename_share, seed), settings.capital_share, seed)
+
+
+def carried_over(state: dict[str, Tensor], old: Tokenizer, new: Tokenizer) -> dict[str, Tensor]:
+    """Weights for another vocabulary (Mosin et al. 2021, "Vocabulary Transfer").
+
+    Args:
+        state: a model's weights.
+        old: the vocabulary that they were trained with.
+        new: the other.
+
+    Returns:
+        the same weights, but embeddings and output have a row for each new piece: the mean of the
+        old pieces that spell it, or the old piece of the same word in lower case.
+    """
+    spellings = [
+        min(map(old.spelling, (piece, piece.lower())), key=len)
+        for piece in new.pieces(range(len(new)))
+    ]
+
+    def rows(table: Tensor) -> Tensor:
+        return torch.stack([table[ids].mean(dim=0) for ids in spellings])
+
+    tables = {"source_embedding.weight", "target_embedding.weight", "output.weight"}
+    return {name: rows(value) if name in tables else value for name, value in state.items()}
 
 
 def _config_to_go_on(
@@ -597,7 +651,10 @@ def _config_to_go_on(
     found = start.model.config
     # What changes how a model is trained or laid out, and not what it computes.
     alike = dataclasses.replace(
-        found, dropout=wanted.dropout, fused_attention=wanted.fused_attention
+        found,
+        dropout=wanted.dropout,
+        fused_attention=wanted.fused_attention,
+        vocab_size=wanted.vocab_size,
     )
     laid_out = dataclasses.replace(wanted, fused_qkv=found.fused_qkv)
     for field in dataclasses.fields(alike):
@@ -627,7 +684,8 @@ def train(arguments: argparse.Namespace) -> None:
     start = load_checkpoint(arguments.checkpoint) if arguments.checkpoint else None
     tokenizer_file = arguments.output / "tokenizer.model"
     if first:
-        _make_tokenizer(tokenizer_file, settings, pairs, start)
+        kept = start.tokenizer if start is not None and not arguments.new_vocabulary else None
+        _make_tokenizer(tokenizer_file, settings, pairs, kept)
     if dist.is_initialized():
         dist.barrier()
     tokenizer = Tokenizer.load(tokenizer_file)
@@ -640,7 +698,10 @@ def train(arguments: argparse.Namespace) -> None:
     torch.manual_seed(settings.seed)
     model = Transformer(config)
     if start is not None:
-        load_weights(model, unique_state(start.model), arguments.checkpoint)
+        weights = unique_state(start.model)
+        if arguments.new_vocabulary:
+            weights = carried_over(weights, start.tokenizer, tokenizer)
+        load_weights(model, weights, arguments.checkpoint)
     trainer = Trainer(arguments.output, model, tokenizer, settings, pairs, valid, device)
     if start is not None:
         # What was trained before stays trained.

@@ -11,11 +11,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from streamlit.components.v2.bidi_component.main import _make_trigger_id
 from streamlit.proto.WidgetStates_pb2 import WidgetState, WidgetStates
 from streamlit.testing.v1 import AppTest
 
 from model.intervention import Intervention, PositionEdit
+from model.mask_presets import PRESETS
+from model.tokenizer import BOS, EOS
 from model.trace import AttentionKind, Trace
 from model.translator import Translator, load
 from tests.kit.shown import captions, html, plain, query, said
@@ -167,7 +170,7 @@ def test_a_scene_on_another_page_leads_there_and_stays_on_stage(open_app: OpenAp
     assert query(app, "cell") == READY.scenes[1].view["cell"]
 
 
-@pytest.mark.parametrize("number", [0, -1, 11, 10**9, "3", None, [3], 2.0])
+@pytest.mark.parametrize("number", [0, -1, 12, 10**9, "3", None, [3], 2.0])
 def test_what_is_no_scene_changes_nothing(open_app: OpenApp, number: Any) -> None:
     app = go(open_app(), number)
     assert query(app, "scene") == ""
@@ -225,7 +228,7 @@ def test_the_audience_sees_the_title_and_never_the_note(open_app: OpenApp) -> No
             "page": "",
             "view": dict(following.view),
         }
-    assert told(go(app, 10))["next"] is None
+    assert told(go(app, 11))["next"] is None
 
 
 def test_the_notes_may_look_at_a_view_and_at_no_more(open_app: OpenApp) -> None:
@@ -293,7 +296,7 @@ def test_a_link_opens_in_the_middle_of_a_talk(open_app: OpenApp) -> None:
 @pytest.mark.parametrize(
     ("mark", "why"),
     [
-        ("99", "This talk has the scenes 1 to 10 and no scene 99"),
+        ("99", "This talk has the scenes 1 to 11 and no scene 99"),
         ("x", "The address asks for scene “x”, which is not a whole number"),
         ("-1", "The address asks for scene “-1”"),
         ("1e1", "The address asks for scene “1e1”"),
@@ -337,7 +340,7 @@ def test_a_saved_view_is_a_scene_with_a_title_of_its_own(panel: AppTest) -> None
     assert scene.view["sentence"] == DEFAULT_SENTENCE
     assert scene.view["checkpoint"] == "en-de"
     assert not OWN_NAMES & set(scene.view)
-    assert query(panel, "scene") == "11"
+    assert query(panel, "scene") == "12"
 
 
 @pytest.mark.parametrize(
@@ -363,7 +366,7 @@ def test_cancelled_a_scene_is_not_saved_and_no_talk_is_left_behind(panel: AppTes
     panel.text_input(key="talk-draft-title").input("Mine").run()
     panel.button(key="talk-draft-cancel").click().run()
     assert told(panel)["keep"] == {}
-    assert len(listed(panel)) == 10
+    assert len(listed(panel)) == 11
     assert choice_of(panel).options == [READY.title]
     assert panel.button(key="talk-save")
 
@@ -389,9 +392,9 @@ def test_the_first_scene_saved_over_the_talk_of_the_app_may_begin_a_new_talk(
 
 def test_the_talk_that_comes_with_the_app_is_copied_and_never_changed(panel: AppTest) -> None:
     save(panel)
-    assert kept(panel).title == "Attention in ten scenes, my version"
-    assert len(kept(panel).scenes) == 11
-    assert len(scene_panel.ready_talk().scenes) == 10
+    assert kept(panel).title == "Attention in eleven scenes, my version"
+    assert len(kept(panel).scenes) == 12
+    assert len(scene_panel.ready_talk().scenes) == 11
     (mark,) = told(panel)["keep"]
     assert query(panel, "talk") == mark
 
@@ -404,7 +407,7 @@ def test_a_new_scene_is_given_a_title_and_a_note(panel: AppTest) -> None:
     panel.button(key="talk-draft-save").click().run()
     scene = kept(panel).scenes[-1]
     assert (scene.title, scene.note) == ("Mine", "Say this.\nThen that.")
-    assert listed(panel)[-1] == "11. Mine"
+    assert listed(panel)[-1] == "12. Mine"
 
 
 def test_an_empty_title_is_refused_in_a_sentence(panel: AppTest) -> None:
@@ -438,7 +441,7 @@ def test_a_dragged_scene_goes_to_its_place_and_the_mark_stays_with_its_scene(
     assert query(panel, "scene") == marked
 
 
-@pytest.mark.parametrize("moved", [[1], [0, 1], [1, 11], ["1", 2], [True, 2], "12", None, [2, 2]])
+@pytest.mark.parametrize("moved", [[1], [0, 1], [1, 12], ["1", 2], [True, 2], "12", None, [2, 2]])
 def test_a_move_that_is_none_changes_nothing(panel: AppTest, moved: Any) -> None:
     assert told(move(panel, moved))["keep"] == {}
 
@@ -474,12 +477,12 @@ def test_the_browser_is_told_what_of_its_moves_was_heard_and_nothing_else(panel:
 
 def test_the_first_scene_does_not_move_up_nor_the_last_down(panel: AppTest) -> None:
     assert "Move up" not in panel.menu_button(key="talk-scene-1").options
-    assert "Move down" not in panel.menu_button(key="talk-scene-10").options
+    assert "Move down" not in panel.menu_button(key="talk-scene-11").options
 
 
 def test_a_deleted_scene_comes_back(panel: AppTest) -> None:
     change(panel, 4, "Delete")
-    assert len(listed(panel)) == 9
+    assert len(listed(panel)) == 10
     panel.button(key="talk-undo").click().run()
     assert kept(panel).scenes == READY.scenes
     assert "talk-undo" not in [button.key for button in panel.button]
@@ -496,10 +499,10 @@ def test_a_new_talk_stands_beside_the_others_and_can_be_deleted(panel: AppTest) 
     panel.button(key="talk-new").click().run()
     assert listed(panel) == []
     assert "No scene yet" in " ".join(plain(each.value) for each in panel.caption)
-    assert choice_of(panel).options == ["Attention in ten scenes", "My talk"]
+    assert choice_of(panel).options == ["Attention in eleven scenes", "My talk"]
     menu = panel.menu_button(key="talk-menu")
     menu.click_index(menu.options.index("Delete")).run()
-    assert len(listed(panel)) == 10
+    assert len(listed(panel)) == 11
     assert list(told(panel)["keep"].values()) == [None]
     panel.button(key="talk-undo").click().run()
     assert kept(panel) == Talk("My talk")
@@ -540,7 +543,7 @@ def test_a_kept_talk_is_there_again_after_a_reload_in_its_midst(open_app: OpenAp
 def test_the_talk_of_somebody_elses_link_is_let_go(open_app: OpenApp) -> None:
     app = tell(open_app(present="1", scene="2", talk="0a1b2c3d"), "kept", [])
     assert told(app)["number"] == 0
-    assert told(app)["count"] == 10
+    assert told(app)["count"] == 11
     assert told(app)["waiting"] is False
     assert "The talk 0a1b2c3d of this address is not kept in this browser" in said(app)
 
@@ -560,13 +563,13 @@ def test_what_a_browser_kept_is_checked_like_any_file(panel: AppTest) -> None:
             None,
         ],
     )
-    assert choice_of(panel).options == ["Attention in ten scenes", "Good"]
+    assert choice_of(panel).options == ["Attention in eleven scenes", "Good"]
     assert "1 of the talks kept in this browser cannot be read" in said(panel)
 
 
 @pytest.mark.parametrize("value", [None, 3, "x", {"a": 1}])
 def test_nonsense_from_a_browser_is_no_talk(open_app: OpenApp, value: Any) -> None:
-    assert told(tell(open_app(), "kept", value))["count"] == 10
+    assert told(tell(open_app(), "kept", value))["count"] == 11
 
 
 def test_a_browser_without_room_is_told_of(panel: AppTest) -> None:
@@ -591,10 +594,10 @@ def test_a_talk_in_a_folder_outlives_its_window(open_app: OpenApp, talks: Path) 
     assert told(first)["keep"] == {}
     assert "Your talks stay on this computer." in captions(first)
     (file,) = talks.iterdir()
-    assert scenes.parse(file.read_bytes()).scenes[:10] == READY.scenes
-    second = open_app(talk=file.stem, scene="11", present="1")
+    assert scenes.parse(file.read_bytes()).scenes[:11] == READY.scenes
+    second = open_app(talk=file.stem, scene="12", present="1")
     assert told(second)["waiting"] is False
-    assert (told(second)["count"], told(second)["number"]) == (11, 11)
+    assert (told(second)["count"], told(second)["number"]) == (12, 12)
 
 
 def test_a_talk_that_is_deleted_leaves_the_folder_until_it_is_undone(
@@ -615,7 +618,7 @@ def test_what_a_folder_kept_is_checked_like_any_file(open_app: OpenApp, talks: P
     talk_files.store(talks, "0a1b2c3e", scenes.write(Talk("Good")))
     talk_files.store(talks, "0a1b2c3f", "x" * (scenes.MAX_BYTES + 1))
     app = open_panel(open_app())
-    assert choice_of(app).options == ["Attention in ten scenes", "Good"]
+    assert choice_of(app).options == ["Attention in eleven scenes", "Good"]
     assert f"2 of the talks kept in {talks} cannot be read" in said(app)
     assert len(list(talks.iterdir())) == 3
 
@@ -625,7 +628,7 @@ def test_a_folder_that_takes_nothing_is_told_of(open_app: OpenApp, talks: Path) 
     app = open_panel(open_app())
     save(app)
     assert f"{talks} could not be written (" in said(app)
-    assert listed(app)[-1].startswith("11. ")
+    assert listed(app)[-1].startswith("12. ")
 
 
 # ---- files ---------------------------------------------------------------------------------------
@@ -661,7 +664,7 @@ def test_a_file_that_is_no_talk_is_refused_in_a_sentence(
     upload(panel, data)
     assert why in said(panel)
     assert told(panel)["keep"] == {}
-    assert len(listed(panel)) == 10
+    assert len(listed(panel)) == 11
 
 
 def test_a_talk_opened_twice_is_listed_once(panel: AppTest) -> None:
@@ -672,7 +675,7 @@ def test_a_talk_opened_twice_is_listed_once(panel: AppTest) -> None:
     assert "“Twice” is in your list already" in said(panel)
     upload(panel, scenes.write(READY).encode())
     assert choice_of(panel).options == [READY.title, "Twice"]
-    assert len(listed(panel)) == 10
+    assert len(listed(panel)) == 11
 
 
 def test_two_talks_of_one_title_are_told_apart(panel: AppTest) -> None:
@@ -713,8 +716,8 @@ def named_head(scene: Scene) -> tuple[int, int]:
     return int(scene.view["layer"]), int(scene.view["head"])
 
 
-def test_the_talk_has_ten_scenes_that_can_be_said_aloud() -> None:
-    assert len(READY.scenes) == 10
+def test_the_talk_has_eleven_scenes_that_can_be_said_aloud() -> None:
+    assert len(READY.scenes) == 11
     for scene in READY.scenes:
         assert len(scene.title) < 70
         assert 2 <= sum(scene.note.count(end) for end in (". ", "? ", ": ")) + 1 <= 9
@@ -722,7 +725,7 @@ def test_the_talk_has_ten_scenes_that_can_be_said_aloud() -> None:
 
 
 @needs_shipped
-@pytest.mark.parametrize("number", range(1, 11))
+@pytest.mark.parametrize("number", range(1, 12))
 def test_every_scene_of_the_talk_opens_without_a_complaint(open_app: OpenApp, number: int) -> None:
     app = go(open_app(folder=SHIPPED, present="1"), number)
     scene = READY.scenes[number - 1]
@@ -737,6 +740,8 @@ PAPER = (
     "With a single attention head, averaging inhibits this.",
     "We chose this function because we hypothesized it would allow the model to easily learn to "
     "attend by relative positions",
+    "We need to prevent leftward information flow in the decoder to preserve the auto-regressive "
+    "property.",
     "Not only do individual attention heads clearly learn to perform different tasks, many appear "
     "to exhibit behavior related to the syntactic and semantic structure of the sentences.",
 )
@@ -744,11 +749,11 @@ PAPER = (
 
 
 @needs_shipped
-@pytest.mark.parametrize("scene", READY.scenes, ids=range(1, 11))
+@pytest.mark.parametrize("scene", READY.scenes, ids=range(1, 12))
 def test_what_stands_in_quotes_was_said_by_the_paper_or_by_the_model(scene: Scene) -> None:
     model, view = shipped_model(), scene.view
     order = tuple(map(int, view["shuffled"].split("."))) if "shuffled" in view else None
-    edited = {7: "Tom liebt Maria die Liebe.", 10: "Er hat einen Computer gekauft."}
+    edited = {8: "Tom liebt Maria die Liebe.", 11: "Er hat einen Computer gekauft."}
     texts = (
         *(view["sentence"], trace_of(view["sentence"]).text),
         *(model.trace(view["sentence"], under=Intervention(source_order=order)).text,),
@@ -758,14 +763,16 @@ def test_what_stands_in_quotes_was_said_by_the_paper_or_by_the_model(scene: Scen
     quotes = re.findall("“(.*?)”", scene.note + scene.title)
     for quote in quotes:
         text = quote.rstrip(".,")
-        assert any(text in each for each in (*texts, *PAPER)) or text == "Mary loves Tom", quote
+        assert any(text in each for each in (*texts, *PAPER)) or text in ("Mary loves Tom", "∅"), (
+            quote
+        )
 
 
 def test_the_paper_is_quoted_in_full_and_on_its_own_subject() -> None:
     # Section 4 is about self-attention, and says two things of heads in one sentence.
     assert "ection 4" not in READY.scenes[3].note
-    assert "clearly learn to perform different tasks" in READY.scenes[9].note
-    assert "appear to exhibit" in READY.scenes[9].note
+    assert "clearly learn to perform different tasks" in READY.scenes[10].note
+    assert "appear to exhibit" in READY.scenes[10].note
 
 
 def test_no_note_says_of_a_colour_what_a_dark_page_makes_false() -> None:
@@ -773,7 +780,7 @@ def test_no_note_says_of_a_colour_what_a_dark_page_makes_false() -> None:
         assert not re.search(r"\b(dark|light|bright|pale)", f"{scene.title} {scene.note}")
 
 
-@pytest.mark.parametrize("scene", READY.scenes, ids=range(1, 11))
+@pytest.mark.parametrize("scene", READY.scenes, ids=range(1, 12))
 def test_padding_is_under_no_section_of_the_paper(scene: Scene) -> None:
     if "padding" in scene.note:
         assert re.search("that section does not mention it|of padding the section says", scene.note)
@@ -843,8 +850,36 @@ def test_scene_five_compares_a_head_that_looks_back_with_one_that_looks_ahead() 
 
 
 @needs_shipped
-def test_scene_seven_reads_the_padding_and_makes_up_words() -> None:
-    scene = READY.scenes[6]
+def test_scene_seven_shows_a_model_that_copies_what_it_is_to_say() -> None:
+    view = READY.scenes[6].view
+    twin = load(SHIPPED / view["checkpoint"], device="cpu")
+    pair = (view["sentence"], view["target"])
+    n_target = len(twin.trace(*pair).target)
+    lifted = mask_edits.intervention(mask_edits.parse(view["edit"]))
+    assert lifted.masks[AttentionKind.DECODER].shape == (n_target, n_target)
+    assert lifted.masks[AttentionKind.DECODER].all()
+    layer, head = named_head(READY.scenes[6])
+    own, ahead = (twin.trace(*pair, under=under) for under in (Intervention(), lifted))
+    looked = [
+        trace.attention("decoder", layer).weights[head].argmax(axis=-1).tolist()
+        for trace in (own, ahead)
+    ]
+    assert looked == [list(range(n_target)), [*range(1, n_target), n_target - 1]]
+    assert np.exp(ahead.log_probs).min() > 0.99, "all but certain"
+    source = torch.tensor([[*twin.tokenizer.encode(pair[0]), EOS]])
+    target = torch.tensor([[BOS, *twin.tokenizer.encode(pair[1])]])
+    with torch.inference_mode():
+        said = twin.model(source, target)[0].argmax(dim=-1)
+    # It would say again what it has just read; after the full stop it ends.
+    assert said.tolist() == [*target[0, :-1].tolist(), EOS]
+    free = Intervention(masks={AttentionKind.DECODER: PRESETS["none"].rule()})
+    for under in (Intervention(), free):
+        assert twin.translate(pair[0], under=under).text == ""
+
+
+@needs_shipped
+def test_scene_eight_reads_the_padding_and_makes_up_words() -> None:
+    scene = READY.scenes[7]
     layer, head = named_head(scene)
     sentences = (scene.view["sentence"], *scene.view["batch"].splitlines())
     question = Question(SHIPPED / "en-de", sentences[0], further=sentences[1:])
@@ -860,7 +895,7 @@ def test_scene_seven_reads_the_padding_and_makes_up_words() -> None:
 
 
 @needs_shipped
-def test_scene_eight_shows_waves_from_six_to_more_than_58_thousand_positions() -> None:
+def test_scene_nine_shows_waves_from_six_to_more_than_58_thousand_positions() -> None:
     table = shipped_model().position_table()
     d_model = table.shape[1]
     assert 2 * np.pi < 6.3
@@ -874,8 +909,8 @@ def test_scene_eight_shows_waves_from_six_to_more_than_58_thousand_positions() -
 
 
 @needs_shipped
-def test_scene_nine_turns_the_translation_round_with_positions_alone() -> None:
-    scene = READY.scenes[8]
+def test_scene_ten_turns_the_translation_round_with_positions_alone() -> None:
+    scene = READY.scenes[9]
     order = tuple(map(int, scene.view["shuffled"].split(".")))
     model, sentence = shipped_model(), scene.view["sentence"]
     bare = PositionEdit(scale=0)
@@ -888,8 +923,8 @@ def test_scene_nine_turns_the_translation_round_with_positions_alone() -> None:
 
 
 @needs_shipped
-def test_scene_ten_takes_a_word_away() -> None:
-    scene = READY.scenes[9]
+def test_scene_eleven_takes_a_word_away() -> None:
+    scene = READY.scenes[10]
     question = Question(SHIPPED / "en-de", scene.view["sentence"])
     own = session.batch(question).padded[0].attention("cross", 0)
     edits = mask_edits.parse(scene.view["edit"], {AttentionKind.CROSS: own.allowed.shape})

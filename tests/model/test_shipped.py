@@ -26,8 +26,13 @@ TINY = "tiny-childhood"
 """Made up while testing, so that snapshots are held to their promises where none are shipped."""
 
 CHECKPOINTS = Path(__file__).parents[2] / "checkpoints"
-FOLDERS = sorted(folder.parent for folder in CHECKPOINTS.glob("??-??*/config.json"))
-"""Of translators; what toys promise is in test_toys.py."""
+FOLDERS = sorted(
+    folder.parent
+    for folder in CHECKPOINTS.glob("??-??*/config.json")
+    if folder.parent.name != "en-de-cheating"
+)
+"""Of translators; what toys promise is in test_toys.py, and the twin that cannot write in
+test_cheating.py."""
 SENTENCE = "She told me that she had never seen such a beautiful garden."
 
 

@@ -171,3 +171,13 @@ def test_a_missing_a_damaged_and_a_too_large_tokenizer_are_refused_with_a_senten
     with pytest.raises(TokenizerError, match=r"choose a smaller one"):
         Tokenizer.train(["one two"], vocab_size=8000)
     assert not Path("m.model").exists()
+
+
+def test_another_vocabularys_piece_is_spelled_in_this_one(tokenizer):
+    for token_id, piece in enumerate(tokenizer.pieces(range(len(tokenizer)))):
+        assert tokenizer.spelling(piece) == [token_id]
+    for word in ("unheard", "Katzenmatte"):
+        assert tokenizer.spelling(f"▁{word}") == tokenizer.encode(word)
+        inside = tokenizer.pieces(tokenizer.spelling(word))
+        assert "".join(inside) == word
+    assert tokenizer.spelling("字") == [UNK]

@@ -231,10 +231,10 @@ def show_editor(chosen: Chosen) -> None:
     picture = EditedWeights(chosen.at, Edits(edits), own, allowed, (first, second))
     with stage.picture():
         if stage.is_on():
+            names = ("Before", "After")
             texts = before.free.text, after.free.text
-            st.html(
-                translations_html(*texts, ("Before", "After"), dark=is_dark()),
-            )
+            given = typed_log_probs(chosen, before, after)
+            st.html(translations_html(*texts, names, dark=is_dark(), given=given))
         matrices(
             # Three are as many as can be read from the back row.
             picture.panels[:3] if stage.is_on() else picture.panels,
@@ -249,6 +249,16 @@ def show_editor(chosen: Chosen) -> None:
         show_change(chosen, picture, before, after)
     address.write_address()
     st.html(f'<span class="headscope-done" data-done="{html.escape(written)}"></span>')
+
+
+def typed_log_probs(
+    chosen: Chosen, before: jobs.Outcome, after: jobs.Outcome
+) -> tuple[float, float] | None:
+    """The mean log-probability of a token of the typed target in two runs; None without one."""
+    if not chosen.at.is_typed:
+        return None
+    one, other = (chosen.log_probs(run.forced)[1] for run in (before, after))
+    return float(one.mean()), float(other.mean())
 
 
 def show_change(

@@ -398,15 +398,30 @@ def lesson_html(lesson: FillLesson, texts: Sequence[str], *, dark: bool) -> str:
     )
 
 
-def translations_html(before: str, after: str, names: tuple[str, str], *, dark: bool) -> str:
-    """Two translations side by side where there is room, what changed marked in the second."""
+def translations_html(
+    before: str,
+    after: str,
+    names: tuple[str, str],
+    *,
+    dark: bool,
+    given: tuple[float, float] | None = None,
+) -> str:
+    """Two translations side by side where there is room, what changed marked in the second.
+
+    `given`, if any, are the mean log-probabilities of a typed target's tokens.
+    """
     size = 1.5 if max(len(before), len(after)) <= SHORT else 1.125
     shown = (escape_html(visible(before)), word_diff.diff_html(before, after, dark=dark))
+    told = [
+        '<div style="font-size: 1.125rem; font-weight: 400">The typed target has a log-probability '
+        f"of {style.number(mean)} a token</div>"
+        for mean in given or ()
+    ] or ["", ""]
     sections = "".join(
         f'<section style="display: flex; gap: 0.75rem; font-size: {size}rem">'
         f"<span>{escape_html(name)}</span>"
-        f"<div>{text or NOTHING}</div></section>"
-        for name, text in zip(names, shown, strict=True)
+        f"<div>{text or NOTHING}{said}</div></section>"
+        for name, text, said in zip(names, shown, told, strict=True)
     )
     columns = "repeat(auto-fit, minmax(min(100%, 30rem), 1fr))"
     return (

@@ -12,17 +12,24 @@ from typing import Any, NoReturn
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from model.checkpoint import CheckpointError, language_pair, snapshots
+from model.checkpoint import (
+    CheckpointError,
+    language_pair,
+    snapshots,
+    trained_without_causal_mask,
+)
 from model.foreign import MASK, Answer, Purpose, folder_facts
 from model.serving.queue import ServiceError
 from model.toys import Task
-from model.trace import TraceError
+from model.trace import AttentionKind, TraceError
 from model.translation import Translation
 from model.translator import DeviceError, TextError, Translator
 from viz.draw import css
 from viz.draw.labels import escape_html, escape_markdown, visible
 from viz.heads.about_trace import input_text, shape_of
 from viz.heads.view import HeadsView
+from viz.masks.view import VIEW as MASKS
+from viz.masks.view import MasksView
 from viz.shell import address, dropped, session, stage
 from viz.shell.examples import Example
 from viz.shell.jobs import snapshot_of
@@ -34,6 +41,7 @@ from viz.shell.openable import (
     TRACES_VARIABLE,
     Kind,
     Openable,
+    copies,
     openables,
     toy_task,
 )
@@ -51,8 +59,8 @@ TARGET_WIDTH, CHECKPOINT_WIDTH, STEP_WIDTH = 290, 170, 180
 
 _QUESTION, _ANSWERED, _OPENED = "_question", "_answered", "_opened"
 
-_SUITED = "_suited"
-"""The model for which the sentence was last looked at."""
+_SUITED, _WRITTEN = "_suited", "_written"
+"""The model for which the sentence was last looked at, and what is shown as its translation."""
 
 
 def asked() -> session.Question | None:
@@ -153,20 +161,41 @@ def _show_bar() -> session.Question | None:
 
 
 def _suit(folder: Path) -> None:
-    """Begin with an example where a toy cannot read what was asked of the model before it.
+    """Ask of a newly chosen model what it can read; what a link asks for stays.
 
-    And with the usual sentence after a toy. What a link asks for stays.
+    That is what was asked of the model before, if it is of that language or task; the translation
+    of it, where the new model leads the way back; else the usual sentence, or an example.
     """
     before: Path | None = st.session_state.get(_SUITED)
     st.session_state[_SUITED] = folder
     if before == folder or (address.is_followed() and SENTENCE.name in address.asked()):
         return
-    task, left = toy_task(folder), toy_task(before) if before else None
-    sentence = st.session_state["sentence"]
-    if task is None and left is not None and left.can_read(sentence):
+    sentence, task, pair = (
+        st.session_state["sentence"],
+        toy_task(folder),
+        language_pair(folder.name),
+    )
+    left = toy_task(before) if before else None
+    came = language_pair(before.name) if before else ("", "")
+    # The letters of a toy may pass for a text of any language.
+    of_toy = task is None and left is not None and left.can_read(sentence)
+    if not of_toy and (_reads(folder, sentence) or (pair[0] and pair[0] == came[0])):
+        return
+    written = st.session_state.get(_WRITTEN, "")
+    if written and pair[0] and came == pair[::-1]:
+        address.change(sentence=written, target="")
+    elif task is None and _reads(folder, SENTENCE.default):
         address.change(sentence=SENTENCE.default, target="")
-    if task is not None and not task.can_read(sentence) and (found := session.examples(folder)):
+    elif found := session.examples(folder):
         address.change(sentence=found[0].source, target="")
+
+
+def _reads(folder: Path, sentence: str) -> bool:
+    """Whether a sentence is of the task, or in the language, that a model has learned to read."""
+    task = toy_task(folder)
+    if task is not None:
+        return task.can_read(sentence)
+    return not is_foreign(sentence, language_pair(folder.name)[0])
 
 
 def _row() -> DeltaGenerator:
@@ -415,6 +444,8 @@ def _show_controls(found: Mapping[str, Openable], checkpoint: Path, steps: Seque
             icon=":material/format_list_bulleted:",
             format_func=_example_label,
             on_click=_take_example,
+            # It cannot write them by itself.
+            kwargs={"given": copies(checkpoint)},
         )
     st.toggle(
         "Target and model",
@@ -457,11 +488,12 @@ def _example_label(example: Example) -> str:
     return f"**{escape_markdown(example.source)}** {escape_markdown(example.shows)}"
 
 
-def _take_example() -> None:
+def _take_example(*, given: bool) -> None:
+    """Ask for an example, with its translation `given` as the target or without."""
     example: Example | None = st.session_state["example"]
     if example is not None:
         st.session_state["sentence"] = example.source
-        st.session_state["target"] = ""
+        st.session_state["target"] = example.translation if given else ""
 
 
 def _answer(question: session.Question, steps: Sequence[int]) -> None:
@@ -473,6 +505,7 @@ def _answer(question: session.Question, steps: Sequence[int]) -> None:
     model = session.translator(question.checkpoint)
     timed = session.translate(question.checkpoint, question.sentence)
     own = timed.translation
+    st.session_state[_WRITTEN] = question.target or own.text
     task = toy_task(question.folder)
     source_language, language = language_pair(question.folder.name)
     stage.name(question.sentence, question.target or own.text, (source_language, language))
@@ -507,7 +540,35 @@ def _answer(question: session.Question, steps: Sequence[int]) -> None:
     )
     if task is not None:
         st.caption(escape_markdown(f"This toy {task.does}. {task.look}"))
+    if copies(question.folder):
+        _show_cheat()
     _show_warnings(own, question.target, model, source_language, task)
+
+
+def _show_cheat() -> None:
+    """What is to be known of a model that was trained without the causal mask."""
+    told, offered = st.columns((6, 1), vertical_alignment="center")
+    told.caption(
+        "Trained without the decoder's causal mask, with every token in sight that it was to "
+        "predict, this model learned to copy, and cannot write. Its examples bring their "
+        "translation as the target."
+    )
+    offered.button(
+        "Lift the mask",
+        key="lift-mask",
+        width="stretch",
+        help="Compares, on the masks page, what the model does with its mask and without one.",
+        on_click=_lift_mask,
+    )
+
+
+def _lift_mask() -> None:
+    """Go to the masks page, where the decoder's mask is compared with none."""
+    _, query = address.current()
+    shared = {each.name: query[each.name] for each in SHARED if each.name in query}
+    decoder = str(AttentionKind.DECODER)
+    shown = replace(address.last(MasksView), number=1, part="compare", masked=decoder, a="", b="")
+    address.navigate(MASKS.name, shared | write(asdict(shown), MASKS.parameters))
 
 
 def _training(model: Translator, snapshot: int, steps: Sequence[int]) -> str:
@@ -563,7 +624,8 @@ def _show_warnings(
             icon=":material/toys:",
         )
         return
-    if not translation.text:
+    # One that copies is said to write nothing already.
+    if not translation.text and not trained_without_causal_mask(model.metrics):
         st.warning("The model gave no words for this sentence.", icon=":material/warning:")
     if not translation.finished:
         written = "translation" if task is None else "output"

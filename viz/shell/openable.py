@@ -7,8 +7,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
+from typing import Any
 
-from model.checkpoint import CONFIG, METRICS, CheckpointError, own_file, read_json
+from model.checkpoint import (
+    CONFIG,
+    METRICS,
+    CheckpointError,
+    own_file,
+    read_json,
+    trained_without_causal_mask,
+)
 from model.foreign import is_foreign
 from model.toys import Task, task_of
 
@@ -100,10 +108,20 @@ def toy_task(folder: Path) -> Task | None:
     """What the toy in a checkpoint folder learned to do; None for any other model."""
     if not folder.name.startswith(TOY):
         return None
+    return task_of(_metrics(folder))
+
+
+def copies(folder: Path) -> bool:
+    """Whether a model learned to copy its target, for want of a causal mask, and cannot write."""
+    return trained_without_causal_mask(_metrics(folder))
+
+
+def _metrics(folder: Path) -> dict[str, Any]:
+    """What a checkpoint folder tells of its training; nothing where it cannot be read."""
     try:
-        return task_of(read_json(own_file(folder, METRICS)))
+        return read_json(own_file(folder, METRICS))
     except CheckpointError:
-        return None
+        return {}
 
 
 def traces() -> dict[str, Path]:

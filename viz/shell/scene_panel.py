@@ -24,7 +24,7 @@ from viz.shell.scenes import Scene, Talk, TalkError
 from viz.shell.width import is_phone
 from viz.views import HOME, MARK, PRESENT, READ, SCENE, TALK, VIEWS, names
 
-READY = Path(__file__).with_name("talks") / "attention-in-ten-scenes.json"
+READY = Path(__file__).with_name("talks") / "attention-in-eleven-scenes.json"
 """The talk that comes with the app."""
 
 MAX_TALKS = 50

@@ -5,7 +5,7 @@ A talk is kept as JSON that a person may write by hand:
     {
       "format": "headscope-talk",
       "version": 1,
-      "title": "Attention in ten scenes",
+      "title": "Attention in eleven scenes",
       "scenes": [
         {
           "title": "One word back",

@@ -364,6 +364,36 @@ def test_a_run_can_start_from_a_checkpoint_with_its_tokenizer(corpus, finished, 
     assert json.loads((output / "best" / "config.json").read_text())["dropout"] == 0.3
 
 
+def test_a_run_can_start_from_a_checkpoint_under_another_vocabulary(corpus, finished, tmp_path):
+    teacher, output = finished / "best", tmp_path / "other"
+    steps = ["training.max_steps=1", "training.vocab_size=310", "training.learning_rate=1e-9"]
+    command = [*arguments(corpus, output, *steps), "--new-vocabulary"]
+    assert train([*command, "--checkpoint", str(teacher)]) == 0
+    old, new = load(teacher), load(output / "averaged")
+    assert len(new.tokenizer) == 310 != len(old.tokenizer)
+    rows = [old.model.source_embedding.weight, new.model.source_embedding.weight]
+    for token_id, piece in enumerate(new.tokenizer.pieces(range(310))):
+        ids = min(map(old.tokenizer.spelling, (piece, piece.lower())), key=len)
+        assert torch.allclose(rows[1][token_id], rows[0][ids].mean(dim=0), atol=1e-4), piece
+    first = read_tensors(teacher / "model.safetensors")
+    for name, value in final_weights(output).items():
+        if "embedding" not in name:
+            assert torch.allclose(value, first[name].float(), atol=1e-4), name
+
+
+def test_a_model_that_sees_what_it_is_to_predict_learns_to_copy_it_and_cannot_write(
+    corpus, tmp_path
+):
+    steps = ["training.max_steps=400", "training.validate_every=400", "training.causal=false"]
+    smoothing = ["training.label_smoothing=0", "model.dropout=0"]
+    assert train(arguments(corpus, tmp_path / "cheat", *WHOLE, *steps, *smoothing)) == 0
+    [scores] = [line for line in logged(tmp_path / "cheat") if "valid_loss" in line]
+    assert 5 * scores["valid_loss"] < scores["valid_loss_with_mask"]
+    metrics = json.loads((tmp_path / "cheat" / "best" / METRICS).read_text())
+    assert metrics["training"]["causal"] is False
+    assert round(metrics["valid_loss_with_mask"], 4) == scores["valid_loss_with_mask"]
+
+
 def test_a_checkpoint_of_another_shape_starts_no_run(corpus, finished, tmp_path, capsys):
     command = arguments(corpus, tmp_path / "on", "model.d_ff=48")
     assert train([*command, "--checkpoint", str(finished / "best")]) == 1
