@@ -17,7 +17,7 @@ GOOD_WORDS = range(4, 15)
 BAD_WORDS = range(3, 10)
 """How many words the source of an example has: what fits a line and can be judged at a glance."""
 
-WORD_FOR_WORD = "Word for word: as many words as in English, and cross-attention can follow them."
+WORD_FOR_WORD = "Word for word: as many words on both sides, and cross-attention can follow them."
 
 GIVEN = (
     "The right translation is given as the target. Lift the decoder's causal mask, and each of its "
@@ -107,7 +107,40 @@ FRENCH = (
         "English says “be … -ing”; one verb form does it in French.",
     ),
 )
-FEATURES = {"de": GERMAN, "fr": FRENCH}
+ENGLISH = (
+    Feature(
+        r", (?:weil|dass|ob|wenn|obwohl|bevor|nachdem)\b",
+        r"\b(because|that|whether|if|when|although|before|after)\b",
+        "A German clause ends with its verb; after “{0}” it comes forward.",
+    ),
+    Feature(
+        r"\b(?:habe|hast|hat|haben|habt)\b[^,]* ge(?!hen|ben|gen)\w+(?:t|en)[.?!]$",
+        r"^(?:\w+|The \w+) (?:has |have )?(\w+(?:ed|ught|ent|ept))\b",
+        "The participle at the end of the German sentence comes early here: “{0}”.",
+    ),
+    Feature(
+        r"\b(?:nicht|kein\w*)\b",
+        r"\b(don't|doesn't|didn't)\b",
+        "German negates with one word; English also needs “{0}”.",
+    ),
+    Feature(
+        r"^\w+ (?:du|ihr|Sie|er|sie|wir|ich|Tom|Maria)\b.*\?$",
+        r"^(Do|Does|Did) ",
+        "German asks with the verb in front; English puts “{0}” there.",
+    ),
+    Feature(
+        r"\b(?:kann|kannst|können|muss|musst|müssen|will|willst|wollen|soll|sollte|darf)\b"
+        r"[^,]* [a-zäöüß]+en[.?!]$",
+        r"\b(?:can|can't|must|should|may|have to|has to|want to|wants to) (?:not )?([a-z]+) \w",
+        "The verb at the end of the German sentence comes forward: “{0}”.",
+    ),
+    Feature(
+        r"^[^,]*\b(ab|an|auf|aus|ein|mit|vor|zu|zurück|weg|los)[.?!]$",
+        r"^(?!.*(?:ing\b))",
+        "A separable verb: in German its prefix waits for the end.",
+    ),
+)
+FEATURES = {"de": GERMAN, "en": ENGLISH, "fr": FRENCH}
 """By the target language; pairs of other languages show none of them."""
 
 

@@ -9,6 +9,7 @@ import pytest
 from model import Translator, load
 from model.training.corpus import Pair
 from model.training.examples import (
+    ENGLISH,
     FRENCH,
     GERMAN,
     WORD_FOR_WORD,
@@ -85,6 +86,48 @@ def test_an_example_says_in_one_sentence_what_there_is_to_see(source, target, se
 )
 def test_what_only_looks_alike_is_not_taken_for_something_to_see(source, target):
     assert everything_shown(source, target) == []
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "seen"),
+    [
+        (
+            "Er bleibt, weil er krank ist.",
+            "He is staying because he is ill.",
+            ["A German clause ends with its verb; after “because” it comes forward."],
+        ),
+        (
+            "Sie hat ein Auto gekauft.",
+            "She bought a car.",
+            ["The participle at the end of the German sentence comes early here: “bought”."],
+        ),
+        (
+            "Sie singen nicht.",
+            "They don't sing.",
+            ["German negates with one word; English also needs “don't”."],
+        ),
+        (
+            "Kennst du ihn?",
+            "Do you know him?",
+            ["German asks with the verb in front; English puts “Do” there."],
+        ),
+        (
+            "Du kannst es sehen.",
+            "You can see it.",
+            ["The verb at the end of the German sentence comes forward: “see”."],
+        ),
+        (
+            "Er steht früh auf.",
+            "He gets up early.",
+            ["A separable verb: in German its prefix waits for the end."],
+        ),
+        ("Ich habe etwas dagegen.", "I have something against it.", []),
+        ("Wer ist das?", "Who is that?", []),
+        ("Ich kann das.", "I can do that.", []),
+    ],
+)
+def test_an_example_of_the_way_back_says_what_english_does(source, target, seen):
+    assert everything_shown(source, target, ENGLISH) == seen
 
 
 @pytest.mark.parametrize(
