@@ -1,4 +1,4 @@
-"""The only file that registers hooks: on attention and on positions, once, when a model is loaded.
+"""Hooks on attention and on positions, once, when a model is loaded: all there are but in training.
 
 A cached model is shared by every browser session. Hooks that come and go around a forward pass
 would leak one person's sentence into another's; these stay, and ask a ContextVar who is recording

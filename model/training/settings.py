@@ -61,6 +61,9 @@ class TrainingSettings:
     r_drop: float = 0.0
     """α of R-Drop (Liang et al. 2021): each batch passes twice, under two draws of dropout; half of
     α times how far the two distributions are apart is added to the mean of their losses."""
+    entropy_penalty: float = 0.0
+    """So much of the mean entropy of a head's row, in nats, is added to the loss of a token: heads
+    that have to choose where they look are easier to read."""
     precision: Literal["auto", "float32", "bf16"] = "auto"
     """auto: bf16 autocast where the machine multiplies faster in it."""
     average_last: int = 5

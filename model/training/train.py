@@ -52,6 +52,7 @@ from model.training.loss import divergence, smoothed_cross_entropy
 from model.training.names import renamed
 from model.training.schedule import learning_rate, snapshot_steps
 from model.training.settings import SettingsError, TrainingSettings, load_settings
+from model.training.sharpness import RowEntropies
 from model.transformer import Transformer
 from model.translator import DeviceError, resolve_device
 
@@ -112,6 +113,7 @@ class Trainer:
         self.batches: Batches | None = None
         self.valid_batches = self._encode(valid, sampling_alpha=0.0)
         self.optimizers = _optimizers(self.model, settings)
+        self.entropies = RowEntropies(self.model) if settings.entropy_penalty else None
         forward: nn.Module = self.model
         if settings.compile:
             # A program for every shape of batch; by default torch gives up after the eighth.
@@ -274,6 +276,14 @@ class Trainer:
 
     def _loss(self, batch: Batch) -> Tensor:
         """What a batch is to lessen, summed over its target tokens."""
+        loss = self._translation_loss(batch)
+        if self.entropies is None:
+            return loss
+        passes = 2 if self.settings.r_drop else 1
+        ids = (batch.source.repeat(passes, 1), batch.inputs.repeat(passes, 1))
+        return loss + self.settings.entropy_penalty / passes * self.entropies.total(*ids)
+
+    def _translation_loss(self, batch: Batch) -> Tensor:
         settings = self.settings
         if not settings.r_drop:
             with self.autocast:

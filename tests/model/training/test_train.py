@@ -11,6 +11,7 @@ import sys
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 
@@ -392,6 +393,21 @@ def test_a_model_that_sees_what_it_is_to_predict_learns_to_copy_it_and_cannot_wr
     metrics = json.loads((tmp_path / "cheat" / "best" / METRICS).read_text())
     assert metrics["training"]["causal"] is False
     assert round(metrics["valid_loss_with_mask"], 4) == scores["valid_loss_with_mask"]
+
+
+def test_heads_that_have_to_choose_look_at_fewer_places(corpus, tmp_path):
+    entropies = {}
+    for penalty in (0.0, 1.0):
+        output = tmp_path / f"penalty-{penalty}"
+        steps = ["training.max_steps=60", f"training.entropy_penalty={penalty}"]
+        assert train(arguments(corpus, output, *WHOLE, *steps)) == 0
+        translator = load(output / "averaged", device="cpu")
+        maps = translator.trace(*PAIRS[0]).maps.values()
+        rows = [
+            weights * np.log(np.maximum(weights, 1e-9)) for weights in (m.weights for m in maps)
+        ]
+        entropies[penalty] = np.mean([-each.sum(axis=-1).mean() for each in rows])
+    assert entropies[1.0] < 0.8 * entropies[0.0]
 
 
 def test_a_checkpoint_of_another_shape_starts_no_run(corpus, finished, tmp_path, capsys):

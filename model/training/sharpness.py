@@ -1,0 +1,65 @@
+"""How undecided heads are while they learn: the entropy of their rows, to be kept low.
+
+A head that must choose where it looks can be read at a glance. Nothing tells it where to look.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from model.attention import MultiHead
+from model.transformer import Transformer
+
+_LEAST = 1e-6
+"""Weights below it count as zero: the logarithm of less would have no gradient to speak of."""
+
+
+class RowEntropies:
+    """Listens to every attention of a model, with the explicit formula, in training.
+
+    Args:
+        model: whose attention functions give their weights; not one with a module for each head.
+    """
+
+    def __init__(self, model: Transformer) -> None:
+        self._pad_id = model.config.pad_id
+        self._heard: list[tuple[bool, Tensor]] = []
+        for part in (model.encoder, model.decoder):
+            for module in part.modules():
+                if isinstance(module, MultiHead):
+                    function = module.get_submodule("attention")
+                    function.register_forward_pre_hook(_with_weights, with_kwargs=True)
+                    function.register_forward_hook(self._listener(part is model.encoder))
+
+    def _listener(self, of_source: bool) -> Any:
+        def hear(module: nn.Module, args: Any, output: tuple[Tensor, Tensor]) -> None:
+            if module.training:
+                weights = output[1].float()
+                entropy = -(weights * weights.clamp_min(_LEAST).log()).sum(dim=-1).mean(dim=1)
+                self._heard.append((of_source, entropy))
+
+        return hear
+
+    def total(self, source: Tensor, inputs: Tensor) -> Tensor:
+        """The entropies since the last call: means over heads and modules, summed over rows.
+
+        Args:
+            source: (batch, source), the ids that the encoder read.
+            inputs: (batch, target), those that the decoder read.
+
+        Returns:
+            a scalar in nats; padding counts nothing.
+        """
+        heard, self._heard = self._heard, []
+        read = {True: source != self._pad_id, False: inputs != self._pad_id}
+        sums = [(entropy * read[of_source]).sum() for of_source, entropy in heard]
+        return torch.stack(sums).mean()
+
+
+def _with_weights(
+    module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    return args, {**kwargs, "need_weights": True} if module.training else kwargs
