@@ -86,11 +86,14 @@ TOYS: dict[str, Toy] = {
     "toy-sort-dot-product": Toy(
         "sort", "plain dot products", {**ONE_LAYER, "scoring": "dot_product"}
     ),
-    "toy-sort-alibi": Toy("sort", "ALiBi", {**ONE_LAYER, "positions": "alibi"}, steps=2000),
+    "toy-sort-alibi": Toy(
+        "sort", "ALiBi", {**TWO_LAYERS, "positions": "alibi", "norm": "pre"}, steps=2000
+    ),
     "toy-count-temperature": Toy(
         "count",
         "a learned temperature",
-        {**ONE_LAYER, "scoring": "learned_temperature", "norm": "pre"},
+        {**TWO_LAYERS, "scoring": "learned_temperature", "norm": "pre"},
+        steps=2500,
     ),
     "toy-numbers-fused": Toy(
         "numbers",
@@ -126,6 +129,13 @@ def pairs_of(task: Task, seed: int) -> tuple[list[Pair], list[Pair]]:
     random.shuffle(sources)
     pairs = [Pair(source, task.solve(source)) for source in sources]
     return pairs[N_UNSEEN:], pairs[:N_UNSEEN]
+
+
+def pairs_to_choose_by(task: Task, seed: int) -> list[Pair]:
+    """Pairs that are neither trained on nor tested on, to choose a toy's recipe by."""
+    known = {pair.source for pairs in pairs_of(task, seed) for pair in pairs}
+    others = [pair for pairs in pairs_of(task, seed + 1) for pair in pairs]
+    return [pair for pair in others if pair.source not in known][:N_UNSEEN]
 
 
 def tokenizer_of(task: Task) -> Tokenizer:
@@ -165,7 +175,14 @@ def _filled(rows: Sequence[Sequence[int]]) -> Tensor:
     return torch.tensor([[*row, *[PAD] * (longest - len(row))] for row in rows])
 
 
-def make(name: str, directory: Path, *, steps: int | None = None, seed: int = 2017) -> float:
+def make(
+    name: str,
+    directory: Path,
+    *,
+    steps: int | None = None,
+    seed: int = 2017,
+    choosing: bool = False,
+) -> float:
     """Write the checkpoint folder of a toy.
 
     Args:
@@ -173,6 +190,8 @@ def make(name: str, directory: Path, *, steps: int | None = None, seed: int = 20
         directory: the folder to write.
         steps: of training; None for the toy's own number.
         seed: of data and training.
+        choosing: whether a recipe is being chosen, which the test has to know nothing of; then the
+            folder holds no scores.
 
     Returns:
         the share of unseen inputs that come out exactly right.
@@ -197,9 +216,13 @@ def make(name: str, directory: Path, *, steps: int | None = None, seed: int = 20
         "longest": longest,
     }
     save_checkpoint(directory, model, tokenizer, metrics=metrics)
+    if choosing:
+        unseen = pairs_to_choose_by(task, seed)
     written, _ = evaluate_checkpoint(directory, unseen, device="cpu")
     right = [text == pair.target for text, pair in zip(written, unseen, strict=True)]
     exact = sum(right) / len(right)
+    if choosing:
+        return exact
     metrics["test"] = {"sentences": len(unseen), "exact": exact, "beam": 4}
     write_json(directory / METRICS, metrics)
     _tell(directory, toy, task, unseen, written)
@@ -273,11 +296,16 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--output", type=Path, required=True, help="the checkpoint folder to write")
     parser.add_argument("--steps", type=int, help="of training; otherwise the toy's own number")
     parser.add_argument("--threads", type=int, default=1, help="CPU threads (default 1)")
+    parser.add_argument(
+        "--choose",
+        action="store_true",
+        help="score on inputs of neither training nor test, to choose a recipe by",
+    )
     arguments = parser.parse_args(argv)
     if arguments.steps is not None and arguments.steps < 1:
         parser.error("--steps must be 1 or more")
     torch.set_num_threads(arguments.threads)
-    exact = make(arguments.name, arguments.output, steps=arguments.steps)
+    exact = make(arguments.name, arguments.output, steps=arguments.steps, choosing=arguments.choose)
     print(f"{arguments.name}: {exact:.2%} of unseen inputs exactly right")
     return 0
 

@@ -52,6 +52,14 @@ def test_a_task_reads_what_it_draws_and_nothing_longer(name: str) -> None:
     assert longest == (LONGEST if task.spaced else 1)
 
 
+@pytest.mark.parametrize("name", ["sort", "count", "dates"])
+def test_a_recipe_is_chosen_by_inputs_of_neither_training_nor_test(name: str) -> None:
+    chosen_by = {pair.source for pair in toys.pairs_to_choose_by(TASKS[name], seed=1)}
+    assert len(chosen_by) == toys.N_UNSEEN
+    for pairs in toys.pairs_of(TASKS[name], seed=1):
+        assert chosen_by.isdisjoint(pair.source for pair in pairs)
+
+
 @pytest.mark.parametrize("name", TASKS)
 def test_every_word_and_digit_of_a_task_is_one_token(name: str) -> None:
     task = TASKS[name]
@@ -77,6 +85,14 @@ def test_the_command_makes_a_whole_checkpoint(
     assert task_of(translator.metrics) is TASKS["copy"]
     assert translator.metrics["test"]["sentences"] == toys.N_UNSEEN
     assert (folder / "card.md").read_text(encoding="utf-8").startswith("# toy-copy-pre-norm\n")
+
+
+def test_choosing_a_recipe_scores_nothing_that_is_kept(tmp_path: Path) -> None:
+    folder = tmp_path / "toy-sort-alibi"
+    exact = toys.make("toy-sort-alibi", folder, steps=1, choosing=True)
+    assert 0 <= exact < 1
+    assert "test" not in json.loads((folder / "metrics.json").read_text(encoding="utf-8"))
+    assert not (folder / "card.md").exists()
 
 
 # What is shipped.
