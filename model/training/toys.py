@@ -86,9 +86,7 @@ TOYS: dict[str, Toy] = {
     "toy-sort-dot-product": Toy(
         "sort", "plain dot products", {**ONE_LAYER, "scoring": "dot_product"}
     ),
-    "toy-sort-alibi": Toy(
-        "sort", "ALiBi", {**TWO_LAYERS, "positions": "alibi", "norm": "pre"}, steps=2000
-    ),
+    "toy-sort-alibi": Toy("sort", "ALiBi", {**ONE_LAYER, "positions": "alibi"}, steps=4000),
     "toy-count-temperature": Toy(
         "count",
         "a learned temperature",
