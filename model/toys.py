@@ -42,6 +42,7 @@ class Task:
         draw: a source by chance.
         solve: its target.
         look: what to look for in its heads, in a sentence or two.
+        shows: what there is to see in one source, in a sentence.
         words: the words of its texts; each is a token.
         n_pieces: how many pieces the vocabulary has for them.
         spaced: whether every token is a word between spaces.
@@ -54,6 +55,7 @@ class Task:
     draw: Callable[[Random], str]
     solve: Callable[[str], str]
     look: str
+    shows: Callable[[str], str]
     words: tuple[str, ...]
     n_pieces: int
     spaced: bool
@@ -94,7 +96,13 @@ def _letters(letters: str, shortest: int, longest: int) -> Callable[[Random], st
 
 
 def _of_letters(
-    does: str, solve: Callable[[str], str], look: str, *, letters: str = LETTERS, numbers: int = 0
+    does: str,
+    solve: Callable[[str], str],
+    look: str,
+    shows: Callable[[list[str]], str],
+    *,
+    letters: str = LETTERS,
+    numbers: int = 0,
 ) -> Task:
     return Task(
         does=does,
@@ -104,6 +112,7 @@ def _of_letters(
         draw=_letters(letters, SHORTEST, LONGEST),
         solve=solve,
         look=look,
+        shows=lambda text: shows(text.split()),
         words=(*letters, *map(str, range(1, numbers + 1))),
         n_pieces=len(letters) + numbers,
         spaced=True,
@@ -121,23 +130,33 @@ TASKS: dict[str, Task] = {
         lambda text: " ".join(reversed(text.split())),
         "Look at cross-attention: a line from one corner to the opposite one, for the first letter "
         "that is written is the last that was read.",
+        lambda letters: f"“{letters[0]}” is read first and written last.",
     ),
     "copy": _of_letters(
         "writes its letters once more",
         lambda text: text,
         "Look at cross-attention: the diagonal, for each letter is written where it was read.",
+        lambda letters: f"“{letters[0]}” is read first and written first, “{letters[-1]}” last.",
     ),
     "sort": _of_letters(
         "writes its letters in the order of the alphabet",
         lambda text: " ".join(sorted(text.split())),
         "Look at cross-attention: a row looks at the letter that it writes next, wherever it "
         "stands, and at equal letters alike.",
+        lambda letters: (
+            f"“{(first := min(letters))}” is written first; it is read at place "
+            f"{letters.index(first) + 1} of {len(letters)}."
+        ),
     ),
     "count": _of_letters(
         "counts how often each letter stands in its text",
         letter_counts,
         "Look at cross-attention: before a number is written, rows look at all the places where "
         "that letter stands.",
+        lambda letters: (
+            f"“{(most := max(letters, key=letters.count))}” stands there most often: "
+            f"{letters.count(most)} of {len(letters)}."
+        ),
         letters=LETTERS[:6],
         numbers=LONGEST,
     ),
@@ -149,6 +168,10 @@ TASKS: dict[str, Task] = {
         solve=number_in_words,
         look="Look at cross-attention: a word looks at its digit; “hundred” and “thousand” have "
         "no digit of their own.",
+        shows=lambda digits: (
+            f"Digits become words: {len(digits)} are read, {len(number_in_words(digits).split())} "
+            "are written."
+        ),
         words=(*_DIGITS, *_ONES, *_TENS, "hundred", "thousand"),
         # What the words are merged from, too.
         n_pieces=130,
@@ -163,6 +186,10 @@ TASKS: dict[str, Task] = {
         solve=written_date,
         look="Look at cross-attention: day and year change places, and the month's name looks at "
         "its two digits.",
+        shows=lambda iso: (
+            f"“{iso[5:7]}” is read for “{_MONTHS[int(iso[5:7]) - 1]}”; the year, read first, is "
+            "written last."
+        ),
         words=(*_DIGITS, "-", *_MONTHS),
         n_pieces=110,
         spaced=False,

@@ -35,6 +35,7 @@ from model.transformer import Transformer
 from model.translator import load
 
 N_UNSEEN, N_SEEN, N_BEYOND = 1000, 9000, 200
+SEED = 2017
 BATCH, WARMUP, LEARNING_RATE = 128, 100, 5e-3
 N_EXAMPLES = 10
 SPECIAL = 4 + 256
@@ -130,7 +131,10 @@ def pairs_of(task: Task, seed: int) -> tuple[list[Pair], list[Pair]]:
 
 
 def pairs_to_choose_by(task: Task, seed: int) -> list[Pair]:
-    """Pairs that are neither trained on nor tested on, to choose a toy's recipe by."""
+    """Pairs that are neither trained on nor tested on, to choose a toy's recipe by.
+
+    None of a task that has not as many sources.
+    """
     known = {pair.source for pairs in pairs_of(task, seed) for pair in pairs}
     others = [pair for pairs in pairs_of(task, seed + 1) for pair in pairs]
     return [pair for pair in others if pair.source not in known][:N_UNSEEN]
@@ -178,7 +182,7 @@ def make(
     directory: Path,
     *,
     steps: int | None = None,
-    seed: int = 2017,
+    seed: int = SEED,
     choosing: bool = False,
 ) -> float:
     """Write the checkpoint folder of a toy.
@@ -233,7 +237,7 @@ def _tell(
     """Write examples, card and what is left without heads."""
     translator = load(directory, device="cpu")
     good = [
-        Good(*pair, task.look)
+        Good(*pair, task.shows(pair.source))
         for pair, text in zip(unseen, written, strict=True)
         if text == pair.target and len(translator.tokenizer.encode(pair.source)) >= _MIN_TOKENS
     ][:N_EXAMPLES]
@@ -302,6 +306,8 @@ def main(argv: list[str] | None = None) -> int:
     arguments = parser.parse_args(argv)
     if arguments.steps is not None and arguments.steps < 1:
         parser.error("--steps must be 1 or more")
+    if arguments.choose and not pairs_to_choose_by(TASKS[TOYS[arguments.name].task], SEED):
+        parser.error(f"{arguments.name} has no inputs beyond those of training and test")
     torch.set_num_threads(arguments.threads)
     exact = make(arguments.name, arguments.output, steps=arguments.steps, choosing=arguments.choose)
     print(f"{arguments.name}: {exact:.2%} of unseen inputs exactly right")

@@ -87,6 +87,30 @@ def test_the_command_makes_a_whole_checkpoint(
     assert (folder / "card.md").read_text(encoding="utf-8").startswith("# toy-copy-pre-norm\n")
 
 
+def test_where_no_inputs_are_left_to_choose_by_the_command_says_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        toys.main(["toy-numbers-fused", "--output", str(tmp_path / "toy"), "--choose"])
+    assert "has no inputs beyond those of training and test" in capsys.readouterr().err
+    assert not (tmp_path / "toy").exists()
+
+
+SHOWN = {
+    ("reverse", "b a c"): "“b” is read first and written last.",
+    ("copy", "b a c"): "“b” is read first and written first, “c” last.",
+    ("sort", "c a a"): "“a” is written first; it is read at place 2 of 3.",
+    ("count", "b a b"): "“b” stands there most often: 2 of 3.",
+    ("numbers", "307"): "Digits become words: 3 are read, 3 are written.",
+    ("dates", "2026-11-23"): "“11” is read for “November”; the year, read first, is written last.",
+}
+
+
+@pytest.mark.parametrize(("task", "source"), SHOWN, ids=" ".join)
+def test_each_example_says_what_there_is_to_see_in_it(task: str, source: str) -> None:
+    assert TASKS[task].shows(source) == SHOWN[task, source]
+
+
 def test_choosing_a_recipe_scores_nothing_that_is_kept(tmp_path: Path) -> None:
     folder = tmp_path / "toy-sort-alibi"
     exact = toys.make("toy-sort-alibi", folder, steps=1, choosing=True)
@@ -120,6 +144,13 @@ def test_a_toy_is_small_and_the_variant_that_it_is_named_for(folder: Path, toy: 
     assert toy.metrics["task"] == made.task
     for field, value in made.variant.items():
         assert getattr(toy.model.config, field) == value
+
+
+def test_a_toys_examples_each_have_a_sentence_of_their_own(folder: Path, toy: Translator) -> None:
+    task = TASKS[toy.metrics["task"]]
+    for each in examples(folder):
+        assert each["shows"] == task.shows(each["source"])
+        assert each["translation"] == task.solve(each["source"])
 
 
 @pytest.mark.slow
