@@ -203,7 +203,7 @@ def test_keys_pressed_faster_than_scenes_are_drawn_are_all_counted(talk: TalkPag
     talk.open(present="1")
     talk.press("1", 1)
     for key, end in (("PageDown", 11), ("PageUp", 1)):
-        for _ in range(9):
+        for _ in range(10):
             talk.page.keyboard.press(key)
         talk.wait_for(end)
 
@@ -297,6 +297,8 @@ def test_the_notes_follow_the_talk_and_drive_it(talk: TalkPage) -> None:
     notes.get_by_role("button", name="Back").click()
     talk.wait_for(4)
     talk.page.keyboard.press("0")
+    talk.wait_for(10)
+    notes.keyboard.press("PageDown")
     talk.wait_for(11)
     expect(notes.locator("#next")).to_have_text("End of talk")
     expect(notes.locator("#next-note")).to_be_empty()
@@ -304,7 +306,7 @@ def test_the_notes_follow_the_talk_and_drive_it(talk: TalkPage) -> None:
     expect(notes.get_by_role("button", name="Next")).to_be_disabled()
     expect(notes.locator("#time")).to_have_text(re.compile(r"^\d+:\d\d$"))
     # What the speaker reads stands nowhere in the window that is projected.
-    assert READY.scenes[9].note not in talk.page.content()
+    assert READY.scenes[10].note not in talk.page.content()
 
 
 def test_the_notes_outlive_a_reload_of_the_talk(talk: TalkPage) -> None:
