@@ -569,7 +569,7 @@ def _parser() -> argparse.ArgumentParser:
         # torchrun would take --start for its own --start-method.
         "--checkpoint",
         type=Path,
-        help="one of that shape to start from, with its tokenizer",
+        help="one of that shape, or with more layers, to start from, with its tokenizer",
     )
     parser.add_argument(
         "--new-vocabulary",
@@ -655,8 +655,10 @@ def _config_to_go_on(
 ) -> TransformerConfig:
     """The configuration of a checkpoint's model, trained as the wanted one would be.
 
+    A model of fewer layers starts with the first ones of the checkpoint's.
+
     Raises:
-        SettingsError: if the two compute different functions.
+        SettingsError: if the two compute different functions of their layers.
     """
     found = start.model.config
     # What changes how a model is trained or laid out, and not what it computes.
@@ -665,6 +667,8 @@ def _config_to_go_on(
         dropout=wanted.dropout,
         fused_attention=wanted.fused_attention,
         vocab_size=wanted.vocab_size,
+        n_encoder_layers=min(wanted.n_encoder_layers, found.n_encoder_layers),
+        n_decoder_layers=min(wanted.n_decoder_layers, found.n_decoder_layers),
     )
     laid_out = dataclasses.replace(wanted, fused_qkv=found.fused_qkv)
     for field in dataclasses.fields(alike):
@@ -711,7 +715,10 @@ def train(arguments: argparse.Namespace) -> None:
         weights = unique_state(start.model)
         if arguments.new_vocabulary:
             weights = carried_over(weights, start.tokenizer, tokenizer)
-        load_weights(model, weights, arguments.checkpoint)
+        first_layers = {
+            name: weight for name, weight in weights.items() if name in model.state_dict()
+        }
+        load_weights(model, first_layers, arguments.checkpoint)
     trainer = Trainer(arguments.output, model, tokenizer, settings, pairs, valid, device)
     if start is not None:
         # What was trained before stays trained.

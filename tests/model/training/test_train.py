@@ -382,6 +382,22 @@ def test_a_run_can_start_from_a_checkpoint_under_another_vocabulary(corpus, fini
             assert torch.allclose(value, first[name].float(), atol=1e-4), name
 
 
+def test_a_shallower_model_starts_with_the_first_layers_of_a_checkpoint(corpus, finished, tmp_path):
+    deep, output = tmp_path / "deep", tmp_path / "shallow"
+    deeper = ["model.n_encoder_layers=2", "model.n_decoder_layers=2", "training.max_steps=1"]
+    assert train(arguments(corpus, deep, *deeper)) == 0
+    still = ["training.max_steps=1", "training.learning_rate=1e-9"]
+    assert train([*arguments(corpus, output, *still), "--checkpoint", str(deep / "best")]) == 0
+    first, now = read_tensors(deep / "best" / "model.safetensors"), final_weights(output)
+    assert (
+        {name for name in first if name not in now}
+        == {name for name in first if ".layers.1." in name}
+        != set()
+    )
+    for name, value in now.items():
+        assert torch.allclose(value, first[name].float(), atol=1e-4), name
+
+
 def test_a_model_that_sees_what_it_is_to_predict_learns_to_copy_it_and_cannot_write(
     corpus, tmp_path
 ):
