@@ -15,11 +15,11 @@ import functools
 import json
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from safetensors import SafetensorError
@@ -30,6 +30,7 @@ from model.alignment_error import AlignmentError
 from model.alignment_table import AlignmentTable
 from model.config import ConfigError, TransformerConfig
 from model.files import write_whole
+from model.single_stack import SingleStack, single_stack
 from model.tokenizer import Tokenizer, TokenizerError
 from model.transformer import Transformer
 
@@ -57,7 +58,7 @@ _SNAPSHOT = re.compile(r"(0|[1-9][0-9]{0,8})\.safetensors")
 _PICKLES = (b"\x80", b"PK\x03\x04")
 """How a pickle begins, and the archive around one that torch.save writes."""
 
-_TIED = ("target_embedding.weight", "output.weight")
+_Model = TypeVar("_Model", Transformer, SingleStack)
 
 
 class CheckpointError(ValueError):
@@ -75,7 +76,7 @@ class Checkpoint:
 
 def save_checkpoint(
     directory: Path,
-    model: Transformer,
+    model: Transformer | SingleStack,
     tokenizer: Tokenizer,
     *,
     metrics: dict[str, Any] | None = None,
@@ -85,7 +86,7 @@ def save_checkpoint(
 
     Args:
         directory: made if missing; files of the same names are replaced.
-        model: the Transformer.
+        model: the Transformer, or one stack of it.
         tokenizer: its vocabulary.
         metrics: for metrics.json.
         half: whether weights are stored in float16.
@@ -159,6 +160,31 @@ def load_checkpoint(directory: Path, *, snapshot: int | None = None) -> Checkpoi
         CheckpointError: if a file is missing or damaged, the files do not belong together, or there
             is no such snapshot.
     """
+    return Checkpoint(*_load(directory, Transformer, snapshot))
+
+
+def load_single_stack(directory: Path) -> tuple[SingleStack, Tokenizer, dict[str, Any]]:
+    """The model, the vocabulary and the metrics of a folder with an encoder or a decoder alone.
+
+    Raises:
+        CheckpointError: as load_checkpoint.
+    """
+    return _load(directory, single_stack, None)
+
+
+def is_single_stack(directory: Path) -> bool:
+    """Whether a folder's configuration is of an encoder or a decoder alone."""
+    try:
+        return bool(
+            TransformerConfig.from_dict(read_json(own_file(directory, CONFIG))).single_stack
+        )
+    except (CheckpointError, ConfigError):
+        return False
+
+
+def _load(
+    directory: Path, make: Callable[[TransformerConfig], _Model], snapshot: int | None
+) -> tuple[_Model, Tokenizer, dict[str, Any]]:
     if not directory.is_dir():
         raise CheckpointError(
             f"There is no checkpoint folder {directory}; name one that holds a {CONFIG}."
@@ -168,6 +194,12 @@ def load_checkpoint(directory: Path, *, snapshot: int | None = None) -> Checkpoi
         tokenizer = Tokenizer.load(own_file(directory, TOKENIZER))
     except (ConfigError, TokenizerError) as error:
         raise CheckpointError(f"The checkpoint {directory} is damaged: {error}") from error
+    if bool(config.single_stack) == (make is Transformer):
+        held = config.single_stack or "an encoder and a decoder"
+        opens = "model.reader.load_reader" if config.single_stack else "model.translator.load"
+        raise CheckpointError(
+            f"The checkpoint {directory} holds {held}; open it in the app, or with {opens}."
+        )
     if len(tokenizer) != config.vocab_size:
         raise CheckpointError(
             f"The checkpoint {directory} is damaged: its tokenizer has {len(tokenizer)} pieces "
@@ -182,23 +214,23 @@ def load_checkpoint(directory: Path, *, snapshot: int | None = None) -> Checkpoi
             f"where such a model has more than {least:,}."
         )
     _require_weights(state, directory)
-    model = Transformer(config)
+    model = make(config)
     load_weights(model, state, directory)
     has_metrics = (directory / METRICS).exists()
     metrics = read_json(own_file(directory, METRICS)) if has_metrics else {}
-    return Checkpoint(model.eval(), tokenizer, metrics)
+    return model.eval(), tokenizer, metrics
 
 
-def unique_state(model: Transformer) -> dict[str, Tensor]:
+def unique_state(model: Transformer | SingleStack) -> dict[str, Tensor]:
     """The model's state, with a tied matrix once."""
     state = model.state_dict()
     if model.config.tie_embeddings:
-        for name in _TIED:
+        for name in model.tied:
             del state[name]
     return state
 
 
-def load_weights(model: Transformer, state: dict[str, Tensor], origin: Path) -> None:
+def load_weights(model: Transformer | SingleStack, state: dict[str, Tensor], origin: Path) -> None:
     """Fill a model with what unique_state gave, of any floating type.
 
     Raises:
@@ -357,7 +389,10 @@ def read_tensors(path: Path) -> dict[str, Tensor]:
 
 
 def _save_all_but_weights(
-    directory: Path, model: Transformer, tokenizer: Tokenizer, metrics: dict[str, Any] | None
+    directory: Path,
+    model: Transformer | SingleStack,
+    tokenizer: Tokenizer,
+    metrics: dict[str, Any] | None,
 ) -> None:
     directory.mkdir(parents=True, exist_ok=True)
     write_json(directory / CONFIG, model.config.to_dict())
@@ -369,7 +404,7 @@ def _save_all_but_weights(
         snapshot_file(directory, step).unlink()
 
 
-def _stored(model: Transformer, *, half: bool) -> dict[str, Tensor]:
+def _stored(model: Transformer | SingleStack, *, half: bool) -> dict[str, Tensor]:
     dtype = torch.float16 if half else torch.float32
     return {
         name: value.detach().to("cpu", dtype).contiguous()

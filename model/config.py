@@ -56,7 +56,9 @@ class TransformerConfig:
     d_ff: int = 2048
     n_heads: int = 8
     n_encoder_layers: int = 6
+    """0 makes a decoder alone, without attention over a source (model/single_stack.py)."""
     n_decoder_layers: int = 6
+    """0 makes an encoder alone."""
     d_k: int | None = None
     """Width of one head's queries and keys; None means d_model / n_heads, as in section 3.2.2."""
     d_v: int | None = None
@@ -100,12 +102,17 @@ class TransformerConfig:
     eos_id: int = 3
 
     def __post_init__(self) -> None:
-        layers = ("n_encoder_layers", "n_decoder_layers")
-        for name in ("vocab_size", "d_model", "d_ff", "n_heads", "max_positions", *layers):
-            _require_positive(name, getattr(self, name))
+        for name in ("vocab_size", "d_model", "d_ff", "n_heads", "max_positions"):
+            _require_whole(name, getattr(self, name))
+        for name in ("n_encoder_layers", "n_decoder_layers"):
+            _require_whole(name, getattr(self, name), least=0)
+        if not self.n_encoder_layers + self.n_decoder_layers:
+            raise ConfigError(
+                "n_encoder_layers and n_decoder_layers are both 0; give one of them layers."
+            )
         for name in ("d_k", "d_v", "d_a"):
             if getattr(self, name) is not None:
-                _require_positive(name, getattr(self, name))
+                _require_whole(name, getattr(self, name))
         for name, most in MOST.items():
             if (getattr(self, name) or 0) > most:
                 raise ConfigError(f"{name} is larger than {most:,}, the most that is taken.")
@@ -155,6 +162,13 @@ class TransformerConfig:
                 raise ConfigError(f"{name} lies outside the vocabulary of {self.vocab_size}.")
 
     @property
+    def single_stack(self) -> str:
+        """What an encoder or a decoder by itself is called; "" for both together."""
+        if not self.n_decoder_layers:
+            return "an encoder alone"
+        return "" if self.n_encoder_layers else "a decoder alone"
+
+    @property
     def key_width(self) -> int:
         """d_k of one head, resolved."""
         return self.d_k if self.d_k is not None else self.d_model // self.n_heads
@@ -189,9 +203,11 @@ class TransformerConfig:
         return cls(**fields)
 
 
-def _require_positive(name: str, value: object) -> None:
-    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-        raise ConfigError(f"{name} must be a whole number of at least 1; it is {shortened(value)}.")
+def _require_whole(name: str, value: object, least: int = 1) -> None:
+    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+        raise ConfigError(
+            f"{name} must be a whole number of at least {least}; it is {shortened(value)}."
+        )
 
 
 def _require_type(name: str, value: object, annotation: str) -> None:

@@ -13,8 +13,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from enum import StrEnum
 from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
@@ -25,6 +23,7 @@ import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 
+from model.answer import Answer, FolderFacts, Purpose
 from model.checkpoint import CONFIG, INDEX, WEIGHTS, CheckpointError, own_file, read_json
 from model.recording import CaptureError
 from model.trace import Tokens, Trace, TraceError
@@ -64,62 +63,6 @@ _SEARCH = (
 
 _LAYERS = ("layer", "depth")
 _POSITIONS = ("max_position_embeddings", "n_positions", "max_seq_len")
-
-
-class Purpose(StrEnum):
-    """What a model does with a text."""
-
-    TRANSLATE = "translate"
-    """Writes another text: encoder and decoder."""
-    CONTINUE = "continue"
-    """Writes on: a decoder alone."""
-    FILL = "fill"
-    """Fills gaps: an encoder with a masked head."""
-    READ = "read"
-    """Reads: a body without a head that writes."""
-
-
-@dataclass(frozen=True, slots=True)
-class FolderFacts:
-    """What a folder's configuration says of its model.
-
-    Attributes:
-        model_type: the family, such as "marian".
-        architecture: the class, such as "MarianMTModel"; "" where it is not said.
-        sizes: numbers, each with the name that the configuration gives it.
-    """
-
-    model_type: str
-    architecture: str
-    sizes: tuple[tuple[str, int], ...]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Answer:
-    """What a model made of a text.
-
-    Attributes:
-        trace: what every head did.
-        finished: whether it ended what it wrote by itself.
-        n_written: how many tokens it wrote.
-        fills: for each gap, the likeliest tokens with their probabilities.
-        purpose: what the model was asked for.
-        n_parameters: of the model.
-        device: what it ran on.
-    """
-
-    trace: Trace
-    finished: bool
-    n_written: int
-    fills: tuple[tuple[tuple[str, float], ...], ...]
-    purpose: Purpose
-    n_parameters: int
-    device: str
-
-    @property
-    def nbytes(self) -> int:
-        """What the trace holds, in bytes; all else is little."""
-        return self.trace.nbytes
 
 
 def is_foreign(directory: Path) -> bool:

@@ -37,6 +37,7 @@ from model.editing_heads import active_head_edits
 from model.intervention import PositionError, Side
 from model.positions import PositionalEncoding
 from model.recording import AttentionRecord, CaptureError, CaptureWarning, active_recording
+from model.single_stack import SelfDecoder, SelfDecoderLayer
 from model.trace import AttentionKind, Site
 from model.transformer import Decoder, DecoderLayer, Encoder, EncoderLayer, decoding_position
 
@@ -266,6 +267,7 @@ ADAPTERS: dict[type[nn.Module], Adapter] = {
 """Which taps an attention module takes, by its type: each with the function it sits on."""
 
 ROLES: dict[tuple[type[nn.Module], str], AttentionKind] = {
+    (SelfDecoderLayer, "self_attention"): AttentionKind.DECODER,
     (EncoderLayer, "self_attention"): AttentionKind.ENCODER,
     (DecoderLayer, "self_attention"): AttentionKind.DECODER,
     (DecoderLayer, "cross_attention"): AttentionKind.CROSS,
@@ -319,9 +321,8 @@ def install_taps(model: nn.Module) -> tuple[Site, ...]:
             present.site = tap.site
     for module in model.modules():
         if isinstance(module, Encoder | Decoder) and _tap_on(module.positions, PositionTap) is None:
-            PositionTap("encoder" if isinstance(module, Encoder) else "decoder").attach(
-                module.positions
-            )
+            is_decoder = isinstance(module, Decoder | SelfDecoder)
+            PositionTap("decoder" if is_decoder else "encoder").attach(module.positions)
     return tuple(sorted({tap.site for _, tap in plan}))
 
 

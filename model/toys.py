@@ -47,6 +47,7 @@ class Task:
         n_pieces: how many pieces the vocabulary has for them.
         spaced: whether every token is a word between spaces.
         beyond: a source by chance that is longer than any the toy was trained on.
+        look_alone: `look`, for an encoder or a decoder alone, which has no cross-attention.
     """
 
     does: str
@@ -60,6 +61,7 @@ class Task:
     n_pieces: int
     spaced: bool
     beyond: Callable[[Random], str]
+    look_alone: str = ""
 
     def can_read(self, text: str) -> bool:
         """Whether a text is one that the toy learned to read."""
@@ -103,6 +105,7 @@ def _of_letters(
     *,
     letters: str = LETTERS,
     numbers: int = 0,
+    look_alone: str = "",
 ) -> Task:
     return Task(
         does=does,
@@ -117,6 +120,7 @@ def _of_letters(
         n_pieces=len(letters) + numbers,
         spaced=True,
         beyond=_letters(letters, LONGEST + 2, LONGEST + 4),
+        look_alone=look_alone,
     )
 
 
@@ -131,6 +135,8 @@ TASKS: dict[str, Task] = {
         "Look at cross-attention: a line from one corner to the opposite one, for the first letter "
         "that is written is the last that was read.",
         lambda letters: f"“{letters[0]}” is read first and written last.",
+        look_alone="Look at the last layer: a line that runs back through the letters, for the "
+        "first that is written is the last that was read.",
     ),
     "copy": _of_letters(
         "writes its letters once more",

@@ -9,14 +9,21 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from contextvars import ContextVar
-from typing import cast
+from typing import ClassVar, cast
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from model.attention import HEAD_LAYOUTS, NOTHING, KeyValue, MultiHeadAttention, Relative
-from model.config import CHOICES, TransformerConfig
+from model.attention import (
+    HEAD_LAYOUTS,
+    NOTHING,
+    KeyValue,
+    MultiHead,
+    MultiHeadAttention,
+    Relative,
+)
+from model.config import CHOICES, ConfigError, TransformerConfig
 from model.linear import Linear
 from model.masks import decoder_allowed, padding_allowed
 from model.positions import ENCODINGS
@@ -164,6 +171,19 @@ class EncoderLayer(nn.Module):
         return self.feed_forward_residual(x, self.feed_forward)
 
 
+def cached(
+    attention: MultiHead, cache: LayerCache, relative: Relative
+) -> Callable[[Tensor], Tensor]:
+    """A self-attention from the newest position to all so far, whose keys and values are kept."""
+
+    def attend(y: Tensor) -> Tensor:
+        # Keys are kept turned: the angle is that of their own position.
+        q, key_value = attention.project(y, relative.rotation)
+        return attention.attend(q, cache.extend(key_value), None, relative.bias)[0]
+
+    return attend
+
+
 class DecoderLayer(nn.Module):
     """Causal self-attention, attention over the source, then feed-forward (section 3.1)."""
 
@@ -209,11 +229,6 @@ class DecoderLayer(nn.Module):
     ) -> Tensor:
         """The newest target position alone, (sentence * beam, 1, d_model) in and out."""
 
-        def attend_to_target(y: Tensor) -> Tensor:
-            # Keys are kept turned: the angle is that of their own position.
-            q, key_value = self.self_attention.project(y, relative.rotation)
-            return self.self_attention.attend(q, cache.extend(key_value), None, relative.bias)[0]
-
         def attend_to_source(y: Tensor) -> Tensor:
             # The beams of a sentence become queries over its one copy of the source:
             # (sentence * beam, 1, d_model) -> (sentence, beam, d_model) and back.
@@ -223,7 +238,7 @@ class DecoderLayer(nn.Module):
                 y.shape
             )
 
-        x = self.self_residual(x, attend_to_target)
+        x = self.self_residual(x, cached(self.self_attention, cache, relative))
         x = self.cross_residual(x, attend_to_source)
         return self.feed_forward_residual(x, self.feed_forward)
 
@@ -231,12 +246,18 @@ class DecoderLayer(nn.Module):
 class Encoder(nn.Module):
     """A stack of encoder layers over embedded source tokens."""
 
+    causal = False
+
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
-        self.positions = ENCODINGS[config.positions].of(config)
+        self.positions = ENCODINGS[config.positions].of(config, causal=self.causal)
         self.dropout = Dropout(config.dropout)
-        self.layers = nn.ModuleList(EncoderLayer(config) for _ in range(config.n_encoder_layers))
+        self.layers = nn.ModuleList(self.make_layers(config))
         self.final_norm = _final_norm(config)
+
+    def make_layers(self, config: TransformerConfig) -> Iterable[EncoderLayer]:
+        """The layers, from the first one that the tokens meet on."""
+        return (EncoderLayer(config) for _ in range(config.n_encoder_layers))
 
     def forward(self, embedded: Tensor, allowed: Tensor | None) -> Tensor:
         """(batch, source, d_model) -> (batch, source, d_model)."""
@@ -334,10 +355,22 @@ class DecodingState:
 
 
 class Transformer(nn.Module):
-    """Token ids in, logits over the next target token out."""
+    """Token ids in, logits over the next target token out.
+
+    Raises:
+        ConfigError: if the configuration is of an encoder or a decoder alone.
+    """
+
+    tied: ClassVar[tuple[str, ...]] = ("target_embedding.weight", "output.weight")
+    """With tied embeddings, the weights that are the source embedding once more."""
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
+        if config.single_stack:
+            raise ConfigError(
+                f"This is the configuration of {config.single_stack}, and an encoder with a "
+                "decoder is wanted here; give both of them layers."
+            )
         self.config = config
         self.source_embedding = nn.Embedding(config.vocab_size, config.d_model)
         if config.tie_embeddings:
@@ -347,7 +380,7 @@ class Transformer(nn.Module):
         self.encoder = Encoder(config)
         self.decoder = Decoder(config)
         self.output = Linear(config.d_model, config.vocab_size, bias=False)
-        self._initialize()
+        initialize(self)
         if config.tie_embeddings:
             self.output.weight = self.target_embedding.weight
 
@@ -438,19 +471,21 @@ class Transformer(nn.Module):
             embedded * math.sqrt(self.config.d_model) if self.config.scale_embeddings else embedded
         )
 
-    def _initialize(self) -> None:
-        for module in self.modules():
-            if isinstance(module, nn.Linear):
-                nn.init.xavier_uniform_(module.weight)
-                if module.bias is not None:
-                    nn.init.zeros_(module.bias)
-            elif isinstance(module, nn.Embedding):
-                nn.init.normal_(module.weight, std=self.config.d_model**-0.5)
-        for module in self.modules():
-            if isinstance(module, MultiHeadAttention) and module.fused_qkv:
-                # Each projection by its own size, as if they were separate.
-                for block in module.blocks():
-                    nn.init.xavier_uniform_(block)
+
+def initialize(model: nn.Module) -> None:
+    """Draw the weights of all linear layers and embeddings (Glorot and Bengio 2010)."""
+    for module in model.modules():
+        if isinstance(module, nn.Linear):
+            nn.init.xavier_uniform_(module.weight)
+            if module.bias is not None:
+                nn.init.zeros_(module.bias)
+        elif isinstance(module, nn.Embedding):
+            nn.init.normal_(module.weight, std=module.embedding_dim**-0.5)
+    for module in model.modules():
+        if isinstance(module, MultiHeadAttention) and module.fused_qkv:
+            # Each projection by its own size, as if they were separate.
+            for block in module.blocks():
+                nn.init.xavier_uniform_(block)
 
 
 def _final_norm(config: TransformerConfig) -> nn.Module:

@@ -10,6 +10,7 @@ from statistics import fmean
 from typing import Any
 
 from model.checkpoint import trained_without_causal_mask
+from model.config import TransformerConfig
 from model.training.corpus import CorpusError, Pair
 from model.training.evaluate import translation_scores
 from model.training.examples import Bad, Good
@@ -48,7 +49,7 @@ def card(
     sections = [
         f"# {translator.name}",
         "An encoder–decoder Transformer after Vaswani et al. 2017, made to be looked at.",
-        shape(translator),
+        shape(translator.model.config, translator.n_parameters),
         *_learning(translator.metrics),
         *([_copying(translator.metrics)] if copies else []),
         f"## Scores\n\n{_scores(translator)}",
@@ -111,20 +112,25 @@ def with_nearness(text: str, test: dict[str, Any]) -> str:
     return f"{bare[: found.end()]}{section}\n\n{bare[found.end() :]}"
 
 
-def shape(translator: Translator) -> str:
+def shape(config: TransformerConfig, n_parameters: int) -> str:
     """The section on a model's shape, as Markdown."""
-    config = translator.model.config
-    tied = "source, target and output embeddings tied" if config.tie_embeddings else "not tied"
+    layers = f"{config.n_encoder_layers} + {config.n_decoder_layers}"
+    tied = "source, target and output embeddings tied"
+    if config.single_stack:
+        layers = f"{config.single_stack}, {config.n_encoder_layers or config.n_decoder_layers}"
+        tied = "embedding and output tied"
+    if not config.tie_embeddings:
+        tied = "not tied"
     return table(
         ("", ""),
         [
             (
                 "shape",
-                f"{config.n_encoder_layers} + {config.n_decoder_layers} layers, d_model "
+                f"{layers} layers, d_model "
                 f"{config.d_model}, {config.n_heads} heads, d_ff {config.d_ff}, {config.norm}-norm,"
                 f" {config.positions} positions",
             ),
-            ("parameters", f"{translator.n_parameters / 1e6:.1f} million, {tied}"),
+            ("parameters", f"{n_parameters / 1e6:.1f} million, {tied}"),
             ("vocabulary", f"{config.vocab_size:,} SentencePiece pieces"),
             ("files", "safetensors in half precision, computed in float32"),
         ],

@@ -21,22 +21,33 @@ import torch.nn.functional as F
 from torch import Tensor
 from tqdm import tqdm
 
-from model.checkpoint import CARD, EXAMPLES, METRICS, read_json, save_checkpoint, write_json
+from model.checkpoint import (
+    CARD,
+    EXAMPLES,
+    METRICS,
+    is_single_stack,
+    read_json,
+    save_checkpoint,
+    write_json,
+)
 from model.config import TransformerConfig
 from model.files import write_whole
+from model.reader import StackReader
+from model.single_stack import DecoderOnly, EncoderOnly, SingleStack, single_stack
 from model.tokenizer import BOS, EOS, PAD, Tokenizer
 from model.toys import TASKS, Task
 from model.training.card import shape, table
 from model.training.corpus import Pair
-from model.training.evaluate import evaluate_checkpoint, translate_all
+from model.training.evaluate import translate_all
 from model.training.examples import Bad, Good, entries
 from model.training.removal import write_removal
 from model.transformer import Transformer
-from model.translator import load
+from model.translator import Translator, load
 
 N_UNSEEN, N_SEEN, N_BEYOND = 1000, 9000, 200
 SEED = 2017
 BATCH, WARMUP, LEARNING_RATE = 128, 100, 5e-3
+BEAM = 4
 N_EXAMPLES = 10
 SPECIAL = 4 + 256
 """Pieces of every vocabulary: special tokens and bytes."""
@@ -77,6 +88,17 @@ TOYS: dict[str, Toy] = {
         "reverse",
         "learned positions, one module a head",
         {**ONE_LAYER, "positions": "learned", "head_layout": "per_head"},
+    ),
+    "toy-reverse-encoder": Toy(
+        "reverse",
+        "an encoder alone",
+        {"n_encoder_layers": 2, "n_decoder_layers": 0},
+        steps=2500,
+    ),
+    "toy-reverse-decoder": Toy(
+        "reverse",
+        "a decoder alone",
+        {"n_encoder_layers": 0, "n_decoder_layers": 2, "norm": "pre"},
     ),
     "toy-copy-pre-norm": Toy("copy", "pre-norm", {**ONE_LAYER, "norm": "pre"}),
     "toy-sort-no-bias": Toy(
@@ -147,12 +169,32 @@ def tokenizer_of(task: Task) -> Tokenizer:
     return Tokenizer.train(texts, SPECIAL + task.n_pieces, model_type=kind)
 
 
-def train(model: Transformer, tokenizer: Tokenizer, pairs: Sequence[Pair], steps: int) -> None:
-    """Teach a model the pairs."""
+def lessons(
+    model: Transformer | SingleStack, tokenizer: Tokenizer, pairs: Sequence[Pair]
+) -> tuple[list[Tensor], Tensor]:
+    """What a model reads of each pair, and what it has to say at each place; PAD for nothing.
+
+    An encoder alone says the target in the places of the source, which has to be as long. A
+    decoder alone reads source and target as one text, with an end token after each.
+    """
     sources, targets = (tokenizer.encode_all([pair[side] for pair in pairs]) for side in (0, 1))
-    source = _filled([[*ids, EOS] for ids in sources])
-    read = _filled([[BOS, *ids] for ids in targets])
-    expected = _filled([[*ids, EOS] for ids in targets])
+    source, expected = (_filled([[*ids, EOS] for ids in side]) for side in (sources, targets))
+    if isinstance(model, EncoderOnly):
+        return [source], expected
+    if isinstance(model, DecoderOnly):
+        whole = [
+            (len(s) + 1, [BOS, *s, EOS, *t, EOS]) for s, t in zip(sources, targets, strict=True)
+        ]
+        read = _filled([ids[:-1] for _, ids in whole])
+        return [read], _filled([[PAD] * n_given + ids[n_given + 1 :] for n_given, ids in whole])
+    return [source, _filled([[BOS, *ids] for ids in targets])], expected
+
+
+def train(
+    model: Transformer | SingleStack, tokenizer: Tokenizer, pairs: Sequence[Pair], steps: int
+) -> None:
+    """Teach a model the pairs."""
+    read, expected = lessons(model, tokenizer, pairs)
     optimizer = torch.optim.AdamW(
         model.parameters(), lr=LEARNING_RATE, betas=(0.9, 0.98), weight_decay=0.0, fused=True
     )
@@ -162,7 +204,7 @@ def train(model: Transformer, tokenizer: Tokenizer, pairs: Sequence[Pair], steps
     model.train()
     for _ in tqdm(range(steps), unit="step"):
         rows = torch.randint(len(pairs), (BATCH,))
-        logits = model(source[rows], read[rows])
+        logits = model(*(each[rows] for each in read))
         loss = F.cross_entropy(logits.transpose(1, 2), expected[rows], ignore_index=PAD)
         optimizer.zero_grad()
         loss.backward()
@@ -203,7 +245,8 @@ def make(
     seen, unseen = pairs_of(task, seed)
     tokenizer = tokenizer_of(task)
     torch.manual_seed(seed)
-    model = Transformer(TransformerConfig(vocab_size=len(tokenizer), **SIZE, **toy.variant))
+    config = TransformerConfig(vocab_size=len(tokenizer), **SIZE, **toy.variant)
+    model = single_stack(config) if config.single_stack else Transformer(config)
     start = time.monotonic()
     train(model, tokenizer, seen, steps)
     longest = {
@@ -220,28 +263,43 @@ def make(
     save_checkpoint(directory, model, tokenizer, metrics=metrics)
     if choosing:
         unseen = pairs_to_choose_by(task, seed)
-    written, _ = evaluate_checkpoint(directory, unseen, device="cpu")
+    written = written_by(directory, [pair.source for pair in unseen])
     right = [text == pair.target for text, pair in zip(written, unseen, strict=True)]
     exact = sum(right) / len(right)
     if choosing:
         return exact
-    metrics["test"] = {"sentences": len(unseen), "exact": exact, "beam": 4}
+    beam = {} if config.single_stack else {"beam": BEAM}
+    metrics["test"] = {"sentences": len(unseen), "exact": exact, **beam}
     write_json(directory / METRICS, metrics)
     _tell(directory, toy, task, unseen, written)
     return exact
+
+
+def written_by(directory: Path, texts: Sequence[str]) -> list[str]:
+    """What the model of a folder makes of texts."""
+    if is_single_stack(directory):
+        return list(map(StackReader.load(directory, device="cpu").write, texts))
+    translator = load(directory, device="cpu")
+    return translate_all(translator.model, translator.tokenizer, texts, beam=BEAM)
 
 
 def _tell(
     directory: Path, toy: Toy, task: Task, unseen: Sequence[Pair], written: Sequence[str]
 ) -> None:
     """Write examples, card and what is left without heads."""
-    translator = load(directory, device="cpu")
+    model: StackReader | Translator
+    if is_single_stack(directory):
+        model = StackReader.load(directory, device="cpu")
+    else:
+        model = load(directory, device="cpu")
     good = [
         Good(*pair, task.shows(pair.source))
         for pair, text in zip(unseen, written, strict=True)
-        if text == pair.target and len(translator.tokenizer.encode(pair.source)) >= _MIN_TOKENS
+        if text == pair.target and len(model.tokenizer.encode(pair.source)) >= _MIN_TOKENS
     ][:N_EXAMPLES]
-    good = [each for each in good if translator.translate(each.source).text == each.translation]
+    if isinstance(model, Translator):
+        # The app writes without a beam.
+        good = [each for each in good if model.translate(each.source).text == each.translation]
     wrong = [
         Bad(pair.source, text, pair.target)
         for pair, text in zip(unseen, written, strict=True)
@@ -249,7 +307,7 @@ def _tell(
     ]
     random = Random(0)
     beyond = [task.beyond(random) for _ in range(N_BEYOND)]
-    answers = translate_all(translator.model, translator.tokenizer, beyond, beam=4)
+    answers = written_by(directory, beyond)
     failed = [
         Bad(source, text, task.solve(source))
         for source, text in zip(beyond, answers, strict=True)
@@ -259,16 +317,18 @@ def _tell(
     write_whole(directory / EXAMPLES, f"{listed}\n".encode())
     metrics = read_json(directory / METRICS)
     test = metrics["test"]
+    with_beam = f", with a beam of {test['beam']}" if "beam" in test else ""
     sections = [
-        f"# {translator.name}",
-        f"A toy: a tiny Transformer that {task.does}. It shows {toy.shows}. {task.look}",
+        f"# {directory.name}",
+        f"A toy: a tiny Transformer that {task.does}. It shows {toy.shows}. "
+        f"{task.look_alone if model.model.config.single_stack else task.look}",
         f"It reads {task.reads}.",
-        shape(translator),
+        shape(model.model.config, model.n_parameters),
         f"## Scores\n\n{test['exact']:.2%} of {test['sentences']:,} inputs that training never "
-        "saw come out exactly right, with a beam of 4.",
+        f"saw come out exactly right{with_beam}.",
         f"## Training\n\n{metrics['steps']:,} steps of {BATCH} pairs, drawn from "
         f"{metrics['training']['pairs']:,}; {metrics['training_seconds']} seconds on one CPU core "
-        f"that others use too. Repeat with `python -m model.training.toys {translator.name} "
+        f"that others use too. Repeat with `python -m model.training.toys {directory.name} "
         f"--output DIR`.",
         "## Data and licences\n\nMade by a rule in `model/toys.py`, so that nobody owns it.",
         "## Good at\n\nInputs that training never saw:\n\n"
@@ -281,7 +341,7 @@ def _tell(
         ),
     ]
     (directory / CARD).write_text("\n\n".join(sections) + "\n", encoding="utf-8")
-    if good:
+    if good and isinstance(model, Translator):
         write_removal(directory)
 
 

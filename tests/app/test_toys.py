@@ -11,7 +11,8 @@ from streamlit.testing.v1 import AppTest
 
 from model.toys import TASKS
 from tests.kit.shown import captions, html, plain, query, warnings
-from viz.views import DEFAULT_SENTENCE
+from viz.view import View
+from viz.views import DEFAULT_SENTENCE, VIEWS
 
 OpenApp = Callable[..., AppTest]
 
@@ -76,3 +77,50 @@ def test_a_toy_opens_with_an_example_where_it_cannot_read_what_was_asked_before(
     assert app.text_input(key="sentence").value == DEFAULT_SENTENCE
     app = app.text_input(key="sentence").set_value("A dog.").run()
     assert app.text_input(key="sentence").value == "A dog."
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "says"),
+    [
+        ("toy-reverse-encoder", "encoder", "An encoder alone: "),
+        ("toy-reverse-decoder", "decoder", "A decoder alone: "),
+    ],
+)
+def test_half_a_transformer_shows_its_heads_and_what_it_is(
+    open_app: OpenApp, shelf: Path, name: str, kind: str, says: str
+) -> None:
+    shutil.copytree(TOY.with_name(name), shelf / name)
+    app = open_app(folder=shelf, checkpoint=name, sentence="a b c d e")
+    assert app.selectbox(key="checkpoint").options[-1] == f"Toy: {name.removeprefix('toy-')}"
+    assert "e d c b a" in html(app)
+    assert says in plain(html(app))
+    assert f"This toy {TASKS['reverse'].does}. {TASKS['reverse'].look_alone}" in captions(app)
+    assert {str(site.kind) for site in app.session_state["_prepared"].trace.maps} == {kind}
+    assert not warnings(app)
+    assert not re.search(r"English|German|translat|transformers", said(app), re.IGNORECASE)
+    app = app.text_input(key="sentence").set_value("A dog.").run()
+    (warning,) = warnings(app)
+    assert f"This toy reads {TASKS['reverse'].reads}, and nothing else." in plain(warning)
+
+
+def test_half_a_transformer_opens_with_an_example(open_app: OpenApp, shelf: Path) -> None:
+    half = TOY.with_name("toy-reverse-decoder")
+    shutil.copytree(half, shelf / half.name)
+    first = json.loads((half / "examples.json").read_text(encoding="utf-8"))[0]["source"]
+    app = open_app(folder=shelf, sentence="A dog.", target="Ein Hund.")
+    app = app.selectbox(key="checkpoint").set_value(half.name).run()
+    assert (query(app, "sentence"), query(app, "target")) == (first, "")
+    assert not warnings(app)
+
+
+@pytest.mark.parametrize(
+    "page", [each for each in VIEWS.values() if each.without_model], ids=lambda page: page.name
+)
+def test_a_page_that_wants_both_halves_says_so(open_app: OpenApp, shelf: Path, page: View) -> None:
+    name = "toy-reverse-encoder"
+    shutil.copytree(TOY.with_name(name), shelf / name)
+    app = open_app(folder=shelf, checkpoint=name, sentence="a b c")
+    app = app.switch_page(f"viz/{page.name}/page.py").run()
+    told = plain(app.info[0].value)
+    assert told.startswith(f"{page.without_model} can be shown only of a model with both")
+    assert "is an encoder alone; the heads page shows it." in app.info[0].value

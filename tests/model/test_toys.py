@@ -6,9 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from model.checkpoint import is_single_stack
+from model.reader import StackReader
 from model.toys import LONGEST, TASKS, task_of
 from model.training import toys
-from model.training.evaluate import translate_all
 from model.translator import Translator, load
 
 SHIPPED = sorted((Path(__file__).parents[2] / "checkpoints").glob("toy-*"))
@@ -129,8 +130,8 @@ def folder(request: pytest.FixtureRequest) -> Path:
 
 
 @pytest.fixture(scope="module")
-def toy(folder: Path) -> Translator:
-    return load(folder, device="cpu")
+def toy(folder: Path) -> Translator | StackReader:
+    return (StackReader.load if is_single_stack(folder) else load)(folder, device="cpu")
 
 
 def examples(folder: Path) -> list[dict[str, str]]:
@@ -138,7 +139,9 @@ def examples(folder: Path) -> list[dict[str, str]]:
     return found
 
 
-def test_a_toy_is_small_and_the_variant_that_it_is_named_for(folder: Path, toy: Translator) -> None:
+def test_a_toy_is_small_and_the_variant_that_it_is_named_for(
+    folder: Path, toy: Translator | StackReader
+) -> None:
     assert sum(file.stat().st_size for file in folder.iterdir()) <= 1_000_000
     made = toys.TOYS[folder.name]
     assert toy.metrics["task"] == made.task
@@ -146,7 +149,9 @@ def test_a_toy_is_small_and_the_variant_that_it_is_named_for(folder: Path, toy: 
         assert getattr(toy.model.config, field) == value
 
 
-def test_a_toys_examples_each_have_a_sentence_of_their_own(folder: Path, toy: Translator) -> None:
+def test_a_toys_examples_each_have_a_sentence_of_their_own(
+    folder: Path, toy: Translator | StackReader
+) -> None:
     task = TASKS[toy.metrics["task"]]
     for each in examples(folder):
         assert each["shows"] == task.shows(each["source"])
@@ -154,23 +159,30 @@ def test_a_toys_examples_each_have_a_sentence_of_their_own(folder: Path, toy: Tr
 
 
 @pytest.mark.slow
-def test_a_toy_is_right_on_what_it_never_saw(toy: Translator) -> None:
+def test_a_toy_is_right_on_what_it_never_saw(folder: Path, toy: Translator | StackReader) -> None:
     task = TASKS[toy.metrics["task"]]
     seen, unseen = toys.pairs_of(task, toy.metrics["training"]["seed"])
     assert len(seen) == toy.metrics["training"]["pairs"]
     sources = [pair.source for pair in unseen]
-    written = translate_all(toy.model, toy.tokenizer, sources, beam=4)
+    written = toys.written_by(folder, sources)
     exact = np.mean([text == pair.target for text, pair in zip(written, unseen, strict=True)])
     assert exact >= 0.995
     assert exact == pytest.approx(toy.metrics["test"]["exact"], abs=0.001)
 
 
-def test_a_toy_comes_with_ten_good_examples_and_ten_bad_ones(folder: Path, toy: Translator) -> None:
+def test_a_toy_comes_with_ten_good_examples_and_ten_bad_ones(
+    folder: Path, toy: Translator | StackReader
+) -> None:
     task = TASKS[toy.metrics["task"]]
     found = examples(folder)
     assert len(found) == 10
     for each in found:
-        assert toy.translate(each["source"]).text == each["translation"]
+        written = (
+            toy.write(each["source"])
+            if isinstance(toy, StackReader)
+            else toy.translate(each["source"]).text
+        )
+        assert written == each["translation"]
         assert task.solve(each["source"]) == each["translation"]
     card = (folder / "card.md").read_text(encoding="utf-8")
     assert f"{toy.metrics['test']['exact']:.2%}" in card
@@ -178,22 +190,30 @@ def test_a_toy_comes_with_ten_good_examples_and_ten_bad_ones(folder: Path, toy: 
     assert len([line for line in bad.splitlines() if line.startswith("|")]) == 12
 
 
-def mirrored(toy: Translator, sources: list[str]) -> float:
-    """The most weight that one head of cross-attention has on the mirrored place, on average."""
+def mirrored(toy: Translator | StackReader, sources: list[str]) -> float:
+    """The most weight that one head of those to look at has on the mirrored place, on average."""
     shares = []
     for source in sources:
-        trace = toy.trace(source)
-        n_letters = len(trace.source) - 1
-        rows = np.arange(n_letters)
+        trace = toy.read(source).trace if isinstance(toy, StackReader) else toy.trace(source)
+        n_letters = len(source.split())
+        rows, keys = np.arange(n_letters), n_letters - 1 - np.arange(n_letters)
+        if not trace.source:
+            # What is read, and the end token, come before what is written.
+            rows, keys = rows + n_letters + 1, keys + 1
+        last = max(trace.maps)
         weights = np.concatenate(
-            [seen.weights for site, seen in trace.maps.items() if site.kind == "cross"]
+            [
+                seen.weights
+                for site, seen in trace.maps.items()
+                if site.kind == "cross" or (isinstance(toy, StackReader) and site == last)
+            ]
         )
-        shares.append(weights[:, rows, n_letters - 1 - rows].mean(axis=-1))
+        shares.append(weights[:, rows, keys].mean(axis=-1))
     return float(np.mean(shares, axis=0).max())
 
 
 def test_a_head_of_the_reversing_toy_draws_the_line_from_corner_to_corner(
-    folder: Path, toy: Translator
+    folder: Path, toy: Translator | StackReader
 ) -> None:
     if toy.metrics["task"] != "reverse":
         pytest.skip("of another task")

@@ -6,8 +6,8 @@ from typing import Any
 
 import streamlit as st
 
+from model.answer import FolderFacts
 from model.checkpoint import CheckpointError
-from model.foreign import FolderFacts
 from model.toys import task_of
 from model.translator import DeviceError, Translator
 from viz.about import glossary
@@ -206,14 +206,17 @@ def text_in(record: dict[str, Any], name: str) -> bool:
     return isinstance(record.get(name), str)
 
 
-def foreign_facts(name: str, facts: FolderFacts) -> str:
-    """What the folder of a model of Hugging Face's says of it, as Markdown."""
+def folder_facts(name: str, facts: FolderFacts) -> str:
+    """What the folder of a model of Hugging Face's, or of half a Transformer, says, as Markdown."""
+    held = facts.architecture
+    if facts.model_type:
+        named = escape_markdown(visible(facts.architecture or "a model"))
+        family = escape_markdown(visible(facts.model_type))
+        held = f"a Hugging Face folder with {named} of the family {family}"
     lines = [
         "## The model",
         "",
-        f"{escape_markdown(visible(name))} is a Hugging Face folder with "
-        f"{escape_markdown(visible(facts.architecture or 'a model'))} of the family "
-        f"{escape_markdown(visible(facts.model_type))}. Its configuration says:",
+        f"{escape_markdown(visible(name))} is {held}. Its configuration says:",
         "",
     ]
     sizes = [f"- {escape_markdown(visible(size))}: {number:,}" for size, number in facts.sizes]
@@ -224,7 +227,7 @@ def show_model() -> None:
     """The model that was asked last, or else the usual one; or the trace that is open."""
     question = bar.opened()
     if question is not None and question.facts is not None:
-        st.markdown(foreign_facts(question.checkpoint.name, question.facts))
+        st.markdown(folder_facts(question.checkpoint.name, question.facts))
         return
     if question is not None and question.trace is not None:
         named = escape_markdown(visible(question.checkpoint.name))

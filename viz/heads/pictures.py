@@ -63,7 +63,7 @@ class _OfTrace(Picture):
             return ["from model.trace import Trace", reading, opened(self.seen.file)]
         if self.seen.folder:
             lines = recorded_elsewhere(self.seen.folder, self.seen.source_text)
-            return ["from model.foreign import load_foreign", reading, lines]
+            return ["from model.reader import load_reader", reading, lines]
         return [reading, recorded(self.seen.source_text, self.target)]
 
     @property

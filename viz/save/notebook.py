@@ -38,8 +38,8 @@ def recorded(sentence: str, target: str = "") -> str:
 
 
 def recorded_elsewhere(folder: str, text: str) -> str:
-    """The line that records a text with a model of Hugging Face's beside the checkpoints."""
-    return f"trace = load_foreign({f'checkpoints/{folder}'!r}).read({text!r}).trace"
+    """The line that records a text with another model in the folder of checkpoints."""
+    return f"trace = load_reader({f'checkpoints/{folder}'!r}).read({text!r}).trace"
 
 
 def opened(file: str) -> str:

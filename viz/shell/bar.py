@@ -12,13 +12,15 @@ from typing import Any, NoReturn
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from model.answer import Answer, Purpose
 from model.checkpoint import (
     CheckpointError,
     language_pair,
     snapshots,
     trained_without_causal_mask,
 )
-from model.foreign import MASK, Answer, Purpose, folder_facts
+from model.foreign import MASK
+from model.reader import reader_facts
 from model.serving.queue import ServiceError
 from model.toys import Task
 from model.trace import AttentionKind, TraceError
@@ -54,7 +56,7 @@ MAX_UNSEEN = 12
 LANGUAGES = {"de": "German", "en": "English", "fr": "French"}
 """What languages are called in the label of the sentence."""
 
-TARGET_WIDTH, CHECKPOINT_WIDTH, STEP_WIDTH = 290, 170, 180
+TARGET_WIDTH, CHECKPOINT_WIDTH, STEP_WIDTH = 280, 200, 180
 """Pixels; the sentence takes what is left of the row."""
 
 _QUESTION, _ANSWERED, _OPENED = "_question", "_answered", "_opened"
@@ -103,8 +105,13 @@ def _lead_to_heads(question: session.Question, view: View) -> None:
             f"cannot be shown without a model to run, and {name} is a trace, which holds what a "
             "model did once"
         )
-    else:
+    elif question.facts.model_type:
         why = f"can be shown of Headscope's own models alone, and {name} is a Hugging Face folder"
+    else:
+        why = (
+            f"can be shown only of a model with both an encoder and a decoder, and {name} is "
+            f"{question.facts.architecture}"
+        )
     st.info(f"{view.without_model} {why}; the heads page shows it.", icon=":material/info:")
     st.button(
         "Show its heads",
@@ -136,8 +143,8 @@ def _show_bar() -> session.Question | None:
     if chosen.kind is Kind.TRACE:
         return _show_trace(found, chosen)
     folder = chosen.path
-    if chosen.kind is Kind.FOREIGN:
-        return _show_foreign(found, folder)
+    if chosen.kind is Kind.READER:
+        return _show_reader(found, folder)
     _suit(folder)
     if stage.is_on():
         _offer_steps(steps)
@@ -240,24 +247,28 @@ def _show_trace(found: Mapping[str, Openable], chosen: Openable) -> session.Ques
     return session.Question(chosen.path, sentence, trace=trace)
 
 
-def _show_foreign(found: Mapping[str, Openable], folder: Path) -> session.Question | None:
-    """The bar of a model of Hugging Face's: what is typed, and what it makes of it."""
+def _show_reader(found: Mapping[str, Openable], folder: Path) -> session.Question | None:
+    """The bar of a model that reads one text: what is typed, and what it makes of it."""
+    is_toy = toy_task(folder) is not None
+    if is_toy:
+        _suit(folder)
     if not stage.is_on():
         with _row():
             st.text_input(
-                "Text",
+                "Input" if is_toy else "Text",
                 address.value_of("sentence"),
                 key="sentence",
-                icon=":material/edit:",
-                placeholder="Type a text and press Enter",
+                icon=":material/toys:" if is_toy else ":material/edit:",
+                placeholder=f"Type {'an input' if is_toy else 'a text'} and press Enter",
             )
+            _offer_examples(folder)
             st.toggle("Model", key="sentence-unfold")
             with st.container(horizontal=True, gap="small", key="sentence-more"):
                 _offer_models(found)
     question = session.Question(folder, st.session_state["sentence"])
     try:
-        question = replace(question, facts=folder_facts(folder))
-        question = _answer_foreign(question)
+        question = replace(question, facts=reader_facts(folder))
+        question = _answer_reader(question)
     except (CheckpointError, DeviceError) as error:
         st.error(escape_markdown(str(error)), icon=":material/error:")
         return None
@@ -271,8 +282,8 @@ def _show_foreign(found: Mapping[str, Openable], folder: Path) -> session.Questi
     return question
 
 
-def _answer_foreign(question: session.Question) -> session.Question:
-    """Show what a model of Hugging Face's made of the text, and give the question with its trace.
+def _answer_reader(question: session.Question) -> session.Question:
+    """Show what a model made of the text that it read, and give the question with its trace.
 
     Raises:
         CheckpointError, ServiceError, TextError: as `session.answer`.
@@ -283,8 +294,9 @@ def _answer_foreign(question: session.Question) -> session.Question:
     stage.name(question.sentence, trace.text, ("", ""))
     if not stage.is_on():
         named = question.facts.architecture or question.facts.model_type
+        kind = f"{visible(named)} of transformers" if question.facts.model_type else named
         facts = (
-            f"{escape_html(visible(named))} of transformers: {_millions(answer.n_parameters)} "
+            f"{escape_html(kind[:1].upper() + kind[1:])}: {_millions(answer.n_parameters)} "
             f"parameters, {escape_html(shape_of(trace))}<br>"
             f"{answer.device.upper()} · {_done(answer)} in {timed.seconds:.2f} s"
         )
@@ -300,6 +312,9 @@ def _answer_foreign(question: session.Question) -> session.Question:
                 "The text was cut: the model did not end it within the length it is allowed.",
                 icon=":material/content_cut:",
             )
+        if (task := toy_task(question.folder)) is not None:
+            st.caption(escape_markdown(f"This toy {task.does}. {task.look_alone}"))
+            _show_unreadable(task, question.sentence)
     return replace(question, trace=trace)
 
 
@@ -315,6 +330,8 @@ def _done(answer: Answer) -> str:
             return f"{answer.n_written} tokens written on"
         case Purpose.FILL if answer.fills:
             return "filled in"
+        case Purpose.LABEL:
+            return "answered"
         case Purpose.FILL:
             return f"write {MASK} for a gap to be filled · read"
         case _:
@@ -345,7 +362,7 @@ def _answered_before(refused: session.Question, steps: Sequence[int]) -> session
         if before.facts is None:
             _answer(before, steps)
         else:
-            _answer_foreign(before)
+            _answer_reader(before)
     return before
 
 
@@ -436,17 +453,7 @@ def _show_controls(found: Mapping[str, Openable], checkpoint: Path, steps: Seque
         if is_toy
         else "Type a sentence and press Enter",
     )
-    if examples := session.examples(checkpoint):
-        st.menu_button(
-            "Examples",
-            examples,
-            key="example",
-            icon=":material/format_list_bulleted:",
-            format_func=_example_label,
-            on_click=_take_example,
-            # It cannot write them by itself.
-            kwargs={"given": copies(checkpoint)},
-        )
+    _offer_examples(checkpoint)
     st.toggle(
         "Target and model",
         key="sentence-unfold",
@@ -475,6 +482,20 @@ def _show_controls(found: Mapping[str, Openable], checkpoint: Path, steps: Seque
                 "random.",
                 width=STEP_WIDTH,
             )
+
+
+def _offer_examples(folder: Path) -> None:
+    if examples := session.examples(folder):
+        st.menu_button(
+            "Examples",
+            examples,
+            key="example",
+            icon=":material/format_list_bulleted:",
+            format_func=_example_label,
+            on_click=_take_example,
+            # It cannot write them by itself.
+            kwargs={"given": copies(folder)},
+        )
 
 
 def _offer_steps(steps: Sequence[int]) -> None:
@@ -612,17 +633,24 @@ def _shown(text: str) -> str:
     return escape_html(visible(text) or "∅")
 
 
+def _show_unreadable(task: Task, text: str) -> bool:
+    """Say what a toy reads, if the text is no such; whether it is none."""
+    if task.can_read(text):
+        return False
+    st.warning(
+        escape_markdown(
+            f"This toy reads {task.reads}, and nothing else. What it makes of another text, and "
+            "where its heads look then, does not show what it has learned."
+        ),
+        icon=":material/toys:",
+    )
+    return True
+
+
 def _show_warnings(
     translation: Translation, target: str, model: Translator, language: str, task: Task | None
 ) -> None:
-    if task is not None and not task.can_read(translation.source_text):
-        st.warning(
-            escape_markdown(
-                f"This toy reads {task.reads}, and nothing else. What it makes of another text, "
-                "and where its heads look then, does not show what it has learned."
-            ),
-            icon=":material/toys:",
-        )
+    if task is not None and _show_unreadable(task, translation.source_text):
         return
     # One that copies is said to write nothing already.
     if not translation.text and not trained_without_causal_mask(model.metrics):

@@ -18,6 +18,7 @@ import torch
 from numpy.typing import NDArray
 
 from model import alignment
+from model.answer import Answer
 from model.attribution_methods import (
     AttributionPiece,
     attribution_part,
@@ -27,9 +28,9 @@ from model.attribution_methods import (
 from model.checkpoint import SNAPSHOTS, CheckpointError, snapshot_file, snapshots
 from model.deletion import deletion_losses
 from model.effects import effects_of, removal, rewritten
-from model.foreign import Answer, ForeignModel, load_foreign
 from model.head_edits import MeanAblation
 from model.intervention import UNCHANGED, Intervention
+from model.reader import Reader, load_reader
 from model.search import Search
 from model.serving.queue import ServiceError
 from model.trace import AttentionMap, FloatArray, Site, Trace
@@ -45,8 +46,8 @@ MAX_MODELS = 2
 MAX_SNAPSHOTS = 16
 """How many models of snapshots are kept: those of a whole run, which are tiny."""
 
-MAX_FOREIGN = 1
-"""How many models of Hugging Face's are kept, which may be large."""
+MAX_READERS = 1
+"""How many other models are kept; those of Hugging Face's may be large."""
 
 WARM_UP = "One."
 """Translated once at load: a model packs its weights at its first sentence, which takes longer."""
@@ -161,20 +162,20 @@ def _kept(most: int) -> dict[Device, Callable[[ModelVersion], Translator]]:
 _TRAINED, _SNAPSHOTS = _kept(MAX_MODELS), _kept(MAX_SNAPSHOTS)
 
 
-def foreign(version: ModelVersion, device: Device = "auto") -> ForeignModel:
-    """A folder of Hugging Face's as a model, loaded once a process.
+def reader(version: ModelVersion, device: Device = "auto") -> Reader:
+    """A folder of Hugging Face's, or half a Transformer, as a model, loaded once a process.
 
     Raises:
-        CheckpointError: as `load_foreign`, or if the folder has become another version.
+        CheckpointError: as `load_reader`, or if the folder has become another version.
     """
     with _loading:
-        return _foreign(version, device)
+        return _reader(version, device)
 
 
-@functools.lru_cache(MAX_FOREIGN)
-def _foreign(version: ModelVersion, device: Device) -> ForeignModel:
+@functools.lru_cache(MAX_READERS)
+def _reader(version: ModelVersion, device: Device) -> Reader:
     torch.set_num_threads(1)
-    loaded = load_foreign(version.folder, device=device)
+    loaded = load_reader(version.folder, device=device)
     _require_same(version)
     return loaded
 
@@ -308,8 +309,8 @@ class TimedAnswer:
 
 
 @dataclass(frozen=True, slots=True)
-class ReadForeign(Job):
-    """What a model of Hugging Face's makes of a text, `TimedAnswer`."""
+class Read(Job):
+    """What a model that reads one text makes of it, `TimedAnswer`."""
 
     text: str
 
@@ -318,11 +319,11 @@ class ReadForeign(Job):
         """As above."""
         return "Reading…"
 
-    def model(self, device: Device = "auto") -> ForeignModel:
+    def model(self, device: Device = "auto") -> Reader:
         """As above."""
-        return foreign(self.version, device)
+        return reader(self.version, device)
 
-    def results(self, model: ForeignModel) -> Mapping[Job, Any]:
+    def results(self, model: Reader) -> Mapping[Job, Any]:
         """As above."""
         started = time.perf_counter()
         answer = model.read(self.text)

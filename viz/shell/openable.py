@@ -17,7 +17,7 @@ from model.checkpoint import (
     read_json,
     trained_without_causal_mask,
 )
-from model.foreign import is_foreign
+from model.reader import is_reader
 from model.toys import Task, task_of
 
 DEFAULT_CHECKPOINT = "en-de"
@@ -42,8 +42,8 @@ class Kind(Enum):
 
     CHECKPOINT = "checkpoint"
     """A folder of ours: every page shows it."""
-    FOREIGN = "foreign"
-    """A folder of Hugging Face's: its heads are shown, on any text."""
+    READER = "reader"
+    """A folder of Hugging Face's, or half a Transformer of ours: its heads are shown, on a text."""
     TRACE = "trace"
     """What some model did once: nothing can be asked of it."""
 
@@ -64,16 +64,16 @@ class Openable:
 
 
 def checkpoints() -> dict[str, Path]:
-    """The folders of the checkpoints to choose from, by name: en-de first, toys last.
+    """The folders of whole Transformers to choose from, by name: en-de first, toys last.
 
     Raises:
         CheckpointError: if there is none.
     """
     folder = _folder()
-    found = {name: path for name, path in _configured().items() if not is_foreign(path)}
+    found = {name: path for name, path in _configured().items() if not is_reader(path)}
     usual = folder / DEFAULT_CHECKPOINT
     # A folder en-de without a configuration is taken all the same: it is damaged, not absent.
-    if usual.is_dir() and not is_foreign(usual):
+    if usual.is_dir() and not is_reader(usual):
         found[DEFAULT_CHECKPOINT] = usual
     if not found:
         raise CheckpointError(
@@ -83,9 +83,13 @@ def checkpoints() -> dict[str, Path]:
     return {name: found[name] for name in sorted(found, key=_usual_first)}
 
 
-def foreign_models() -> dict[str, Path]:
-    """The folders of Hugging Face's beside the checkpoints, by name and by alphabet."""
-    return {name: path for name, path in sorted(_configured().items()) if is_foreign(path)}
+def readers() -> dict[str, Path]:
+    """The folders of other models beside them, by name: toys first, then by alphabet."""
+    found = {name: path for name, path in _configured().items() if is_reader(path)}
+    return {
+        name: found[name]
+        for name in sorted(found, key=lambda name: (not name.startswith(TOY), name))
+    }
 
 
 def _folder() -> Path:
@@ -158,13 +162,13 @@ def openables(dropped: str | None = None) -> Mapping[str, Openable]:
     saved = {name: Openable(Kind.TRACE, path) for name, path in traces().items()}
     if dropped is not None:
         saved[DROPPED] = Openable(Kind.TRACE, Path(dropped), is_dropped=True)
-    foreign = {name: Openable(Kind.FOREIGN, path) for name, path in foreign_models().items()}
+    others = {name: Openable(Kind.READER, path) for name, path in readers().items()}
     try:
         trained = {name: Openable(Kind.CHECKPOINT, path) for name, path in checkpoints().items()}
     except CheckpointError:
-        if not saved and not foreign:
+        if not saved and not others:
             raise
         trained = {}
-    models = trained | foreign
+    models = trained | others
     # A model's name goes before that of a trace.
     return models | {name: each for name, each in saved.items() if name not in models}

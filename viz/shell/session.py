@@ -17,10 +17,10 @@ import streamlit as st
 from numpy.typing import NDArray
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
+from model.answer import FolderFacts
 from model.attribution import Agreements, Attributions, SelfAttributions, joined
 from model.attribution_methods import attribution_parts
 from model.checkpoint import CheckpointError
-from model.foreign import FolderFacts
 from model.head_effects import Effects, Removal
 from model.intervention import UNCHANGED, Intervention
 from model.logit_lens import LogitLens
@@ -204,7 +204,7 @@ def translate(checkpoint: Path, sentence: str) -> Timed:
 
 
 def answer(folder: Path, text: str) -> jobs.TimedAnswer:
-    """What a model of Hugging Face's makes of a text.
+    """What a model of Hugging Face's, or half a Transformer, makes of a text.
 
     Raises:
         CheckpointError: if the folder cannot be opened.
@@ -213,7 +213,7 @@ def answer(folder: Path, text: str) -> jobs.TimedAnswer:
     """
     if len(text) > MOST_CHARACTERS:
         raise _too_long("text", text)
-    timed: jobs.TimedAnswer = _computed(jobs.ReadForeign(version_of(folder), text))
+    timed: jobs.TimedAnswer = _computed(jobs.Read(version_of(folder), text))
     try:
         drawable(timed.answer.trace)
     except TraceError as error:
