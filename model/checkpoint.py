@@ -1,5 +1,6 @@
 """A checkpoint on disk: config.json, *.safetensors, tokenizer.model, metrics.json and card.md.
 
+target_tokenizer.model is beside them where the target has a vocabulary of its own.
 examples.json and removal.json may be beside them, which the app shows.
 
 One that shows how a model learned holds its weights at several steps of the training as
@@ -41,6 +42,7 @@ CONFIG, WEIGHTS, TOKENIZER, METRICS = (
     "tokenizer.model",
     "metrics.json",
 )
+TARGET_TOKENIZER = "target_tokenizer.model"
 INDEX = "model.safetensors.index.json"
 EXAMPLES, ALIGNMENT = "examples.json", "alignment.json"
 REMOVAL = "removal.json"
@@ -191,7 +193,7 @@ def _load(
         )
     try:
         config = TransformerConfig.from_dict(read_json(own_file(directory, CONFIG)))
-        tokenizer = Tokenizer.load(own_file(directory, TOKENIZER))
+        tokenizer = read_tokenizer(directory, separate=config.target_vocab_size is not None)
     except (ConfigError, TokenizerError) as error:
         raise CheckpointError(f"The checkpoint {directory} is damaged: {error}") from error
     if bool(config.single_stack) == (make is Transformer):
@@ -200,11 +202,14 @@ def _load(
         raise CheckpointError(
             f"The checkpoint {directory} holds {held}; open it in the app, or with {opens}."
         )
-    if len(tokenizer) != config.vocab_size:
-        raise CheckpointError(
-            f"The checkpoint {directory} is damaged: its tokenizer has {len(tokenizer)} pieces "
-            f"and its model {config.vocab_size}."
-        )
+    sides = ((tokenizer, config.vocab_size), (tokenizer.target, config.output_size))
+    for vocabulary, size in sides:
+        if len(vocabulary) != size:
+            raise CheckpointError(
+                f"The checkpoint {directory} is damaged: its "
+                f"{'tokenizer' if vocabulary is tokenizer else 'target tokenizer'} has "
+                f"{len(vocabulary)} pieces and its model {size}."
+            )
     state = _read_weights(directory, snapshot)
     # Before the model is made: sizes in a configuration cost nothing, and memory does.
     found, least = sum(value.numel() for value in state.values()), _least_parameters(config)
@@ -219,6 +224,29 @@ def _load(
     has_metrics = (directory / METRICS).exists()
     metrics = read_json(own_file(directory, METRICS)) if has_metrics else {}
     return model.eval(), tokenizer, metrics
+
+
+def read_tokenizer(directory: Path, *, separate: bool) -> Tokenizer:
+    """The vocabulary of a folder, with the target's own if there are two.
+
+    Raises:
+        CheckpointError: if a file is a link out of the folder.
+        TokenizerError: if one is missing or damaged.
+    """
+    tokenizer = Tokenizer.load(own_file(directory, TOKENIZER))
+    if not separate:
+        return tokenizer
+    target = Tokenizer.load(own_file(directory, TARGET_TOKENIZER))
+    return Tokenizer(tokenizer.serialized, target)
+
+
+def save_tokenizer(directory: Path, tokenizer: Tokenizer) -> None:
+    """Write the vocabulary, and the target's own before it if there are two."""
+    if tokenizer.target is not tokenizer:
+        tokenizer.target.save(directory / TARGET_TOKENIZER)
+    else:
+        (directory / TARGET_TOKENIZER).unlink(missing_ok=True)
+    tokenizer.save(directory / TOKENIZER)
 
 
 def unique_state(model: Transformer | SingleStack) -> dict[str, Tensor]:
@@ -396,7 +424,7 @@ def _save_all_but_weights(
 ) -> None:
     directory.mkdir(parents=True, exist_ok=True)
     write_json(directory / CONFIG, model.config.to_dict())
-    tokenizer.save(directory / TOKENIZER)
+    save_tokenizer(directory, tokenizer)
     write_json(directory / METRICS, metrics or {})
     for stale in [*directory.glob("model*.safetensors"), directory / INDEX]:
         stale.unlink(missing_ok=True)
@@ -463,7 +491,8 @@ def _least_parameters(config: TransformerConfig) -> int:
     heads = config.n_heads * (config.key_width + config.value_width)
     layer = 2 * config.d_model * (config.d_ff + heads)
     layers = config.n_encoder_layers + config.n_decoder_layers
-    return config.vocab_size * config.d_model + layers * layer
+    pieces = config.vocab_size + (config.target_vocab_size or 0)
+    return pieces * config.d_model + layers * layer
 
 
 def _shards(state: dict[str, Tensor]) -> list[list[str]]:

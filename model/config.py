@@ -21,6 +21,7 @@ choose among, each with its registry: activation, positions, scoring and head_la
 
 MOST = {
     "vocab_size": 2**20,
+    "target_vocab_size": 2**20,
     "d_model": 2**16,
     "d_ff": 2**18,
     "n_heads": 2**10,
@@ -44,14 +45,16 @@ class ConfigError(ValueError):
 class TransformerConfig:
     """Every published variant is one of these values, not a fork of the code.
 
-    The defaults are the base model of Vaswani et al. 2017, table 3. Token ids are those of the
-    vocabulary that source and target share (section 5.1).
+    The defaults are the base model of Vaswani et al. 2017, table 3. Source and target share one
+    vocabulary (section 5.1), unless `target_vocab_size` gives the target one of its own.
 
     Raises:
         ConfigError: if a size is not positive, a choice is unknown, or two fields disagree.
     """
 
     vocab_size: int
+    target_vocab_size: int | None = None
+    """Pieces of the target's own vocabulary; None where source and target share theirs."""
     d_model: int = 512
     d_ff: int = 2048
     n_heads: int = 8
@@ -93,7 +96,8 @@ class TransformerConfig:
     max_positions: int = 512
     """Rows of a learned table; tables made by a formula start with as many and grow on demand."""
     tie_embeddings: bool = True
-    """One matrix for source embedding, target embedding and output projection (section 3.4)."""
+    """One matrix for source embedding, target embedding and output projection (section 3.4); with
+    two vocabularies, for the last two."""
     scale_embeddings: bool = True
     """Whether embeddings are multiplied by the square root of d_model (section 3.4)."""
     pad_id: int = 0
@@ -110,7 +114,7 @@ class TransformerConfig:
             raise ConfigError(
                 "n_encoder_layers and n_decoder_layers are both 0; give one of them layers."
             )
-        for name in ("d_k", "d_v", "d_a"):
+        for name in ("d_k", "d_v", "d_a", "target_vocab_size"):
             if getattr(self, name) is not None:
                 _require_whole(name, getattr(self, name))
         for name, most in MOST.items():
@@ -158,8 +162,26 @@ class TransformerConfig:
                 "leave it out."
             )
         for name in ("pad_id", "unk_id", "bos_id", "eos_id"):
-            if not 0 <= getattr(self, name) < self.vocab_size:
-                raise ConfigError(f"{name} lies outside the vocabulary of {self.vocab_size}.")
+            for size in (self.vocab_size, self.output_size):
+                if not 0 <= getattr(self, name) < size:
+                    raise ConfigError(f"{name} lies outside the vocabulary of {size}.")
+        if self.single_stack and self.target_vocab_size is not None:
+            raise ConfigError(
+                f"target_vocab_size is the size of a second vocabulary, and {self.single_stack} "
+                "reads and writes with one; leave it out."
+            )
+
+    @property
+    def output_size(self) -> int:
+        """Pieces among which the next token of the target is chosen."""
+        return self.vocab_size if self.target_vocab_size is None else self.target_vocab_size
+
+    @property
+    def vocabularies(self) -> str:
+        """How many pieces the model reads and writes with, in words."""
+        if self.target_vocab_size is None:
+            return f"{self.vocab_size:,} pieces"
+        return f"{self.vocab_size:,} source and {self.target_vocab_size:,} target pieces"
 
     @property
     def single_stack(self) -> str:

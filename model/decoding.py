@@ -323,9 +323,9 @@ def beam_search(
             vocabulary allows.
     """
     config = model.config
-    if not 1 <= beam <= (config.vocab_size - 4) // 2:
+    if not 1 <= beam <= (config.output_size - 4) // 2:
         raise DecodingError(
-            f"The beam must be between 1 and {(config.vocab_size - 4) // 2} wide; it is {beam}."
+            f"The beam must be between 1 and {(config.output_size - 4) // 2} wide; it is {beam}."
         )
     if not 1 <= n_best <= beam:
         raise DecodingError(f"n_best must be between 1 and the beam of {beam}; it is {n_best}.")
@@ -350,9 +350,9 @@ def beam_search(
         # Twice the beam, so that `beam` of them go on even if as many end.
         best, order = _largest(candidates.flatten(1), 2 * beam)
         origin_rows = (
-            order // config.vocab_size + width * torch.arange(len(active), device=device)[:, None]
+            order // config.output_size + width * torch.arange(len(active), device=device)[:, None]
         )
-        token_log_probs = log_probs[origin_rows, order % config.vocab_size]
+        token_log_probs = log_probs[origin_rows, order % config.output_size]
         listed = (best.tolist(), order.tolist(), token_log_probs.tolist())
         rows, tokens, kept_totals, kept_sentences, live_paths, still_active = [], [], [], [], [], []
         for place, sentence in enumerate(active):
@@ -361,7 +361,7 @@ def beam_search(
             for rank, (total, flat, log_prob) in enumerate(
                 zip(*(each[place] for each in listed), strict=True)
             ):
-                origin, token = divmod(flat, config.vocab_size)
+                origin, token = divmod(flat, config.output_size)
                 if total == -torch.inf or len(going_on) == beam:
                     continue
                 row = place * width + origin
@@ -431,7 +431,7 @@ def _is_over(
 
 def unsayable(config: TransformerConfig, device: torch.device) -> Tensor:
     """What keeps padding, start and unknown from being chosen: (vocab,), to be added to logits."""
-    penalty = torch.zeros(config.vocab_size, device=device)
+    penalty = torch.zeros(config.output_size, device=device)
     penalty[[config.pad_id, config.bos_id, config.unk_id]] = -torch.inf
     return penalty
 
@@ -477,10 +477,10 @@ def _require_prefix(prefix: Sequence[int], config: TransformerConfig, limit: int
             f"{len(prefix)} tokens are given as the beginning of the translation, but it may have "
             f"{limit} in all; give fewer."
         )
-    if any(not 0 <= token_id < config.vocab_size for token_id in prefix):
+    if any(not 0 <= token_id < config.output_size for token_id in prefix):
         raise DecodingError(
-            f"The beginning of a translation must be of token ids below {config.vocab_size}; it is "
-            f"{tuple(prefix)}."
+            "The beginning of a translation must be of token ids below "
+            f"{config.output_size}; it is {tuple(prefix)}."
         )
     if {config.pad_id, config.bos_id} & {*prefix} or config.eos_id in prefix[:-1]:
         raise DecodingError(

@@ -1,4 +1,4 @@
-"""Text to token ids and back: one SentencePiece vocabulary for source and target (section 5.1)."""
+"""Text to token ids and back: a SentencePiece vocabulary for source and target (section 5.1)."""
 
 from __future__ import annotations
 
@@ -49,11 +49,18 @@ def normalize(text: str) -> str:
 
 
 class Tokenizer:
-    """A trained SentencePiece model."""
+    """A trained SentencePiece model.
 
-    def __init__(self, model: bytes) -> None:
+    Args:
+        model: as SentencePiece writes it.
+        target: of the text that is written, where that has a vocabulary of its own.
+    """
+
+    def __init__(self, model: bytes, target: Tokenizer | None = None) -> None:
         self.serialized = model
         """The model as SentencePiece writes it."""
+        self.target = target or self
+        """The vocabulary of what is written: this one, unless the target has its own."""
         self._processor = sentencepiece.SentencePieceProcessor()
         try:
             self._processor.load_from_serialized_proto(model)

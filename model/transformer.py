@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from contextvars import ContextVar
-from typing import ClassVar, cast
+from typing import cast
 
 import torch
 import torch.nn.functional as F
@@ -361,9 +361,6 @@ class Transformer(nn.Module):
         ConfigError: if the configuration is of an encoder or a decoder alone.
     """
 
-    tied: ClassVar[tuple[str, ...]] = ("target_embedding.weight", "output.weight")
-    """With tied embeddings, the weights that are the source embedding once more."""
-
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
         if config.single_stack:
@@ -373,16 +370,19 @@ class Transformer(nn.Module):
             )
         self.config = config
         self.source_embedding = nn.Embedding(config.vocab_size, config.d_model)
-        if config.tie_embeddings:
+        is_shared = config.tie_embeddings and config.target_vocab_size is None
+        if is_shared:
             self.target_embedding = self.source_embedding
         else:
-            self.target_embedding = nn.Embedding(config.vocab_size, config.d_model)
+            self.target_embedding = nn.Embedding(config.output_size, config.d_model)
         self.encoder = Encoder(config)
         self.decoder = Decoder(config)
-        self.output = Linear(config.d_model, config.vocab_size, bias=False)
+        self.output = Linear(config.d_model, config.output_size, bias=False)
         initialize(self)
         if config.tie_embeddings:
             self.output.weight = self.target_embedding.weight
+        self.tied = ("target_embedding.weight", "output.weight")[0 if is_shared else 1 :]
+        """With tied embeddings, names of weights that are another one once more."""
 
     def forward(self, source: Tensor, target: Tensor, *, causal: bool = True) -> Tensor:
         """A teacher-forced pass: each target position predicts the next token.

@@ -289,7 +289,7 @@ class Translator:
             rest = np.delete(probabilities, likeliest)
             steps.append(
                 DecodingStep(
-                    likeliest=self.tokens(likeliest.tolist()),
+                    likeliest=self.target_tokens(likeliest.tolist()),
                     probabilities=tuple(probabilities[likeliest].tolist()),
                     rest=float(rest.sum()),
                     probability=float(probabilities[chosen]),
@@ -329,7 +329,7 @@ class Translator:
             nodes.append(
                 SearchNode(
                     parent=parents[place],
-                    token=self.tokenizer.pieces([path.token])[0],
+                    token=self.tokenizer.target.pieces([path.token])[0],
                     token_id=path.token,
                     step=step,
                     log_prob=path.total,
@@ -457,7 +457,7 @@ class Translator:
             tokens=trace.predictions,
             log_probs=log_probs,
             ranks=ranks,
-            likeliest=tuple(self.tokens(row.tolist()) for row in likeliest),
+            likeliest=tuple(self.target_tokens(row.tolist()) for row in likeliest),
             likeliest_log_probs=best,
         )
 
@@ -619,7 +619,7 @@ class Translator:
             "sum": (scaled + position)[0],
         }
         return EmbeddingParts(
-            tokens=self.tokens(source[0].tolist()),
+            tokens=self.source_tokens(source[0].tolist()),
             **{name: x.float().cpu().numpy() for name, x in parts.items()},
         )
 
@@ -645,7 +645,7 @@ class Translator:
         )
         scores = cast("torch.Tensor", seen[Site(AttentionKind.ENCODER, 0)].scores)[0]
         return ScoreTerms(
-            tokens=self.tokens(source[0].tolist()),
+            tokens=self.source_tokens(source[0].tolist()),
             terms={name: x.float().cpu().numpy() for name, x in terms.items()},
             scores=scores.float().cpu().numpy(),
         )
@@ -673,9 +673,13 @@ class Translator:
                 "embeddings, so it has no table of encodings. Choose a model that adds positions."
             )
 
-    def tokens(self, token_ids: list[int] | tuple[int, ...]) -> Tokens:
-        """Token ids with their spelling."""
+    def source_tokens(self, token_ids: Sequence[int]) -> Tokens:
+        """Token ids of what is read, with their spelling."""
         return Tokens(tokens=self.tokenizer.pieces(token_ids), ids=tuple(token_ids))
+
+    def target_tokens(self, token_ids: Sequence[int]) -> Tokens:
+        """Token ids of what is written, with their spelling."""
+        return Tokens(tokens=self.tokenizer.target.pieces(token_ids), ids=tuple(token_ids))
 
     def _room(self, n_source: int, positions: PositionEdit) -> int | None:
         """The length limit of a translation whose positions are moved on; else None."""
@@ -707,10 +711,10 @@ class Translator:
         return [
             seen.trace(
                 sentence,
-                source=self.tokens(sources[sentence]),
-                target=self.tokens(inputs[sentence]),
-                predictions=self.tokens(labels[sentence]),
-                text=self.tokenizer.decode(predicted[sentence])
+                source=self.source_tokens(sources[sentence]),
+                target=self.target_tokens(inputs[sentence]),
+                predictions=self.target_tokens(labels[sentence]),
+                text=self.tokenizer.target.decode(predicted[sentence])
                 if targets is None
                 else _text(targets[sentence]),
                 source_text=text,
@@ -729,7 +733,11 @@ class Translator:
         except UnicodeEncodeError:
             # From a shell, a byte that is no UTF-8; from elsewhere, half of a surrogate pair.
             raise TextError(f"The {what} holds half a character; write it anew.") from None
-        return self.tokenizer.encode(text)
+        return self._vocabulary(what).encode(text)
+
+    def _vocabulary(self, what: str) -> Tokenizer:
+        """Of the text that is read, or of what stands in the place of what is written."""
+        return self.tokenizer if what == "text" else self.tokenizer.target
 
     def _require_room(self, ids: list[int], text: str, what: str) -> None:
         if len(ids) < self.max_tokens:
@@ -738,7 +746,7 @@ class Translator:
         fitting = bisect_left(
             range(len(text)),
             self.max_tokens,
-            key=lambda length: len(self.tokenizer.encode(text[:length])),
+            key=lambda length: len(self._vocabulary(what).encode(text[:length])),
         )
         raise TextError(
             f"The {what} is too long: its first {fitting - 1:,} characters fill the "
@@ -768,14 +776,14 @@ class Translator:
     def _translation(self, text: str, ids: list[int], hypothesis: Hypothesis) -> Translation:
         kept = hypothesis.distributions
         return Translation(
-            text=self.tokenizer.decode(hypothesis.token_ids),
-            tokens=self.tokenizer.pieces(hypothesis.token_ids),
+            text=self.tokenizer.target.decode(hypothesis.token_ids),
+            tokens=self.tokenizer.target.pieces(hypothesis.token_ids),
             token_ids=hypothesis.token_ids,
             score=hypothesis.score,
             log_probs=hypothesis.log_probs,
             finished=hypothesis.finished,
             source_text=text,
-            source=self.tokens(ids),
+            source=self.source_tokens(ids),
             unseen=self.tokenizer.unseen_characters(text),
             distributions=None if kept is None else kept.cpu().numpy(),
         )

@@ -119,6 +119,8 @@ def shape(config: TransformerConfig, n_parameters: int) -> str:
     if config.single_stack:
         layers = f"{config.single_stack}, {config.n_encoder_layers or config.n_decoder_layers}"
         tied = "embedding and output tied"
+    if config.target_vocab_size is not None:
+        tied = "target embedding and output tied"
     if not config.tie_embeddings:
         tied = "not tied"
     return table(
@@ -131,7 +133,7 @@ def shape(config: TransformerConfig, n_parameters: int) -> str:
                 f" {config.positions} positions",
             ),
             ("parameters", f"{n_parameters / 1e6:.1f} million, {tied}"),
-            ("vocabulary", f"{config.vocab_size:,} SentencePiece pieces"),
+            ("vocabulary", f"{config.vocabularies}, by SentencePiece"),
             ("files", "safetensors in half precision, computed in float32"),
         ],
     )

@@ -109,7 +109,7 @@ def _chosen(
     hypotheses: Sequence[Hypothesis], tokenizer: Tokenizer, pair: Pair
 ) -> tuple[Hypothesis, str]:
     """The hypothesis nearest to the reference, which is the only one unless more were wanted."""
-    texts = [tokenizer.decode(each.token_ids) for each in hypotheses]
+    texts = [tokenizer.target.decode(each.token_ids) for each in hypotheses]
     if len(texts) == 1:
         return hypotheses[0], texts[0]
     near = [sacrebleu.sentence_chrf(text, [pair.target]).score for text in texts]

@@ -63,7 +63,7 @@ def translate_all(
             else:
                 found = [best[0] for best in beam_search(model, source, beam=beam, alpha=alpha)]
             for place, hypothesis in zip(places, found, strict=True):
-                translations[place] = tokenizer.decode(hypothesis.token_ids)
+                translations[place] = tokenizer.target.decode(hypothesis.token_ids)
             bar.update(len(places))
     return translations
 

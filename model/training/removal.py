@@ -118,7 +118,7 @@ class _Batch:
             logits = model.output(model.hidden(self._source, self._target)).float()
             written = greedy(model, self._source, max_length=2 * self._labels.shape[1])
         log_probs = logits.log_softmax(dim=-1).gather(2, self._labels[:, :, None])[:, :, 0]
-        texts = [tokenizer.decode(each.token_ids) for each in written]
+        texts = [tokenizer.target.decode(each.token_ids) for each in written]
         return (
             float(log_probs[self._counted].mean()),
             self._chrf.corpus_score(texts, [self._references]).score,

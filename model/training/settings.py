@@ -25,6 +25,8 @@ class TrainingSettings:
     reverse: bool = False
     """Translate from the last column of the data files into the one before it: the way back."""
     vocab_size: int = 8000
+    separate_vocabularies: bool = False
+    """Whether source and target have a vocabulary of that size each."""
     tokenizer: Literal["unigram", "bpe"] = "unigram"
     apostrophes: bool = False
     """Whether a piece may hold the apostrophe inside a word, "don't" as one."""

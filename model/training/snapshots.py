@@ -85,7 +85,12 @@ def validation_loss(translator: Translator, pairs: Sequence[Pair]) -> float:
     Pairs longer than training takes are left out, as it leaves them out when it validates.
     """
     tokenizer = translator.tokenizer
-    sides = (tokenizer.encode_all(side) for side in zip(*pairs, strict=True))
+    sides = (
+        vocabulary.encode_all(side)
+        for vocabulary, side in zip(
+            (tokenizer, tokenizer.target), zip(*pairs, strict=True), strict=True
+        )
+    )
     batches = Batches(*sides, tokens=LOSS_TOKENS)
     total, tokens = 0.0, 0
     for shape, indices in batches.epoch(0, 0):

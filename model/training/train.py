@@ -14,7 +14,7 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import chain
 from pathlib import Path
 from typing import Any, cast
@@ -30,6 +30,8 @@ from torch.utils.benchmark import Timer
 from tqdm import tqdm
 
 from model.checkpoint import (
+    TARGET_TOKENIZER,
+    TOKENIZER,
     Checkpoint,
     CheckpointError,
     load_checkpoint,
@@ -37,7 +39,9 @@ from model.checkpoint import (
     longest_trained,
     read_json,
     read_tensors,
+    read_tokenizer,
     save_checkpoint,
+    save_tokenizer,
     unique_state,
     write_json,
 )
@@ -222,15 +226,18 @@ class Trainer:
         return (self.settings.seed * 1_000_003 + self.progress.epoch) % 2**31
 
     def _encode(self, pairs: list[Pair], *, sampling_alpha: float) -> Batches:
-        sources, targets = [pair.source for pair in pairs], [pair.target for pair in pairs]
+        sides = (
+            (self.tokenizer, [pair.source for pair in pairs]),
+            (self.tokenizer.target, [pair.target for pair in pairs]),
+        )
         if sampling_alpha:
             seed = self._epoch_seed()
             encoded = [
-                self.tokenizer.sample_all(texts, alpha=sampling_alpha, seed=seed)
-                for texts in (sources, targets)
+                vocabulary.sample_all(texts, alpha=sampling_alpha, seed=seed)
+                for vocabulary, texts in sides
             ]
         else:
-            encoded = [self.tokenizer.encode_all(texts) for texts in (sources, targets)]
+            encoded = [vocabulary.encode_all(texts) for vocabulary, texts in sides]
         return Batches(*encoded, tokens=self.settings.batch_tokens)
 
     def some_batches(self, count: int) -> list[Batch]:
@@ -601,24 +608,41 @@ def _device(name: str) -> torch.device:
     return device
 
 
-def _make_tokenizer(
-    path: Path, settings: TrainingSettings, pairs: list[Pair], kept: Tokenizer | None
-) -> None:
-    """Write the run's tokenizer, unless an earlier start of this run did."""
-    if path.exists():
-        return
-    if kept is not None:
-        kept.save(path)
-        return
+def _make_tokenizer(settings: TrainingSettings, pairs: list[Pair]) -> Tokenizer:
+    """A vocabulary for the pairs, or one for each side."""
     # A word of one in a thousand sentences becomes a piece in a vocabulary of any use.
     words = settings.words.split() * (len(pairs) // 1000 + 1)
-    tokenizer = Tokenizer.train(
-        chain((text for pair in _varied(pairs, settings, settings.seed) for text in pair), words),
-        settings.vocab_size,
-        model_type=settings.tokenizer,
-        apostrophes=settings.apostrophes,
-    )
-    tokenizer.save(path)
+    varied = _varied(pairs, settings, settings.seed)
+
+    def trained(texts: Iterable[str]) -> Tokenizer:
+        return Tokenizer.train(
+            chain(texts, words),
+            settings.vocab_size,
+            model_type=settings.tokenizer,
+            apostrophes=settings.apostrophes,
+        )
+
+    if not settings.separate_vocabularies:
+        return trained(text for pair in varied for text in pair)
+    source, target = (trained(pair[side] for pair in varied) for side in (0, 1))
+    return Tokenizer(source.serialized, target)
+
+
+def _require_sides(
+    kept: Tokenizer, settings: TrainingSettings, arguments: argparse.Namespace
+) -> None:
+    """Check that a checkpoint has as many vocabularies as are wanted, or can be given a second."""
+    has_two, wants_two = kept.target is not kept, settings.separate_vocabularies
+    if has_two and not wants_two:
+        raise SettingsError(
+            f"The model of {arguments.checkpoint} has a vocabulary for each side; give --set "
+            "training.separate_vocabularies=true, or leave --checkpoint out."
+        )
+    if wants_two and not has_two and not arguments.new_vocabulary:
+        raise SettingsError(
+            f"The model of {arguments.checkpoint} has one vocabulary for both sides; add "
+            "--new-vocabulary, or leave separate_vocabularies out."
+        )
 
 
 def _varied(pairs: list[Pair], settings: TrainingSettings, seed: int) -> list[Pair]:
@@ -631,23 +655,33 @@ def carried_over(state: dict[str, Tensor], old: Tokenizer, new: Tokenizer) -> di
 
     Args:
         state: a model's weights.
-        old: the vocabulary that they were trained with.
-        new: the other.
+        old: the vocabulary that they were trained with, with the target's.
+        new: the other; the target has its own there if it has it in the old one.
 
     Returns:
         the same weights, but embeddings and output have a row for each new piece: the mean of the
         old pieces that spell it, or the old piece of the same word in lower case.
     """
-    spellings = [
+    source, target = "source_embedding.weight", "target_embedding.weight"
+    moved = dict(state)
+    if new.target is not new:
+        # One matrix was for both.
+        moved.setdefault(target, state[source])
+    sides = {source: (old, new)} | dict.fromkeys(
+        (target, "output.weight"), (old.target, new.target)
+    )
+    for name, (before, after) in sides.items():
+        if name in moved:
+            moved[name] = _respelled(moved[name], before, after)
+    return moved
+
+
+def _respelled(table: Tensor, old: Tokenizer, new: Tokenizer) -> Tensor:
+    spellings = (
         min(map(old.spelling, (piece, piece.lower())), key=len)
         for piece in new.pieces(range(len(new)))
-    ]
-
-    def rows(table: Tensor) -> Tensor:
-        return torch.stack([table[ids].mean(dim=0) for ids in spellings])
-
-    tables = {"source_embedding.weight", "target_embedding.weight", "output.weight"}
-    return {name: rows(value) if name in tables else value for name, value in state.items()}
+    )
+    return torch.stack([table[ids].mean(dim=0) for ids in spellings])
 
 
 def _config_to_go_on(
@@ -667,6 +701,7 @@ def _config_to_go_on(
         dropout=wanted.dropout,
         fused_attention=wanted.fused_attention,
         vocab_size=wanted.vocab_size,
+        target_vocab_size=wanted.target_vocab_size,
         n_encoder_layers=min(wanted.n_encoder_layers, found.n_encoder_layers),
         n_decoder_layers=min(wanted.n_decoder_layers, found.n_decoder_layers),
     )
@@ -696,14 +731,22 @@ def train(arguments: argparse.Namespace) -> None:
     )
     arguments.output.mkdir(parents=True, exist_ok=True)
     start = load_checkpoint(arguments.checkpoint) if arguments.checkpoint else None
-    tokenizer_file = arguments.output / "tokenizer.model"
-    if first:
-        kept = start.tokenizer if start is not None and not arguments.new_vocabulary else None
-        _make_tokenizer(tokenizer_file, settings, pairs, kept)
+    kept = start.tokenizer if start is not None else None
+    if kept is not None:
+        _require_sides(kept, settings, arguments)
+    # An earlier start of this run may have made it.
+    if first and not (arguments.output / TOKENIZER).exists():
+        made = kept if kept and not arguments.new_vocabulary else _make_tokenizer(settings, pairs)
+        save_tokenizer(arguments.output, made)
     if dist.is_initialized():
         dist.barrier()
-    tokenizer = Tokenizer.load(tokenizer_file)
-    config = TransformerConfig.from_dict({**model_fields, "vocab_size": len(tokenizer)})
+    separate = (arguments.output / TARGET_TOKENIZER).exists()
+    tokenizer = read_tokenizer(arguments.output, separate=separate)
+    sizes = {
+        "vocab_size": len(tokenizer),
+        "target_vocab_size": len(tokenizer.target) if separate else None,
+    }
+    config = TransformerConfig.from_dict({**model_fields, **sizes})
     if start is not None:
         config = _config_to_go_on(config, start, arguments.checkpoint)
     if first:

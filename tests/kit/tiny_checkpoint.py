@@ -39,9 +39,12 @@ SNAPSHOTS = (0, 2, 20, 1120)
 """The last of them takes a thousands separator."""
 
 
-def write_tiny_checkpoint(folder: Path, *, steps: int = STEPS) -> Path:
-    """A checkpoint folder whose model translates PAIRS; with no steps it is untrained."""
-    model, tokenizer = _trained(steps)
+def write_tiny_checkpoint(folder: Path, *, steps: int = STEPS, separate: bool = False) -> Path:
+    """A checkpoint folder whose model translates PAIRS; with no steps it is untrained.
+
+    `separate` gives source and target a vocabulary each.
+    """
+    model, tokenizer = _trained(steps, separate)
     save_checkpoint(folder, model, tokenizer, half=False)
     return folder
 
@@ -106,9 +109,9 @@ def write_tiny_snapshots(folder: Path) -> Path:
 
 # Trained once, however many files ask for a folder of their own.
 @functools.cache
-def _trained(steps: int) -> tuple[Transformer, Tokenizer]:
+def _trained(steps: int, separate: bool) -> tuple[Transformer, Tokenizer]:
     with torch.random.fork_rng(devices=[]):
-        model, tokenizer = _untrained()
+        model, tokenizer = _untrained(separate)
         _learn(model, tokenizer, steps)
     return model, tokenizer
 
@@ -124,13 +127,20 @@ def _trained_in_steps() -> tuple[dict[int, Transformer], Tokenizer]:
     return models, tokenizer
 
 
-def _untrained() -> tuple[Transformer, Tokenizer]:
-    text = [sentence for pair in PAIRS for sentence in pair] + [SPELLING]
-    tokenizer = Tokenizer.train(text, vocab_size=380, model_type="bpe")
+def _untrained(separate: bool = False) -> tuple[Transformer, Tokenizer]:
+    sides = [list(side) for side in zip(*PAIRS, strict=True)]
+    texts = sides if separate else [sum(zip(*sides, strict=True), ())]
+    sizes = (360, 350) if separate else (380,)
+    found = [
+        Tokenizer.train([*text, SPELLING], vocab_size=size, model_type="bpe")
+        for text, size in zip(texts, sizes, strict=True)
+    ]
+    tokenizer = Tokenizer(found[0].serialized, found[1]) if separate else found[0]
     torch.manual_seed(2017)
     model = Transformer(
         TransformerConfig(
             vocab_size=len(tokenizer),
+            target_vocab_size=len(tokenizer.target) if separate else None,
             d_model=48,
             d_ff=96,
             n_heads=4,
@@ -146,7 +156,7 @@ def _untrained() -> tuple[Transformer, Tokenizer]:
 
 def _learn(model: Transformer, tokenizer: Tokenizer, steps: int) -> None:
     source = _padded([[*tokenizer.encode(english), EOS] for english, _ in PAIRS])
-    target = _padded([[BOS, *tokenizer.encode(german), EOS] for _, german in PAIRS])
+    target = _padded([[BOS, *tokenizer.target.encode(german), EOS] for _, german in PAIRS])
     optimizer = torch.optim.Adam(model.parameters(), lr=3e-3)
     for _ in range(steps):
         logits = model(source, target[:, :-1])

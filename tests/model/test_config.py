@@ -41,6 +41,7 @@ CONFIGS = {
         eos_id=0,
     ),
     "one module per head": TransformerConfig(vocab_size=31, head_layout="per_head"),
+    "two vocabularies": TransformerConfig(vocab_size=31, target_vocab_size=29),
     "published variants": TransformerConfig(
         vocab_size=31,
         fused_qkv=True,
@@ -56,6 +57,15 @@ CONFIGS = {
 UNBUILDABLE: dict[str, tuple[dict[str, Any], str]] = {
     "an empty vocabulary": ({"vocab_size": 0}, "vocab_size must be .* at least 1; it is 0"),
     "a negative width": ({"d_model": -4}, "d_model must be .* at least 1; it is -4"),
+    "a target of no words": ({"target_vocab_size": 0}, "target_vocab_size must be .* at least 1"),
+    "an end beyond the target's words": (
+        {"target_vocab_size": 3},
+        "eos_id lies outside the vocabulary of 3",
+    ),
+    "half a Transformer with two vocabularies": (
+        {"target_vocab_size": 9, "n_encoder_layers": 0},
+        "a decoder alone reads and writes with one",
+    ),
     "no inner width": ({"d_ff": 0}, "d_ff must be"),
     "no heads": ({"n_heads": 0}, "n_heads must be"),
     "no layers": ({"n_encoder_layers": 0, "n_decoder_layers": 0}, "are both 0"),

@@ -78,6 +78,8 @@ VARIANTS: dict[str, dict[str, Any]] = {
         "tie_embeddings": False,
         "scale_embeddings": False,
     },
+    "two vocabularies": {"target_vocab_size": 61},
+    "two vocabularies, untied": {"target_vocab_size": 61, "tie_embeddings": False},
     "deeper decoder": {"n_encoder_layers": 1, "n_decoder_layers": 3, "norm": "pre"},
     "dropout switched off by eval": {
         "dropout": 0.5,

@@ -150,8 +150,9 @@ def model_facts(model: Translator) -> str:
     lines = [
         f"{escape_markdown(model.name)}: {model.n_parameters / 1e6:.1f} million parameters, "
         f"{config.n_encoder_layers} encoder and {config.n_decoder_layers} decoder layers of "
-        f"{config.n_heads} heads, model width {config.d_model}, a vocabulary of "
-        f"{config.vocab_size:,} pieces, at most {config.max_positions} tokens a sentence."
+        f"{config.n_heads} heads, model width {config.d_model}, "
+        f"{'a vocabulary' if config.target_vocab_size is None else 'vocabularies'} of "
+        f"{config.vocabularies}, at most {config.max_positions} tokens a sentence."
     ]
     steps, tokens = (number(model.metrics.get(name)) for name in ("steps", "target_tokens"))
     if steps and tokens:

@@ -133,7 +133,7 @@ STUDY_HELP = (
 def found_text(question: session.Question, decoding: Decoding, node: SearchNode) -> str:
     """What a hypothesis reads as."""
     model = session.translator(question.checkpoint)
-    return model.tokenizer.decode(decoding.token_ids(node))
+    return model.tokenizer.target.decode(decoding.token_ids(node))
 
 
 def found_html(

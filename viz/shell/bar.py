@@ -661,7 +661,7 @@ def _show_warnings(
             f"The {written} was cut: the model did not end it within the length it is allowed.",
             icon=":material/content_cut:",
         )
-    unseen = dict.fromkeys([*translation.unseen, *model.tokenizer.unseen_characters(target)])
+    unseen = dict.fromkeys([*translation.unseen, *model.tokenizer.target.unseen_characters(target)])
     if unseen:
         # Each kept to itself, or letters that run to the left would change places.
         listed = ", ".join(

@@ -382,6 +382,48 @@ def test_a_run_can_start_from_a_checkpoint_under_another_vocabulary(corpus, fini
             assert torch.allclose(value, first[name].float(), atol=1e-4), name
 
 
+def test_a_run_with_a_vocabulary_for_each_side(corpus, finished, tmp_path, capsys):
+    output, small = tmp_path / "two", ["training.vocab_size=280", "training.max_steps=2"]
+    separate = [*small, "training.separate_vocabularies=true"]
+    # From one vocabulary to two: each of the new pieces is the mean of those that spell it.
+    still = [*separate, "training.learning_rate=1e-9"]
+    from_one = [*arguments(corpus, output, *still), "--checkpoint", str(finished / "best")]
+    assert train([*from_one, "--new-vocabulary"]) == 0
+    old, new = load(finished / "best"), load(output / "best")
+    sides = {"source": new.tokenizer, "target": new.tokenizer.target}
+    assert sides["source"].serialized != sides["target"].serialized
+    for name, vocabulary in sides.items():
+        rows = getattr(new.model, f"{name}_embedding").weight
+        assert len(rows) == len(vocabulary) == 280
+        for token_id, piece in enumerate(vocabulary.pieces(range(280))):
+            ids = min(map(old.tokenizer.spelling, (piece, piece.lower())), key=len)
+            mean = old.model.source_embedding.weight[ids].mean(dim=0)
+            assert torch.allclose(rows[token_id], mean, atol=1e-4), piece
+    # Only what that side holds is spelled in one piece.
+    assert len(sides["source"].encode("three")) < len(sides["target"].encode("three"))
+    assert len(sides["target"].encode("drei")) < len(sides["source"].encode("drei"))
+    # From two to the same two, and what cannot be.
+    on = arguments(corpus, tmp_path / "on", *separate)
+    assert train([*on, "--checkpoint", str(output / "best")]) == 0
+    again = load(tmp_path / "on" / "best").tokenizer
+    assert again.serialized == sides["source"].serialized
+    assert again.target.serialized == sides["target"].serialized
+    for wanted, origin, sentence in (
+        (small, output, "has a vocabulary for each side"),
+        (separate, finished, "has one vocabulary for both sides"),
+    ):
+        command = arguments(corpus, tmp_path / "never", *wanted)
+        assert train([*command, "--checkpoint", str(origin / "best")]) == 1
+        assert sentence in capsys.readouterr().err
+
+
+def test_a_run_with_two_vocabularies_learns(corpus, tmp_path):
+    overrides = [*WHOLE, "training.vocab_size=280", "training.separate_vocabularies=true"]
+    assert train(arguments(corpus, tmp_path / "run", *overrides)) == 0
+    losses = [line["valid_loss"] for line in logged(tmp_path / "run") if "valid_loss" in line]
+    assert losses[-1] < losses[0]
+
+
 def test_a_shallower_model_starts_with_the_first_layers_of_a_checkpoint(corpus, finished, tmp_path):
     deep, output = tmp_path / "deep", tmp_path / "shallow"
     deeper = ["model.n_encoder_layers=2", "model.n_decoder_layers=2", "training.max_steps=1"]
