@@ -11,6 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from model.toys import TASKS
 from tests.kit.shown import captions, html, plain, query, warnings
+from viz.masks.view import FURTHER
 from viz.view import View
 from viz.views import DEFAULT_SENTENCE, VIEWS
 
@@ -49,6 +50,36 @@ def test_a_toy_says_what_it_does_and_what_to_look_for(open_app: OpenApp, shelf: 
     assert not warnings(app)
     assert app.text_input(key="sentence").label == "Input"
     assert not re.search(r"English|German|translat", said(app), re.IGNORECASE)
+
+
+@pytest.mark.parametrize("page", ["effects", "decoding", "masks", "positions"])
+def test_pages_made_for_translations_say_what_they_call_a_toys_texts(
+    open_app: OpenApp, shelf: Path, page: str
+) -> None:
+    said = "Below, what the toy reads is called the sentence, and what it writes the translation."
+    app = open_app(folder=shelf, checkpoint="toy-reverse", sentence="a b c d e")
+    assert said not in captions(app)
+    app = app.switch_page(f"viz/{page}/page.py").run()
+    assert said in captions(app)
+    app = app.selectbox(key="checkpoint").set_value("zz-de").run()
+    assert said not in captions(app)
+
+
+def test_a_batch_is_of_what_the_model_reads_until_somebody_types_one(
+    open_app: OpenApp, shelf: Path
+) -> None:
+    app = open_app(folder=shelf, checkpoint="toy-reverse", sentence="a b c d e")
+    app = app.switch_page("viz/masks/page.py").run()
+    found = app.text_area(key="batch").value.splitlines()
+    assert len(found) == 2
+    assert all(map(TASKS["reverse"].can_read, found))
+    assert len(found[0]) < len(found[1])
+    app = app.selectbox(key="checkpoint").set_value("zz-de").run()
+    assert app.text_area(key="batch").value == FURTHER
+    typed = "a b\nA dog."
+    app = app.text_area(key="batch").set_value(typed).run()
+    app = app.selectbox(key="checkpoint").set_value("toy-reverse").run()
+    assert app.text_area(key="batch").value == typed
 
 
 @pytest.mark.parametrize("text", ["Attention is all you need.", "a b c d e f g h i", "*a* $b$"])

@@ -60,11 +60,14 @@ from viz.masks.pictures import (
     TwoMasks,
 )
 from viz.masks.steps import Steps, fill_lesson, head_steps
-from viz.masks.view import MOST_SENTENCES, PARTS, VIEW, MasksView
+from viz.masks.view import FURTHER, MOST_SENTENCES, PARTS, VIEW, MasksView
 from viz.shell import address, bar, jobs, session, stage
 from viz.shell.save_menu import captioned, save_button
 from viz.shell.theme import is_dark
 from viz.shell.width import watch_width
+
+_SUITED = "_suited_batch"
+"""What was taken from a model's examples, for want of sentences that somebody typed."""
 
 COMPARED_HEIGHT = 15
 """Of the matrices of a comparison in rem: on a small screen the translations fit above them."""
@@ -429,8 +432,24 @@ def show_masks_compared(picture: ComparedMasks) -> None:
     )
 
 
+def suit_batch(question: session.Question) -> None:
+    """Let the other sentences, while nobody typed any, be of the language or task of the model."""
+    batch = address.read(MasksView).batch
+    if batch not in (FURTHER, st.session_state.get(_SUITED)):
+        return
+    suited = FURTHER
+    if not bar.reads(question.folder, FURTHER.splitlines()[0]):
+        found = [each.source for each in session.examples(question.folder)]
+        others = sorted((each for each in found if each != question.sentence), key=len)
+        suited = "\n".join([*others[:1], *others[len(others) // 2 :][:1]])
+    if suited != batch:
+        address.change(batch=suited)
+    st.session_state[_SUITED] = suited
+
+
 def show_page(question: session.Question) -> None:
     """Everything, for a question that has an answer."""
+    suit_batch(question)
     view = clamp_view(question)
     if not stage.is_on():
         show_choice(question, view)

@@ -94,7 +94,17 @@ def ask(view: View) -> session.Question | None:
             _lead_to_heads(question, view)
         else:
             st.session_state[_QUESTION] = question
+            if question is not None and view.without_model and not stage.is_on():
+                _name_of_texts(question)
     return asked()
+
+
+def _name_of_texts(question: session.Question) -> None:
+    """Say what pages that are made for translations call a toy's texts."""
+    if toy_task(question.folder) is not None:
+        st.caption(
+            "Below, what the toy reads is called the sentence, and what it writes the translation."
+        )
 
 
 def _lead_to_heads(question: session.Question, view: View) -> None:
@@ -186,18 +196,18 @@ def _suit(folder: Path) -> None:
     came = language_pair(before.name) if before else ("", "")
     # The letters of a toy may pass for a text of any language.
     of_toy = task is None and left is not None and left.can_read(sentence)
-    if not of_toy and (_reads(folder, sentence) or (pair[0] and pair[0] == came[0])):
+    if not of_toy and (reads(folder, sentence) or (pair[0] and pair[0] == came[0])):
         return
     written = st.session_state.get(_WRITTEN, "")
     if written and pair[0] and came == pair[::-1]:
         address.change(sentence=written, target="")
-    elif task is None and _reads(folder, SENTENCE.default):
+    elif task is None and reads(folder, SENTENCE.default):
         address.change(sentence=SENTENCE.default, target="")
     elif found := session.examples(folder):
         address.change(sentence=found[0].source, target="")
 
 
-def _reads(folder: Path, sentence: str) -> bool:
+def reads(folder: Path, sentence: str) -> bool:
     """Whether a sentence is of the task, or in the language, that a model has learned to read."""
     task = toy_task(folder)
     if task is not None:
