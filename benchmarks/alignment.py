@@ -4,7 +4,8 @@
 
 Every head and layer of a checkpoint reads the pairs of benchmarks/gold, their target forced on the
 decoder, and links words by its weights or by the norms of what it adds. Runs on one CPU core in
-about three minutes. With --store, the checkpoint keeps the table that the effects page shows.
+about three minutes. With --store, the checkpoint keeps the table that the effects page shows. With
+--back and a model of the way back, the best heads of both are taken together as well.
 """
 
 from __future__ import annotations
@@ -20,11 +21,19 @@ import torch
 
 from benchmarks._measure import write
 from model import load
-from model.alignment_error import AlignedPair, ErrorRate, Link, alignment_error_rate, read_aligned
+from model.alignment_error import (
+    AlignedPair,
+    ErrorRate,
+    Link,
+    alignment_error_rate,
+    read_aligned,
+    turned,
+)
 from model.alignment_table import AlignmentTable, Combination, Read
 from model.attribution_methods import attributions
 from model.checkpoint import ALIGNMENT, write_json
 from model.trace import AttentionKind
+from model.training.evaluate import reversed_columns
 from model.translator import Translator, resolve_device
 from model.word_alignment import Weights, diagonal, mutual_argmax, row_argmax, word_map
 
@@ -131,6 +140,23 @@ def best_of(candidates: Mapping[str, Links], gold: Sequence[AlignedPair]) -> tup
     return best, rates[best]
 
 
+def both_ways(
+    links: Links, back: Links, gold: Sequence[AlignedPair]
+) -> list[tuple[str, ErrorRate]]:
+    """Links of one direction with those of the other (Och and Ney 2003, section 3.2).
+
+    Args:
+        links: of each pair.
+        back: of the same pairs with source and target exchanged.
+        gold: the pairs.
+    """
+    pairs = [(each, turned(other)) for each, other in zip(links, back, strict=True)]
+    return [
+        ("intersection", alignment_error_rate([one & other for one, other in pairs], gold)),
+        ("union", alignment_error_rate([one | other for one, other in pairs], gold)),
+    ]
+
+
 def show(rows: Sequence[Mapping[str, Any]]) -> None:
     """Print a table."""
     print(f"{'':78} {'error':>6}  {'95 %':12} {'prec.':>6} {'recall':>6}   %")
@@ -149,6 +175,7 @@ def main(argv: list[str] | None = None) -> None:
     )
     options.add_argument("--checkpoint", type=Path, default=Path("checkpoints/en-de"))
     options.add_argument("--gold", type=Path, default=GOLD, help="hand-made alignments, a .tsv")
+    options.add_argument("--back", type=Path, help="a checkpoint that translates the other way")
     options.add_argument("--device", default="cpu", help="auto, cpu or cuda")
     options.add_argument(
         "--store", action="store_true", help="keep the table with the checkpoint, for the app"
@@ -156,7 +183,10 @@ def main(argv: list[str] | None = None) -> None:
     arguments = options.parse_args(argv)
     torch.set_num_threads(1)
     device = resolve_device(arguments.device)
-    gold = read_aligned(arguments.gold)
+    written = read_aligned(arguments.gold)
+    # A model of the way back reads what the file calls the target.
+    is_back = reversed_columns(arguments.checkpoint)
+    gold = [pair.turned() if is_back else pair for pair in written]
     translator = load(arguments.checkpoint, device=str(device))
     floor = [diagonal(len(pair.source_words), len(pair.target_words)) for pair in gold]
     order = alignment_error_rate(floor, gold)
@@ -185,6 +215,18 @@ def main(argv: list[str] | None = None) -> None:
                     ),
                     measured(method, f"{title}, chosen by the other half", rule, elsewhere),
                 ]
+    if arguments.back:
+        back_gold = [pair.turned() for pair in gold]
+        _, own = word_maps(translator, gold, "weights")
+        _, other = word_maps(load(arguments.back, device=str(device)), back_gold, "weights")
+        forth, back = [
+            chosen_by_the_other_half(of_each(named(heads))["row argmax"], pairs)
+            for heads, pairs in ((own, gold), (other, back_gold))
+        ]
+        best_rows += [
+            measured("weights", f"a head of each direction: {how}", "row argmax", rate)
+            for how, rate in both_ways(forth, back, gold)
+        ]
     show(rows + best_rows)
     write(
         f"alignment-{arguments.checkpoint.name}",

@@ -35,6 +35,11 @@ RESAMPLES, CONFIDENCE = 1000, 0.95
 _LINK = re.compile(r"(\d+)([-p])(\d+)")
 
 
+def turned(links: AbstractSet[Link]) -> frozenset[Link]:
+    """The same links with source and target exchanged."""
+    return frozenset((target, source) for source, target in links)
+
+
 class AlignmentError(ValueError):
     """A file of aligned pairs that is malformed; the message says where and how."""
 
@@ -60,6 +65,18 @@ class AlignedPair:
     target_words: tuple[str, ...]
     sure: frozenset[Link]
     possible: frozenset[Link]
+
+    def turned(self) -> AlignedPair:
+        """The same pair for the way back: what was the target is the source."""
+        return AlignedPair(
+            self.line,
+            self.target,
+            self.source,
+            self.target_words,
+            self.source_words,
+            turned(self.sure),
+            turned(self.possible),
+        )
 
 
 @dataclass(frozen=True, slots=True)

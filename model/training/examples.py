@@ -115,7 +115,7 @@ ENGLISH = (
     ),
     Feature(
         r"\b(?:habe|hast|hat|haben|habt)\b[^,]* ge(?!hen|ben|gen)\w+(?:t|en)[.?!]$",
-        r"^(?:\w+|The \w+) (?:has |have )?(\w+(?:ed|ught|ent|ept))\b",
+        r"^(?:\w+|The \w+) (?:has |have )?((?!used\b)\w+(?:ed|ught|ent|ept))\b",
         "The participle at the end of the German sentence comes early here: “{0}”.",
     ),
     Feature(

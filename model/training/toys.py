@@ -45,6 +45,8 @@ from model.transformer import Transformer
 from model.translator import Translator, load
 
 N_UNSEEN, N_SEEN, N_BEYOND = 1000, 9000, 200
+MANY = 40_000
+"""Pairs for what is not learned from N_SEEN."""
 SEED = 2017
 BATCH, WARMUP, LEARNING_RATE = 128, 100, 5e-3
 BEAM = 4
@@ -71,12 +73,14 @@ class Toy:
         shows: the variant, in a few words.
         variant: fields of the configuration besides the size.
         steps: of training.
+        n_seen: pairs to train on; fewer where there are not as many.
     """
 
     task: str
     shows: str
     variant: dict[str, Any]
     steps: int = 1200
+    n_seen: int = N_SEEN
 
 
 ONE_LAYER = {"n_encoder_layers": 1, "n_decoder_layers": 1}
@@ -109,12 +113,19 @@ TOYS: dict[str, Toy] = {
     "toy-sort-dot-product": Toy(
         "sort", "plain dot products", {**ONE_LAYER, "scoring": "dot_product"}
     ),
-    "toy-sort-alibi": Toy("sort", "ALiBi", {**ONE_LAYER, "positions": "alibi"}, steps=4000),
+    "toy-sort-alibi": Toy(
+        "sort",
+        "ALiBi",
+        {**ONE_LAYER, "positions": "alibi", "norm": "pre"},
+        steps=4000,
+        n_seen=MANY,
+    ),
     "toy-count-temperature": Toy(
         "count",
         "a learned temperature",
         {**TWO_LAYERS, "scoring": "learned_temperature", "norm": "pre"},
         steps=2500,
+        n_seen=MANY,
     ),
     "toy-numbers-fused": Toy(
         "numbers",
@@ -138,13 +149,13 @@ TOYS: dict[str, Toy] = {
 """Every toy by the name of its checkpoint."""
 
 
-def pairs_of(task: Task, seed: int) -> tuple[list[Pair], list[Pair]]:
+def pairs_of(task: Task, seed: int, n_seen: int = N_SEEN) -> tuple[list[Pair], list[Pair]]:
     """Pairs to train on, and others to be tested on; no source is in both."""
     random, drawn = Random(seed), dict[str, None]()
     # Of some tasks there are not as many sources as are wanted.
-    for _ in range(20 * (N_SEEN + N_UNSEEN)):
+    for _ in range(20 * (n_seen + N_UNSEEN)):
         drawn[task.draw(random)] = None
-        if len(drawn) == N_SEEN + N_UNSEEN:
+        if len(drawn) == n_seen + N_UNSEEN:
             break
     sources = list(drawn)
     random.shuffle(sources)
@@ -152,12 +163,12 @@ def pairs_of(task: Task, seed: int) -> tuple[list[Pair], list[Pair]]:
     return pairs[N_UNSEEN:], pairs[:N_UNSEEN]
 
 
-def pairs_to_choose_by(task: Task, seed: int) -> list[Pair]:
+def pairs_to_choose_by(task: Task, seed: int, n_seen: int = N_SEEN) -> list[Pair]:
     """Pairs that are neither trained on nor tested on, to choose a toy's recipe by.
 
     None of a task that has not as many sources.
     """
-    known = {pair.source for pairs in pairs_of(task, seed) for pair in pairs}
+    known = {pair.source for pairs in pairs_of(task, seed, n_seen) for pair in pairs}
     others = [pair for pairs in pairs_of(task, seed + 1) for pair in pairs]
     return [pair for pair in others if pair.source not in known][:N_UNSEEN]
 
@@ -242,7 +253,7 @@ def make(
     """
     toy = TOYS[name]
     task, steps = TASKS[toy.task], steps or toy.steps
-    seen, unseen = pairs_of(task, seed)
+    seen, unseen = pairs_of(task, seed, toy.n_seen)
     tokenizer = tokenizer_of(task)
     torch.manual_seed(seed)
     config = TransformerConfig(vocab_size=len(tokenizer), **SIZE, **toy.variant)
@@ -262,7 +273,7 @@ def make(
     }
     save_checkpoint(directory, model, tokenizer, metrics=metrics)
     if choosing:
-        unseen = pairs_to_choose_by(task, seed)
+        unseen = pairs_to_choose_by(task, seed, toy.n_seen)
     written = written_by(directory, [pair.source for pair in unseen])
     right = [text == pair.target for text, pair in zip(written, unseen, strict=True)]
     exact = sum(right) / len(right)

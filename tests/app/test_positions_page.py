@@ -15,7 +15,7 @@ from streamlit.proto.WidgetStates_pb2 import WidgetState, WidgetStates
 from streamlit.testing.v1 import AppTest
 from torch import nn
 
-from model.checkpoint import CONFIG, METRICS, load_checkpoint, save_checkpoint
+from model.checkpoint import CONFIG, METRICS, is_single_stack, load_checkpoint, save_checkpoint
 from model.config import TransformerConfig
 from model.intervention import Intervention, PositionEdit
 from model.tokenizer import EOS, Tokenizer
@@ -312,7 +312,13 @@ def test_the_plotted_table_is_the_models_own(
 
 
 @pytest.mark.parametrize(
-    "name", sorted(folder.parent.name for folder in SHIPPED.glob(f"*/{CONFIG}"))
+    "name",
+    sorted(
+        found.parent.name
+        for found in SHIPPED.glob(f"*/{CONFIG}")
+        # Half a Transformer has no such page.
+        if not is_single_stack(found.parent)
+    ),
 )
 def test_every_shipped_checkpoint_plots_its_own_table(open_positions: OpenApp, name: str) -> None:
     own = load(SHIPPED / name, device="cpu")

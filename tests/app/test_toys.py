@@ -65,6 +65,45 @@ def test_pages_made_for_translations_say_what_they_call_a_toys_texts(
     assert said not in captions(app)
 
 
+@pytest.mark.parametrize(
+    ("toy", "text"),
+    [
+        ("toy-reverse", "a b c d e"),
+        ("toy-dates-rotary", "2026-11-23"),
+        ("toy-numbers-fused", "307"),
+    ],
+)
+def test_no_page_opens_with_a_language_that_a_toy_does_not_speak(
+    open_app: OpenApp, tmp_path: Path, toy: str, text: str
+) -> None:
+    shutil.copytree(TOY.parent / toy, tmp_path / toy)
+    app = open_app(folder=tmp_path, checkpoint=toy, sentence=text)
+    for page in ("heads", "effects", "masks", "positions", "decoding"):
+        app = app.switch_page(f"viz/{page}/page.py").run()
+        assert not app.exception
+        written = [each.value for each in (*app.markdown, *app.info, *app.subheader)]
+        assert not re.search("English|German", " ".join([said(app), *written])), page
+
+
+def test_a_toy_is_not_to_be_measured_on_sentences_it_cannot_read(
+    open_app: OpenApp, shelf: Path, tmp_path: Path
+) -> None:
+    app = open_app(
+        folder=shelf, checkpoint="toy-reverse", sentence="a b c d e", colored="alignment"
+    )
+    app = app.switch_page("viz/effects/page.py").run()
+    (told,) = [each.value for each in app.info]
+    assert "does not translate between these. Choose “Log-probability”" in told
+    assert "benchmarks.alignment" not in told
+    # What another language is, is not measured either; what may be, is told how.
+    for name, is_told in (("zz-de", False), ("en-de", True)):
+        shutil.copytree(shelf / "zz-de", tmp_path / str(is_told) / name)
+        app = open_app(folder=tmp_path / str(is_told), checkpoint=name, colored="alignment")
+        app = app.switch_page("viz/effects/page.py").run()
+        (told,) = [each.value for each in app.info]
+        assert ("benchmarks.alignment" in told) == is_told
+
+
 def test_a_batch_is_of_what_the_model_reads_until_somebody_types_one(
     open_app: OpenApp, shelf: Path
 ) -> None:
@@ -142,6 +181,21 @@ def test_half_a_transformer_opens_with_an_example(open_app: OpenApp, shelf: Path
     app = app.selectbox(key="checkpoint").set_value(half.name).run()
     assert (query(app, "sentence"), query(app, "target")) == (first, "")
     assert not warnings(app)
+
+
+def test_the_page_about_tells_of_the_model_in_the_address(open_app: OpenApp, shelf: Path) -> None:
+    shutil.copytree(TOY.with_name("toy-reverse-encoder"), shelf / "toy-reverse-encoder")
+    for name, said, never in (
+        ("toy-reverse", "A toy: it writes its letters in reverse", "is an encoder alone"),
+        ("toy-reverse-encoder", "toy-reverse-encoder is an encoder alone. Its", "more than half"),
+    ):
+        app = open_app(folder=shelf, checkpoint=name)
+        # As if the link had led here, and no page before.
+        app.session_state["_opened"] = None
+        app = app.switch_page("viz/about/page.py").run()
+        text = plain(" ".join(each.value for each in app.markdown))
+        assert said in text
+        assert never not in text
 
 
 @pytest.mark.parametrize(

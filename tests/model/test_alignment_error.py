@@ -11,6 +11,7 @@ from model.alignment_error import (
     Link,
     alignment_error_rate,
     read_aligned,
+    turned,
 )
 
 GOLD = Path(__file__).parents[2] / "benchmarks" / "gold" / "en-de.tsv"
@@ -77,6 +78,17 @@ def test_the_interval_is_that_of_sentences_drawn_again() -> None:
 def test_an_interval_without_variation_is_a_point() -> None:
     rate = alignment_error_rate([{(0, 0)}] * 3, [pair({(0, 0)})] * 3)
     assert (rate.low, rate.error, rate.high) == (0, 0, 0)
+
+
+def test_the_way_back_has_the_same_links_with_the_sides_exchanged() -> None:
+    gold = read_aligned(GOLD)
+    pair, back = gold[0], gold[0].turned()
+    assert (back.source, back.target_words) == (pair.target, pair.source_words)
+    assert {(b, a) for a, b in back.sure} == pair.sure < pair.possible
+    assert back.turned() == pair
+    made = [frozenset({(0, 0), (1, 2)}) for _ in gold]
+    forth = alignment_error_rate(made, gold)
+    assert alignment_error_rate([*map(turned, made)], [each.turned() for each in gold]) == forth
 
 
 def test_what_cannot_be_measured_is_refused() -> None:

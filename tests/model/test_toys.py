@@ -161,7 +161,8 @@ def test_a_toys_examples_each_have_a_sentence_of_their_own(
 @pytest.mark.slow
 def test_a_toy_is_right_on_what_it_never_saw(folder: Path, toy: Translator | StackReader) -> None:
     task = TASKS[toy.metrics["task"]]
-    seen, unseen = toys.pairs_of(task, toy.metrics["training"]["seed"])
+    made = toys.TOYS[folder.name]
+    seen, unseen = toys.pairs_of(task, toy.metrics["training"]["seed"], made.n_seen)
     assert len(seen) == toy.metrics["training"]["pairs"]
     sources = [pair.source for pair in unseen]
     written = toys.written_by(folder, sources)

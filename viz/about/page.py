@@ -1,13 +1,14 @@
 """What the pictures can and cannot tell, how heads earn labels, and which model this is."""
 
+import contextlib
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import streamlit as st
 
 from model.answer import FolderFacts
 from model.checkpoint import CheckpointError
+from model.reader import reader_facts
 from model.toys import task_of
 from model.translator import DeviceError, Translator
 from viz.about import glossary
@@ -15,8 +16,9 @@ from viz.draw.labels import escape_markdown, visible
 from viz.heads import measures as facts
 from viz.heads.about_trace import contents_of, shape_of
 from viz.heads.reading import alignment_note
-from viz.shell import bar, openable, session, stage
+from viz.shell import address, bar, openable, session, stage
 from viz.shell.welcome import glossary_text
+from viz.views import CHECKPOINT
 
 READING_WIDTH = 820
 """Pixels: about ninety letters, as long as a line may be and still be read with ease."""
@@ -75,25 +77,36 @@ REFERENCES = {
 
 
 def introduction() -> str:
-    """The introduction, with what holds of the model that was asked last, or else of the usual one.
+    """The introduction, with what holds of the model that is open.
 
     What is not known of it is not said.
     """
-    question = bar.asked()
-    try:
-        checkpoint = (
-            question.checkpoint if question else next(iter(openable.checkpoints().values()))
-        )
-        rows = alignment_note(session.read_later(checkpoint))
-        parking = parking_note(session.resting(checkpoint))
-    except (CheckpointError, DeviceError):
-        rows = parking = ""
+    rows = parking = ""
+    with contextlib.suppress(CheckpointError, DeviceError):
+        question = subject()
+        # Of another kind of model, and of a trace, there are no examples.
+        if question.facts is None and question.trace is None:
+            rows = alignment_note(session.read_later(question.checkpoint))
+            parking = parking_note(session.resting(question.checkpoint))
     return INTRODUCTION.format(rows=rows, parking=parking)
 
 
-def usual_checkpoint() -> Path:
-    """The one that the app opens with."""
-    return next(iter(openable.checkpoints().values()))
+def subject() -> session.Question:
+    """What was asked last, or else the model in the address, or the one that the app opens with.
+
+    Raises:
+        CheckpointError: if there is no model, or its configuration is damaged.
+    """
+    question = bar.opened()
+    if question is not None:
+        return question
+    # Names are looked up, and never made into a path.
+    found = openable.openables()
+    named = found.get(address.asked().get(CHECKPOINT.name, ""))
+    if named is None or named.kind is openable.Kind.TRACE:
+        return session.Question(next(iter(openable.checkpoints().values())), "")
+    is_reader = named.kind is openable.Kind.READER
+    return session.Question(named.path, "", facts=reader_facts(named.path) if is_reader else None)
 
 
 def parking_note(counts: Mapping[str, tuple[int, int]]) -> str:
@@ -225,21 +238,19 @@ def folder_facts(name: str, facts: FolderFacts) -> str:
 
 
 def show_model() -> None:
-    """The model that was asked last, or else the usual one; or the trace that is open."""
-    question = bar.opened()
-    if question is not None and question.facts is not None:
-        st.markdown(folder_facts(question.checkpoint.name, question.facts))
-        return
-    if question is not None and question.trace is not None:
-        named = escape_markdown(visible(question.checkpoint.name))
-        lines = [f"{named}: {shape_of(question.trace)}.", *contents_of(question.trace)]
-        st.markdown("\n".join(["## The trace", "", *(f"- {line}" for line in lines)]))
-        return
-    st.markdown("## The model")
+    """The model, or the trace, that is open."""
     try:
-        folder = question.folder if question else usual_checkpoint()
-        st.markdown(model_facts(session.translator(folder)))
+        question = subject()
+        if question.facts is not None:
+            st.markdown(folder_facts(question.checkpoint.name, question.facts))
+        elif question.trace is not None:
+            named = escape_markdown(visible(question.checkpoint.name))
+            lines = [f"{named}: {shape_of(question.trace)}.", *contents_of(question.trace)]
+            st.markdown("\n".join(["## The trace", "", *(f"- {line}" for line in lines)]))
+        else:
+            st.markdown(f"## The model\n\n{model_facts(session.translator(question.folder))}")
     except (CheckpointError, DeviceError) as error:
+        st.markdown("## The model")
         st.error(escape_markdown(str(error)), icon=":material/error:")
 
 

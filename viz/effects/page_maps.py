@@ -7,7 +7,7 @@ from typing import Any
 import streamlit as st
 
 from model.attribution import METHODS
-from model.checkpoint import read_alignment
+from model.checkpoint import language_pair, read_alignment
 from model.trace import AttentionKind, Site
 from model.translator import TextError, Translator
 from viz.draw import style
@@ -17,6 +17,7 @@ from viz.effects.beside_truth import part_name
 from viz.effects.effect_map import lower_first
 from viz.effects.pictures import (
     NO_ALIGNMENT,
+    NO_ALIGNMENT_OF_OTHERS,
     AlignmentMap,
     MapBesideTruth,
     MapRanking,
@@ -26,6 +27,7 @@ from viz.effects.self_maps import no_truth
 from viz.effects.view import EVERY, MAPPED, EffectsView, written_part
 from viz.save.picture import Picture
 from viz.shell import session, stage
+from viz.shell.openable import toy_task
 from viz.shell.save_menu import model_of, show
 from viz.shell.width import is_narrow
 
@@ -214,11 +216,18 @@ def alignment_of(question: session.Question, *, numbered: bool = True) -> Alignm
     return AlignmentMap(table, model_of(question)["checkpoint"], numbered)
 
 
+def _why_no_alignment(question: session.Question) -> str:
+    # A name may say nothing of languages.
+    is_other = set(language_pair(question.folder.name)) not in ({"en", "de"}, {""})
+    other = is_other or toy_task(question.folder) is not None
+    return NO_ALIGNMENT_OF_OTHERS if other else NO_ALIGNMENT
+
+
 def show_alignment(question: session.Question) -> None:
     """The alignment error of every head, and in words what is nearest to the gold set."""
     picture = alignment_of(question)
     if picture is None:
-        st.info(NO_ALIGNMENT, icon=":material/info:")
+        st.info(_why_no_alignment(question), icon=":material/info:")
         return
     show(picture, "effects-alignment")
     st.markdown(
@@ -232,7 +241,7 @@ def show_alignment_on_stage(question: session.Question) -> None:
     picture = alignment_of(question, numbered=False)
     with stage.picture():
         if picture is None:
-            st.info(NO_ALIGNMENT, icon=":material/info:")
+            st.info(_why_no_alignment(question), icon=":material/info:")
             return
         read = best_read(picture.table)
         stage.say(f"Fewest errors: {read.name}, {100 * picture.table.rates[read].error:.0f} %")

@@ -17,6 +17,7 @@ from model.trace import AttentionKind, FloatArray, Site
 from viz.draw.labels import axis_texts
 from viz.draw.word_diff import word_diff
 from viz.effects import alignment_map, beside_truth, effect_map, ranking, removal_curve, self_maps
+from viz.effects.view import MAPS
 from viz.heads.request import Request
 from viz.save.formats import ExportError
 from viz.save.notebook import Lines, recorded
@@ -719,6 +720,12 @@ NO_ALIGNMENT = (
     "No alignment errors are kept with this model: they are measured on English and German "
     "sentences whose words were linked by hand, by python -m benchmarks.alignment --checkpoint "
     "FOLDER --store."
+)
+
+NO_ALIGNMENT_OF_OTHERS = (
+    "Alignment errors are measured on English and German sentences whose words were linked by "
+    f"hand, and this model does not translate between these. Choose “{MAPS['probability']}” to see "
+    "what is lost without each of its heads."
 )
 
 

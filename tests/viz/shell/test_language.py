@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from model.checkpoint import language_pair
 from viz.shell.language import is_foreign
 
 CHECKPOINTS = Path(__file__).parents[3] / "checkpoints"
@@ -49,9 +50,9 @@ def test_a_language_that_is_not_known_to_the_classifier_is_never_foreign() -> No
 
 def test_no_shipped_example_is_taken_for_foreign() -> None:
     examples = [
-        example["source"]
+        (example["source"], language_pair(file.parent.name)[0])
         for file in sorted(CHECKPOINTS.glob("??-??*/examples.json"))
         for example in json.loads(file.read_text(encoding="utf-8"))
     ]
     assert len(examples) >= 40
-    assert [text for text in examples if is_foreign(text, "en")] == []
+    assert [each for each in examples if is_foreign(*each)] == []
