@@ -61,7 +61,7 @@ def operations(config: TransformerConfig, batch: Batch) -> float:
     own = n_target * 8 * d * d + attention * n_target * (n_target + 1) / 2
     cross = (n_target + n_source) * 4 * d * d + attention * n_target * n_source
     decoder = own + cross + n_target * 4 * d * f
-    output = n_target * 2 * d * config.vocab_size
+    output = n_target * 2 * d * config.output_size
     forward = config.n_encoder_layers * encoder + config.n_decoder_layers * decoder + output
     return 3 * float(forward.sum())
 

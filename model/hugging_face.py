@@ -202,7 +202,7 @@ def _require_fit(config: TransformerConfig) -> None:
     if config.target_vocab_size is not None:
         raise ExportError(
             "This checkpoint cannot be exported: its source and target have a vocabulary each, and "
-            "the models of Hugging Face's that come nearest are written with one for both."
+            "the export writes one for both."
         )
     found_and_known: dict[str, tuple[object, tuple[object, ...]]] = {
         "positions": (config.positions, ("sinusoidal",)),

@@ -673,6 +673,13 @@ class Translator:
                 "embeddings, so it has no table of encodings. Choose a model that adds positions."
             )
 
+    @property
+    def unseen_said(self) -> str:
+        """What is to be said of characters that the vocabulary of their text lacks."""
+        if self.tokenizer.target is self.tokenizer:
+            return "The model never saw these characters in training"
+        return "The model never saw these characters on this side in training"
+
     def source_tokens(self, token_ids: Sequence[int]) -> Tokens:
         """Token ids of what is read, with their spelling."""
         return Tokens(tokens=self.tokenizer.pieces(token_ids), ids=tuple(token_ids))
@@ -768,8 +775,8 @@ class Translator:
         letters = {character for character in text if not character.isspace()}
         if letters and letters <= set(self.tokenizer.unseen_characters(text)):
             raise TextError(
-                "The model never saw any of these characters in training; "
-                "type a sentence in the language it reads."
+                f"{self.unseen_said.replace('these', 'any of these')}; type a sentence in the "
+                "language it reads."
             )
         return ordered([*ids, self.model.config.eos_id], under.source_order)
 

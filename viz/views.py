@@ -28,7 +28,8 @@ VIEWS: Mapping[str, View] = MappingProxyType(
 HOME = HEADS.name
 """The page that opens first, and has no path of its own in an address."""
 
-DEFAULT_SENTENCE = "The cat sat on the mat."
+DEFAULT_SENTENCE = "He has bought a new computer."
+"""Every word of it is one token, and in German and French words change places."""
 
 
 def _of_model(name: str, meaning: str, values: str) -> Parameter[Any]:

@@ -723,6 +723,10 @@ def train(arguments: argparse.Namespace) -> None:
     model_fields, settings = load_settings(arguments.config, arguments.set)
     if "vocab_size" in model_fields:
         raise SettingsError("vocab_size belongs in [training]; the model takes the tokenizer's.")
+    if "target_vocab_size" in model_fields:
+        raise SettingsError(
+            "target_vocab_size is the tokenizer's; give training.separate_vocabularies=true."
+        )
     if "WORLD_SIZE" in os.environ:
         dist.init_process_group("nccl" if device.type == "cuda" else "gloo")
     first = not dist.is_initialized() or dist.get_rank() == 0

@@ -21,7 +21,7 @@ from viz.views import DEFAULT_SENTENCE
 
 OpenApp = Callable[..., AppTest]
 
-OWN = "Die Katze saß auf der Matte."
+OWN = "Er hat einen neuen Computer gekauft."
 ABOUT = "viz/about/page.py"
 HOSTILE = [
     "<s>",

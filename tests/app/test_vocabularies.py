@@ -29,7 +29,7 @@ def test_each_side_is_cut_by_its_own_vocabulary(open_app: OpenApp, folder: Path)
     # An umlaut is in the target's vocabulary alone.
     assert not warnings(app.text_input(key="target").set_value("Der Hund schläft.").run())
     app = app.text_input(key="sentence").set_value("The dog schläft.").run()
-    assert "reads them byte by byte: “ä”" in warnings(app)[0]
+    assert "on this side in training and reads them byte by byte: “ä”" in warnings(app)[0]
 
 
 @pytest.mark.parametrize("page", ["effects", "decoding", "masks", "positions"])
@@ -44,4 +44,4 @@ def test_the_page_about_tells_of_both(open_app: OpenApp, folder: Path) -> None:
     app = open_app(folder=folder, sentence=PAIRS[0][0])
     app = app.switch_page("viz/about/page.py").run()
     said = plain(" ".join(each.value for each in app.markdown))
-    assert "vocabularies of 360 source and 350 target pieces, at most 64 tokens" in said
+    assert "vocabularies of 370 source and 360 target pieces, at most 64 tokens" in said

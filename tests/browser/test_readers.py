@@ -55,9 +55,9 @@ def test_a_reader_lent_again_keeps_nothing(lending: Lending, watch: Watch, app_u
         assert page.evaluate("[innerWidth, innerHeight]") == list(wide.values())
         assert page.evaluate(DARK)
         page.goto(origin)
-        page.evaluate(
-            "localStorage.a = sessionStorage.b = 1; document.cookie = 'c=1'; open(location.href)"
-        )
+        page.evaluate("localStorage.a = sessionStorage.b = 1; document.cookie = 'c=1'")
+        with page.expect_popup():
+            page.evaluate("open(location.href)")
         page.add_init_script("window.added = true")
         page.on("framenavigated", lambda frame: heard.append(frame.url))
         page.context.route("**/*", lambda route: route.abort())

@@ -21,7 +21,7 @@ from model.tokenizer import BOS, EOS, PAD, Tokenizer
 from model.transformer import Transformer
 
 PAIRS = (
-    ("The cat sat on the mat.", "Die Katze saß auf der Matte."),
+    ("He has bought a new computer.", "Er hat einen neuen Computer gekauft."),
     ("The dog sat on the mat.", "Der Hund saß auf der Matte."),
     ("The cat eats.", "Die Katze frisst."),
     ("The dog sleeps.", "Der Hund schläft."),
@@ -29,6 +29,7 @@ PAIRS = (
     ("A man sees the dog.", "Ein Mann sieht den Hund."),
     ("The man eats.", "Der Mann isst."),
     ("The woman sees the cat.", "Die Frau sieht die Katze."),
+    ("The cat sat on the mat.", "Die Katze saß auf der Matte."),
 )
 # Characters a test types must be in the vocabulary, or the model refuses them as never seen.
 SPELLING = "a b c d e f g h i j k l m n o p q r s t u v w x y z < > = / ( ) \" ' ! ? & ; 0 1 2 3"
@@ -128,9 +129,10 @@ def _trained_in_steps() -> tuple[dict[int, Transformer], Tokenizer]:
 
 
 def _untrained(separate: bool = False) -> tuple[Transformer, Tokenizer]:
-    sides = [list(side) for side in zip(*PAIRS, strict=True)]
+    # Thrice the first, so that each word that the app opens with is a token.
+    sides = [list(side) for side in zip(*PAIRS[:1], *PAIRS[:1], *PAIRS, strict=True)]
     texts = sides if separate else [sum(zip(*sides, strict=True), ())]
-    sizes = (360, 350) if separate else (380,)
+    sizes = (370, 360) if separate else (411,)
     found = [
         Tokenizer.train([*text, SPELLING], vocab_size=size, model_type="bpe")
         for text, size in zip(texts, sizes, strict=True)

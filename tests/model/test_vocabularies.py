@@ -31,10 +31,10 @@ def two(folder: Path) -> Translator:
 
 def test_each_side_has_its_own_pieces_and_matrices(folder, two):
     config = two.model.config
-    assert (config.vocab_size, config.target_vocab_size, config.output_size) == (360, 350, 350)
+    assert (config.vocab_size, config.target_vocab_size, config.output_size) == (370, 360, 360)
     assert two.tokenizer.target is not two.tokenizer
-    assert tuple(two.model.source_embedding.weight.shape) == (360, 48)
-    assert tuple(two.model.output.weight.shape) == (350, 48)
+    assert tuple(two.model.source_embedding.weight.shape) == (370, 48)
+    assert tuple(two.model.output.weight.shape) == (360, 48)
     # Only the target's are one matrix, and it is stored once.
     stored = read_tensors(folder / "model.safetensors")
     assert {name for name in stored if "embedding" in name or "output" in name} == {
@@ -75,7 +75,7 @@ def test_what_is_read_and_what_is_written_are_spelled_by_their_own(two):
         typed = two.trace(english, german)
         assert typed.predictions == trace.predictions
     # The same id stands for other pieces.
-    ids = range(300, 350)
+    ids = range(300, 360)
     assert two.tokenizer.pieces(ids) != two.tokenizer.target.pieces(ids)
 
 
@@ -112,7 +112,7 @@ def test_files_that_do_not_fit_are_refused_in_a_sentence(folder, tmp_path):
     with pytest.raises(CheckpointError, match="no readable tokenizer at "):
         load_checkpoint(copy)
     shutil.copy(broken() / "tokenizer.model", copy / "target_tokenizer.model")
-    with pytest.raises(CheckpointError, match="its target tokenizer has 360 pieces and its model"):
+    with pytest.raises(CheckpointError, match="its target tokenizer has 370 pieces and its model"):
         load_checkpoint(copy)
     config = json.loads((broken() / "config.json").read_text())
     (copy / "config.json").write_text(json.dumps(config | {"target_vocab_size": None}))

@@ -551,10 +551,15 @@ def opening_place(question: session.Question, view: HeadsView) -> tuple[int, int
     return opening_heads(prepared.seen.maps, prepared.labels)[kind]
 
 
-def return_to_head(folder: Path) -> None:
-    """Go back to the head last seen of a model that was chosen again, unless a link names one."""
+def is_newly_chosen(folder: Path) -> bool:
+    """Whether another model than the last one is shown, and no link asked for it."""
     last: Path | None = st.session_state.get(_MODEL)
-    if last is not None and last != folder and not address.is_followed():
+    return last is not None and last != folder and not address.is_followed()
+
+
+def return_to_head(folder: Path) -> None:
+    """Go back to the head last seen of a model that was chosen again."""
+    if is_newly_chosen(folder):
         attention = address.read(HeadsView).attention
         address.change(**st.session_state[_PLACES].get((folder, attention), {}))
 
@@ -599,6 +604,9 @@ def clamp_place(question: session.Question) -> None:
     places = (("layer", view.layer, n_layers), ("head", view.head, n_heads))
     is_file = question.trace is not None and question.facts is None
     shown = "This trace" if is_file else "This model"
+    if is_newly_chosen(question.folder) and any(asked >= count for _, asked, count in places):
+        # Nobody asked for that head of this model.
+        places = (("layer", USUAL, n_layers), ("head", USUAL, n_heads))
     usual = None
     for place, (name, asked, count) in enumerate(places):
         if asked == USUAL:

@@ -679,8 +679,7 @@ def _show_warnings(
         )
         more = f" and {len(unseen) - MAX_UNSEEN} more" if len(unseen) > MAX_UNSEEN else ""
         st.warning(
-            "The model never saw these characters in training and reads them byte by byte: "
-            f"{listed}{more}.",
+            f"{model.unseen_said} and reads them byte by byte: {listed}{more}.",
             icon=":material/warning:",
         )
     if language in LANGUAGES and is_foreign(translation.source_text, language):

@@ -145,7 +145,7 @@ def test_what_holds_of_the_averaged_weights_alone_is_not_said_of_the_last_ones(s
 def test_the_good_examples_are_translated_exactly_as_they_promise(shipped):
     listed = json.loads((shipped / "examples.json").read_text(encoding="utf-8"))
     translator = load(shipped, device="cpu")
-    assert len(listed) == 5
+    assert len(listed) == 6
     for each in listed:
         assert translator.translate(each["source"]).text == each["translation"]
         assert each["shows"].endswith(".")
@@ -153,7 +153,7 @@ def test_the_good_examples_are_translated_exactly_as_they_promise(shipped):
 
 def test_what_is_left_without_heads_is_computed_over_the_examples(shipped):
     found = read_removal(shipped, 32)
-    assert found.sentences == 5
+    assert found.sentences == 6
     assert len(found.log_prob.at_random) == 1
     assert found.chrf.least_first[0] == 100
     assert found.log_prob.least_first[-1] < found.log_prob.least_first[0]

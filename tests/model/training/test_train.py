@@ -511,6 +511,7 @@ def test_evaluate_prints_scores_with_their_signature_as_json(finished, corpus, c
         (["--device", "toaster"], "unknown"),
         (["--set", "model.n_heads=5"], "divide"),
         (["--set", "model.vocab_size=5"], "belongs in"),
+        (["--set", "model.target_vocab_size=5"], "separate_vocabularies=true"),
         (["--set", "training.vocab_size=90000"], "smaller"),
         (["--set", "training.batch_tokens=9000", "training.accumulate=50"], "fewer batches"),
     ],
