@@ -192,9 +192,11 @@ def main(argv: list[str] | None = None) -> None:
     order = alignment_error_rate(floor, gold)
     rows, best_rows = [measured("", "diagonal", "", order)], []
     best, rates = [], {}
+    by_weights: Mapping[Read, Maps] = {}
     for method in METHODS:
         layers, heads = word_maps(translator, gold, method)
         if method == "weights":
+            by_weights = heads
             rates = {
                 read: alignment_error_rate([row_argmax(each) for each in maps], gold)
                 for read, maps in {**layers, **heads}.items()
@@ -217,11 +219,10 @@ def main(argv: list[str] | None = None) -> None:
                 ]
     if arguments.back:
         back_gold = [pair.turned() for pair in gold]
-        _, own = word_maps(translator, gold, "weights")
         _, other = word_maps(load(arguments.back, device=str(device)), back_gold, "weights")
         forth, back = [
             chosen_by_the_other_half(of_each(named(heads))["row argmax"], pairs)
-            for heads, pairs in ((own, gold), (other, back_gold))
+            for heads, pairs in ((by_weights, gold), (other, back_gold))
         ]
         best_rows += [
             measured("weights", f"a head of each direction: {how}", "row argmax", rate)

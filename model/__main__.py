@@ -177,7 +177,7 @@ def _translate(arguments: argparse.Namespace) -> None:
     translation = found[0]
     if translation.unseen:
         unseen = " ".join(translation.unseen)
-        print(f"{translator.unseen_said}: {unseen}", file=sys.stderr)
+        print(f"{translator.never_saw('these')}: {unseen}", file=sys.stderr)
     if arguments.save_trace:
         if arguments.target is None:
             trace = translator.trace_of(translation)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 from model.trace import Trace
 
@@ -37,6 +39,15 @@ class FolderFacts:
     model_type: str
     architecture: str
     sizes: tuple[tuple[str, int], ...]
+
+
+def sizes_of(config: Mapping[str, Any]) -> tuple[tuple[str, int], ...]:
+    """The numbers of a configuration, without those that name tokens."""
+    return tuple(
+        (name, value)
+        for name, value in config.items()
+        if isinstance(value, int) and not isinstance(value, bool) and not name.endswith("_id")
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -23,7 +23,7 @@ import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 
-from model.answer import Answer, FolderFacts, Purpose
+from model.answer import Answer, FolderFacts, Purpose, sizes_of
 from model.checkpoint import CONFIG, INDEX, WEIGHTS, CheckpointError, own_file, read_json
 from model.recording import CaptureError
 from model.trace import Tokens, Trace, TraceError
@@ -102,12 +102,7 @@ def folder_facts(directory: Path) -> FolderFacts:
                 f"{directory / CONFIG} is damaged: {name} is {value:,}, and more than {most:,} "
                 "is nothing that a model has."
             )
-    sizes = tuple(
-        (name, value)
-        for name, value in config.items()
-        if isinstance(value, int) and not isinstance(value, bool) and not name.endswith("_id")
-    )
-    return FolderFacts(config["model_type"], architecture, sizes)
+    return FolderFacts(config["model_type"], architecture, sizes_of(config))
 
 
 def _numbers(content: Any, name: str = "") -> Iterator[tuple[str, int]]:

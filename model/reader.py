@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 
-from model.answer import Answer, FolderFacts, Purpose
+from model.answer import Answer, FolderFacts, Purpose, sizes_of
 from model.checkpoint import CONFIG, is_single_stack, load_single_stack, own_file, read_json
 from model.config import TransformerConfig
 from model.foreign import ForeignModel, folder_facts, is_foreign, load_foreign
@@ -49,12 +49,7 @@ def reader_facts(directory: Path) -> FolderFacts:
     if is_foreign(directory):
         return folder_facts(directory)
     config = TransformerConfig.from_dict(read_json(own_file(directory, CONFIG)))
-    sizes = tuple(
-        (name, value)
-        for name, value in config.to_dict().items()
-        if isinstance(value, int) and not isinstance(value, bool) and not name.endswith("_id")
-    )
-    return FolderFacts("", config.single_stack, sizes)
+    return FolderFacts("", config.single_stack, sizes_of(config.to_dict()))
 
 
 def load_reader(directory: str | os.PathLike[str], *, device: str = "auto") -> Reader:

@@ -673,12 +673,10 @@ class Translator:
                 "embeddings, so it has no table of encodings. Choose a model that adds positions."
             )
 
-    @property
-    def unseen_said(self) -> str:
-        """What is to be said of characters that the vocabulary of their text lacks."""
-        if self.tokenizer.target is self.tokenizer:
-            return "The model never saw these characters in training"
-        return "The model never saw these characters on this side in training"
+    def never_saw(self, what: str) -> str:
+        """How a sentence begins about characters that the vocabulary of their text lacks."""
+        side = "" if self.tokenizer.target is self.tokenizer else "on this side "
+        return f"The model never saw {what} characters {side}in training"
 
     def source_tokens(self, token_ids: Sequence[int]) -> Tokens:
         """Token ids of what is read, with their spelling."""
@@ -775,8 +773,7 @@ class Translator:
         letters = {character for character in text if not character.isspace()}
         if letters and letters <= set(self.tokenizer.unseen_characters(text)):
             raise TextError(
-                f"{self.unseen_said.replace('these', 'any of these')}; type a sentence in the "
-                "language it reads."
+                f"{self.never_saw('any of these')}; type a sentence in the language it reads."
             )
         return ordered([*ids, self.model.config.eos_id], under.source_order)
 

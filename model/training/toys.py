@@ -377,7 +377,8 @@ def main(argv: list[str] | None = None) -> int:
     arguments = parser.parse_args(argv)
     if arguments.steps is not None and arguments.steps < 1:
         parser.error("--steps must be 1 or more")
-    if arguments.choose and not pairs_to_choose_by(TASKS[TOYS[arguments.name].task], SEED):
+    toy = TOYS[arguments.name]
+    if arguments.choose and not pairs_to_choose_by(TASKS[toy.task], SEED, toy.n_seen):
         parser.error(f"{arguments.name} has no inputs beyond those of training and test")
     torch.set_num_threads(arguments.threads)
     exact = make(arguments.name, arguments.output, steps=arguments.steps, choosing=arguments.choose)

@@ -679,7 +679,7 @@ def _show_warnings(
         )
         more = f" and {len(unseen) - MAX_UNSEEN} more" if len(unseen) > MAX_UNSEEN else ""
         st.warning(
-            f"{model.unseen_said} and reads them byte by byte: {listed}{more}.",
+            f"{model.never_saw('these')} and reads them byte by byte: {listed}{more}.",
             icon=":material/warning:",
         )
     if language in LANGUAGES and is_foreign(translation.source_text, language):
