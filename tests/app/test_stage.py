@@ -11,7 +11,6 @@ from streamlit.testing.v1 import AppTest
 from model.trace import Tokens
 from tests.kit.shown import html, query, said, warnings
 from tests.kit.tiny_checkpoint import PAIRS, write_tiny_snapshots
-from viz.browser.stage import presses
 from viz.draw import style
 from viz.positions import encoding as figures
 from viz.positions import measures
@@ -221,17 +220,6 @@ def test_a_number_between_falling_options_goes_to_its_neighbour(direction: int, 
 
 def test_a_value_that_is_none_of_the_options_goes_to_the_first() -> None:
     assert Step("a", ["x", "y"], "gone").to(1) == "x"
-
-
-@pytest.mark.parametrize(
-    "told", [None, "p", 3, {}, [1], [[1]], [["1", "p"]], [[True, "p"]], [[1, 2]], [[1, "p", 2]]]
-)
-def test_what_is_no_press_is_not_heard(told: Any) -> None:
-    assert presses(told, 0) == []
-
-
-def test_every_press_is_heard_once_and_in_order() -> None:
-    assert presses([[3, "b"], [2, "a"], [1, "z"]], 1) == [(2, "a"), (3, "b")]
 
 
 def test_a_figure_on_stage_is_larger_and_stronger_and_as_high_as_its_place() -> None:

@@ -534,8 +534,11 @@ def test_keys_lead_through_the_masks_and_nothing_of_the_page_flashes_up(stage: S
 
 def test_quick_presses_are_all_heard(walking: StagePage) -> None:
     walking.walk("positions", topic="table")
+    # What the foot says is what the keys stand for; the address may come before it.
+    expect(walking.shown).to_have_text("The table: this sentence")
     for _ in range(3):
         walking.press("ArrowRight")
+    expect(walking.shown).to_have_text("100 % of the encoding")
     walking.reader.wait_for_query(topic="without")
     for _ in range(4):
         walking.press("ArrowDown")

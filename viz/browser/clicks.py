@@ -1,16 +1,13 @@
-"""Clicks on a chart that Plotly draws: told until they are read, and read once."""
+"""Clicks on a chart that Plotly draws: told until they are heard, and heard once."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import streamlit as st
 
 from viz.browser.files import joined
-from viz.browser.told import told
-
-_HEARD = "_clicks_heard"
+from viz.browser.told import do_told, last_done
 
 _clicks = st.components.v2.component(
     "headscope_clicks",
@@ -24,29 +21,26 @@ def clicks(chart: str, *, on_clicks: Callable[[], None]) -> None:
 
     Args:
         chart: its key.
-        on_clicks: called when points were clicked, for `new_clicks` to read what each one's
-            customdata begins with.
+        on_clicks: called when points were clicked, for `do_clicks` to do what each one's customdata
+            begins with.
     """
     data = {"chart": chart, "heard": heard(chart)}
     _clicks(key=key_of(chart), height=1, data=data, on_clicks_change=on_clicks)
 
 
-def new_clicks(chart: str) -> list[tuple[Any, ...]]:
-    """What was clicked since it was last asked, in its order, unchecked."""
-    message = told(key_of(chart), "clicks")
-    found = []
-    for click in message if isinstance(message, list) else ():
-        match click:
-            case [int(number), *place] if number > heard(chart):
-                st.session_state[_HEARD] = st.session_state.get(_HEARD, {}) | {chart: number}
-                found.append(tuple(place))
-    return found
+def do_clicks(chart: str, do: Callable[..., None]) -> None:
+    """Do what was clicked and is not done yet, in its order.
+
+    Args:
+        chart: its key.
+        do: as of `viz.browser.told.do_told`, called with what was clicked, unchecked.
+    """
+    do_told(key_of(chart), "clicks", do)
 
 
 def heard(chart: str) -> int:
-    """The number of the last click that was read."""
-    number: int = st.session_state.get(_HEARD, {}).get(chart, 0)
-    return number
+    """The number of the last click that was heard."""
+    return last_done(key_of(chart))
 
 
 def key_of(chart: str) -> str:

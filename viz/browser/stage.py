@@ -8,7 +8,10 @@ from typing import Any
 import streamlit as st
 
 from viz.browser.files import fetched
+from viz.browser.told import do_told, last_done
 from viz.draw import style
+
+_KEY = "stage"
 
 _foot = st.components.v2.component(
     "headscope_stage",
@@ -26,11 +29,9 @@ def stage_foot(
     shown: str | None,
     help: str,
     keys: Sequence[str],
-    turn: int,
     scrolls: bool,
     scene: Mapping[str, Any] | None,
     on_press: Callable[[], None],
-    key: str = "stage",
 ) -> None:
     """Mount the foot.
 
@@ -42,14 +43,12 @@ def stage_foot(
         shown: what is shown, as plain text; None follows the explorer, which knows it first.
         help: the keys in one line, for those who come new.
         keys: as the browser names them, of which Python wants to hear; letters are small.
-        turn: the number of the last press that was heard.
         scrolls: whether up and down scroll the page.
         scene: of a talk, as `stage.name_scene` takes it; None for none.
-        on_press: called after keys were pressed, for `presses` to read.
-        key: of the mounted component.
+        on_press: called after keys were pressed, for `do_presses`.
     """
     _foot(
-        key=key,
+        key=_KEY,
         data={
             "source": source,
             "translation": translation,
@@ -58,7 +57,7 @@ def stage_foot(
             "shown": shown,
             "help": help,
             "keys": list(keys),
-            "turn": turn,
+            "turn": last_done(_KEY),
             "scrolls": scrolls,
             "scene": scene,
             "themes": style.STAGE_THEMES,
@@ -68,19 +67,16 @@ def stage_foot(
     )
 
 
-def presses(data: Any, heard: int) -> list[tuple[int, str]]:
-    """The presses after the last one that was heard, each a number and a key, in their order.
+def do_presses(do: Callable[[str], None]) -> None:
+    """Do what was pressed and is not done yet, in its order.
 
     Args:
-        data: from a browser, so from anyone; what is no press is left out.
-        heard: the number of the last press that was heard.
+        do: as of `viz.browser.told.do_told`, called with a key.
     """
-    found = [
-        (each[0], each[1])
-        for each in (data if isinstance(data, list) else ())
-        if isinstance(each, list)
-        and len(each) == 2
-        and type(each[0]) is int
-        and isinstance(each[1], str)
-    ]
-    return sorted(press for press in found if press[0] > heard)
+
+    def pressed(*what: Any) -> None:
+        match what:
+            case [str(key)]:
+                do(key)
+
+    do_told(_KEY, "pressed", pressed)

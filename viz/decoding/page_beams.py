@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 import streamlit as st
 
@@ -10,7 +11,7 @@ from model.search import AS_IN_THE_PAPER, Search
 from model.trace import AttentionKind
 from model.translation import Decoding, SearchNode
 from viz.browser.branches import branches
-from viz.browser.clicks import clicks, new_clicks
+from viz.browser.clicks import clicks, do_clicks
 from viz.decoding.attention import mean_weights
 from viz.decoding.page_steps import show_heads
 from viz.decoding.payload import pack_branches
@@ -173,18 +174,21 @@ def study_clicked(
     search: Search,
 ) -> None:
     """Study the translation that ends at the point of the tree clicked last, if one does."""
-    for click in new_clicks(TREE):
+
+    def study(*click: Any) -> None:
         match click:
             case [int(place)] if place in range(len(decoding.nodes)):
                 node = decoding.nodes[place]
             case _:
                 # Nothing that the tree sends.
-                continue
+                return
         if node.rank is None:
-            continue
+            return
         target = target_of(node, found_text(question, decoding, node), view, search)
         if target is not None:
             address.change(target=target)
+
+    do_clicks(TREE, study)
 
 
 def target_of(node: SearchNode, text: str, view: DecodingView, search: Search) -> str | None:

@@ -13,7 +13,7 @@ from model.head_effects import Effects
 from model.removal_file import read_removal
 from model.trace import AttentionKind, Site, Tokens
 from model.translator import DeviceError, TextError, Translator
-from viz.browser.clicks import new_clicks
+from viz.browser.clicks import do_clicks
 from viz.browser.switches import switches
 from viz.draw import style
 from viz.draw.labels import axis_texts, escape_markdown
@@ -300,11 +300,10 @@ def show_buttons(view: EffectsView, ranked: list[tuple[Site, int, float]]) -> No
 
 def switch_clicked(key: str) -> None:
     """Switch the heads that were clicked on a map."""
-    for cell in new_clicks(key):
-        switch_head(cell)
+    do_clicks(key, switch_head)
 
 
-def switch_head(cell: tuple[Any, ...]) -> None:
+def switch_head(*cell: Any) -> None:
     """Switch the head of a clicked cell off, or on again."""
     view = address.read(EffectsView)
     try:

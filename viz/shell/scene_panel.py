@@ -265,9 +265,10 @@ def _on_go() -> None:
     match told("talk-keys", "go"):
         # While the talk is not known yet, the browser goes on telling.
         case [int(move), int(number)] if move > state.get(_WENT, 0) and _shown() is not None:
-            # True counts as a number.
-            state[_WENT] = int(move)
+            # True counts as a number. It is heard only when it is made: a newer message may end
+            # this between the two, and the browser asks again for what was not heard.
             _go(int(number))
+            state[_WENT] = int(move)
 
 
 def _on_look() -> None:

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import plotly.graph_objects as go
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from viz.browser.stage import presses, stage_foot
-from viz.browser.told import told
+from viz.browser.stage import do_presses, stage_foot
 from viz.draw import css, style
 from viz.draw.labels import visible
 from viz.save.picture import Layout, Picture
@@ -27,7 +27,7 @@ from viz.views import PRESENT
 
 LAST_HELP = "F: full screen · Esc: back"
 
-_CUE, _STEPS, _HEARD = "_cue", "_steps", "_presses_heard"
+_CUE, _STEPS = "_cue", "_steps"
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,10 +236,9 @@ def show_foot() -> None:
         shown=cue.shown,
         help=" · ".join([*cue.help, LAST_HELP]),
         keys=list(cue.steps),
-        turn=st.session_state.get(_HEARD, 0),
         scrolls=cue.scrolls,
         scene=cue.scene,
-        on_press=_on_message,
+        on_press=partial(do_presses, press),
     )
     st.button(
         "Back",
@@ -317,10 +316,3 @@ def for_stage(figure: go.Figure, *, dark: bool, times: float = style.STAGE_ENLAR
 def _cue() -> _Cue:
     cue: _Cue = st.session_state.setdefault(_CUE, _Cue())
     return cue
-
-
-def _on_message() -> None:
-    message = told("stage", "pressed")
-    for number, key in presses(message, st.session_state.get(_HEARD, 0)):
-        st.session_state[_HEARD] = number
-        press(key)
