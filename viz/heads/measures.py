@@ -328,6 +328,9 @@ PAIRS_TOKENS = frozenset(
 OFTEN, MOSTLY = 0.2, 0.5
 """The share of the weight from which on a line without a label names a place so."""
 
+SHARP = 0.2
+"""The share of the greatest entropy up to which each row looks at little more than one token."""
+
 NO_LABEL = "No label: over the examples, nothing this head does passes a threshold."
 
 
@@ -800,5 +803,6 @@ def _nearest(means: Mapping[str, float]) -> str:
         return f"{'mostly' if mean >= MOSTLY else 'often'} {most.place}, {share}"
     if "entropy_share" in means:
         spread = written(_MEASURE["entropy_share"], means["entropy_share"])
-        return f"no one place, {spread} of the greatest entropy"
+        place = "no one place" if means["entropy_share"] > SHARP else "mostly one token a row"
+        return f"{place}, {spread} of the greatest entropy"
     return "no one place"
