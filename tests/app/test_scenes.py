@@ -753,7 +753,7 @@ PAPER = (
 def test_what_stands_in_quotes_was_said_by_the_paper_or_by_the_model(scene: Scene) -> None:
     model, view = shipped_model(), scene.view
     order = tuple(map(int, view["shuffled"].split("."))) if "shuffled" in view else None
-    edited = {8: "Tom liebt Maria die Liebe.", 11: "Er hat einen Computer gekauft."}
+    edited = {8: "Sie haben Familiengehörige.", 11: "Er hat einen Computer gekauft."}
     texts = (
         *(view["sentence"], trace_of(view["sentence"]).text),
         *(model.trace(view["sentence"], under=Intervention(source_order=order)).text,),
@@ -792,7 +792,7 @@ def test_scene_one_lights_the_words_that_belong_together() -> None:
     mean = head_mean(trace, AttentionKind.CROSS, [])
     words = axis_texts(trace.source)
     lit = [words[key] for key in mean.weights.argmax(axis=-1)]
-    assert lit[:6] == ["He", "has", "a", "new", "computer", "bought"]
+    assert lit[:6] == ["He", "bought", "a", "new", "computer", "bought"]
     assert trace.text == "Er hat einen neuen Computer gekauft."
     assert len(mean.heads) == 32
 
@@ -801,7 +801,7 @@ def test_scene_one_lights_the_words_that_belong_together() -> None:
 def test_scene_two_shows_that_a_row_looks_at_its_words_source() -> None:
     scene = READY.scenes[1]
     layer, head = named_head(scene)
-    assert 0.965 < weight(scene, "gekauft", "bought", layer, head) < 0.975
+    assert weight(scene, "gekauft", "bought", layer, head) > 0.99
     query, key = map(int, scene.view["cell"].split("."))
     seen = trace_of(scene.view["sentence"]).attention("cross", 0)
     assert axis_texts(seen.queries)[query] == "gekauft"
@@ -816,10 +816,10 @@ def test_scene_three_looks_one_word_back() -> None:
     scene = READY.scenes[2]
     layer, head = named_head(scene)
     seen = trace_of(scene.view["sentence"]).attention("encoder", layer)
-    assert round(float(head_facts(seen)["previous"][head]), 2) == 0.76
+    assert round(float(head_facts(seen)["previous"][head]), 2) == 0.92
     assert weight(scene, "new", "a", layer, head) > 0.9
-    assert weight(scene, "computer", "new", layer, head) > 0.7
-    assert round(weight(scene, "He", "</s>", layer, head), 2) == 0.96
+    assert weight(scene, "computer", "new", layer, head) > 0.9
+    assert weight(scene, "He", "</s>", layer, head) > 0.99
 
 
 @needs_shipped
@@ -828,9 +828,9 @@ def test_scene_four_follows_the_verb_to_the_end() -> None:
     layer, head = named_head(scene)
     assert "dass Tom glücklich ist" in trace_of(scene.view["sentence"]).text
     for german, english in {"Tom": "Tom", "glücklich": "happy", "ist": "is"}.items():
-        assert weight(scene, german, english, layer, head) > 0.95
+        assert weight(scene, german, english, layer, head) > 0.99
     assert weight(scene, "glaube", "think", layer, head) > 0.9
-    assert weight(scene, "nicht", "…t", layer, head) > 0.9
+    assert weight(scene, "nicht", "don't", layer, head) > 0.9
 
 
 @needs_shipped
@@ -846,7 +846,7 @@ def test_scene_five_compares_a_head_that_looks_back_with_one_that_looks_ahead() 
     assert head_facts(seen)["previous"][back] > 0.75
     # The last token has none that comes later.
     later = np.triu(seen.weights[ahead], k=1)[:-1].sum(axis=-1)
-    assert round(float(later.mean()), 2) == 0.88
+    assert later.mean() > 0.99
 
 
 @needs_shipped
@@ -887,11 +887,11 @@ def test_scene_eight_reads_the_padding_and_makes_up_words() -> None:
     own = padded.padded[0].attention("cross", layer)
     edits = mask_edits.parse(scene.view["edit"], {AttentionKind.CROSS: own.allowed.shape})
     outcome = session.run(question, mask_edits.intervention(edits))
-    assert outcome.free.text == "Tom liebt Maria die Liebe."
+    assert outcome.free.text == "Sie haben Familiengehörige."
     seen = outcome.forced.attention("cross", layer)
     filler = np.array([token == "<pad>" for token in seen.keys])
     rows = seen.weights[head, : padded.n_target[0]]
-    assert round(float(rows[:, filler].sum(axis=-1).mean()), 2) == 0.79
+    assert round(float(rows[:, filler].sum(axis=-1).mean()), 2) == 0.63
 
 
 @needs_shipped
@@ -940,5 +940,5 @@ def test_scene_eleven_takes_a_word_away() -> None:
         float(np.exp(np.asarray(trace.log_probs)[place]))
         for trace in (session.run(question).forced, outcome.forced)
     )
-    assert round(before, 2) == 0.95
+    assert round(before, 2) == 0.96
     assert after < 0.01

@@ -33,13 +33,13 @@ from viz.shell.scene_panel import ready_talk
 CHECKPOINT = ROOT / "checkpoints" / "en-de"
 FOLDER = ROOT / "docs" / "screenshots"
 
-SENTENCE = "He just came back from the library."
+SENTENCE = "He came back from the library yesterday."
 """A separable verb: what "back" became stands at the end of the German, so attention crosses."""
 
 QUERY, KEY = "▁zurück", "▁back"
 """The two tokens that cross; the picture of query and key looks into the cell between them."""
 
-BLOCKED_SENTENCE, BLOCKED = "The cat sat on the mat.", "▁cat"
+BLOCKED_SENTENCE, BLOCKED = "The old man sat in the garden.", "▁old"
 """A token that, once hidden, the translation does without."""
 
 FURTHER = "Did you get her letter?\nHe doesn't come to work because he's ill."
