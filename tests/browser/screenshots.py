@@ -116,6 +116,8 @@ def pictures(translator: Translator) -> list[Picture]:
                 "sentence": BLOCKED_SENTENCE,
                 "part": "change",
                 "masked": "cross",
+                "layer": "0",
+                "head": "5",
                 "edit": blocked(translator),
             },
             page="masks",
