@@ -878,7 +878,7 @@ def test_scene_seven_shows_a_model_that_copies_what_it_is_to_say() -> None:
 
 
 @needs_shipped
-def test_scene_eight_reads_the_padding_and_makes_up_words() -> None:
+def test_scene_eight_reads_the_padding_and_goes_on_where_it_should_stop() -> None:
     scene = READY.scenes[7]
     layer, head = named_head(scene)
     sentences = (scene.view["sentence"], *scene.view["batch"].splitlines())
