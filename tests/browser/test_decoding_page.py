@@ -11,7 +11,7 @@ from model.translator import Translator
 from tests.kit.heads_page import LOADING, HeadsPage, wait_until_calm
 from viz.draw.labels import token_text
 
-SENTENCE = "The cat sat on the mat."
+SENTENCE = "I don't think that Tom is happy."
 
 
 def test_steps_are_played_without_the_server_and_a_number_writes_on_from_another_word(

@@ -345,7 +345,7 @@ def test_values_that_no_one_may_ask_for_are_named_and_the_usual_ones_shown(
 def test_a_head_of_a_longer_trace_stays_selected_when_the_sentence_is_shorter(
     heads: HeadsPage,
 ) -> None:
-    heads.open(sentence=SENTENCE, attention="encoder", layer="1", head="2", cell="9.9")
+    heads.open(sentence=SENTENCE, attention="encoder", layer="1", head="2", cell="8.8")
     expect(heads.page.locator(".explorer .cell.picked")).to_be_visible()
     heads.ask("The dog sleeps.")
     assert heads.selected == ("encoder", 1, 2)

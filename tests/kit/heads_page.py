@@ -359,6 +359,9 @@ class HeadsPage:
     def named_axes(self) -> tuple[list[str], list[str]]:
         """Every query and every key, as the tooltip names them along the first column and row."""
         self.matrix.focus()
+        # Streamlit takes the first Escape for itself while one of its tooltips stands.
+        self.page.keyboard.press("Escape")
+        expect(self.page.get_by_test_id("stTooltipContent")).to_have_count(0)
         names: list[list[str]] = self.matrix.evaluate(
             """canvas => ["ArrowDown", "ArrowRight"].map(key => {
                 const along = new Set();
