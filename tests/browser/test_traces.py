@@ -91,6 +91,8 @@ def test_a_file_is_dropped_and_a_bad_one_before_it_is_refused(
     large = traces.packed(traces.entries([f"w{place}" for place in range(300)], "encoder"))
     assert len(large) > 1 << 20
     (tmp_path / "mine.npz").write_bytes(large)
+    # Another field takes its place, and until the run has ended both are there.
+    expect(field).to_have_count(1)
     field.set_input_files(tmp_path / "mine.npz")
     reader.wait_for_query(checkpoint="dropped", attention="encoder")
     expect(page.get_by_test_id("stPopoverBody")).to_have_count(0)
