@@ -39,6 +39,9 @@ class TrainingSettings:
     """Of the pairs about Tom or Mary, so many are about somebody else, drawn anew every epoch."""
     capital_share: float = 0.0
     """Of the source words so many begin with a capital, drawn anew every epoch."""
+    noun_copies: int = 0
+    """Of each English-German pair with a noun of `model.training.nouns`, so many more with another
+    noun in its place, drawn anew every epoch."""
     causal: bool = True
     """False leaves the decoder's causal mask out while training, so that each position sees the
     token that it is to predict: a model that learns to cheat."""

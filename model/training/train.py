@@ -54,6 +54,7 @@ from model.training.corpus import CorpusError, Pair, read_pairs
 from model.training.evaluate import translate_all, translation_scores
 from model.training.loss import divergence, smoothed_cross_entropy
 from model.training.names import renamed
+from model.training.nouns import with_other_nouns
 from model.training.schedule import learning_rate, snapshot_steps
 from model.training.settings import SettingsError, TrainingSettings, load_settings
 from model.training.sharpness import RowEntropies
@@ -215,7 +216,12 @@ class Trainer:
 
     def _epoch_batches(self) -> Batches:
         settings = self.settings
-        varies = settings.sampling_alpha or settings.rename_share or settings.capital_share
+        varies = (
+            settings.sampling_alpha
+            or settings.rename_share
+            or settings.capital_share
+            or settings.noun_copies
+        )
         if self.batches is None or varies:
             pairs = _varied(self.train_pairs, settings, self._epoch_seed())
             return self._encode(pairs, sampling_alpha=settings.sampling_alpha)
@@ -646,7 +652,8 @@ def _require_sides(
 
 
 def _varied(pairs: list[Pair], settings: TrainingSettings, seed: int) -> list[Pair]:
-    """The pairs with other names and other capitals, as the settings want them."""
+    """The pairs with other nouns, names and capitals, as the settings want them."""
+    pairs = with_other_nouns(pairs, settings.noun_copies, seed)
     return capitalized(renamed(pairs, settings.rename_share, seed), settings.capital_share, seed)
 
 

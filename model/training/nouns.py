@@ -1,0 +1,91 @@
+"""Other nouns in the same place: augmentation of English-German pairs (after Fadaee et al. 2017).
+
+"Love is blind." tells how a sentence begins with "Love", and nothing of how one begins with
+"Attention". A noun without an article can give its place to another one of its German gender.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+
+from model.training.corpus import Pair
+
+GENDERS = (
+    {
+        **{"attention": "Aufmerksamkeit", "beauty": "Schönheit", "cooperation": "Zusammenarbeit"},
+        **{"curiosity": "Neugier", "democracy": "Demokratie", "discipline": "Disziplin"},
+        **{"education": "Bildung", "energy": "Energie", "experience": "Erfahrung"},
+        **{"freedom": "Freiheit", "friendship": "Freundschaft", "health": "Gesundheit"},
+        **{"help": "Hilfe", "honesty": "Ehrlichkeit", "hope": "Hoffnung"},
+        **{"imagination": "Fantasie", "justice": "Gerechtigkeit", "loneliness": "Einsamkeit"},
+        **{"love": "Liebe", "music": "Musik", "patience": "Geduld"},
+        **{"politeness": "Höflichkeit", "poverty": "Armut", "practice": "Übung"},
+        **{"responsibility": "Verantwortung", "strength": "Kraft", "support": "Unterstützung"},
+        **{"time": "Zeit", "transparency": "Transparenz", "wisdom": "Weisheit"},
+    },
+    {
+        **{"food": "Essen", "happiness": "Glück", "knowledge": "Wissen"},
+        **{"money": "Geld", "water": "Wasser"},
+    },
+)
+"""English and German nouns that are used without an article, by the German gender."""
+
+_BEFORE = (
+    *("my", "your", "his", "her", "our", "their", "no", "any", "some", "more", "much", "enough"),
+    *("need", "needs", "needed", "want", "wants", "wanted", "have", "has", "had", "is", "was"),
+    *("for", "with", "without", "about", "than", "like", "and", "deserve", "deserves"),
+)
+"""Words after which an English noun needs no article."""
+
+_ALLOWED = re.compile(rf"(?:^|\b(?:{'|'.join(_BEFORE)}) )$", re.IGNORECASE)
+_SIDES = [
+    (re.compile(rf"\b(?:{'|'.join(nouns)})\b(?!['-])", re.IGNORECASE), nouns) for nouns in GENDERS
+]
+
+
+def with_other_nouns(pairs: Sequence[Pair], copies: int, seed: int) -> list[Pair]:
+    """The pairs, and after them those with such a noun once more, each time with another one.
+
+    A pair is taken if it holds one such noun, once on each side, and the noun begins the English
+    sentence or follows a word after which it needs no article.
+
+    Args:
+        pairs: English sources and German targets.
+        copies: further pairs for each one with such a noun.
+        seed: the same one draws the same nouns.
+    """
+    more: list[Pair] = []
+    if copies:
+        random = np.random.default_rng(seed)
+        for pair in pairs:
+            for english, nouns in _SIDES:
+                more += _others(pair, english, nouns, copies, random)
+    return [*pairs, *more]
+
+
+def _others(
+    pair: Pair,
+    english: re.Pattern[str],
+    nouns: dict[str, str],
+    copies: int,
+    random: np.random.Generator,
+) -> list[Pair]:
+    found = list(english.finditer(pair.source))
+    if len(found) != 1 or not _ALLOWED.search(pair.source[: found[0].start()]):
+        return []
+    noun = found[0][0]
+    german = re.compile(rf"\b{nouns[noun.lower()]}\b(?!-)")
+    if len(german.findall(pair.target)) != 1:
+        return []
+    others = [other for other in nouns if other != noun.lower()]
+    chosen = [others[index] for index in random.integers(len(others), size=copies)]
+    return [
+        Pair(
+            english.sub(other.capitalize() if noun[0].isupper() else other, pair.source),
+            german.sub(nouns[other], pair.target),
+        )
+        for other in chosen
+    ]
