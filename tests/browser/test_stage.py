@@ -9,13 +9,20 @@ from pathlib import Path
 from urllib.parse import quote, urlencode
 
 import pytest
+from playwright.sync_api import Browser, expect
 from playwright.sync_api import TimeoutError as PlaywrightTimeoutError
-from playwright.sync_api import expect
 
 from model.checkpoint import snapshots
 from model.translator import Translator
-from tests.browser.conftest import VIEWPORT, Lending, Watch
+from tests.browser.conftest import (
+    CHECKPOINTS_VARIABLE,
+    MILLISECONDS,
+    VIEWPORT,
+    Lending,
+    Watch,
+)
 from tests.kit.heads_page import LOADING, SHORTLY, HeadsPage, title, wait_until_calm
+from tests.kit.running_app import CAME_BEFORE, NOTES_RECONNECTING, free_port, serve
 
 SENTENCE = "The cat sat on the mat."
 CHILDHOOD = "en-de-childhood"
@@ -544,6 +551,29 @@ def test_quick_presses_are_all_heard(walking: StagePage) -> None:
         walking.press("ArrowDown")
     walking.reader.wait_for_query(scale="60")
     expect(walking.shown).to_have_text("60 % of the encoding")
+
+
+def test_no_press_is_done_again_for_a_server_that_was_started_anew(
+    browser: Browser, checkpoints: Path
+) -> None:
+    port, environment = free_port(), {CHECKPOINTS_VARIABLE: str(checkpoints)}
+    context = browser.new_context(viewport=VIEWPORT, bypass_csp=True)
+    context.set_default_timeout(MILLISECONDS)
+    context.add_init_script(CAME_BEFORE + NOTES_RECONNECTING)
+    with serve("app.py", environment, port=port) as server:
+        stage = StagePage(HeadsPage(context.new_page(), server.url))
+        stage.open("positions", topic="table")
+        for _ in range(3):
+            stage.press("ArrowRight")
+        stage.reader.wait_for_query(topic="without")
+        stage.settle()
+    with serve("app.py", environment, port=port):
+        stage.page.wait_for_function("window.ranAgain")
+        stage.settle()
+        stage.press("ArrowDown")
+        stage.reader.wait_for_query(topic="without", scale="90")
+        expect(stage.shown).to_have_text("90 % of the encoding")
+    context.close()
 
 
 def test_a_mask_is_painted_on_stage(walking: StagePage) -> None:

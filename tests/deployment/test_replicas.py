@@ -17,25 +17,14 @@ from playwright.sync_api import Browser
 
 from tests.deployment.conftest import PATH
 from tests.kit.heads_page import HeadsPage
-from tests.kit.running_app import CAME_BEFORE, ROOT, AppServer, free_port, is_healthy
-
-WATCH = """
-const Plain = WebSocket;
-window.opened = 0;
-window.WebSocket = class extends Plain {
-  constructor(...all) {
-    super(...all);
-    this.addEventListener("open", () => (window.opened += 1));
-  }
-};
-new MutationObserver(() => {
-  const runs = document.querySelector("[data-test-script-state=running]");
-  window.ranAgain ||= window.opened > 1 && runs !== null;
-}).observe(document, {
-  attributeFilter: ["data-test-script-state"], childList: true, subtree: true,
-});
-"""
-"""Notes whether a page has been connected anew and has been run since."""
+from tests.kit.running_app import (
+    CAME_BEFORE,
+    NOTES_RECONNECTING,
+    ROOT,
+    AppServer,
+    free_port,
+    is_healthy,
+)
 
 VIEW = {"sentence": "The dog sleeps.", "attention": "encoder", "layer": "1", "head": "3"}
 ESTABLISHED = "01"
@@ -94,7 +83,7 @@ def proxy(name: str, replicas: list[AppServer], folder: Path) -> Iterator[str]:
 def open_page(browser: Browser, address: str) -> HeadsPage:
     context = browser.new_context(viewport={"width": 1280, "height": 800}, bypass_csp=True)
     context.set_default_timeout(120_000)
-    context.add_init_script(CAME_BEFORE + WATCH)
+    context.add_init_script(CAME_BEFORE + NOTES_RECONNECTING)
     # All of them are sent to one replica, whichever it is.
     context.add_cookies([{"name": "replica", "value": "one", "url": address}])
     return HeadsPage(context.new_page(), address).open(**VIEW)

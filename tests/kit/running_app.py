@@ -36,6 +36,25 @@ for (const line of ["reading", "glossary"]) {
 """To be run in a page's beginning: its reader has dismissed what newcomers are offered."""
 
 
+NOTES_RECONNECTING = """
+const Plain = WebSocket;
+window.opened = 0;
+window.WebSocket = class extends Plain {
+  constructor(...all) {
+    super(...all);
+    this.addEventListener("open", () => (window.opened += 1));
+  }
+};
+new MutationObserver(() => {
+  const runs = document.querySelector("[data-test-script-state=running]");
+  window.ranAgain ||= window.opened > 1 && runs !== null;
+}).observe(document, {
+  attributeFilter: ["data-test-script-state"], childList: true, subtree: true,
+});
+"""
+"""Notes whether a page has been connected anew and has been run since."""
+
+
 class StartError(RuntimeError):
     """What was to be started did not start; the message says why."""
 
@@ -111,6 +130,7 @@ def serve(
     options: Sequence[str] = (),
     *,
     path: str = "",
+    port: int | None = None,
 ) -> Iterator[AppServer]:
     """A Streamlit script of this repository, served until the context ends.
 
@@ -119,11 +139,12 @@ def serve(
         environment: variables on top of those of this process.
         options: more of Streamlit's own, such as "--server.maxMessageSize=400".
         path: below which it is served, such as "/lecture".
+        port: where it listens; None for one that is free.
 
     Raises:
         StartError: if it ends or does not answer in time; the message holds its log.
     """
-    port = free_port()
+    port = port or free_port()
     url = f"http://127.0.0.1:{port}{path}"
     command = [
         *(sys.executable, "-m", "streamlit", "run", script),

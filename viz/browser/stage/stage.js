@@ -9,7 +9,6 @@ import { askForScene, swiped } from "../speaker/keys.js";
 import { hasLeft } from "../speaker/left.js";
 
 const HELP_SHOWN = 12_000;
-const PRESSES_KEPT = 16;
 const SCROLLED = 0.25;
 // CSS pixels: the edges are the browser's own.
 const EDGE = 20;
@@ -76,6 +75,8 @@ class Around {
     this.report = report;
     this.data = data;
     this.turn = Math.max(this.turn, data.turn);
+    // A server that was started anew knows of none, and would do them once more.
+    this.presses = this.presses.filter(([turn]) => turn > data.turn);
     const theme = pageTheme(this.root, data.themes);
     this.root.style.setProperty("--stage-text", theme.text);
     this.root.style.setProperty("--stage-muted", theme.muted);
@@ -194,7 +195,7 @@ class Around {
   /** Tells Python of a key; the ones before it go along, since a run that is overtaken hears of none. */
   _press(key) {
     this.turn += 1;
-    this.presses = [...this.presses, [this.turn, key]].slice(-PRESSES_KEPT);
+    this.presses = [...this.presses, [this.turn, key]];
     this.report(this.presses);
   }
 
