@@ -15,10 +15,15 @@ ROOT = Path(__file__).resolve().parents[2]
 SECONDS = 120
 
 
-@pytest.fixture(autouse=True)
-def _no_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The model runs in this process, where a test can reach it."""
-    monkeypatch.setenv(session.PROCESS_VARIABLE, "0")
+@pytest.fixture(autouse=True, scope="module")
+def _no_process() -> Iterator[None]:
+    """The model runs in this process, where a test can reach it.
+
+    For whole modules: the first that opens the app may be a fixture of one.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(session.PROCESS_VARIABLE, "0")
+        yield
 
 
 @pytest.fixture
