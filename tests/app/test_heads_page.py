@@ -276,6 +276,8 @@ def test_a_head_is_switched_off_on_the_effects_page_together_with_those_before(
     app.session_state["colored"] = "maps"
     app.run()
     assert app.query_params["colored"] == "maps"
+    # A click on a page's name brings its plain address.
+    app.query_params = {}
     app.switch_page("viz/heads/page.py").run()
     switch_off(app, "1.0-0.3", "encoder")
     off = "cross.1.2-encoder.1.0-encoder.0.3"

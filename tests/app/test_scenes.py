@@ -256,6 +256,8 @@ def test_off_stage_no_title_is_shown_and_no_key_works(open_app: OpenApp) -> None
 
 def test_the_title_leaves_with_its_page(open_app: OpenApp) -> None:
     app = go(open_app(folder=SHIPPED, present="1"), 1)
+    # A click on a page's name brings its plain address.
+    app.query_params = {}
     app.switch_page("viz/about/page.py").run()
     assert named(app) is None
 

@@ -43,8 +43,8 @@ class _Visit:
         parameters: those of the sentence bar and of the page, by name.
         kept: the last value of every parameter of every page.
         shown: the values that the address stands for; None if it has yet to be written.
-        before: what was shown when the address began to be followed.
         unheard: the queries that the browser may still send, until it sends the last one written.
+        before: the values that it may still send until then, by parameter.
         blanks: what an address without a query stood for when its page was come to, by page.
         notices: what is to be said of the values that are shown, by parameter.
         script: Streamlit's mark of the page.
@@ -57,8 +57,8 @@ class _Visit:
     parameters: dict[str, Parameter[Any]] = field(default_factory=dict)
     kept: dict[str, Any] = field(default_factory=dict)
     shown: dict[str, Any] | None = None
-    before: dict[str, Any] = field(default_factory=dict)
     unheard: list[dict[str, str]] = field(default_factory=list)
+    before: dict[str, list[Any]] = field(default_factory=dict)
     blanks: dict[str, dict[str, Any]] = field(default_factory=dict)
     notices: dict[str, str] = field(default_factory=dict)
     script: str = ""
@@ -76,8 +76,8 @@ class _Visit:
 
     def follow(self, page: str, query: dict[str, str], *, reads: bool = True) -> None:
         """Go where an address leads, by `query` or, unless `reads`, with what the session has."""
-        if not self.is_following():
-            self.before = dict(self.kept)
+        for name, value in self.kept.items():
+            self.before.setdefault(name, []).append(value)
         self.page, self.query, self.reading, self.shown = page, query, reads, None
         self.opened.clear()
 
@@ -93,11 +93,13 @@ class _Visit:
             self.unheard.clear()
             self.before.clear()
 
-    def is_stale(self, query: dict[str, str]) -> bool:
+    def is_stale(self, page: str, query: dict[str, str]) -> bool:
         """Whether the browser said this before it heard of the address, and not to go back."""
         context = get_script_run_ctx()
         goes_back = context is not None and context.is_history_navigation
-        return query in self.unheard and not goes_back
+        # A slow browser says the new query before it says its page.
+        is_half_heard = page != self.page and query == self.query and bool(self.unheard)
+        return (is_half_heard or query in self.unheard) and not goes_back
 
     def restore(self) -> None:
         """Say again what the address says where the browser has not heard of it.
@@ -106,7 +108,7 @@ class _Visit:
         that followed an address, those are still the values from before.
         """
         for name in self.parameters:
-            if name in self.before and st.session_state.get(name) == self.before[name]:
+            if st.session_state.get(name) in self.before.get(name, ()):
                 st.session_state[name] = self.kept[name]
 
     def is_touched(self) -> bool:
@@ -130,14 +132,14 @@ def begin_run(page: str, pages: Sequence[Any] = ()) -> None:
     if visit is None:
         st.session_state[_VISIT] = _Visit(page, query, script=_script())
         return
-    if page != visit.page and query and visit.is_stale(query):
+    if page != visit.page and query and visit.is_stale(page, query):
         # Sent from the page that was left. Without a query it would be a click on a page's name.
         st.switch_page(_page_of(visit.page, pages), query_params=visit.query)
     visit.script = _script()
     visit.hear(query)
     if visit.is_following() or query in visit.unheard:
         visit.restore()
-    leads = query != visit.query and not visit.is_stale(query)
+    leads = query != visit.query and not visit.is_stale(page, query)
     if page != visit.page or leads or visit.is_touched():
         visit.notices.clear()
     if page != visit.page:
@@ -158,14 +160,17 @@ def _follow(
     other, query = target
     if other != page:
         st.switch_page(_page_of(other, pages), query_params=query)
-    # Only there, since a message that the browser sent from here may overtake the other page's run.
-    del st.session_state[_NAVIGATING]
     visit.script = _script()
-    if page != visit.page:
-        visit.parameters.clear()
-    visit.notices.clear()
-    visit.write(query)
-    visit.follow(page, query)
+    # A newer run may have ended this one below.
+    if not visit.is_following() or (page, query) != (visit.page, visit.query):
+        visit.write(query)
+        if page != visit.page:
+            visit.parameters.clear()
+        visit.notices.clear()
+        visit.follow(page, query)
+    # Only now, and only there: a message that the browser sent from here may overtake the other
+    # page's run.
+    del st.session_state[_NAVIGATING]
 
 
 def _page_of(path: str, pages: Sequence[Any]) -> Any:
@@ -252,15 +257,17 @@ def open_address(parameters: Iterable[Parameter[Any]]) -> None:
     if not visit.query:
         blank = visit.blanks.get(visit.page, {})
         values |= {name: blank[name] for name in values if name in blank}
+    # First of all, since a newer run may end this one wherever it uses the session state, and then
+    # restores what is kept.
+    visit.kept |= values
+    visit.opened |= values.keys()
+    visit.notices |= notices
     for name, value in values.items():
         st.session_state[name] = value
-        visit.opened.add(name)
     for parameter in parameters:
         if parameter.name not in st.session_state:
             st.session_state[parameter.name] = visit.kept.get(parameter.name, parameter.default)
         visit.kept.setdefault(parameter.name, st.session_state[parameter.name])
-    visit.kept |= values
-    visit.notices |= notices
 
 
 def read(view: type[V]) -> V:

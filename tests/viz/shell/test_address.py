@@ -7,11 +7,13 @@ import streamlit
 from hypothesis import given
 from hypothesis import strategies as st
 from streamlit.navigation.page import StreamlitPage
-from streamlit.runtime.scriptrunner import RerunData
+from streamlit.proto.WidgetStates_pb2 import WidgetStates
+from streamlit.runtime.scriptrunner import RerunData, ScriptRunner, StopException
 from streamlit.testing.v1 import AppTest, local_script_runner
 
 from model.trace import AttentionKind
 from viz import view
+from viz.shell import address
 
 PARAMETERS = (
     view.text("sentence", "The cat.", most=50),
@@ -124,6 +126,10 @@ def small_app() -> None:
     st.slider("Own", 0, 5, key=own)
     st.button("Anything else", key="else")
     st.button("Go", key="go", on_click=address.navigate, args=("two", {"size": "5"}))
+    for there in ("4", "5"):
+        query = {"sentence": f"scene {there}", "layer": there}
+        # Streamlit looks for the callback when it is pressed.
+        st.button(there, key=there, on_click=lambda q=query: address.navigate("one", q))
     address.show_notices()
     if st.session_state.get("cut"):
         st.stop()
@@ -287,15 +293,106 @@ def test_a_run_that_is_cut_short_by_a_browser_that_has_not_heard_of_it_leads_on(
     app: AppTest,
 ) -> None:
     open_at(app, layer="1")
-    pressed = app.button(key="else").id
-    unheard = app._tree.get_widget_states()
+    before = unheard(app)
     app.session_state["cut"] = True
     open_at(app, layer="2", sentence="hello")
     app.session_state["cut"] = False
-    unheard.widgets.add(id=pressed, trigger_value=True)
-    app._run(unheard)
+    say_late(app, before, layer="2", sentence="hello")
     assert shown(app) == ("hello", 2)
     assert app.query_params == {"layer": "2", "sentence": "hello"}
+
+
+def unheard(app: AppTest) -> WidgetStates:
+    """What the browser goes on sending until it has heard of the next run; here of a button."""
+    states: WidgetStates = app._tree.get_widget_states()
+    states.widgets.add(id=app.button(key="else").id, trigger_value=True)
+    return states
+
+
+def say_late(app: AppTest, states: WidgetStates, **query: str) -> None:
+    """A message of a browser that shows an older run and its query."""
+    written = dict(app.query_params)
+    app.query_params = dict(query)
+    app._run(states)
+    assert not app.exception, app.exception
+    if app.query_params == query:
+        # Nothing was written since, and what was before comes to the browser all the same.
+        app.query_params = written
+
+
+def test_a_view_is_led_to_wherever_a_late_message_ends_its_run(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    uses_left: int | None = None
+
+    def use(runner: ScriptRunner) -> None:
+        nonlocal uses_left
+        # At a script's end Streamlit itself ends none.
+        if uses_left is not None and runner._execing:
+            uses_left -= 1
+            if uses_left < 0:
+                uses_left = None
+                raise StopException
+
+    monkeypatch.setattr(ScriptRunner, "_maybe_handle_execution_control_request", use)
+    navigate = address.navigate
+    for uses in range(1000):
+
+        def led(page: str, query: dict[str, str], uses: int = uses) -> None:
+            nonlocal uses_left
+            navigate(page, query)
+            uses_left = uses
+
+        monkeypatch.setattr(address, "navigate", led)
+        app = open_at(AppTest.from_function(small_app, default_timeout=30), layer="1")
+        before = unheard(app)
+        app.button(key="5").click().run()
+        was_cut, uses_left = uses_left is None, None
+        say_late(app, before, layer="1")
+        assert shown(app) == ("scene 5", 5), uses
+        assert app.query_params == {"sentence": "scene 5", "layer": "5"}, uses
+        if not was_cut:
+            break
+    assert uses > 30, "it was cut at no use"
+
+
+@pytest.mark.parametrize("finds", ["the first view", "a view between"])
+def test_views_that_were_never_finished_leave_nothing_behind(app: AppTest, finds: str) -> None:
+    app.session_state["cut"] = True
+    open_at(app, layer="1")
+    first = unheard(app)
+    app.button(key="4").click().run()
+    between = unheard(app)
+    app.button(key="5").click().run()
+    app.session_state["cut"] = False
+    if finds == "the first view":
+        say_late(app, first, layer="1")
+    else:
+        say_late(app, between, sentence="scene 4", layer="4")
+    assert shown(app) == ("scene 5", 5)
+    assert app.query_params == {"sentence": "scene 5", "layer": "5"}
+
+
+def test_a_browser_that_knows_the_query_and_not_its_page_is_led_to_it(
+    app: AppTest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    open_at(app, layer="1")
+    asked = []
+
+    def switch(page: StreamlitPage, query_params: dict[str, str]) -> None:
+        asked.append((page.url_path, query_params))
+        streamlit.stop()
+
+    monkeypatch.setattr(streamlit, "switch_page", switch)
+    app.button(key="go").click().run()
+    app.session_state["page"] = "two"
+    open_at(app, layer="1")
+    app.session_state["page"] = "one"
+    open_at(app, size="5")
+    assert asked == 2 * [("two", {"size": "5"})]
+    # A browser that went back says so, and may find the same query there.
+    go_back(app, monkeypatch, size="5")
+    assert len(asked) == 2
 
 
 def test_what_a_person_changes_while_an_address_is_followed_stays(app: AppTest) -> None:
