@@ -48,6 +48,7 @@ from model.checkpoint import (
 from model.config import ConfigError, TransformerConfig
 from model.files import unwritten, write_whole
 from model.tokenizer import PAD, Tokenizer, TokenizerError
+from model.training.average import mean_weights, step_of
 from model.training.batches import BUCKETS, Batch, Batches
 from model.training.capitals import capitalized
 from model.training.corpus import CorpusError, Pair, read_pairs
@@ -380,18 +381,14 @@ class Trainer:
         if self.rank:
             return
         files = sorted((self.output / "weights").glob("step-*.safetensors"))
-        states = [read_tensors(file) for file in files]
-        if not states:
+        if not files:
             return
-        average = {
-            name: torch.stack([state[name] for state in states]).mean(dim=0) for name in states[0]
-        }
-        load_weights(self.model, average, self.output / "weights")
+        load_weights(self.model, mean_weights(files), self.output / "weights")
         self.model.eval()
         sample = self.valid[: self.settings.validate_sentences]
         translations = translate_all(self.model, self.tokenizer, [pair.source for pair in sample])
         scores = translation_scores(translations, [pair.target for pair in sample])
-        steps = [int(file.stem.removeprefix("step-")) for file in files]
+        steps = [step_of(file) for file in files]
         self._log(averaged_steps=steps, bleu=scores["bleu"], chrf=scores["chrf"])
         self._export("averaged", {"averaged_steps": steps, "valid": scores})
         print(f"Average of steps {steps}: BLEU {scores['bleu']:.2f}, chrF {scores['chrf']:.2f}")
