@@ -136,6 +136,7 @@ def test_axe_finds_nothing_wrong_on_a_page_on_a_phone_and_on_stage(
     wait_until_calm(page)
     found["phone"] = wrong(page, EVERYTHING)
     page.set_viewport_size(VIEWPORT)
+    wait_until_calm(page)
     page.get_by_role("button", name="Present").click()
     page.locator(".st-key-leave-stage").wait_for()
     wait_until_calm(page)
