@@ -755,7 +755,7 @@ PAPER = (
 def test_what_stands_in_quotes_was_said_by_the_paper_or_by_the_model(scene: Scene) -> None:
     model, view = shipped_model(), scene.view
     order = tuple(map(int, view["shuffled"].split("."))) if "shuffled" in view else None
-    edited = {8: "Sie haben Familiengehörige.", 11: "Er hat einen Computer gekauft."}
+    edited = {8: "Sie haben Familienangehörige.", 11: "Er hat einen Computer gekauft."}
     texts = (
         *(view["sentence"], trace_of(view["sentence"]).text),
         *(model.trace(view["sentence"], under=Intervention(source_order=order)).text,),
@@ -818,7 +818,7 @@ def test_scene_three_looks_one_word_back() -> None:
     scene = READY.scenes[2]
     layer, head = named_head(scene)
     seen = trace_of(scene.view["sentence"]).attention("encoder", layer)
-    assert round(float(head_facts(seen)["previous"][head]), 2) == 0.92
+    assert round(float(head_facts(seen)["previous"][head]), 2) == 0.94
     assert weight(scene, "new", "a", layer, head) > 0.9
     assert weight(scene, "computer", "new", layer, head) > 0.9
     assert weight(scene, "He", "</s>", layer, head) > 0.99
@@ -889,11 +889,11 @@ def test_scene_eight_reads_the_padding_and_goes_on_where_it_should_stop() -> Non
     own = padded.padded[0].attention("cross", layer)
     edits = mask_edits.parse(scene.view["edit"], {AttentionKind.CROSS: own.allowed.shape})
     outcome = session.run(question, mask_edits.intervention(edits))
-    assert outcome.free.text == "Sie haben Familiengehörige."
+    assert outcome.free.text == "Sie haben Familienangehörige."
     seen = outcome.forced.attention("cross", layer)
     filler = np.array([token == "<pad>" for token in seen.keys])
-    rows = seen.weights[head, : padded.n_target[0]]
-    assert round(float(rows[:, filler].sum(axis=-1).mean()), 2) == 0.63
+    row = axis_texts(seen.queries).index("Familien")
+    assert round(float(seen.weights[head, row, filler].sum()), 2) == 0.97
 
 
 @needs_shipped
@@ -942,5 +942,5 @@ def test_scene_eleven_takes_a_word_away() -> None:
         float(np.exp(np.asarray(trace.log_probs)[place]))
         for trace in (session.run(question).forced, outcome.forced)
     )
-    assert round(before, 2) == 0.96
+    assert round(before, 2) == 0.95
     assert after < 0.01

@@ -33,7 +33,7 @@ from viz.shell.scene_panel import ready_talk
 CHECKPOINT = ROOT / "checkpoints" / "en-de"
 FOLDER = ROOT / "docs" / "screenshots"
 
-SENTENCE = "He came back from the library yesterday."
+SENTENCE = "He came back from America last week."
 """A separable verb: what "back" became stands at the end of the German, so attention crosses."""
 
 QUERY, KEY = "▁zurück", "▁back"
@@ -97,14 +97,17 @@ class Picture:
 def pictures(translator: Translator) -> list[Picture]:
     """All pictures, with heads and a cell that have something to show."""
     trace = translator.trace(SENTENCE)
-    heads = "-".join(f"{layer}.{head}" for layer, head in compared(trace))
+    heads = compared(trace)
+    layer, head = map(str, heads[0])
+    together = "-".join(f"{layer}.{head}" for layer, head in heads)
     cell = f"{position(trace.target.tokens, QUERY)}.{position(trace.source.tokens, KEY)}"
     return [
         Picture("heads-light"),
         Picture("heads-dark", dark=True),
         Picture("heads-lines", {"view": "lines"}),
         Picture("heads-joint", {"attention": "joint"}),
-        Picture("heads-comparison", {"compare": heads}),
+        # The selected head is one of those that are compared, or none is.
+        Picture("heads-comparison", {"layer": layer, "head": head, "compare": together}),
         Picture("query-key", {"cell": cell, "below": "query-key"}, part=PLOT, height=TALL),
         Picture(
             "decoding", {"at": str(1 + position(trace.predictions.tokens, QUERY))}, page="decoding"

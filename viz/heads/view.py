@@ -62,7 +62,7 @@ VIEW = View(
             "compare",
             _PAIRS,
             "up to eight heads such as 3.0-3.5",
-            "heads in one picture, as layer.head",
+            "heads in one picture, as layer.head; the selected one is among them",
         ),
         choice(
             "order",
