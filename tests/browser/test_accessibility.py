@@ -8,12 +8,12 @@ from urllib.parse import urlencode
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, ViewportSize, expect
 
 from tests.browser.conftest import VIEWPORT
-from tests.kit.heads_page import LOADING, SHORTLY, HeadsPage, wait_until_calm
+from tests.kit.heads_page import LOADING, SHORTLY, HeadsPage, resize, wait_until_calm
 
-PHONE = {"width": 390, "height": 844}
+PHONE: ViewportSize = {"width": 390, "height": 844}
 TOPICS = ("table", "likeness", "words", "without", "shuffle", "learned", "formula")
 VIEWS: dict[str, tuple[str, dict[str, str]]] = {
     "heads": ("", {}),
@@ -132,11 +132,9 @@ def test_axe_finds_nothing_wrong_on_a_page_on_a_phone_and_on_stage(
     found = {"light": wrong(page, EVERYTHING)}
     switch_theme(page, "dark")
     found["dark"] = wrong(page, CONTRAST)
-    page.set_viewport_size(PHONE)
-    wait_until_calm(page)
+    resize(page, PHONE)
     found["phone"] = wrong(page, EVERYTHING)
-    page.set_viewport_size(VIEWPORT)
-    wait_until_calm(page)
+    resize(page, VIEWPORT)
     page.get_by_role("button", name="Present").click()
     page.locator(".st-key-leave-stage").wait_for()
     wait_until_calm(page)
@@ -160,10 +158,9 @@ def test_axe_finds_nothing_wrong_in_open_panels(reader: HeadsPage) -> None:
             panel.wait_for()
             wait_until_calm(page)
         found[f"{name}, dark"] = wrong(page, CONTRAST, of=PANEL)
-        page.set_viewport_size(PHONE)
-        wait_until_calm(page)
+        resize(page, PHONE)
         found[f"{name}, phone"] = wrong(page, EVERYTHING, of=PANEL)
-        page.set_viewport_size(VIEWPORT)
+        resize(page, VIEWPORT)
         page.keyboard.press("Escape")
         expect(panel).to_have_count(0)
         switch_theme(page, "light")

@@ -15,7 +15,7 @@ from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, ViewportSize, expect
 
 from model.trace import AttentionKind, BoolArray, FloatArray, Site
 from viz.draw.style import LIGHT, Look
@@ -142,6 +142,21 @@ def wait_until_calm(page: Page, also: str = "() => true", *, still: int = 0) -> 
     """
     page.evaluate("window.calmSince = null")
     page.wait_for_function(f"still => window.calm(still, {also})", arg=still, polling=LOOK)
+
+
+def resize(page: Page, size: ViewportSize) -> None:
+    """Gives a page another size, and waits until it is laid out for it.
+
+    Args:
+        page: of a `HeadsPage`.
+        size: in CSS pixels.
+    """
+    page.set_viewport_size(size)
+    # What watches its size hears of it in the frame after the first one's requests.
+    page.evaluate(
+        "() => new Promise(seen => requestAnimationFrame(() => requestAnimationFrame(seen)))"
+    )
+    wait_until_calm(page)
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,8 @@ class Teller {
     this.observer = new ResizeObserver(() => {
       clearTimeout(this.waiting);
       this.waiting = setTimeout(() => this.tell(), QUIET);
+      // Until the run that it asks for has come, which mounts this again.
+      if (this.abreast() !== this.told) root.setAttribute("aria-busy", "true");
     });
     this.observer.observe(root);
   }
@@ -23,13 +25,19 @@ class Teller {
     this.tell();
   }
 
-  tell() {
+  abreast() {
     const { columns, room, gap } = this.data;
     const width = this.root.clientWidth;
     // What is hidden has no width.
-    if (!width) return;
-    const abreast = Math.min(columns, Math.floor((width + gap) / (room + gap)));
-    if (abreast === this.told) return;
+    return width ? Math.min(columns, Math.floor((width + gap) / (room + gap))) : this.told;
+  }
+
+  tell() {
+    const abreast = this.abreast();
+    if (abreast === this.told) {
+      this.root.removeAttribute("aria-busy");
+      return;
+    }
     this.told = abreast;
     this.report(abreast);
   }
