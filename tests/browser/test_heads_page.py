@@ -486,6 +486,15 @@ def test_on_a_phone_everything_fits_and_a_tap_selects(visitor: Visitor, trace: T
     heads.settle()
     assert not scrolls_sideways(heads)
     assert wrong_cells(heads, read(trace), density=3) == []
+    for head in range(trace.attention("cross", 0).weights.shape[0]):
+        tile = heads.tile(0, head)
+        heads.overview.tap(position={"x": tile["x"] + 10, "y": tile["y"] + 10})
+        heads.wait_for_painted(layer=0, head=head)
+        label = heads.root.locator(".label-earned")
+        assert label.inner_text()
+        assert label.evaluate(
+            "node => node.scrollWidth <= node.clientWidth && node.scrollHeight <= node.clientHeight"
+        ), "what the head does is cut"
     for name in ("Lines", "All three"):
         heads.control(name).click()
         heads.settle()
