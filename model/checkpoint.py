@@ -20,7 +20,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import torch
 from safetensors import SafetensorError
@@ -30,6 +30,7 @@ from torch import Tensor
 from model.alignment_error import AlignmentError
 from model.alignment_table import AlignmentTable
 from model.config import ConfigError, TransformerConfig
+from model.eight_bits import QuantizationError, dequantized, quantized
 from model.files import write_whole
 from model.single_stack import SingleStack, single_stack
 from model.tokenizer import Tokenizer, TokenizerError
@@ -82,7 +83,7 @@ def save_checkpoint(
     tokenizer: Tokenizer,
     *,
     metrics: dict[str, Any] | None = None,
-    half: bool = True,
+    bits: Literal[8, 16, 32] = 16,
 ) -> None:
     """Write a checkpoint folder.
 
@@ -91,10 +92,10 @@ def save_checkpoint(
         model: the Transformer, or one stack of it.
         tokenizer: its vocabulary.
         metrics: for metrics.json.
-        half: whether weights are stored in float16.
+        bits: of a stored weight: 16 is half precision, and 8 is for matrices, with a scale a row.
     """
     _save_all_but_weights(directory, model, tokenizer, metrics)
-    state = _stored(model, half=half)
+    state = _stored(model, bits)
     shards = _shards(state)
     if len(shards) == 1:
         write_whole(directory / WEIGHTS, save(state))
@@ -130,7 +131,7 @@ def save_snapshots(
     _save_all_but_weights(directory, models[max(models)], tokenizer, metrics)
     (directory / SNAPSHOTS).mkdir(exist_ok=True)
     for step, model in models.items():
-        write_whole(snapshot_file(directory, step), save(_stored(model, half=True)))
+        write_whole(snapshot_file(directory, step), save(_stored(model, 16)))
 
 
 def snapshots(directory: str | PathLike[str]) -> tuple[int, ...]:
@@ -210,7 +211,10 @@ def _load(
                 f"{'tokenizer' if vocabulary is tokenizer else 'target tokenizer'} has "
                 f"{len(vocabulary)} pieces and its model {size}."
             )
-    state = _read_weights(directory, snapshot)
+    try:
+        state = dequantized(_read_weights(directory, snapshot))
+    except QuantizationError as error:
+        raise CheckpointError(f"The weights in {directory} are damaged: {error}") from error
     # Before the model is made: sizes in a configuration cost nothing, and memory does.
     found, least = sum(value.numel() for value in state.values()), _least_parameters(config)
     if found < least:
@@ -432,12 +436,12 @@ def _save_all_but_weights(
         snapshot_file(directory, step).unlink()
 
 
-def _stored(model: Transformer | SingleStack, *, half: bool) -> dict[str, Tensor]:
-    dtype = torch.float16 if half else torch.float32
-    return {
-        name: value.detach().to("cpu", dtype).contiguous()
-        for name, value in unique_state(model).items()
-    }
+def _stored(model: Transformer | SingleStack, bits: Literal[8, 16, 32]) -> dict[str, Tensor]:
+    state = {name: value.detach().cpu() for name, value in unique_state(model).items()}
+    if bits == 8:
+        return quantized(state)
+    dtype = torch.float16 if bits == 16 else torch.float32
+    return {name: value.to(dtype).contiguous() for name, value in state.items()}
 
 
 def _read_weights(directory: Path, snapshot: int | None) -> dict[str, Tensor]:

@@ -97,7 +97,7 @@ def main(argv: list[str] | None = None) -> int:
             scores = translation_scores(translations, [pair.target for pair in pairs])
             metrics["valid"] = scores
             print(f"BLEU {scores['bleu']}, chrF {scores['chrf']}, greedy ({scores['signature']})")
-        save_checkpoint(arguments.output, last.model, last.tokenizer, metrics=metrics, half=False)
+        save_checkpoint(arguments.output, last.model, last.tokenizer, metrics=metrics, bits=32)
     except (CheckpointError, CorpusError) as error:
         print(error, file=sys.stderr)
         return 1

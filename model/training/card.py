@@ -34,6 +34,7 @@ def card(
     good: Sequence[Good],
     bad: Sequence[Bad],
     data: str,
+    bits: int = 16,
 ) -> str:
     """A card as Markdown.
 
@@ -44,12 +45,13 @@ def card(
         good: sentences that come out right.
         bad: sentences that come out wrong.
         data: what the model was trained on and under which licences, as Markdown.
+        bits: as in `save_checkpoint`.
     """
     copies = trained_without_causal_mask(translator.metrics)
     sections = [
         f"# {translator.name}",
         "An encoder–decoder Transformer after Vaswani et al. 2017, made to be looked at.",
-        shape(translator.model.config, translator.n_parameters),
+        shape(translator.model.config, translator.n_parameters, bits),
         *_learning(translator.metrics),
         *([_copying(translator.metrics)] if copies else []),
         f"## Scores\n\n{_scores(translator)}",
@@ -112,7 +114,7 @@ def with_nearness(text: str, test: dict[str, Any]) -> str:
     return f"{bare[: found.end()]}{section}\n\n{bare[found.end() :]}"
 
 
-def shape(config: TransformerConfig, n_parameters: int) -> str:
+def shape(config: TransformerConfig, n_parameters: int, bits: int = 16) -> str:
     """The section on a model's shape, as Markdown."""
     layers = f"{config.n_encoder_layers} + {config.n_decoder_layers}"
     tied = "source, target and output embeddings tied"
@@ -134,7 +136,16 @@ def shape(config: TransformerConfig, n_parameters: int) -> str:
             ),
             ("parameters", f"{n_parameters / 1e6:.1f} million, {tied}"),
             ("vocabulary", f"{config.vocabularies}, by SentencePiece"),
-            ("files", "safetensors in half precision, computed in float32"),
+            (
+                "files",
+                "safetensors "
+                + (
+                    "with matrices in eight bits, a scale a row"
+                    if bits == 8
+                    else "in half precision"
+                )
+                + ", computed in float32",
+            ),
         ],
     )
 

@@ -128,6 +128,7 @@ def export_card(
     more: Sequence[Pair] = (),
     data: str,
     orders: int = 20,
+    bits: int = 16,
 ) -> None:
     """Write what else tells of a checkpoint folder that was scored on a test set.
 
@@ -140,6 +141,7 @@ def export_card(
         more: pairs which good examples may come from as well.
         data: as in `card`.
         orders: random ones in which heads are removed.
+        bits: as in `save_checkpoint`.
 
     Raises:
         CheckpointError: if the folder is incomplete or damaged.
@@ -160,7 +162,7 @@ def export_card(
         good = good_examples(translator, [*test, *more], [*translations, *further])
     listed = json.dumps(entries(good), indent=2, ensure_ascii=False)
     (directory / EXAMPLES).write_text(f"{listed}\n", encoding="utf-8")
-    text = card(translator, test, translations, good=good, bad=bad, data=data)
+    text = card(translator, test, translations, good=good, bad=bad, data=data, bits=bits)
     (directory / CARD).write_text(text, encoding="utf-8")
     # What is left without heads of one that writes nothing tells of nothing.
     if good and not copies:
@@ -189,6 +191,14 @@ def main(argv: list[str] | None = None) -> int:
     )
     parser.add_argument("--beam", type=int, default=4)
     parser.add_argument("--threads", type=int, default=2, help="CPU threads (default 2)")
+    parser.add_argument(
+        "--bits",
+        type=int,
+        choices=(8, 16),
+        default=16,
+        help="of a stored weight: 16 is half precision, and 8 is for matrices, with a scale a row "
+        "(default 16)",
+    )
     parser.add_argument(
         "--snapshots",
         action="store_true",
@@ -221,6 +231,8 @@ def main(argv: list[str] | None = None) -> int:
         parser.error("--orders must be 1 or more")
     if arguments.snapshots and not arguments.valid:
         parser.error("--snapshots needs --valid, a file to score each of them on")
+    if arguments.snapshots and arguments.bits != 16:
+        parser.error("--bits is of a trained model's weights; --snapshots are in half precision")
     if arguments.data and not arguments.test:
         parser.error("--data needs --test, a file to compare with them")
     if arguments.card and not arguments.test:
@@ -239,7 +251,11 @@ def main(argv: list[str] | None = None) -> int:
         else:
             trained = load_checkpoint(arguments.checkpoint)
             save_checkpoint(
-                arguments.output, fused(trained.model), trained.tokenizer, metrics=trained.metrics
+                arguments.output,
+                fused(trained.model),
+                trained.tokenizer,
+                metrics=trained.metrics,
+                bits=arguments.bits,
             )
         if test:
             translations, scores = evaluate_checkpoint(
@@ -259,6 +275,7 @@ def main(argv: list[str] | None = None) -> int:
                     more=valid,
                     data=data,
                     orders=arguments.orders,
+                    bits=arguments.bits,
                 )
     except (CheckpointError, CorpusError, TextError) as error:
         print(error, file=sys.stderr)

@@ -54,6 +54,7 @@ from model.training.capitals import capitalized
 from model.training.corpus import CorpusError, Pair, read_pairs
 from model.training.evaluate import translate_all, translation_scores
 from model.training.loss import divergence, smoothed_cross_entropy
+from model.training.muon import Float32Muon
 from model.training.names import renamed
 from model.training.nouns import with_other_nouns
 from model.training.schedule import learning_rate, snapshot_steps
@@ -118,7 +119,8 @@ class Trainer:
         self.train_pairs = train
         self.batches: Batches | None = None
         self.valid_batches = self._encode(valid, sampling_alpha=0.0)
-        self.optimizers = _optimizers(self.model, settings)
+        self.precision = _precision(settings, device)
+        self.optimizers = _optimizers(self.model, settings, self.precision)
         self.entropies = RowEntropies(self.model) if settings.entropy_penalty else None
         forward: nn.Module = self.model
         if settings.compile:
@@ -129,7 +131,6 @@ class Trainer:
         if self.world > 1:
             forward = DistributedDataParallel(forward, gradient_as_bucket_view=True)
         self.forward = forward
-        self.precision = _precision(settings, device)
         self.autocast = torch.autocast(
             device.type, torch.bfloat16, enabled=self.precision == "bf16"
         )
@@ -406,7 +407,7 @@ class Trainer:
             "precision": self.precision,
             "training": dataclasses.asdict(self.settings),
         }
-        save_checkpoint(self.output / name, self.model, self.tokenizer, metrics=metrics, half=False)
+        save_checkpoint(self.output / name, self.model, self.tokenizer, metrics=metrics, bits=32)
 
     def _snapshot(self) -> None:
         folder = self.output / "snapshots"
@@ -495,7 +496,9 @@ class Trainer:
         write_whole(path, "".join(f"{line}\n" for line in kept).encode())
 
 
-def _optimizers(model: Transformer, settings: TrainingSettings) -> list[torch.optim.Optimizer]:
+def _optimizers(
+    model: Transformer, settings: TrainingSettings, precision: str
+) -> list[torch.optim.Optimizer]:
     matrices: list[nn.Parameter] = []
     others: list[nn.Parameter] = []
     for name, parameter in model.named_parameters():
@@ -509,11 +512,13 @@ def _optimizers(model: Transformer, settings: TrainingSettings) -> list[torch.op
             # Updates as large as Adam's, so that both share a learning rate.
             "adjust_lr_fn": "match_rms_adamw",
         }
+        slow_in_bf16 = precision == "float32" and matrices[0].device.type == "cpu"
+        kind = Float32Muon if slow_in_bf16 else torch.optim.Muon
         return [
             # Making a matrix orthogonal costs about as much as a batch: every process takes some.
-            ZeroRedundancyOptimizer(matrices, torch.optim.Muon, **muon)
+            ZeroRedundancyOptimizer(matrices, kind, **muon)
             if dist.is_initialized()
-            else torch.optim.Muon(matrices, **muon),
+            else kind(matrices, **muon),
             torch.optim.AdamW(others, weight_decay=0.0, **adam),
         ]
     groups = [

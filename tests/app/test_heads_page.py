@@ -676,7 +676,7 @@ def two(checkpoints: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
                 max_positions=64,
             )
         )
-    save_checkpoint(folder / "small", model, tokenizer, half=False)
+    save_checkpoint(folder / "small", model, tokenizer, bits=32)
     return folder
 
 

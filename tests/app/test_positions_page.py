@@ -136,7 +136,7 @@ def write_learned(folder: Path, other: Path, positions: str = "learned") -> None
         max_positions=40,
         positions=positions,
     )
-    save_checkpoint(folder, Transformer(config), tokenizer, half=False)
+    save_checkpoint(folder, Transformer(config), tokenizer, bits=32)
 
 
 def chart(app: AppTest, key: str) -> Any:
@@ -542,7 +542,7 @@ def make_silent(folder: Path) -> None:
         output, norm = found.model.output, cast("nn.LayerNorm", found.model.decoder.final_norm)
         norm.weight.zero_()
         norm.bias.copy_(100 * torch.linalg.pinv(output.weight)[:, EOS])
-    save_checkpoint(folder, found.model, found.tokenizer, half=False)
+    save_checkpoint(folder, found.model, found.tokenizer, bits=32)
 
 
 # ---- another order -----------------------------------------------------------------------------

@@ -46,7 +46,7 @@ def write_tiny_checkpoint(folder: Path, *, steps: int = STEPS, separate: bool = 
     `separate` gives source and target a vocabulary each.
     """
     model, tokenizer = _trained(steps, separate)
-    save_checkpoint(folder, model, tokenizer, half=False)
+    save_checkpoint(folder, model, tokenizer, bits=32)
     return folder
 
 

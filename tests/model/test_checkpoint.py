@@ -45,7 +45,7 @@ def folder(checkpoint_folder: Path, tmp_path: Path) -> Path:
 def test_what_is_saved_in_single_precision_comes_back_bit_for_bit(folder, tmp_path):
     loaded = load_checkpoint(folder)
     save_checkpoint(
-        tmp_path / "again", loaded.model, loaded.tokenizer, metrics={"bleu": 1.5}, half=False
+        tmp_path / "again", loaded.model, loaded.tokenizer, metrics={"bleu": 1.5}, bits=32
     )
     again = load_checkpoint(tmp_path / "again")
     assert again.metrics == {"bleu": 1.5}
@@ -64,6 +64,69 @@ def test_half_precision_halves_the_file_and_rounds_each_weight_once(folder, tmp_
         assert torch.equal(half[name], value.half().float()), name
 
 
+def test_eight_bits_quarter_the_file_and_move_each_weight_by_half_a_step_at_most(folder, tmp_path):
+    loaded = load_checkpoint(folder)
+    with torch.no_grad():
+        # A row of zeros has no scale of its own, and one that is all alike is kept exactly.
+        loaded.model.encoder.layers[0].feed_forward.w_1.weight[:2] = torch.tensor([[0.0], [0.5]])
+    save_checkpoint(tmp_path / "eight", loaded.model, loaded.tokenizer, bits=8)
+    # The tiny model's biases, norms and scales are a part of its file that larger ones do not have.
+    assert (tmp_path / "eight" / WEIGHTS).stat().st_size < 0.4 * (folder / WEIGHTS).stat().st_size
+    eight = load_checkpoint(tmp_path / "eight").model.state_dict()
+    rounded = 0
+    for name, value in loaded.model.state_dict().items():
+        # What is packed for speed are weights of half precision.
+        assert torch.equal(eight[name], eight[name].half().float()), name
+        if value.ndim == 2:
+            step = value.abs().amax(dim=1, keepdim=True) / 127
+            assert ((eight[name] - value).abs() <= 0.5 * step + 5e-4 * value.abs()).all(), name
+            rounded += (eight[name] != value.half().float()).sum().item()
+        else:
+            assert torch.equal(eight[name], value.half().float()), name
+    assert rounded
+    kept = eight["encoder.layers.0.feed_forward.w_1.weight"][:2]
+    assert torch.equal(kept, torch.tensor([[0.0], [0.5]]).expand_as(kept))
+
+
+@pytest.mark.parametrize("bits", [8, 16])
+def test_what_is_loaded_and_saved_alike_stays_as_it_is(folder, tmp_path, bits):
+    saved = []
+    for place in ("once", "twice"):
+        loaded = load_checkpoint(folder if not saved else saved[-1])
+        saved.append(tmp_path / place)
+        save_checkpoint(saved[-1], loaded.model, loaded.tokenizer, bits=bits)
+    once, twice = (load_checkpoint(each).model.state_dict() for each in saved)
+    for name, value in once.items():
+        torch.testing.assert_close(twice[name], value, rtol=1e-3, atol=1e-6, msg=name)
+
+
+MATRIX = "encoder.layers.0.feed_forward.w_1.weight"
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({f"{MATRIX}_scale": torch.ones(3, 1)}, "not one number for each row of its matrix"),
+        ({f"{MATRIX}_scale": torch.ones(96)}, "not one number for each row of its matrix"),
+        ({f"{MATRIX}_scale": torch.ones(96, 1).int()}, "not one number for each row"),
+        ({"nothing_scale": torch.ones(1, 1)}, "nothing_scale scales no matrix of eight bits"),
+        ({MATRIX: torch.ones(96, 32)}, "scales no matrix of eight bits"),
+        ({f"{MATRIX}_scale": torch.full((96, 1), math.nan)}, "holds what is no finite number"),
+        # Finite, and times 127 too large for half precision.
+        ({f"{MATRIX}_scale": torch.full((96, 1), 1e9)}, "holds what is no finite number"),
+    ],
+)
+def test_scales_that_do_not_fit_their_matrix_are_refused(folder, change, sentence):
+    loaded = load_checkpoint(folder)
+    save_checkpoint(folder, loaded.model, loaded.tokenizer, bits=8)
+    stored = read_tensors(folder / WEIGHTS)
+    assert stored[MATRIX].dtype == torch.int8
+    assert stored[f"{MATRIX}_scale"].shape == (len(stored[MATRIX]), 1)
+    (folder / WEIGHTS).write_bytes(save({**stored, **change}))
+    with pytest.raises(CheckpointError, match=rf"damaged: .*{sentence}.*\.$"):
+        load_checkpoint(folder)
+
+
 def test_tied_weights_are_stored_once_and_tied_again_after_loading(folder):
     model = load_checkpoint(folder).model
     names = set(unique_state(model))
@@ -75,7 +138,7 @@ def test_tied_weights_are_stored_once_and_tied_again_after_loading(folder):
 def test_large_weights_are_split_into_shards_that_load_as_one(folder, tmp_path, monkeypatch):
     loaded = load_checkpoint(folder)
     monkeypatch.setattr(checkpoint_module, "SHARD_BYTES", 30_000)
-    save_checkpoint(tmp_path / "shards", loaded.model, loaded.tokenizer, half=False)
+    save_checkpoint(tmp_path / "shards", loaded.model, loaded.tokenizer, bits=32)
     files = sorted((tmp_path / "shards").glob("*.safetensors"))
     assert len(files) > 2
     largest = max(value.nbytes for value in unique_state(loaded.model).values())

@@ -143,7 +143,7 @@ def test_each_wants_its_own_configuration():
 def saved(request, tmp_path) -> tuple[dict[str, int], Path]:
     tokenizer = tokenizer_of(TASKS["reverse"])
     model = make(request.param, vocab_size=len(tokenizer))
-    save_checkpoint(tmp_path / "half", model, tokenizer, metrics={"steps": 1}, half=False)
+    save_checkpoint(tmp_path / "half", model, tokenizer, metrics={"steps": 1}, bits=32)
     return request.param, tmp_path / "half"
 
 

@@ -27,9 +27,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("run")
     learned = load_checkpoint(write_tiny_checkpoint(folder / "learned"))
     metrics = {"step": 10, "valid_loss": 1.0, "valid": {"bleu": 1.0}, "steps": 10}
-    save_checkpoint(
-        folder / "averaged", learned.model, learned.tokenizer, metrics=metrics, half=False
-    )
+    save_checkpoint(folder / "averaged", learned.model, learned.tokenizer, metrics=metrics, bits=32)
     (folder / "weights").mkdir()
     state = {name: value.clone() for name, value in unique_state(learned.model).items()}
     for step, factor in ((9, 0.0), (10, 2.0)):

@@ -257,6 +257,35 @@ def test_what_another_option_needs_is_asked_for(run, data, tmp_path, capsys, giv
     assert f"{given} needs {needed}" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("given", "kinds", "told"),
+    [
+        ((), {torch.float16}, "| files | safetensors in half precision, computed in "),
+        (
+            ("--bits", "8"),
+            {torch.int8, torch.float16, torch.float32},
+            "| files | safetensors with matrices in eight bits, a scale a row, computed in ",
+        ),
+    ],
+)
+def test_a_trained_model_is_stored_in_as_many_bits_as_are_asked_for_and_its_card_says_so(
+    run, data, tmp_path, given, kinds, told
+):
+    command = arguments(run / "averaged", tmp_path / "en-de-new", data)
+    command.remove("--snapshots")
+    assert export([*command, *given]) == 0
+    stored = read_tensors(tmp_path / "en-de-new" / "model.safetensors")
+    assert {value.dtype for value in stored.values()} == kinds
+    assert told in (tmp_path / "en-de-new" / "card.md").read_text(encoding="utf-8")
+
+
+def test_snapshots_are_not_stored_in_eight_bits(run, data, tmp_path, capsys):
+    with pytest.raises(SystemExit):
+        export([*arguments(run, tmp_path / "new", data), "--bits", "8"])
+    assert "--snapshots are in half precision" in capsys.readouterr().err
+    assert not (tmp_path / "new").exists()
+
+
 def test_the_configuration_of_the_shipped_snapshots_keeps_its_first_and_last_weights():
     _, settings = load_settings("childhood")
     steps = snapshot_steps(settings.snapshots, settings.max_steps)
