@@ -7,6 +7,7 @@ are read. They are widened to float32 inside the product, which is then the same
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import torch
@@ -83,10 +84,26 @@ class Linear(nn.Linear):
 def multiplies_rows_apart(model: nn.Module) -> bool:
     """Whether every product of a model with its weights gives each row what it gives it alone.
 
-    Packed weights are multiplied with one row like with many, bit for bit. What torch calls
-    otherwise chooses among kernels by the number of rows, and they round differently.
+    Where a processor has AVX-512, packed weights are multiplied with one row like with many, bit
+    for bit. What torch calls otherwise chooses among kernels by the number of rows, and they round
+    differently.
     """
-    return all(module.is_packed for module in model.modules() if isinstance(module, Linear))
+    packed = all(module.is_packed for module in model.modules() if isinstance(module, Linear))
+    return packed and packed_rows_are_apart()
+
+
+@functools.cache
+def packed_rows_are_apart() -> bool:
+    """Whether this processor's packed product gives few rows what it gives them among many.
+
+    The kernels for AVX2 sum in another order for one or two rows than for more.
+    """
+    draw = torch.Generator().manual_seed(0)
+    weight, rows = (torch.randn(n, 256, generator=draw).half().float() for n in (64, 14))
+    packed = torch.ops.quantized.linear_prepack_fp16(weight, None)
+    product = torch.ops.quantized.linear_dynamic_fp16.default
+    whole = product(rows, packed)
+    return all(torch.equal(product(rows[:n], packed), whole[:n]) for n in range(1, len(rows)))
 
 
 def pack_linears(model: nn.Module) -> None:

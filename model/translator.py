@@ -150,9 +150,9 @@ class Translator:
 
         Texts that are decoded together share the products with the model's weights. They are
         neither padded nor do they see each other, and nothing of a translation depends on its
-        batch. Where torch rounds otherwise for more rows, as on a GPU, they are decoded one by one;
-        so they are if the first batch, which is translated both ways, differs in any bit, and
-        under an intervention.
+        batch. Where torch rounds otherwise for more rows, as on a GPU and on a CPU without AVX-512,
+        they are decoded one by one; so they are if the first batch, which is translated both ways,
+        differs in any bit, and under an intervention.
 
         Raises:
             TextError: as `translate`, for any of the texts.

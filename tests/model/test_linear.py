@@ -9,7 +9,7 @@ import torch.nn.functional as F
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model.linear import Linear, pack_linears
+from model.linear import Linear, pack_linears, packed_rows_are_apart
 from tests.kit.packing import needs_packing
 
 
@@ -47,6 +47,18 @@ def test_rows_alone_are_the_rows_of_all():
     with torch.inference_mode():
         torch.testing.assert_close(layer.rows(x, 7, 19), layer(x)[:, 7:19])
         torch.testing.assert_close(layer.rows(x, 7, 19), F.linear(x, *part(layer, 7, 19)))
+
+
+@needs_packing
+def test_whether_rows_are_apart_is_what_products_of_few_rows_and_of_many_say():
+    layer = half_layer(64, 96)
+    x = torch.randn(60, 64)
+    with torch.inference_mode():
+        few = [
+            torch.cat([layer(part) for part in x.split(size)]) for size in (1, 2, 3, 4, 5, 7, 12)
+        ]
+        apart = all(torch.equal(each, layer(x)) for each in few)
+    assert packed_rows_are_apart() == apart
 
 
 def part(layer: Linear, start: int, stop: int) -> tuple[torch.Tensor, torch.Tensor]:

@@ -17,7 +17,7 @@ from model.removal_file import read_removal
 from model.tokenizer import BOS, EOS
 from model.trace import AttentionKind, Site
 from model.training.snapshots import mean_entropies
-from tests.kit.packing import needs_packing
+from tests.kit.packing import needs_rows_apart
 from tests.kit.tiny_checkpoint import PAIRS, SNAPSHOTS, write_tiny_snapshots
 
 pytestmark = pytest.mark.slow
@@ -78,7 +78,7 @@ def test_every_example_is_translated_exactly_as_promised(folder, shipped):
     assert all(each["shows"] for each in examples(folder))
 
 
-@needs_packing
+@needs_rows_apart
 def test_examples_are_translated_alike_to_the_bit_in_one_batch_and_alone(
     folder, shipped, monkeypatch
 ):

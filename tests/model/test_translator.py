@@ -20,7 +20,7 @@ from model.linear import multiplies_rows_apart
 from model.search import DecodingError
 from model.tokenizer import BOS, EOS
 from model.translator import DeviceError, TextError
-from tests.kit.packing import needs_packing
+from tests.kit.packing import needs_packing, needs_rows_apart
 from tests.kit.tiny_checkpoint import PAIRS
 
 
@@ -281,7 +281,7 @@ def bits(translation):
     return translation.token_ids, translation.log_probs, translation.score, translation.text
 
 
-@needs_packing
+@needs_rows_apart
 @pytest.mark.slow
 def test_a_thousand_sentences_are_translated_alike_to_the_bit_alone_and_in_batches(
     packed, monkeypatch
@@ -302,7 +302,7 @@ def test_a_thousand_sentences_are_translated_alike_to_the_bit_alone_and_in_batch
             break
 
 
-@needs_packing
+@needs_rows_apart
 @pytest.mark.parametrize(
     "search",
     [
@@ -337,6 +337,17 @@ def test_a_model_whose_weights_are_not_packed_translates_one_by_one(translator, 
 
 
 @needs_packing
+def test_where_the_processor_rounds_otherwise_for_more_rows_nothing_is_translated_together(
+    packed, monkeypatch
+):
+    monkeypatch.setattr("model.linear.packed_rows_are_apart", lambda: False)
+    monkeypatch.setattr(packed, "_translate_together", None)
+    texts = [source for source, _ in PAIRS]
+    alone = [bits(packed.translate(text)) for text in texts]
+    assert [bits(each) for each in packed.translate_batch(texts)] == alone
+
+
+@needs_rows_apart
 def test_where_a_batch_gives_another_bit_nothing_is_translated_together(packed, monkeypatch):
     texts = [source for source, _ in PAIRS]
     alone = [packed.translate(text) for text in texts]
