@@ -42,6 +42,9 @@ QUERY, KEY = "▁zurück", "▁back"
 BLOCKED_SENTENCE, BLOCKED = "The old man sat in the garden.", "▁old"
 """A token that, once hidden, the translation does without."""
 
+BITTEN = "The big dog bit the small cat."
+"""Without positions the cat bites the dog."""
+
 FURTHER = "Did you get her letter?\nHe doesn't come to work because he's ill."
 """What else is in a batch before anybody types; as the masks page has it."""
 
@@ -128,7 +131,7 @@ def pictures(translator: Translator) -> list[Picture]:
         ),
         Picture(
             "positions-without",
-            {"sentence": BLOCKED_SENTENCE, "topic": "without", "scale": "0"},
+            {"sentence": BITTEN, "topic": "without", "scale": "0"},
             page="positions",
         ),
         Picture("childhood", {"checkpoint": CHILDHOOD, "step": str(STEP)}),
