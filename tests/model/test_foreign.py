@@ -23,6 +23,9 @@ pytestmark = pytest.mark.slow
 
 SHIPPED = Path(__file__).parents[2] / "checkpoints" / "en-de"
 SENTENCE = "The cat sat on the mat."
+CLEAR = "He has bought a new computer."
+"""For shipped models; no other translation comes near, and Hugging Face's length penalty, another
+than the paper's, finds the same."""
 WRITERS = ("marian", "t5", "bart", "pegasus", "gpt2", "llama")
 
 
@@ -107,9 +110,9 @@ def test_a_text_without_a_gap_is_read_as_it_is(folders, family):
 def test_the_export_of_ours_gives_the_same_translation_and_weights(tmp_path):
     assert main(["export-hf", str(SHIPPED), str(tmp_path / "hf")]) == 0
     ours = load(SHIPPED, device="cpu")
-    theirs = load_foreign(tmp_path / "hf", device="cpu").read(SENTENCE).trace
-    mine = ours.trace(SENTENCE)
-    assert theirs.text == mine.text == ours.translate(SENTENCE, search=Search()).text
+    theirs = load_foreign(tmp_path / "hf", device="cpu").read(CLEAR).trace
+    mine = ours.trace(CLEAR)
+    assert theirs.text == mine.text == ours.translate(CLEAR, search=Search()).text
     assert (theirs.source, theirs.target) == (mine.source, mine.target)
     assert theirs.predictions == mine.predictions
     assert theirs.maps.keys() == mine.maps.keys()
