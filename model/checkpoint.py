@@ -299,6 +299,30 @@ def longest_trained(metrics: Mapping[str, Any]) -> dict[str, int] | None:
     return known if len(known) == 2 else None
 
 
+def training_runs(metrics: Mapping[str, Any]) -> list[dict[str, int]] | None:
+    """The runs of training that a checkpoint's weights went through, the first one first.
+
+    Args:
+        metrics: of its checkpoint, by anyone.
+
+    Returns:
+        "steps" and "target_tokens" of each; None where the metrics do not say.
+    """
+    before = metrics.get("started_from", [])
+    runs = [*before, metrics] if isinstance(before, list) else []
+    counts = [
+        {
+            name: count
+            for name in ("steps", "target_tokens")
+            if isinstance(run, dict)
+            and type(count := run.get(name)) is int
+            and 0 <= count < 10**15
+        }
+        for run in runs
+    ]
+    return counts if counts and all(len(count) == 2 for count in counts) else None
+
+
 def trained_without_causal_mask(metrics: Mapping[str, Any]) -> bool:
     """Whether a model saw in training the very tokens that it was to predict.
 

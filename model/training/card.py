@@ -9,7 +9,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from model.checkpoint import trained_without_causal_mask
+from model.checkpoint import trained_without_causal_mask, training_runs
 from model.config import TransformerConfig
 from model.training.corpus import CorpusError, Pair
 from model.training.evaluate import translation_scores
@@ -241,7 +241,22 @@ def _training(metrics: dict[str, Any]) -> str:
         f"optimizer {settings['optimizer']}, schedule {settings['schedule']}, label smoothing "
         f"{settings['label_smoothing']}. Hardware: {metrics['device']}, "
         f"{metrics['processes']} process(es), {metrics['training_seconds'] / 60:.0f} minutes of "
-        "training time."
+        f"training time.{_start(metrics)}"
+    )
+
+
+def _start(metrics: dict[str, Any]) -> str:
+    """What training had gone before, and how much it is in all; empty where none had."""
+    runs = training_runs(metrics)
+    if runs is None:
+        return " It started from the weights of a checkpoint that does not say how it was trained."
+    if len(runs) == 1:
+        return ""
+    steps, tokens = (sum(run[name] for run in runs) for name in ("steps", "target_tokens"))
+    earlier, already = (sum(run[name] for run in runs[:-1]) for name in ("steps", "target_tokens"))
+    return (
+        f" It started from weights that {earlier:,} steps on {already / 1e6:.1f} million target "
+        f"tokens had trained: {steps:,} steps on {tokens / 1e6:.1f} million target tokens in all."
     )
 
 

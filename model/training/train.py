@@ -42,6 +42,7 @@ from model.checkpoint import (
     read_tokenizer,
     save_checkpoint,
     save_tokenizer,
+    training_runs,
     unique_state,
     write_json,
 )
@@ -85,6 +86,9 @@ class Progress:
     )
     """Tokens of the longest source and the longest target of a step so far, end token included: as
     many positions have been trained. None where that of an earlier training is not known."""
+    started_from: list[dict[str, int]] | None = dataclasses.field(default_factory=list)
+    """`training_runs` of the checkpoint whose weights the run started from; empty where it started
+    from random ones. None where that checkpoint does not say."""
 
     def lengthen(self, source: int, target: int) -> None:
         """Count a step whose longest source and target have so many tokens."""
@@ -401,6 +405,7 @@ class Trainer:
             "epochs": progress.epoch,
             "target_tokens": progress.target_tokens,
             "longest": progress.longest,
+            "started_from": progress.started_from,
             "training_seconds": round(progress.seconds),
             "processes": self.world,
             "device": str(self.device),
@@ -471,8 +476,10 @@ class Trainer:
 
     def _restore(self) -> None:
         folder = self.output / STATE
-        # A run that began before lengths were counted does not know its longest.
-        self.progress = Progress(**{"longest": None, **read_json(folder / "progress.json")})
+        # A run that began before lengths were counted does not know its longest. One that began
+        # before its start was kept has it from the command, which is the same again.
+        unsaved = {"longest": None, "started_from": self.progress.started_from}
+        self.progress = Progress(**{**unsaved, **read_json(folder / "progress.json")})
         load_weights(self.model, read_tensors(folder / "model.safetensors"), folder)
         for number, optimizer in enumerate(self.optimizers):
             saved = read_tensors(folder / f"optimizer-{number}.safetensors")
@@ -779,6 +786,7 @@ def train(arguments: argparse.Namespace) -> None:
     if start is not None:
         # What was trained before stays trained.
         trainer.progress.longest = longest_trained(start.metrics)
+        trainer.progress.started_from = training_runs(start.metrics)
     if first:
         size = sum(parameter.numel() for parameter in trainer.model.parameters())
         print(

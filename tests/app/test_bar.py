@@ -412,11 +412,27 @@ def test_the_about_page_gives_the_scores_of_the_model_last_asked(
     assert "BLEU is 51.7 on these and 33.2 on the other 2,333" in text
 
 
+def test_the_about_page_counts_the_training_that_went_before(
+    open_app: OpenApp, several: Path
+) -> None:
+    before = [{"steps": 6500, "target_tokens": 22_422_290}]
+    recorded = {"steps": 8900, "target_tokens": 55_623_351, "started_from": before}
+    (several / "xx-fr-small" / "metrics.json").write_text(json.dumps(recorded))
+    text = plain(page_text(go_to_about(open_app(folder=several, checkpoint="xx-fr-small"))))
+    assert (
+        "Trained for 15,400 steps on 78.0 million target tokens, including 6,500 steps of earlier "
+        "training." in text
+    )
+
+
 @pytest.mark.parametrize(
     "metrics",
     [
         {},
         {"test": []},
+        {"steps": 10, "target_tokens": 9_000_000, "started_from": None},
+        {"steps": 10, "target_tokens": 9_000_000, "started_from": [{"steps": 5}]},
+        {"steps": 10, "target_tokens": 10**400},
         {"test": {"bleu": "high"}, "steps": True, "target_tokens": "x"},
         {"test": {"near": 1, "far": {"bleu": 1}}},
         {"test": {"near": {"bleu": 1, "sentences": "many"}, "far": {}}},

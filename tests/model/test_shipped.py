@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from model import Translator, load
-from model.checkpoint import read_json, snapshot_file, snapshots
+from model.checkpoint import read_json, snapshot_file, snapshots, training_runs
 from model.recording import recording
 from model.removal_file import read_removal
 from model.tokenizer import BOS, EOS
@@ -52,6 +52,18 @@ def examples(folder: Path) -> list[dict[str, str]]:
 
 def test_at_least_one_checkpoint_is_shipped():
     assert "en-de" in [folder.name for folder in FOLDERS]
+
+
+def test_the_card_counts_all_training_behind_the_weights(folder):
+    runs = training_runs(read_json(folder / "metrics.json"))
+    tokens = sum(run["target_tokens"] for run in runs)
+    assert f"{tokens / 1e6:.1f} million target tokens" in (folder / "card.md").read_text("utf-8")
+
+
+def test_the_shipped_model_counts_the_part_under_its_first_vocabulary():
+    runs = training_runs(read_json(CHECKPOINTS / "en-de" / "metrics.json"))
+    assert [run["steps"] for run in runs] == [6500, 8900]
+    assert sum(run["target_tokens"] for run in runs) == 78_045_641
 
 
 def test_files_are_small_enough_for_a_code_host(folder):

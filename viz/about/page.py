@@ -7,7 +7,7 @@ from typing import Any
 import streamlit as st
 
 from model.answer import FolderFacts
-from model.checkpoint import CheckpointError
+from model.checkpoint import CheckpointError, training_runs
 from model.reader import reader_facts
 from model.toys import task_of
 from model.translator import DeviceError, Translator
@@ -167,9 +167,7 @@ def model_facts(model: Translator) -> str:
         f"{'a vocabulary' if config.target_vocab_size is None else 'vocabularies'} of "
         f"{config.vocabularies}, at most {config.max_positions} tokens a sentence."
     ]
-    steps, tokens = (number(model.metrics.get(name)) for name in ("steps", "target_tokens"))
-    if steps and tokens:
-        lines.append(f"Trained for {steps:,.0f} steps on {tokens / 1e6:.1f} million target tokens.")
+    lines += _training(model.metrics)
     tested = model.metrics.get("test")
     if task is not None:
         lines.append(f"A toy: it {task.does}. It reads {task.reads}.")
@@ -189,6 +187,20 @@ def model_facts(model: Translator) -> str:
             )
         lines += _nearness(tested)
     return "\n".join(f"- {line}" for line in lines)
+
+
+def _training(metrics: Mapping[str, Any]) -> list[str]:
+    """How long it was trained, over all runs; nothing where one of them does not say."""
+    runs = training_runs(metrics) or []
+    steps, tokens = (sum(run[name] for run in runs) for name in ("steps", "target_tokens"))
+    if not steps or not tokens:
+        return []
+    earlier = sum(run["steps"] for run in runs[:-1])
+    including = f", including {earlier:,} steps of earlier training" if earlier else ""
+    return [
+        f"Trained for {steps:,} steps on {tokens / 1e6:.1f} million target tokens"
+        f"{including}."
+    ]
 
 
 def _nearness(tested: dict[str, Any]) -> list[str]:

@@ -16,7 +16,10 @@ import pytest
 import torch
 
 from model import load
-from model.checkpoint import METRICS, read_tensors, write_json
+from model.checkpoint import METRICS, read_tensors, training_runs, write_json
+from model.training.average import main as average
+from model.training.card import card
+from model.training.corpus import Pair
 from model.training.distill import main as distill
 from model.training.evaluate import main as evaluate
 from model.training.export import main as export
@@ -45,6 +48,9 @@ CLOSE: dict[str, dict[str, float]] = {
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory) -> Path:
     return write_corpus(tmp_path_factory.mktemp("corpus"))
+
+
+TWO_SAVED_STEPS = ["training.max_steps=2", "training.validate_every=2", "training.save_every=2"]
 
 
 @pytest.fixture(scope="module")
@@ -363,6 +369,37 @@ def test_a_run_can_start_from_a_checkpoint_with_its_tokenizer(corpus, finished, 
         assert torch.allclose(value, first[name].float(), atol=0.01), name
     assert (output / "tokenizer.model").read_bytes() == (teacher / "tokenizer.model").read_bytes()
     assert json.loads((output / "best" / "config.json").read_text())["dropout"] == 0.3
+
+
+def test_a_checkpoint_counts_every_run_behind_its_weights(corpus, finished, tmp_path):
+    whole, second, third = finished / "best", tmp_path / "second", tmp_path / "third"
+    command = [*arguments(corpus, second, *TWO_SAVED_STEPS), "--checkpoint", str(whole)]
+    assert train(command) == 0
+    # A run that goes on from its saved state still knows where it began.
+    on = [*arguments(corpus, second, *TWO_SAVED_STEPS, "training.max_steps=4")]
+    assert train([*on, "--checkpoint", str(whole)]) == 0
+    assert train([*arguments(corpus, third, *TWO_SAVED_STEPS), "--checkpoint",
+                  str(second / "averaged")]) == 0  # fmt: skip
+    folders = (whole, second / "averaged", third / "averaged")
+    metrics = [load(folder, device="cpu").metrics for folder in folders]
+    own = [{name: each[name] for name in ("steps", "target_tokens")} for each in metrics]
+    assert [each["started_from"] for each in metrics] == [[], own[:1], own[:2]]
+    assert [training_runs(each) for each in metrics] == [own[:1], own[:2], own]
+    assert own[1]["steps"] == 4
+    # The mean of a run's weights keeps it, and so does what is shipped of them.
+    mean, shipped = tmp_path / "mean", tmp_path / "shipped"
+    weights = [str(file) for file in (third / "weights").glob("*.safetensors")]
+    assert average(["--checkpoint", str(folders[2]), "--output", str(mean), "--weights", *weights,
+                    "--threads", "1"]) == 0  # fmt: skip
+    assert export(["--checkpoint", str(mean), "--output", str(shipped), "--threads", "1"]) == 0
+    translator = load(shipped, device="cpu")
+    assert training_runs(translator.metrics) == own
+    tested = {"data": "-", "beam": 4, "sentences": 1, "bleu": 0, "chrf": 0} | dict.fromkeys(
+        ("signature", "chrf_signature"), "-"
+    )
+    translator.metrics["test"] = tested
+    text = card(translator, [Pair("one", "eins")], ["eins"], good=[], bad=[], data="")
+    assert f" {sum(run['steps'] for run in own):,} steps on " in text
 
 
 def test_a_run_can_start_from_a_checkpoint_under_another_vocabulary(corpus, finished, tmp_path):
