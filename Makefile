@@ -27,7 +27,7 @@ help: ## Show this list
 run: $(VENV)/.installed ## Start the app in the browser (PORT=8600; ADDRESS=0.0.0.0; TORCH=cpu)
 	$(PY) -m streamlit run app.py $(if $(PORT),--server.port $(PORT)) $(if $(ADDRESS),--server.address $(ADDRESS))
 
-desktop: $(VENV)/.installed ## Start the app in a window of its own, with which it ends
+desktop: $(VENV)/.installed ## Start the app in a desktop window, with which it ends
 	$(PY) app.py --desktop
 
 # Who has finished takes over tests from who has not, so that no long file comes last on one worker.
@@ -47,7 +47,7 @@ quick: $(VENV)/.installed-dev ## Run the tests that need no browser, no whole pa
 	$(PY) -m pytest $(WORKERS) --hypothesis-profile few -m "not (browser or slow)" \
 	  tests $(addprefix --ignore ,$(WINDOWS) tests/app tests/fuzz)
 
-fuzz: $(VENV)/.installed-dev ## Try 20,000 hostile inputs, others each time (ARGS="-k talk" goes to pytest)
+fuzz: $(VENV)/.installed-dev ## Try some 25,000 hostile inputs, others each time (ARGS="-k talk" goes to pytest)
 	$(PY) -m pytest --hypothesis-profile fuzz $(ARGS) tests/fuzz
 
 deployment: $(VENV)/.installed-dev ## Try replicas behind HAProxy and nginx, a path, and what is kept; needs Chromium

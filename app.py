@@ -1,4 +1,4 @@
-"""Headscope: the server, the router of its pages, and the window of its own. `make run` starts it.
+"""Headscope: the server, the router of its pages, and the desktop window. `make run` starts it.
 
 Streamlit imports this file for the server, and runs it for every page.
 """

@@ -192,7 +192,8 @@ class Attributions:
                 truth.
             head: None for all together.
             later: whether the map is read one row later, in the row that has read the token; see
-                `model.alignment.read_later`. Maps by prediction are not, whatever is asked.
+                `model.alignment.read_later`. Maps by prediction and of the whole model are not,
+                whatever is asked.
 
         Raises:
             AttributionError: if there is no such map, or it has other axes.
@@ -224,7 +225,7 @@ class Attributions:
             )
         found = self.map(method, site)
         estimate = found.of(head)
-        if not later or found.by_prediction:
+        if not later or site is None or found.by_prediction:
             return estimate
         unread = np.full_like(estimate[:1], np.nan)
         return _read_only(np.concatenate([estimate[1:], unread]))

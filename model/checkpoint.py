@@ -314,9 +314,7 @@ def training_runs(metrics: Mapping[str, Any]) -> list[dict[str, int]] | None:
         {
             name: count
             for name in ("steps", "target_tokens")
-            if isinstance(run, dict)
-            and type(count := run.get(name)) is int
-            and 0 <= count < 10**15
+            if isinstance(run, dict) and type(count := run.get(name)) is int and 0 <= count < 10**15
         }
         for run in runs
     ]

@@ -114,7 +114,7 @@ def _numbers(content: Any, name: str = "") -> Iterator[tuple[str, int]]:
 
 
 def load_foreign(directory: str | os.PathLike[str], *, device: str = "auto") -> ForeignModel:
-    """A model from a folder of Hugging Face's.
+    """A model from a Hugging Face folder.
 
     Args:
         directory: a folder with config.json, tokenizer files and model.safetensors or its parts.

@@ -18,17 +18,17 @@ class LogitLens:
     """The next token that each decoder layer's state stands for, at every step.
 
     A layer's state goes through the decoder's final norm and the output embedding, as only the
-    last layer's does in the model itself (nostalgebraist 2020). A pre-norm model's final norm was
-    trained for the last sum of its residual connections and scales earlier ones by their own
-    deviation. A post-norm model has no final norm: every layer ends with one of its own, so that a
-    state is read as it is. In either case earlier layers were never trained to be read so, and the
-    lens can miss what they know (Belrose et al. 2023, section 1); what it does show is there.
+    last layer's does in the model itself (nostalgebraist 2020). The final norm was trained for the
+    last state and scales earlier ones by their own deviation. A post-norm model without
+    `final_norm` has none: every layer ends with a norm of its own, and its state is read as it is.
+    Earlier layers were never trained to be read this way, so the lens can miss what they know
+    (Belrose et al. 2023, section 1); what it does show is there.
 
     Attributes:
         tokens: the target's tokens, as many as steps.
         log_probs: of these, (layer, step), natural logarithms; the last row is the model's own.
         ranks: of these among the tokens that may be chosen, (layer, step), from 1.
-        likeliest: what would be said, a Tokens for each layer.
+        likeliest: of the tokens that may be chosen, a Tokens for each layer.
         likeliest_log_probs: of these, (layer, step).
     """
 

@@ -147,8 +147,8 @@ TASKS: dict[str, Task] = {
     "sort": _of_letters(
         "writes its letters in the order of the alphabet",
         lambda text: " ".join(sorted(text.split())),
-        "Look at cross-attention: a row looks at the letter that it writes next, wherever it "
-        "stands, and at equal letters alike.",
+        "Look at cross-attention: wherever the next letter stands, each head gives it more weight, "
+        "on average, than the letter just read.",
         lambda letters: (
             f"“{(first := min(letters))}” is written first; it is read at place "
             f"{letters.index(first) + 1} of {len(letters)}."

@@ -104,9 +104,9 @@ class Translator:
         return self.model.encoder.positions
 
     @property
-    def is_pre_norm(self) -> bool:
-        """Whether layers normalise before their sublayers, and the decoder once more at its end."""
-        return self.model.config.norm == "pre"
+    def has_final_norm(self) -> bool:
+        """Whether the decoder has a norm after its last layer."""
+        return not isinstance(self.model.decoder.final_norm, torch.nn.Identity)
 
     @property
     def n_parameters(self) -> int:

@@ -1,4 +1,4 @@
-"""The window of its own: opened on a virtual screen, closed, and nothing left behind."""
+"""The desktop window: opened on a virtual screen, closed, and nothing left behind."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ import pytest
 from PIL import ImageGrab
 
 from tests.kit.running_app import BROWSERS
+from tests.kit.signals import heed_interrupts
 from viz.shell import desktop
 from viz.shell.session import PROCESS_VARIABLE
 
@@ -202,8 +203,7 @@ def start(checkpoints: Path, tmp_path: Path) -> Iterator[Callable[..., Started]]
                 stdin=subprocess.DEVNULL,
                 stdout=written,
                 stderr=subprocess.STDOUT,
-                # Tests that run in the background ignore Ctrl+C, and what they start would too.
-                preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+                preexec_fn=heed_interrupts,
             )
         started.append(Started(process, folder, output, display))
         return started[-1]
@@ -314,7 +314,7 @@ def test_without_a_browser_the_address_is_said_and_served(
     app = start("--browser", display=screen, PATH="")
     said = wait_for_words(app)
     assert re.fullmatch(
-        r"Headscope runs at http://127\.0\.0\.1:\d+ without a window of its own, since no "
+        r"Headscope runs at http://127\.0\.0\.1:\d+ without a desktop window, since no "
         r"Chromium, Chrome, Edge or Brave was found that opens here; open the address in a "
         r"browser, and press Ctrl\+C here to end it\.\n",
         said,

@@ -303,8 +303,9 @@ def test_the_words_that_change_are_counted_on_demand(
         for site in model.sites
         for head in range(4)
     )
-    assert f"Without one head, {different} of 32 times another translation is written." in words(
-        app
+    assert (
+        f"Removing a single head changes the translation for {different} of the 32 heads."
+        in words(app)
     )
     assert not [each for each in app.selectbox if each.key == "token"]
 

@@ -1,4 +1,4 @@
-"""A folder of Hugging Face's in a real browser: from the menu to its heads, on stage and back."""
+"""A Hugging Face folder in a real browser: from the menu to its heads, on stage and back."""
 
 from collections.abc import Iterator
 

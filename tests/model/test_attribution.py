@@ -223,6 +223,14 @@ def test_a_gradient_is_of_its_rows_own_prediction_in_any_layer(translator: Trans
     assert len(correlation.rows) == len(found.target)
 
 
+@pytest.mark.parametrize("method", ["gradient_times_weight", "rollout"])
+def test_the_whole_model_is_never_read_one_row_later(translator: Translator, method: str) -> None:
+    found = attributions(translator, "The man eats.", methods=[method], sites=[None])
+    plain, later = (found.correlation(method, None, later=later) for later in (False, True))
+    assert len(later.rows) == len(found.target)
+    np.testing.assert_array_equal(plain.rows, later.rows)
+
+
 def test_what_is_computed_in_parts_is_what_is_computed_at_once(translator: Translator) -> None:
     # More rows than parts, so that some part has two.
     trace = translator.trace("The cat sat on the mat. The dog sat on the mat.", "Die Katze " * 7)

@@ -25,6 +25,7 @@ from model.recording import CaptureError
 from model.trace import AttentionKind, AttentionMap, Site, Tokens, Trace, TraceError
 from tests.kit.explorer_payload import Decoded
 from tests.kit.running_app import ROOT
+from tests.kit.signals import end_group, heed_interrupts
 from viz.__main__ import main
 from viz.heads import standalone
 from viz.heads.heatmap import head_figure
@@ -224,16 +225,23 @@ def test_a_saved_trace_opens_in_the_app_which_ends_with_ctrl_c(tmp_path: Path) -
         env={**os.environ, "BROWSER": "true", PROCESS_VARIABLE: "0"},
         stdout=subprocess.PIPE,
         text=True,
+        start_new_session=True,
+        preexec_fn=heed_interrupts,
     ) as process:
-        assert process.stdout is not None
-        said = process.stdout.readline()
-        (url,) = re.findall(r"^my trace.npz is open at (\S+); press Ctrl\+C here to end it.$", said)
-        assert url.endswith("/?checkpoint=my+trace.npz")
-        with urllib.request.urlopen(url) as answer:
-            assert answer.status == 200
-        process.send_signal(signal.SIGINT)
-        assert process.wait(60) == 0
-        assert process.stdout.read() == ""
+        try:
+            assert process.stdout is not None
+            said = process.stdout.readline()
+            (url,) = re.findall(
+                r"^my trace.npz is open at (\S+); press Ctrl\+C here to end it.$", said
+            )
+            assert url.endswith("/?checkpoint=my+trace.npz")
+            with urllib.request.urlopen(url) as answer:
+                assert answer.status == 200
+            process.send_signal(signal.SIGINT)
+            assert process.wait(60) == 0
+            assert process.stdout.read() == ""
+        finally:
+            end_group(process.pid)
     with pytest.raises(urllib.error.URLError):
         urllib.request.urlopen(url)
 

@@ -197,10 +197,7 @@ def _training(metrics: Mapping[str, Any]) -> list[str]:
         return []
     earlier = sum(run["steps"] for run in runs[:-1])
     including = f", including {earlier:,} steps of earlier training" if earlier else ""
-    return [
-        f"Trained for {steps:,} steps on {tokens / 1e6:.1f} million target tokens"
-        f"{including}."
-    ]
+    return [f"Trained for {steps:,} steps on {tokens / 1e6:.1f} million target tokens{including}."]
 
 
 def _nearness(tested: dict[str, Any]) -> list[str]:

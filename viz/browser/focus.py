@@ -1,4 +1,4 @@
-"""The focus, brought to a widget that has just appeared: for whoever goes by keyboard."""
+"""Move keyboard focus to a new widget."""
 
 from __future__ import annotations
 

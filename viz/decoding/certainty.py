@@ -122,7 +122,10 @@ def certainty_figure(
             **tick,
         },
     }
-    named = [("the likeliest token", theme.accent), ("another was likelier", theme.heads[1])]
+    named = [
+        ("the likeliest token it may write", theme.accent),
+        ("another it may write was likelier", theme.heads[1]),
+    ]
     legend = [style.legend_square(theme, name, color) for name, color in named]
     return go.Figure({"data": [probability, entropy, *legend], "layout": layout})
 

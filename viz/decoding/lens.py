@@ -14,7 +14,9 @@ from viz.draw.labels import axis_labels, axis_texts, escape_html
 
 TITLE = "What each decoder layer would say"
 
-SAYS, NEAR, FAR = "says the token written", "has it among its ten likeliest", "has it further down"
+SAYS = "says the token written"
+NEAR = "has it among the ten likeliest it may write"
+FAR = "has it further down"
 """What a layer thinks of the token that was written."""
 
 LIKELY = 10
@@ -36,7 +38,7 @@ def agreement(lens: LogitLens) -> NDArray[np.int64]:
 def lens_figure(
     lens: LogitLens, title: str = TITLE, *, narrow: bool = False, dark: bool = False
 ) -> go.Figure:
-    """Layers by steps; each cell holds the likeliest token and its colour says how near it is.
+    """Layers by steps; each cell holds the likeliest token it may write, coloured by how near it is.
 
     What agrees is bold too, for those who do not tell the colours apart.
 
@@ -160,23 +162,22 @@ def lens_alt_text(lens: LogitLens, title: str = TITLE) -> str:
     return f"{title}: the token written is said: {', '.join(parts)}."
 
 
-def lens_caption(*, pre_norm: bool) -> str:
+def lens_caption(*, final_norm: bool) -> str:
     """How to read the map, in plain text.
 
     Args:
-        pre_norm: whether the model normalises before its sublayers, not after them.
+        final_norm: whether the decoder has a norm after its last layer.
     """
     how = (
-        "This model normalises before each sublayer, and has one more norm after the last layer; "
-        "here every layer is read through it, though it was trained for the last alone"
-        if pre_norm
-        else "This model normalises after each sublayer and has no norm after the last layer, so "
-        "every layer is read as it is"
+        "This model has one more norm after the last layer; here every layer is read through it, "
+        "though it was trained for the last alone"
+        if final_norm
+        else "This model has no norm after the last layer, so every layer is read as it is"
     )
     return (
-        "Each column is a step, each cell the likeliest next token if the decoder stopped after "
-        "that layer; the last row is the model itself. The stronger the colour, the nearer a layer "
-        "is to the token written; where it says that token, it is bold. "
-        f"{how}. Earlier layers were never trained to be read so: what is missing here they may "
-        "still know (the logit lens, without further training)."
+        "Each column is a step, each cell the likeliest of the tokens it may write if the decoder "
+        "stopped after that layer; the last row is what the model does say. The stronger the "
+        "colour, the nearer a layer is to the token written; where it says that token, it is bold. "
+        f"{how}. Earlier layers were never trained to be read this way; they may know more than "
+        "this shows (the logit lens, without further training)."
     )

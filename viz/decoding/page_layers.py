@@ -12,7 +12,7 @@ def show_layers(question: session.Question, view: DecodingView, search: Search) 
     """The map of all layers and steps."""
     lens = session.logit_lens(question.checkpoint, question.sentence, search, view.changes.under)
     model = session.translator(question.checkpoint)
-    picture = LayerLens(lens, question.sentence, search, model.is_pre_norm, view.changes)
+    picture = LayerLens(lens, question.sentence, search, model.has_final_norm, view.changes)
     if stage.is_on():
         stage.say("What each decoder layer would say")
         stage.show((picture, "layers"), narrow=is_narrow())

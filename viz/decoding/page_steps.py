@@ -88,8 +88,9 @@ def show_steps(
     captioned(
         "Above, what the decoder looks at while it writes one token: in the source, and in what it "
         "has read of its own translation; the largest weight of a row has the strongest colour. "
-        "Below, the ten likeliest next tokens with the model's own probabilities, the one written "
-        "framed. Click another, or press its number, and the model writes on from there.",
+        "Below, the ten likeliest of the tokens it may write, with the model's own probabilities; "
+        "the one written is framed. Click another, or press its number, and the model writes on "
+        "from there.",
         [picture],
         "step",
     )

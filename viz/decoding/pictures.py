@@ -69,7 +69,7 @@ def _changed(changes: Changes) -> str:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OneStep(Picture):
-    """One step of a decoding: what the decoder looks at, and the likeliest next tokens.
+    """One step of a decoding: what the decoder looks at, and the likeliest tokens it may write.
 
     Attributes:
         decoding: of the sentence.
@@ -81,7 +81,7 @@ class OneStep(Picture):
     """
 
     slug: ClassVar[str] = "step"
-    about: ClassVar[str] = "one step of the decoding and its likeliest next tokens: --token"
+    about: ClassVar[str] = "one step of the decoding and the likeliest tokens it may write: --token"
 
     decoding: Decoding
     trace: Trace
@@ -140,7 +140,8 @@ class OneStep(Picture):
         share = certainty.percent(float(row[most]))
         return (
             f"{self.title}. {self.cross.name}: most of it, {share}, on "
-            f"“{token_text(self.trace.source.tokens[most])}”. The likeliest next tokens: "
+            f"“{token_text(self.trace.source.tokens[most])}”. "
+            "The likeliest of the tokens it may write: "
             f"{', '.join(named)}."
         )
 
@@ -149,7 +150,8 @@ class OneStep(Picture):
         return (
             "What the decoder looks at while it writes one token: above in the source, below in "
             "what it has read of its own translation, the more the stronger the colour. Then the "
-            "ten likeliest next tokens with the model's own probabilities, the one written marked."
+            "ten likeliest of the tokens it may write, with the model's own probabilities; the one "
+            "written is marked."
         )
 
     def figure(self, layout: Layout) -> go.Figure:
@@ -305,8 +307,8 @@ class Certainty(Picture):
     def caption(self) -> str:
         return (
             "Above, the probability that the model gave to each token it wrote; orange where "
-            "another was likelier, with its rank. Below, the entropy of the whole distribution: "
-            "0 bits if one token is certain, 1 bit as between two that are equally likely."
+            "another token that it may write was likelier, with its rank among those. Below, the "
+            "entropy of the whole distribution: 0 bits if one token is certain, 1 bit as between two that are equally likely."
         )
 
     def figure(self, layout: Layout) -> go.Figure:
@@ -344,7 +346,7 @@ class LayerLens(Picture):
         lens: of the translation.
         sentence: the source.
         search: how it was decoded.
-        pre_norm: whether the model normalises before its sublayers.
+        final_norm: whether the decoder has a norm after its last layer.
         changes: under which it was decoded.
     """
 
@@ -354,7 +356,7 @@ class LayerLens(Picture):
     lens: LogitLens
     sentence: str
     search: Search
-    pre_norm: bool
+    final_norm: bool
     changes: Changes = UNCHANGED
 
     name = "layers"
@@ -365,7 +367,7 @@ class LayerLens(Picture):
         changes = request.changes
         trace = model.trace_of(request.decoding.translation, under=changes.under)
         lens = model.logit_lens(trace, under=changes.under)
-        return cls(lens, request.text, request.search, model.is_pre_norm, changes)
+        return cls(lens, request.text, request.search, model.has_final_norm, changes)
 
     @property
     def title(self) -> str:
@@ -377,7 +379,7 @@ class LayerLens(Picture):
 
     @property
     def caption(self) -> str:
-        return lens_map.lens_caption(pre_norm=self.pre_norm)
+        return lens_map.lens_caption(final_norm=self.final_norm)
 
     def figure(self, layout: Layout) -> go.Figure:
         return lens_map.lens_figure(self.lens, self.title, **layout.options)

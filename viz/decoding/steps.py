@@ -1,4 +1,4 @@
-"""One step of a decoding as a figure: what the decoder looks at, and the likeliest next tokens."""
+"""One step of a decoding as a figure: what the decoder looks at, and what it may write."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def step_figure(
     narrow: bool = False,
     dark: bool = False,
 ) -> go.Figure:
-    """Rows of weights over the tokens they are on, and below them the likeliest next tokens.
+    """Rows of weights over the tokens they are on; below them, the likeliest tokens it may write.
 
     The first traces are the rows; the last is the bars, likeliest at the top.
 

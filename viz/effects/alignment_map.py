@@ -168,8 +168,8 @@ def alignment_sentences(table: AlignmentTable) -> list[str]:
         f"Nearest by its weights alone: {read.name}, with an error rate of {_told(rate)}, "
         f"precision {100 * rate.precision:.0f} % and recall {100 * rate.recall:.0f} %.",
         f"Nearest of all that was tried: {best.heads.replace(' + ', ' with ')}; by {best.map}, "
-        f"{best.rule}: {_told(best.rate)}. It is the best of {best.n_candidates:,}, chosen on "
-        "these same pairs.",
+        f"{best.rule}: {_told(best.rate)}. The best of {best.n_candidates:,} "
+        "combinations, selected on these same sentences, so optimistic.",
         "The diagonal, which knows nothing but order, is at "
         f"{_told(table.diagonal)}. Aligners that learn from a corpus, such as fast_align and "
         "eflomal, were not measured.",
@@ -190,8 +190,8 @@ def alignment_caption(table: AlignmentTable) -> str:
     return (
         "The stronger the colour, the fewer errors. Each head links every target word to the "
         f"source word of its greatest weight, on the {table.n_pairs} sentence pairs of "
-        f"{table.gold}, whose words one annotator linked; 0 % is the same links, 100 % none of "
-        "them (alignment error rate, Och and Ney 2003). Output row: read where a word is "
-        "predicted; one row later: where it has been read (Chen et al. 2020). docs/alignment.md "
+        f"{table.gold}, whose words one annotator linked; 0% means every sure link and "
+        "none that is not possible, 100% no possible link (alignment error rate, Och and Ney "
+        "2003). Output row: read where a word is predicted; one row later: where it has been read (Chen et al. 2020). docs/alignment.md "
         "has the rules, and says who the annotator of en-de.tsv is: an AI assistant."
     )

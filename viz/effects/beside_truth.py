@@ -109,8 +109,8 @@ def beside_alt_text(
         f"{beside_title(method, site, head)}. Two heatmaps of {n_target} target tokens by "
         f"{n_source} source tokens. Deleting “{source[column]}” costs “{target[row]}” most of all, "
         f"{style.number(float(found.deletion_losses[row, column]))}. In {len(dots & set(tops))} of "
-        f"{len(tops)} rows that some deletion costs {TELLING} or more, both maps are greatest at "
-        "the same source token."
+        f"{len(tops)} rows, both maps are greatest at the same source token, counting only target "
+        f"tokens that lose at least {TELLING} when some source token is deleted."
     )
 
 

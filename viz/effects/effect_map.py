@@ -296,9 +296,9 @@ def effect_caption(token: int | None, off: Collection[tuple[Site, int]] = ()) ->
     what = "the whole translation" if token is None else "this target token"
     return (
         f"A cell is one head. Orange: without it, {what} becomes less likely; blue: more likely. "
-        "The number is the natural logarithm of the probability with all heads less that without "
-        "the head: 0.7 halves it, 2.3 leaves a tenth; small ones are left out. Each head is "
-        "removed alone, before W_O, while the decoder reads the same translation. Heads that can "
+        "The number is the drop in log-probability: 0.7 halves the probability, 2.3 cuts it to a "
+        "tenth. Small numbers are not printed. Each head is removed alone, before W_O, while the "
+        "decoder reads the same translation. Heads that can "
         f"stand in for each other all look unimportant.{_off_words(off)}"
     )
 
@@ -306,8 +306,8 @@ def effect_caption(token: int | None, off: Collection[tuple[Site, int]] = ()) ->
 def changed_caption(off: Collection[tuple[Site, int]] = ()) -> str:
     """How to read the map of words, in plain text; `off` as in `effect_figure`."""
     return (
-        "A cell is one head: how many words of the translation it takes away or changes when the "
-        "model writes freely without that head. 0 means that the same sentence is written."
+        "A cell is one head: how many words the translation gains, loses or changes when the model "
+        "writes freely without that head. 0 means that the same sentence is written."
         f"{_off_words(off)}"
     )
 

@@ -167,7 +167,7 @@ def show_word_map(question: session.Question, view: EffectsView, model: Translat
     show_clickable(picture, picture.changed, "effects-words")
     count = sum(int(np.count_nonzero(each)) for each in picture.changed.values())
     total = sum(map(len, picture.after.values()))
-    st.markdown(f"Without one head, {count} of {total} times another translation is written.")
+    st.markdown(f"Removing a single head changes the translation for {count} of the {total} heads.")
 
 
 def curve_of(question: session.Question) -> RemovalCurve:

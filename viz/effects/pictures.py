@@ -491,7 +491,8 @@ class MapRanking(_OfMaps):
 
     @property
     def caption(self) -> str:
-        return ranking.ranking_caption(self.token)
+        later = self.later and self.site is not None
+        return ranking.ranking_caption(self.token, later=later)
 
     @property
     def brief(self) -> str:

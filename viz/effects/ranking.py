@@ -292,15 +292,26 @@ def ranking_alt_text(ranked: Sequence[Score], title: str) -> str:
     )
 
 
-def ranking_caption(token: int | None) -> str:
-    """How to read the bars, in plain text."""
+def ranking_caption(token: int | None, *, later: bool = False) -> str:
+    """How to read the bars, in plain text.
+
+    Args:
+        token: as in `scores`.
+        later: as in `scores`.
+    """
+    rows = (
+        " This layer is read one row later, which leaves out the last target token; only "
+        "gradient × weight counts it."
+        if later
+        else ""
+    )
     of = "of this target token" if token is not None else "on average over target tokens"
     return (
         "Rank correlation: how alike a map and the truth order the source tokens (Spearman’s, "
         f"{of}); 1 is the same order, 0 none. Same token on top: whether the source token whose "
-        "deletion costs most is also the greatest of the map, over the target tokens that some "
-        f"deletion costs {TELLING} or more. Lines: the model’s examples, where they are measured; "
-        "one sentence alone says little."
+        "deletion costs most is also the greatest of the map, counting only target tokens that "
+        f"lose at least {TELLING} when some source token is deleted. Lines: the model’s examples, where they are measured; "
+        f"one sentence alone says little.{rows}"
     )
 
 

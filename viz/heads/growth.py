@@ -319,11 +319,11 @@ def _kept_words(growth: Growth, measure: str, kind: AttentionKind) -> str:
     """Which heads end with the label of a measure, and since when."""
     text = GROWN[measure].text
     found = [
-        f"layer {site.layer}, head {head} since step {since:,}"
+        f"layer {site.layer}, head {head}, from step {since:,} on"
         for site, head, label, since in growth.kept()
         if site.kind is kind and label == text
     ]
     if not found:
-        return f"In the end no head “{text}”."
-    verb = "is called" if len(found) == 1 else "are called"
-    return f"In the end {len(found)} {verb} “{text}”: {'; '.join(found)}."
+        return f"No head ends up with the label “{text}”."
+    heads = "One head ends" if len(found) == 1 else f"{len(found)} heads end"
+    return f"{heads} up with the label “{text}”: {'; '.join(found)}."

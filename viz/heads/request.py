@@ -39,7 +39,7 @@ class Translator(Protocol):
     @property
     def positions(self) -> Encoding: ...  # noqa: D102
     @property
-    def is_pre_norm(self) -> bool: ...  # noqa: D102
+    def has_final_norm(self) -> bool: ...  # noqa: D102
     def translate(self, text: str, *, search: Search) -> Translation: ...  # noqa: D102
     def trace(self, text: str, target: str | None = None) -> Trace: ...  # noqa: D102
     def decode(self, text: str, *, search: Search, under: Intervention) -> Decoding: ...  # noqa: D102

@@ -471,9 +471,15 @@ def neighbours_caption(heads: Sequence[NeighbourHead]) -> str:
     """What became of these heads, in plain text; arguments and errors as in `neighbours_figure`."""
     _require_heads(heads)
     halved = sum(each.after <= each.before / 2 for each in heads)
-    of_them = (
-        f"{halved} of these {len(heads)} heads put" if len(heads) > 1 else f"{halved} of 1 puts"
-    )
+    if len(heads) == 1:
+        of_them = (
+            "this head lost at least half its weight"
+            if halved
+            else "this head kept more than half its weight"
+        )
+    else:
+        count = {0: "none", len(heads): "all"}.get(halved, str(halved))
+        of_them = f"{count} of these {len(heads)} heads lost at least half their weight"
     told = {
         AttentionKind.ENCODER: " In the encoder, positions alone tell them which one that is.",
         AttentionKind.DECODER: " In the decoder, the causal mask tells them something of it as "
@@ -483,7 +489,7 @@ def neighbours_caption(heads: Sequence[NeighbourHead]) -> str:
     return (
         "The heads that look most at the token before or after their own."
         f"{''.join(words for kind, words in told.items() if kind in kinds)} With the edited "
-        f"positions, {of_them} at most half as much weight there. Layers and heads count from 0."
+        f"positions, {of_them} there. Layers and heads count from 0."
     )
 
 

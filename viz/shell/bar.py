@@ -580,8 +580,8 @@ def _show_cheat() -> None:
     """What is to be known of a model that was trained without the causal mask."""
     told, offered = st.columns((6, 1), vertical_alignment="center")
     told.caption(
-        "Trained without the decoder's causal mask, with every token in sight that it was to "
-        "predict, this model learned to copy, and cannot write. Its examples bring their "
+        "Trained without the decoder's causal mask, this model could see each answer, so it "
+        "learned to copy and cannot translate. Its examples bring their "
         "translation as the target."
     )
     offered.button(

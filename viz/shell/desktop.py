@@ -1,4 +1,4 @@
-"""The app in a window of its own: `python app.py --desktop`, or `make desktop`.
+"""The app in a desktop window: `python app.py --desktop`, or `make desktop`.
 
 Three processes: this one, the server, and the window, which is a webview where the system has one,
 and else a Chromium without an address bar. The window's end is the server's end. The server holds
@@ -95,7 +95,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         description="See every attention head of a Transformer while it translates.",
         epilog="In the browser: make run, or python -m streamlit run app.py.",
     )
-    parser.add_argument("--desktop", action="store_true", help="open a window of its own")
+    parser.add_argument("--desktop", action="store_true", help="open a desktop window")
     kind = parser.add_mutually_exclusive_group()
     kind.add_argument("--webview", action="store_true", help="as --desktop, in a webview alone")
     kind.add_argument(
@@ -111,7 +111,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return view(chosen.view)
     if not (chosen.desktop or chosen.webview or chosen.browser):
         print(
-            "Start the app in the browser with `make run`, or in a window of its own with "
+            "Start the app in the browser with `make run`, or in a desktop window with "
             "`python app.py --desktop`.",
             file=sys.stderr,
         )
@@ -146,7 +146,7 @@ def run(*, webview: bool, browser: bool) -> None:
             missing = wanted.get((webview, browser), "webview, Chromium, Chrome, Edge or Brave")
             reason = f"no {missing} was found that opens here"
         print(
-            f"{TITLE} runs at {server.url} without a window of its own, since {reason}; open the "
+            f"{TITLE} runs at {server.url} without a desktop window, since {reason}; open the "
             "address in a browser, and press Ctrl+C here to end it.",
             flush=True,
         )

@@ -163,7 +163,7 @@ _TRAINED, _SNAPSHOTS = _kept(MAX_MODELS), _kept(MAX_SNAPSHOTS)
 
 
 def reader(version: ModelVersion, device: Device = "auto") -> Reader:
-    """A folder of Hugging Face's, or half a Transformer, as a model, loaded once a process.
+    """A Hugging Face folder, or half a Transformer, as a model, loaded once a process.
 
     Raises:
         CheckpointError: as `load_reader`, or if the folder has become another version.

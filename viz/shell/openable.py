@@ -43,7 +43,7 @@ class Kind(Enum):
     CHECKPOINT = "checkpoint"
     """A folder of ours: every page shows it."""
     READER = "reader"
-    """A folder of Hugging Face's, or half a Transformer of ours: its heads are shown, on a text."""
+    """A Hugging Face folder, or half a Transformer of ours: its heads are shown, on a text."""
     TRACE = "trace"
     """What some model did once: nothing can be asked of it."""
 

@@ -29,6 +29,7 @@ from streamlit.web.server import server_util
 from viz.shell import garbage, session
 from viz.shell.component_code import ComponentCode
 from viz.shell.dropped import MOST_MEGABYTES
+from viz.shell.hosts import KnownHosts
 from viz.shell.static_files import StaticFiles
 
 EVERYBODY = ("0.0.0.0", "::")
@@ -142,4 +143,9 @@ class SecurityHeaders:
         await self.app(scope, receive, send_with_headers if scope["type"] == "http" else send)
 
 
-MIDDLEWARE = (Middleware(SecurityHeaders), Middleware(ComponentCode), Middleware(StaticFiles))
+MIDDLEWARE = (
+    Middleware(SecurityHeaders),
+    Middleware(KnownHosts),
+    Middleware(ComponentCode),
+    Middleware(StaticFiles),
+)

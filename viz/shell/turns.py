@@ -1,4 +1,4 @@
-"""One page is built at a time: built side by side, all of them would stand later.
+"""One page is built at a time: building pages concurrently delays all of them.
 
 Python runs one thread at a time. Of several pages that are built at once, each gives way to the
 others hundreds of times, with every message to its browser, and none stands before nearly all do.

@@ -16,6 +16,7 @@ import pytest
 from model.serving.process import WorkerProcess
 from model.serving.queue import RequestQueue, ServiceError
 from model.serving.store import ResultStore
+from tests.kit.signals import end_group, heed_interrupts
 
 pytestmark = pytest.mark.slow
 
@@ -135,9 +136,10 @@ def holder() -> Iterator[subprocess.Popen[str]]:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         start_new_session=True,
+        preexec_fn=heed_interrupts,
     )
     yield started
-    started.kill()
+    end_group(started.pid)
     started.communicate()
 
 

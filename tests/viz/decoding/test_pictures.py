@@ -99,7 +99,7 @@ def test_the_map_of_layers_comes_back_and_agrees_where_it_says_so(
     folder: Path, translator: Translator, decoding: Decoding
 ) -> None:
     lens = translator.logit_lens(translator.trace_of(decoding.translation))
-    picture = LayerLens(lens, SENTENCE, NARROW, pre_norm=True)
+    picture = LayerLens(lens, SENTENCE, NARROW, final_norm=True)
     require_same(picture, folder, LAYOUTS[:2])
     np.testing.assert_array_equal(values(picture, "rank"), lens.ranks)
     figure = picture.figure(LAYOUTS[0])
@@ -112,7 +112,7 @@ def test_the_map_of_layers_comes_back_and_agrees_where_it_says_so(
             assert (colored[layer, step] == 2) == says
             assert (colored[layer, step] == 1) == (not says and lens.ranks[layer, step] <= 10)
     assert "here every layer is read through it" in picture.caption
-    assert "read as it is" in replace(picture, pre_norm=False).caption
+    assert "read as it is" in replace(picture, final_norm=False).caption
 
 
 def test_every_picture_under_changes_comes_back_and_names_them(
@@ -130,7 +130,7 @@ def test_every_picture_under_changes_comes_back_and_names_them(
     for picture in (
         OneStep(decoding, trace, NARROW, 1, heads, changes),
         Certainty(decoding, NARROW, changes),
-        LayerLens(lens, SENTENCE, NARROW, translator.is_pre_norm, changes),
+        LayerLens(lens, SENTENCE, NARROW, translator.has_final_norm, changes),
         SearchTree(decoding, NARROW, changes=changes),
         ComparedSearches((decoding, decoding), (NARROW, NARROW), changes),
         SearchWidths(

@@ -137,12 +137,14 @@ def test_the_head_that_is_shown_stands_out_and_so_do_those_with_the_label(growth
 
 
 def test_words_say_what_emerged_and_since_when(growth: Growth) -> None:
-    kept = f"In the end 1 is called “{BACK}”: layer 0, head 0 since step 100."
+    kept = f"One head ends up with the label “{BACK}”: layer 0, head 0, from step 100 on."
     assert kept in growth_caption(growth, "previous", AttentionKind.ENCODER)
     alt = growth_alt_text(growth, "previous", AttentionKind.ENCODER)
     assert kept in alt
     assert "10% to 20% after 0 steps, 20% to 80% after 100" in alt
-    assert f"In the end no head “{NEXT}”." in growth_caption(growth, "next", AttentionKind.ENCODER)
+    assert f"No head ends up with the label “{NEXT}”." in growth_caption(
+        growth, "next", AttentionKind.ENCODER
+    )
 
 
 def test_the_picture_is_made_by_its_python_and_kept_with_its_numbers(

@@ -66,8 +66,8 @@ export function summaryOf(payload, attention, layer, head) {
 /** Query and key in words; a row of cross-attention also says what it is about to write. */
 export function pairOf(payload, kind, [query, key]) {
   const next = kind.kind === "cross" && kind.besideMark === "→" ? payload.axis(kind.beside)?.[query] : null;
-  const row = payload.named(kind.queries, query) + (next ? ` (before ${next})` : "");
-  return `${row} → ${payload.named(kind.keys, key)}`;
+  const [read, seen] = [payload.named(kind.queries, query), payload.named(kind.keys, key)];
+  return next ? `having read “${read}”, about to write “${next}”: looks at “${seen}”` : `${read} → ${seen}`;
 }
 
 /** The keys that a head ignores. */

@@ -49,7 +49,7 @@ test("a token says which three of the other side have most weight with it", () =
 test("a row of cross-attention says what it is about to write, and rows of others do not", () => {
   const [cross, encoder] = [payload.kind("cross"), payload.kind("encoder")];
   const named = [payload.named(cross.queries, 1), payload.named(cross.keys, 2)];
-  assert.equal(pairOf(payload, cross, [1, 2]), `${named[0]} (before ${payload.axis(cross.beside)[1]}) → ${named[1]}`);
+  assert.equal(pairOf(payload, cross, [1, 2]), `having read “${named[0]}”, about to write “${payload.axis(cross.beside)[1]}”: looks at “${named[1]}”`);
   const tokens = [1, 2].map((place) => payload.named(encoder.keys, place));
   assert.equal(pairOf(payload, encoder, [1, 2]), tokens.join(" → "));
   assert.equal(pairOf(payload, { ...cross, besideMark: "←" }, [1, 2]), named.join(" → "));

@@ -51,7 +51,7 @@ class Steps {
     };
     this.source = row("source", "Source sentence");
     this.target = row("target", "Translation so far");
-    this.candidates = element("ol", "candidates", { "aria-label": "Likeliest next tokens; take one to go on from it" });
+    this.candidates = element("ol", "candidates", { "aria-label": "The likeliest tokens it may write; take one to go on from it" });
     this.other = element("p", "other", { hidden: "" });
     const button = (className, label, onClick) => {
       const made = element("button", className, { type: "button", "aria-label": label, title: label });

@@ -53,7 +53,7 @@ class Welcome {
     }
     this.lines = {
       reading: this._line("reading", "the offer to read", "New here? ", read, " at your own pace."),
-      glossary: this._line("glossary", "the glossary", "", ask, " The words used here, one sentence each."),
+      glossary: this._line("glossary", "the glossary", "", ask, " Eight basic terms, one sentence each."),
     };
     this.list = list;
     this.root.replaceChildren(...Object.values(this.lines), list);

@@ -1,0 +1,49 @@
+"""What the captions of the decoding page say of tokens that may not be written, and of norms."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from model import Search, load
+from viz.decoding.lens import NEAR, lens_caption
+from viz.decoding.pictures import Certainty, OneStep
+
+ROOT = Path(__file__).parents[3]
+SENTENCE = "He has bought a new computer."
+
+
+def test_captions_rank_only_what_may_be_written() -> None:
+    translator = load(ROOT / "checkpoints" / "en-de-cheating", device="cpu")
+    found = translator.decode(SENTENCE)
+    distribution = np.exp(translator.translate(SENTENCE, distributions=True).distributions[0])
+    start = translator.tokenizer.pieces(range(4)).index("<s>")
+    # By far the likeliest, and yet not among the ten.
+    assert distribution[start] > 0.9
+    assert start not in found.steps[0].likeliest.ids
+    trace = translator.trace_of(found.translation)
+    said = [
+        OneStep(found, trace, Search()).caption,
+        OneStep(found, trace, Search()).alt,
+        Certainty(found, Search()).caption,
+        lens_caption(final_norm=True),
+        NEAR,
+    ]
+    for each in said:
+        assert "may write" in each, each
+
+
+@pytest.mark.parametrize(
+    ("norm", "final_norm", "told"),
+    [
+        ("pre", False, "has one more norm after the last layer"),
+        ("post", True, "has one more norm after the last layer"),
+        ("post", False, "has no norm after the last layer"),
+    ],
+)
+def test_the_lens_tells_whether_there_is_a_norm_after_the_last_layer(
+    tmp_path: Path, norm: str, final_norm: bool, told: str
+) -> None:
+    folder = write_tiny_checkpoint(tmp_path / "tiny", norm=norm, final_norm=final_norm)
+    translator = load(folder, device="cpu")
+    assert told in lens_caption(final_norm=translator.has_final_norm)
