@@ -147,8 +147,8 @@ TASKS: dict[str, Task] = {
     "sort": _of_letters(
         "writes its letters in the order of the alphabet",
         lambda text: " ".join(sorted(text.split())),
-        "Look at cross-attention: wherever the next letter stands, each head gives it more weight, "
-        "on average, than the letter just read.",
+        "Look at cross-attention: on average, each head gives more than half of its weight to the "
+        "next letter and those after it in the alphabet.",
         lambda letters: (
             f"“{(first := min(letters))}” is written first; it is read at place "
             f"{letters.index(first) + 1} of {len(letters)}."

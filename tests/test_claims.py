@@ -1,7 +1,13 @@
 """What the documents say of measurements is what benchmarks/results/ holds."""
 
 import json
+import re
 from pathlib import Path
+
+import numpy as np
+
+from model import load
+from viz.views import VIEWS
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "benchmarks" / "README.md").read_text(encoding="utf-8")
@@ -14,3 +20,26 @@ def test_the_comparison_with_marian_is_the_one_that_was_measured() -> None:
         faster = f"{row['ours_is_faster']:.2f} times as fast"
         assert f"| {row['median_ms']:.0f} ms | {faster} |" in PAGE
     assert f"`translator.trace(text)` | {peers['our_median_ms']:.0f} ms |" in PAGE
+
+
+def test_layers_read_one_row_later_lie_where_the_page_says() -> None:
+    found = json.loads((RESULTS / "alignment-en-de-cpu.json").read_text())["rows"]
+    wanted = {f"layer {layer}, one row later" for layer in (1, 2, 3)}
+    errors = [row["error"] for row in found if row["what"] in wanted]
+    said = f"The layers 1 to 3 are at {min(errors)} to {max(errors)} one row later."
+    assert said in " ".join(PAGE.split())
+
+
+def test_the_readme_names_every_page_that_a_scene_can_show() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    sentence = readme[readme.index("\nA page is ") :].partition(", and a view")[0]
+    assert set(re.findall(r"`(\w+)`", sentence)) == set(VIEWS)
+
+
+def test_a_scene_says_how_much_of_its_weight_a_head_puts_on_what_comes_later() -> None:
+    talk = json.loads((ROOT / "viz/shell/talks/attention-in-eleven-scenes.json").read_text("utf-8"))
+    scene = talk["scenes"][4]
+    trace = load(ROOT / "checkpoints" / "en-de", device="cpu").trace(scene["view"]["sentence"])
+    weights = trace.attention("encoder", 1).weights[5]
+    later = np.triu(weights, 1).sum(axis=1).mean()
+    assert f"with {100 * later:.0f} percent of its weight on what comes later" in scene["note"]

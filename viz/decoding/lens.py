@@ -38,7 +38,7 @@ def agreement(lens: LogitLens) -> NDArray[np.int64]:
 def lens_figure(
     lens: LogitLens, title: str = TITLE, *, narrow: bool = False, dark: bool = False
 ) -> go.Figure:
-    """Layers by steps; each cell holds the likeliest token it may write, coloured by how near it is.
+    """Layers by steps; each cell holds the likeliest token it may write, coloured by nearness.
 
     What agrees is bold too, for those who do not tell the colours apart.
 

@@ -308,7 +308,8 @@ class Certainty(Picture):
         return (
             "Above, the probability that the model gave to each token it wrote; orange where "
             "another token that it may write was likelier, with its rank among those. Below, the "
-            "entropy of the whole distribution: 0 bits if one token is certain, 1 bit as between two that are equally likely."
+            "entropy of the whole distribution: 0 bits if one token is certain, 1 bit as between "
+            "two that are equally likely."
         )
 
     def figure(self, layout: Layout) -> go.Figure:

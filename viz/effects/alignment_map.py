@@ -192,6 +192,7 @@ def alignment_caption(table: AlignmentTable) -> str:
         f"source word of its greatest weight, on the {table.n_pairs} sentence pairs of "
         f"{table.gold}, whose words one annotator linked; 0% means every sure link and "
         "none that is not possible, 100% no possible link (alignment error rate, Och and Ney "
-        "2003). Output row: read where a word is predicted; one row later: where it has been read (Chen et al. 2020). docs/alignment.md "
+        "2003). Output row: read where a word is predicted; one row later: where it has been "
+        "read (Chen et al. 2020). docs/alignment.md "
         "has the rules, and says who the annotator of en-de.tsv is: an AI assistant."
     )

@@ -310,7 +310,8 @@ def ranking_caption(token: int | None, *, later: bool = False) -> str:
         "Rank correlation: how alike a map and the truth order the source tokens (Spearman’s, "
         f"{of}); 1 is the same order, 0 none. Same token on top: whether the source token whose "
         "deletion costs most is also the greatest of the map, counting only target tokens that "
-        f"lose at least {TELLING} when some source token is deleted. Lines: the model’s examples, where they are measured; "
+        f"lose at least {TELLING} when some source token is deleted. Lines: the model’s "
+        "examples, where they are measured; "
         f"one sentence alone says little.{rows}"
     )
 

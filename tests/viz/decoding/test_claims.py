@@ -1,11 +1,14 @@
 """What the captions of the decoding page say of tokens that may not be written, and of norms."""
 
+import dataclasses
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from model import Search, load
+from model.checkpoint import load_checkpoint, save_checkpoint
+from model.transformer import Transformer
 from viz.decoding.lens import NEAR, lens_caption
 from viz.decoding.pictures import Certainty, OneStep
 
@@ -16,7 +19,7 @@ SENTENCE = "He has bought a new computer."
 def test_captions_rank_only_what_may_be_written() -> None:
     translator = load(ROOT / "checkpoints" / "en-de-cheating", device="cpu")
     found = translator.decode(SENTENCE)
-    distribution = np.exp(translator.translate(SENTENCE, distributions=True).distributions[0])
+    distribution = np.exp(translator.translate(SENTENCE, keep_distributions=True).distributions[0])
     start = translator.tokenizer.pieces(range(4)).index("<s>")
     # By far the likeliest, and yet not among the ten.
     assert distribution[start] > 0.9
@@ -42,8 +45,10 @@ def test_captions_rank_only_what_may_be_written() -> None:
     ],
 )
 def test_the_lens_tells_whether_there_is_a_norm_after_the_last_layer(
-    tmp_path: Path, norm: str, final_norm: bool, told: str
+    checkpoints: Path, tmp_path: Path, norm: str, final_norm: bool, told: str
 ) -> None:
-    folder = write_tiny_checkpoint(tmp_path / "tiny", norm=norm, final_norm=final_norm)
-    translator = load(folder, device="cpu")
+    tiny = load_checkpoint(checkpoints / "en-de")
+    config = dataclasses.replace(tiny.model.config, norm=norm, final_norm=final_norm)
+    save_checkpoint(tmp_path / "tiny", Transformer(config), tiny.tokenizer, bits=32)
+    translator = load(tmp_path / "tiny", device="cpu")
     assert told in lens_caption(final_norm=translator.has_final_norm)
