@@ -18,7 +18,6 @@ from viz.positions.measures import (
     ROUND,
     Values,
     by_offset,
-    count_of,
     likeness,
     on_circle,
     pair_of,
@@ -144,8 +143,8 @@ def encoding_alt_text(
     norms = row_norms(table)
     low, high = float(table.min()), float(table.max())
     return (
-        f"{title}: {count_of(table.shape[0], 'position')} by "
-        f"{count_of(table.shape[1], 'dimension')}, "
+        f"{title}: {style.count_of(table.shape[0], 'position')} by "
+        f"{style.count_of(table.shape[1], 'dimension')}, "
         f"values from {style.number(low)} to {style.number(high)}; "
         f"{_between('the norm of a row is', norms)}."
         + (
@@ -292,7 +291,7 @@ def waves_alt_text(
 ) -> str:
     """The waves in words; arguments and errors as in `waves`."""
     names = "; ".join(_wave_names(table, dimensions, base)) or "none is chosen"
-    return f"Dimensions over {count_of(len(table), 'position')}, one line each: {names}."
+    return f"Dimensions over {style.count_of(len(table), 'position')}, one line each: {names}."
 
 
 def waves_caption(
@@ -508,9 +507,9 @@ def likeness_alt_text(table: FloatArray, *, cosine: bool) -> str:
         else ""
     )
     return (
-        f"{name.capitalize()} of every two of {count_of(len(table), 'position')}: a position with "
-        f"itself has {style.number(float(found.mean[0]))} on average{neighbours}, and the least of "
-        f"all is {style.number(float(found.low.min()))}."
+        f"{name.capitalize()} of every two of {style.count_of(len(table), 'position')}: "
+        f"a position with itself has {style.number(float(found.mean[0]))} on average{neighbours}, "
+        f"and the least of all is {style.number(float(found.low.min()))}."
     )
 
 
@@ -749,9 +748,9 @@ def _turning(dimension: int, turns: Values, length: int) -> str:
     turn = float(turns[dimension // 2])
     around = length / turn
     share = (
-        f"{around:,.1f} times over the {count_of(length, 'position')} shown"
+        f"{around:,.1f} times over the {style.count_of(length, 'position')} shown"
         if around >= 1
-        else f"{_percent(around)} of one turn over the {count_of(length, 'position')} shown"
+        else f"{_percent(around)} of one turn over the {style.count_of(length, 'position')} shown"
     )
     return f"turns once in {_positions(turn)}, {share}"
 

@@ -188,11 +188,6 @@ def on_circle(table: FloatArray, pair: int) -> bool:
     return bool(radii.min() > ROUND and radii.max() - radii.min() <= ROUND * radii.max())
 
 
-def count_of(number: int, noun: str) -> str:
-    """A number with its noun: "1 position", "2 positions"."""
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
-
-
 def pair_of(table: FloatArray, pair: int) -> tuple[Values, Values]:
     """The sine and the cosine of one frequency, (position,) each."""
     sines, cosines = _pairs(table)
@@ -220,8 +215,7 @@ def _shifted_pairs(
     length = len(table)
     if not 0 <= offset < length:
         raise ValueError(
-            f"Among {count_of(length, 'position')} a shift may be from 0 to {length - 1}; it is "
-            f"{offset}."
+            f"A shift within this table may be from 0 to {length - 1}; it is {offset}."
         )
     kept = length - offset
     return (sines[:kept], cosines[:kept]), (sines[offset:], cosines[offset:])

@@ -245,7 +245,9 @@ def test_sinusoids_lie_on_circles_and_learned_rows_do_not() -> None:
 
 def test_a_shift_needs_positions_so_far_apart_and_paired_dimensions() -> None:
     for offset in (60, -1):
-        with pytest.raises(ValueError, match=rf"a shift may be from 0 to 59; it is {offset}\.$"):
+        with pytest.raises(
+            ValueError, match=rf"A shift within this table may be from 0 to 59; it is {offset}\.$"
+        ):
             rotation_deviation(SINUSOIDS, offset)
     with pytest.raises(ValueError, match=r"an even number of them; the table has 5\.$"):
         rotation_deviation(LEARNED[:, :5], 1)
