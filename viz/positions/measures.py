@@ -19,6 +19,10 @@ Values = NDArray[np.float64]
 BASE = 10000.0
 """Of the wavelengths in section 3.5."""
 
+EQUAL = 1e-5
+"""Numbers that differ by less than this share of the largest differ by rounding alone: sums of
+hundreds of products of float32."""
+
 ROUND = 1e-3
 """A pair of dimensions whose points keep this close to one radius lies on a circle."""
 

@@ -408,6 +408,26 @@ def test_the_curve_is_the_mean_between_the_least_and_the_greatest() -> None:
     assert np.array_equal(traces["from least to greatest"].y, found.high)
 
 
+@pytest.mark.parametrize("cosine", [False, True])
+def test_where_only_rounding_differs_no_band_is_drawn_or_named_and_no_number_is_printed(
+    cosine: bool,
+) -> None:
+    figure = by_offset_figure(SINUSOIDS, cosine=cosine)
+    assert [trace.name for trace in figure.data] == ["mean"]
+    name = "cosine" if cosine else "dot product"
+    said = [
+        likeness_caption(SINUSOIDS, cosine=cosine),
+        by_offset_caption(SINUSOIDS, cosine=cosine),
+        by_offset_alt_text(SINUSOIDS, cosine=cosine),
+    ]
+    assert f"all {name}s are equal up to rounding." in said[0]
+    assert f"at one offset have the same {name}." in said[1]
+    assert "wherever it starts, up to rounding." in said[1]
+    assert "at one offset all are equal up to rounding." in said[2]
+    assert not any("e−" in each for each in said)
+    assert "the shade runs" in by_offset_caption(LEARNED, cosine=cosine)
+
+
 def test_captions_print_what_was_measured_of_the_table() -> None:
     for cosine, name in ((True, "cosine"), (False, "dot product")):
         assert f"have one colour: the {name}" in likeness_caption(SINUSOIDS, cosine=cosine)

@@ -358,7 +358,7 @@ export class Matrix {
         context.fillText(this._cut(context, text, this.right - 1.5 * this.rem - 8), shown.right + 8, y);
       }
     }
-    const across = every(this.cellWidth, this.slope ? 1.15 * this.keySize : 1);
+    const across = this.keyStep ?? every(this.cellWidth, this.slope ? 1.15 * this.keySize : 1);
     context.font = `${this.keySize}px ${this.family}`;
     context.fillStyle = theme.text;
     for (let key = 0; key < this.keys.length; key += across) {

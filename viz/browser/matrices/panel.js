@@ -60,9 +60,20 @@ export class Panel extends Matrix {
     this.font = `${this.size}px ${this.family}`;
   }
 
-  /** Labels stand upright, since the last slanted one would be cut; they are written smaller before one is left out. */
+  /**
+   * Labels stand upright, since the last slanted one would be cut; they are written smaller before one is left out.
+   * Numbers lie flat, and round ones are written where not all have room.
+   */
   _fitKeys(context, across) {
     const widest = super._fitKeys(context, across);
+    this.keyStep = null;
+    if (this.keys.length > 1 && this.keys.every((key, place) => key === String(place))) {
+      this.slope = 0;
+      this.keySize = Math.max(0.8 * this.rem, Math.min(this.size, 0.9 * this.rem));
+      context.font = `${this.keySize}px ${this.family}`;
+      this.keyStep = roundStep((context.measureText(this.keys.at(-1)).width + 0.8 * this.rem) / across);
+      return this.keySize;
+    }
     if (this.slope === 0) return widest;
     this.slope = 90;
     this.keySize = Math.max(0.72 * this.rem, Math.min(this.size, across / 1.15));
@@ -102,6 +113,12 @@ export class Panel extends Matrix {
     if (this.isCategory) return "";
     return Math.abs(cells.values[place]) < constants.LEAST_NUMBER ? "" : signedNumber(cells.values[place], this.given.digits);
   }
+}
+
+/** The least of 1, 2, 5, 10, 20, 50 … that is not below `least`. */
+export function roundStep(least) {
+  const power = 10 ** Math.max(0, Math.floor(Math.log10(least)));
+  return [1, 2, 5, 10].find((factor) => factor * power >= least) * power;
 }
 
 export function signedNumber(value, digits) {
