@@ -18,7 +18,7 @@ TOPICS = ("table", "likeness", "words", "without", "shuffle", "learned", "formul
 VIEWS: dict[str, tuple[str, dict[str, str]]] = {
     "heads": ("", {}),
     "heads, lines": ("", {"view": "lines", "below": "numbers"}),
-    "heads, joint": ("", {"attention": "joint", "below": "figure"}),
+    "heads, joint": ("", {"attention": "joint"}),
     "heads, compared": ("", {"compare": "0.5-1.2-3.2", "below": "query-key", "cell": "3.2"}),
     "heads, snapshots": ("", {"checkpoint": "en-de-childhood"}),
     "heads, notices": ("", {"layer": "x", "head": "y"}),

@@ -13,6 +13,7 @@ from model.toys import task_of
 from model.translator import DeviceError, Translator
 from viz.about import glossary
 from viz.draw.labels import escape_markdown, visible
+from viz.draw.style import count_of
 from viz.heads import measures as facts
 from viz.heads.about_trace import contents_of, shape_of
 from viz.heads.reading import alignment_note
@@ -116,7 +117,7 @@ def parking_note(counts: Mapping[str, tuple[int, int]]) -> str:
     """
     names = {"end": "`</s>`", "start": "`<s>`", "punctuation": "punctuation"}
     parts = [
-        f"{names[key]} in {most} of {told} heads"
+        f"{names[key]} in {most} of {count_of(told, 'head')}"
         for key in names
         for most, told in [counts.get(key, (0, 0))]
         if told
@@ -162,14 +163,18 @@ def model_facts(model: Translator) -> str:
     config, task = model.model.config, task_of(model.metrics)
     lines = [
         f"{escape_markdown(model.name)}: {model.n_parameters / 1e6:.1f} million parameters, "
-        f"{config.n_encoder_layers} encoder and {config.n_decoder_layers} decoder layers of "
-        f"{config.n_heads} heads, model width {config.d_model}, "
+        f"{config.n_encoder_layers} encoder and "
+        f"{count_of(config.n_decoder_layers, 'decoder layer')} of "
+        f"{count_of(config.n_heads, 'head')}, model width {config.d_model}, "
         f"{'a vocabulary' if config.target_vocab_size is None else 'vocabularies'} of "
         f"{config.vocabularies}, at most {config.max_positions} tokens a sentence."
     ]
     steps, tokens = (number(model.metrics.get(name)) for name in ("steps", "target_tokens"))
     if steps and tokens:
-        lines.append(f"Trained for {steps:,.0f} steps on {tokens / 1e6:.1f} million target tokens.")
+        lines.append(
+            f"Trained for {count_of(round(steps), 'step')} on {tokens / 1e6:.1f} million target "
+            "tokens."
+        )
     tested = model.metrics.get("test")
     if task is not None:
         lines.append(f"A toy: it {task.does}. It reads {task.reads}.")

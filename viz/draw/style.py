@@ -588,17 +588,12 @@ def _signed(written: str) -> str:
     return written.replace("-", "−")
 
 
-def chart_config(name: str) -> dict[str, Any]:
-    """Plotly's own controls: a vector picture to download, full view, and nothing that surprises.
-
-    Args:
-        name: of a downloaded file, without its suffix.
-    """
-    return {
-        "displaylogo": False,
-        # Seen at once: nobody looks for a button that appears under the pointer alone.
-        "displayModeBar": True,
-        "scrollZoom": False,
-        "modeBarButtons": [["zoom2d", "resetScale2d", "toImage"]],
-        "toImageButtonOptions": {"format": "svg", "filename": name},
-    }
+CHART_CONFIG: dict[str, Any] = {
+    "displaylogo": False,
+    # Seen at once: nobody looks for a button that appears under the pointer alone.
+    "displayModeBar": True,
+    "scrollZoom": False,
+    # No camera: figures are saved by the menu beside them, as everything that stands on them.
+    "modeBarButtons": [["zoom2d", "resetScale2d"]],
+}
+"""Plotly's own controls: a closer view and back, and nothing that surprises."""

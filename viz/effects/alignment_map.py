@@ -180,8 +180,9 @@ def alignment_alt_text(table: AlignmentTable) -> str:
     """Both maps in words."""
     shape = error_rates(table, False).shape
     return (
-        f"{TITLE}. Two heatmaps of {shape[0]} layers by {table.n_heads} heads, and all heads "
-        f"together, of the {UNIT}. {alignment_sentences(table)[0]}"
+        f"{TITLE}. Two heatmaps of {style.count_of(shape[0], 'layer')} by "
+        f"{style.count_of(table.n_heads, 'head')}, and all heads together, of the {UNIT}. "
+        f"{alignment_sentences(table)[0]}"
     )
 
 

@@ -277,7 +277,8 @@ def effect_alt_text(values: Mapping[Site, Values], title: str, unit: str = LOSS)
     """The map in words; arguments and errors as in `effect_figure`."""
     maps = by_kind(values)
     sizes = "; ".join(
-        f"{kind.full_name.lower()}, {each.shape[0]} layers by {each.shape[1]} heads"
+        f"{kind.full_name.lower()}, {style.count_of(each.shape[0], 'layer')} by "
+        f"{style.count_of(each.shape[1], 'head')}"
         for kind, each in maps.items()
     )
     site, head = max(

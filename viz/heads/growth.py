@@ -349,7 +349,7 @@ def growth_alt_text(growth: Growth, measure: str, kind: AttentionKind) -> str:
 
     steps = growth.steps[begin:]
     return (
-        f"{NAMES[measure]} of the {len(curves)} heads of {_short(kind)} at "
+        f"{NAMES[measure]} of {style.count_of(len(curves), 'head')} of {_short(kind)} at "
         f"{style.count_of(len(steps), 'step')} of training: {among(first)} at step {steps[0]:,}, "
         f"{among(last)} at step {steps[-1]:,}. {_kept_words(growth, measure, kind)}"
     )

@@ -38,6 +38,7 @@ from numpy.typing import NDArray
 
 from model.trace import AttentionKind, AttentionMap, BoolArray, FloatArray, Site, Tokens, Trace
 from model.words import END, START, punctuation
+from viz.draw import style
 from viz.heads.reading import AS_RECORDED, Reading
 
 Values = NDArray[np.float64]
@@ -596,11 +597,10 @@ def written(measure: Measure, value: float) -> str:
         case "share":
             return f"{value:.0%}".replace("%", " %")
         case "bits":
-            return f"{value:.2f} bits"
+            return f"{style.fixed(value, 2)} bits"
         case "tokens" | "words":
-            return f"{value:.1f} {measure.unit}"
-    # Adding 0 turns -0.00 into 0.00.
-    return f"{round(value, 2) + 0:.2f}"
+            return f"{style.fixed(value, 1)} {measure.unit}"
+    return style.fixed(value, 2)
 
 
 def head_numbers(

@@ -453,7 +453,7 @@ def mask_alt_text(mask: Mask) -> str:
     return (
         f"{mask.name}: {style.count_of(n_queries, 'query', 'queries')} by "
         f"{style.count_of(n_keys, 'key')}; {counts[Cell.ALLOWED]} of "
-        f"{mask.cells.size} cells are allowed{forbidden}."
+        f"{style.count_of(mask.cells.size, 'cell')} are allowed{forbidden}."
         f"{_empty_words(mask)}"
     )
 

@@ -164,8 +164,9 @@ def parts_alt_text(parts: EmbeddingParts) -> str:
     norms = ", ".join(f"{name.lower()} {_written(_norms(x).mean())}" for name, x in panels.items())
     first = axis_texts(parts.tokens)[0]
     return (
-        f"Four heatmaps of {len(parts.tokens)} tokens from {first} on by {parts.word.shape[1]} "
-        f"dimensions: word, scaled word, position and their sum. Mean norms: {norms}."
+        f"Four heatmaps of {style.count_of(len(parts.tokens), 'token')} from {first} on by "
+        f"{style.count_of(parts.word.shape[1], 'dimension')}: word, scaled word, position and "
+        f"their sum. Mean norms: {norms}."
     )
 
 
@@ -315,7 +316,8 @@ def terms_alt_text(shares: Mapping[str, Values]) -> str:
         head = int(np.argmax(share))
         largest.append(f"{_title(name).lower()} {_percent(share[head])} in head {head}")
     return (
-        f"Shares of the score differences of {n_heads} heads of encoder layer 0. The largest of "
+        f"Shares of the score differences of {style.count_of(n_heads, 'head')} of encoder layer "
+        "0. The largest of "
         f"each term: {'; '.join(largest)}."
     )
 
@@ -505,8 +507,9 @@ def parts_panels(parts: EmbeddingParts) -> list[Panel]:
             values=values,
             queries=parts.tokens,
             keys=dimensions,
-            alt=f"{name}: {len(parts.tokens)} tokens by {len(dimensions)} dimensions; the norm of "
-            f"a row is {_written(_norms(values).mean())} on average.",
+            alt=f"{name}: {style.count_of(len(parts.tokens), 'token')} by "
+            f"{style.count_of(len(dimensions), 'dimension')}; the norm of a row is "
+            f"{_written(_norms(values).mean())} on average.",
             scale="signed",
             low=-limit,
             high=limit,

@@ -614,7 +614,7 @@ def test_the_shipped_model_has_heads_that_earn_a_label_and_heads_that_do_not() -
         ("entropy_share", 0.384, "38 %"),
         ("distance", 1.44, "1.4 tokens"),
         ("diagonal", -0.001, "0.00"),
-        ("diagonal", -0.5, "-0.50"),
+        ("diagonal", -0.5, "−0.50"),
         ("previous", 1.0, "100 %"),
         ("previous", math.nan, "–"),
     ],

@@ -3,6 +3,7 @@
 import constants from "../../draw/constants.json" with { type: "json" };
 import { floats } from "../canvas/envelope.js";
 import { Matrix } from "../canvas/matrix.js";
+import { signed } from "../canvas/numbers.js";
 import { Palette, channels, packed } from "../canvas/paint.js";
 
 /** The colours of a panel's cells, one a step. */
@@ -77,7 +78,7 @@ export class Panel extends Matrix {
     if (this.slope === 0) return widest;
     this.slope = 90;
     this.keySize = Math.max(0.72 * this.rem, Math.min(this.size, across / 1.15));
-    return (widest * this.keySize) / this.size;
+    return Math.min(this._widestKey(context, this.keySize), 9 * this.rem);
   }
 
   /** Draws the panel's cells; `palette` is that of its scale. */
@@ -122,8 +123,7 @@ export function roundStep(least) {
 }
 
 export function signedNumber(value, digits) {
-  if (Number.isNaN(value)) return "not a number";
-  return value.toFixed(digits).replace("-", "−");
+  return Number.isNaN(value) ? "not a number" : signed(value, digits);
 }
 
 /** A panel as matrices.py describes it, with its cells. */

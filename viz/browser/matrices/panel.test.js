@@ -43,4 +43,5 @@ test("numbers on an axis are written at round steps that leave each its room", (
 
 test("a negative number has a minus sign, and nothing is no number", () => {
   assert.deepEqual([signedNumber(-0.256, 2), signedNumber(1.5, 0), signedNumber(NaN, 2)], ["−0.26", "2", "not a number"]);
+  assert.deepEqual([signedNumber(-0.001, 2), signedNumber(-0, 0), signedNumber(-0.005, 3)], ["0.00", "0", "−0.005"]);
 });
