@@ -6,6 +6,7 @@ checkpoint keeps weights of, and lie beside them as growth.json; viz.shell.growt
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -26,6 +27,9 @@ NAMES = {measure.key: measure.name for measure in (*MEASURES, *ON_SOURCE)}
 _DIGITS = 3
 _HEIGHT, _AXIS = 340, 46
 _MOST_TICKS = 9
+_TITLE, _TITLE_LINE = 30, 26
+"""Characters of a line of the title on a phone, and pixels of each line but the first."""
+
 _EDGE = 0.01
 """Of the axis's length, left free at both ends for the width of a line."""
 
@@ -258,13 +262,16 @@ def growth_figure(
         }
         for name, color, width, dash in named
     ]
-    title = f"{NAMES[measure]}: {_short(kind)}"
+    title = textwrap.wrap(f"{NAMES[measure]}: {_short(kind)}", _TITLE if narrow else 1000)
     shared = style.layout(
         theme,
-        title=escape_html(title),
+        title="<br>".join(map(escape_html, title)),
         height=_HEIGHT,
         lines=["Across – steps of training (log scale)"] if narrow else [],
     )
+    more = _TITLE_LINE * (len(title) - 1)
+    # Plotly holds the last line of a title where a single one would stand.
+    shared["title"]["pad"]["t"] += more
     below = shared["margin"]["b"] + _AXIS + (2 * style.LEGEND_HEIGHT if narrow else 0)
     tick = {"tickfont": {"size": style.SMALL_FONT_SIZE}, "automargin": True}
     ticks = _ticks(steps, across)
@@ -272,8 +279,8 @@ def growth_figure(
     edge = _EDGE * (ends[1] - ends[0]) or 0.5
     layout = {
         **shared,
-        "height": shared["height"] - shared["margin"]["b"] + below,
-        "margin": {**shared["margin"], "b": below},
+        "height": shared["height"] + more - shared["margin"]["b"] + below,
+        "margin": {**shared["margin"], "t": shared["margin"]["t"] + more, "b": below},
         "plot_bgcolor": style.CLEAR,
         "legend": style.legend_below(shared),
         "shapes": [

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from model.terms import HeadMatrices
 from model.trace import AttentionKind, AttentionMap, FloatArray, Site
 from viz.draw import style
-from viz.draw import style
 from viz.draw.panel_figure import panel_figure, panels_figure
 from viz.heads import growth, heatmap
 from viz.heads import query_key as inside
