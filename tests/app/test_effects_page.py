@@ -427,7 +427,7 @@ def test_alignment_errors_are_shown_where_the_checkpoint_keeps_them(
         assert sentence in words(app)
     on_stage = open_effects(folder=folder, colored="alignment", present="1")
     assert list(charts(on_stage)) == ["stage-effects-alignment"]
-    assert on_stage.session_state["_cue"].shown == "Fewest errors: head 0.0, output row, 0 %"
+    assert on_stage.session_state["_cue"].shown == "Fewest errors: head 0.0, output row, 0%"
 
 
 def test_a_target_of_ones_own_is_what_is_measured(open_effects: OpenApp, model: Translator) -> None:

@@ -52,7 +52,7 @@ OUT_OF_REACH = {
 """By rule, elements of Streamlit's own that no setting changes."""
 
 WIDTHS = (320, 360, 390, 480, 767, 769, 800, 853, 900, 992, 1056, 1057, 1280)
-"""Pixels of CSS; 853 is a laptop's 1280 at 150 %."""
+"""Pixels of CSS; 853 is a laptop's 1280 at 150%."""
 
 
 @pytest.fixture

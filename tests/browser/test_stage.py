@@ -538,12 +538,12 @@ def test_quick_presses_are_all_heard(walking: StagePage) -> None:
     expect(walking.shown).to_have_text("The table: this sentence")
     for _ in range(3):
         walking.press("ArrowRight")
-    expect(walking.shown).to_have_text("100 % of the encoding")
+    expect(walking.shown).to_have_text("100% of the encoding")
     walking.reader.wait_for_query(topic="without")
     for _ in range(4):
         walking.press("ArrowDown")
     walking.reader.wait_for_query(scale="60")
-    expect(walking.shown).to_have_text("60 % of the encoding")
+    expect(walking.shown).to_have_text("60% of the encoding")
 
 
 def test_no_press_is_done_again_for_a_server_that_was_started_anew(
@@ -565,7 +565,7 @@ def test_no_press_is_done_again_for_a_server_that_was_started_anew(
         stage.settle()
         stage.press("ArrowDown")
         stage.reader.wait_for_query(topic="without", scale="90")
-        expect(stage.shown).to_have_text("90 % of the encoding")
+        expect(stage.shown).to_have_text("90% of the encoding")
     context.close()
 
 

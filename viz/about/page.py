@@ -13,7 +13,7 @@ from model.toys import task_of
 from model.translator import DeviceError, Translator
 from viz.about import glossary
 from viz.draw.labels import escape_markdown, visible
-from viz.draw.style import count_of
+from viz.draw.style import count_of, percent
 from viz.heads import measures as facts
 from viz.heads.about_trace import contents_of, shape_of
 from viz.heads.reading import alignment_note
@@ -130,7 +130,7 @@ def parking_note(counts: Mapping[str, tuple[int, int]]) -> str:
 
 def label_rules() -> str:
     """The thresholds of `viz.heads.measures` as Markdown, so that page and code cannot differ."""
-    passing = f"{facts.MIN_PASSING:.0%}".replace("%", " %")
+    passing = percent(facts.MIN_PASSING)
     rules = "\n".join(f"- *{rule.text}*: {rule.needs}" for rule in facts.RULES)
     return f"""
 ## How a head earns a label
@@ -182,8 +182,8 @@ def model_facts(model: Translator) -> str:
         exact, sentences = (number(tested.get(name)) for name in ("exact", "sentences"))
         if exact is not None and sentences is not None:
             lines.append(
-                f"{exact:.1%} of {sentences:,.0f} inputs that training never saw come out exactly "
-                "right. More is in card.md, beside its weights."
+                f"{percent(exact, 1)} of {sentences:,.0f} inputs that training never saw come out "
+                "exactly right. More is in card.md, beside its weights."
             )
         bleu, chrf, sentences = (number(tested.get(name)) for name in ("bleu", "chrf", "sentences"))
         if bleu is not None and chrf is not None and sentences is not None:

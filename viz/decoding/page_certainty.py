@@ -37,7 +37,7 @@ def show_certainty(view: DecodingView, search: Search, found: Decoded) -> None:
         st.caption("Every token was given, and none chosen.")
     else:
         st.caption(
-            "It hesitated nowhere: every token that it chose was the likeliest, with at least 50 %."
+            "It hesitated nowhere: every token that it chose was the likeliest, with at least 50%."
         )
     for place in places[:LISTED]:
         show_others(view, found, place)

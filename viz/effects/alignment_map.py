@@ -97,7 +97,7 @@ def alignment_figure(
                 "name": ROWS[later],
                 "customdata": _intervals(table, later),
                 "hovertemplate": f"{ROWS[later]}<br>layer <b>%{{y}}</b>, head <b>%{{x}}</b><br>"
-                "error <b>%{z:.1f} %</b> %{customdata}<extra></extra>",
+                "error <b>%{z:.1f}%</b> %{customdata}<extra></extra>",
                 **axes,
             }
         )
@@ -141,12 +141,12 @@ def _numbers(values: NDArray[np.float64], theme: style.Look) -> dict[str, Any]:
 
 
 def interval(rate: ErrorRate) -> str:
-    """Where its error rate lies in 95 % of samples of the sentences, in per cent."""
+    """Where its error rate lies in 95% of samples of the sentences, in per cent."""
     return f"[{100 * rate.low:.1f}, {100 * rate.high:.1f}]"
 
 
 def _told(rate: ErrorRate) -> str:
-    return f"{100 * rate.error:.1f} % {interval(rate)}"
+    return f"{style.percent(rate.error, 1)} {interval(rate)}"
 
 
 def best_read(table: AlignmentTable) -> Read:
@@ -166,7 +166,7 @@ def alignment_sentences(table: AlignmentTable) -> list[str]:
     rate = table.rates[read]
     return [
         f"Nearest by its weights alone: {read.name}, with an error rate of {_told(rate)}, "
-        f"precision {100 * rate.precision:.0f} % and recall {100 * rate.recall:.0f} %.",
+        f"precision {style.percent(rate.precision)} and recall {style.percent(rate.recall)}.",
         f"Nearest of all that was tried: {best.heads.replace(' + ', ' with ')}; by {best.map}, "
         f"{best.rule}: {_told(best.rate)}. It is the best of {best.n_candidates:,}, chosen on "
         "these same pairs.",
@@ -191,7 +191,7 @@ def alignment_caption(table: AlignmentTable) -> str:
     return (
         "The stronger the colour, the fewer errors. Each head links every target word to the "
         f"source word of its greatest weight, on the {table.n_pairs} sentence pairs of "
-        f"{table.gold}, whose words one annotator linked; 0 % is the same links, 100 % none of "
+        f"{table.gold}, whose words one annotator linked; 0% is the same links, 100% none of "
         "them (alignment error rate, Och and Ney 2003). Output row: read where a word is "
         "predicted; one row later: where it has been read (Chen et al. 2020). docs/alignment.md "
         "has the rules, and says who the annotator of en-de.tsv is: an AI assistant."

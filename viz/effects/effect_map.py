@@ -176,7 +176,7 @@ def _numbers(
         "mode": "text",
         "x": [head for _, head, _ in cells],
         "y": [layer for layer, _, _ in cells],
-        "text": [f"{value:.{digits}f}".replace("-", "−") for *_, value in cells],
+        "text": [style.fixed(value, digits) for *_, value in cells],
         "textfont": {
             "size": style.DENSE_FONT_SIZE,
             "color": [_ink(theme, value / limit, unit) for *_, value in cells],

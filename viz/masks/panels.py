@@ -277,12 +277,12 @@ def moved_words(moved: Mapping[Site, FloatArray]) -> str:
     count = sum(np.size(heads) for heads in moved.values())
     some = sum(int(np.count_nonzero(heads >= NOTICED)) for heads in moved.values())
     if not some:
-        return f"No head moved {100 * NOTICED:.0f} % of its weight or more."
+        return f"No head moved {style.percent(NOTICED)} of its weight or more."
     site, head = most_moved(moved)
     return (
-        f"{some} of {style.count_of(count, 'head')} moved at least {100 * NOTICED:.0f} % of "
+        f"{some} of {style.count_of(count, 'head')} moved at least {style.percent(NOTICED)} of "
         "their weight; the most, "
-        f"{100 * float(moved[site][head]):.0f} %, is that of {site.kind.full_name.lower()}, "
+        f"{style.percent(float(moved[site][head]))}, is that of {site.kind.full_name.lower()}, "
         f"layer {site.layer}, head {head}."
     )
 

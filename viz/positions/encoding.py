@@ -784,7 +784,7 @@ def _turning(dimension: int, turns: Values, length: int) -> str:
 
 
 def _percent(share: float) -> str:
-    return f"{100 * share:.0f} %" if share >= 0.01 else "less than 1 %"
+    return style.percent(share) if share >= 0.01 else "less than 1%"
 
 
 def _positions(turn: float) -> str:

@@ -223,9 +223,9 @@ def show_without(question: session.Question) -> None:
             100,
             view.scale,
             key="scale",
-            format="%d %%",
+            format="%d%%",
             width=300,
-            help="100 % is the model as it is, 0 % removes positions.",
+            help="100% is the model as it is, 0% removes positions.",
         )
         st.slider(
             "Shift by positions",

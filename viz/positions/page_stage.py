@@ -55,7 +55,7 @@ def show_words(model: Translator, sentence: str) -> None:
 
 def show_without(question: session.Question, view: PositionsView) -> None:
     """The translation and the heads while positions fade."""
-    stage.say(f"{view.scale} % of the encoding")
+    stage.say(f"{view.scale}% of the encoding")
     stage.offer("Up and down: strength", down=stage.Step("scale", SCALES, view.scale))
     before = session.run(question)
     try:

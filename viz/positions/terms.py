@@ -21,9 +21,9 @@ from viz.heads.measures import SELF, head_facts
 from viz.positions.measures import Values
 
 _PART_HOVER = "<b>%{y}</b><br>dimension <b>%{x}</b><br>value <b>%{z:.6~g}</b><extra></extra>"
-_SHARE_HOVER = "head <b>%{x}</b><br>share <b>%{y:.1f} %</b><extra>%{fullData.name}</extra>"
+_SHARE_HOVER = "head <b>%{x}</b><br>share <b>%{y:.1f}%</b><extra>%{fullData.name}</extra>"
 
-_NEIGHBOUR_HOVER = "%{y}<br>share <b>%{x:.1f} %</b><extra>%{fullData.name}</extra>"
+_NEIGHBOUR_HOVER = "%{y}<br>share <b>%{x:.1f}%</b><extra>%{fullData.name}</extra>"
 
 NEIGHBOURS = ("previous", "next")
 """The measures of heads that look at the token before or after their own."""
@@ -189,7 +189,7 @@ def parts_caption(parts: EmbeddingParts) -> str:
     )
     return (
         f"{scaled}{compared}. The word alone has a colour scale of its own; the other three share "
-        "one, so that their sizes compare; the largest 1 % of the numbers have its end colours. "
+        "one, so that their sizes compare; the largest 1% of the numbers have its end colours. "
         "The numbers on the right are the norms of the rows."
     )
 
@@ -292,7 +292,7 @@ def terms_figure(
         ),
         "yaxis": {
             "title": style.axis_title("" if narrow else "Share of the scores’ variance"),
-            "ticksuffix": " %",
+            "ticksuffix": "%",
             "range": [
                 min(0.0, float(np.minimum(percents, 0).sum(axis=0).min()) * 1.05),
                 max(100.0, float(np.maximum(percents, 0).sum(axis=0).max()) * 1.02),
@@ -328,7 +328,7 @@ def terms_caption() -> str:
         "The input is a word plus a position, so a score is a sum: the query’s word or position "
         "times the key’s word or position. A bar shows how much of the differences within the "
         "head’s rows comes from each; what all keys of a row share changes no weight and does not "
-        "count. The parts of a head add up to 100 %; a part below 0 works against the others. "
+        "count. The parts of a head add up to 100%; a part below 0 works against the others. "
         "Bias is every product with a bias of the projections or of the norm before them."
     )
 
@@ -441,7 +441,7 @@ def neighbours_figure(
             "title": style.axis_title("" if narrow else "Share of the weight on that token"),
             # A little more, or the last label would be left out.
             "range": [0, 101],
-            "ticksuffix": " %",
+            "ticksuffix": "%",
             "nticks": 6,
             "tickfont": {"size": style.SMALL_FONT_SIZE},
             "gridcolor": theme.grid,
@@ -627,7 +627,7 @@ def _short(head: NeighbourHead) -> str:
 def _percent(share: float) -> str:
     if math.isnan(share):
         return "unknown"
-    return f"{100 * share:.0f} %".replace("-", "−")
+    return style.percent(share)
 
 
 def _require_shares(shares: Mapping[str, Values]) -> int:

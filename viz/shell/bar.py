@@ -28,7 +28,7 @@ from model.translation import Translation
 from model.translator import DeviceError, TextError, Translator
 from viz.draw import css
 from viz.draw.labels import escape_html, escape_markdown, visible
-from viz.draw.style import count_of
+from viz.draw.style import count_of, fixed, percent
 from viz.heads.about_trace import input_text, shape_of
 from viz.heads.view import HeadsView
 from viz.masks.view import VIEW as MASKS
@@ -353,7 +353,7 @@ def _fills(answer: Answer) -> str:
     """The likeliest tokens of each gap as HTML."""
     lines = []
     for number, fills in enumerate(answer.fills, 1):
-        words = ", ".join(f"{_shown(word)} {share:.0%}" for word, share in fills)
+        words = ", ".join(f"{_shown(word)} {percent(share)}" for word, share in fills)
         gap = f"Gap {number}" if len(answer.fills) > 1 else "The gap"
         lines.append(f"<div>{gap}: {words}</div>")
     return "".join(lines)
@@ -694,4 +694,4 @@ def _show_warnings(
 
 
 def _signed(number: float) -> str:
-    return f"{number:.2f}".replace("-", "−")
+    return fixed(number, 2)

@@ -158,13 +158,13 @@ def score(method: str, correlation: float, top: float) -> ranking.Score:
             [score("rollout", 0.5, 0.25), score("weights", -0.25, 0.75)],
             "For this sentence, believe rollout first: rank correlation 0.50 with the truth; the "
             "plain weights reach −0.25. The token that matters most is on top most often by "
-            "weights, 75 %.",
+            "weights, 75%.",
         ),
         (
             [score("norms", 0.5, 1), score("weights", 0.5, 0.5), score("rollout", 0.4, 1)],
             "For this sentence, believe norms and weights first: rank correlation 0.50 with the "
             "truth. No other map does better than the plain weights. The token that matters most "
-            "is on top most often by norms and rollout, 100 %; by the plain weights, 50 %.",
+            "is on top most often by norms and rollout, 100%; by the plain weights, 50%.",
         ),
         (
             [score("norms", np.nan, np.nan), score("weights", np.nan, np.nan)],

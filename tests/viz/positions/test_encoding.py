@@ -641,7 +641,7 @@ def test_the_bars_of_neighbours_are_their_shares_in_per_cent() -> None:
     ]
     assert list(figure.data[0].x) == [100 * each.before for each in found]
     assert list(figure.data[1].x) == [100 * each.after for each in found]
-    assert "head 2: previous token 100 %, then 12 %" in neighbours_alt_text(found)
+    assert "head 2: previous token 100%, then 12%" in neighbours_alt_text(found)
     assert "2 of these 3 heads put at most half" in neighbours_caption(found)
 
 
