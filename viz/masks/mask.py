@@ -453,7 +453,8 @@ def mask_alt_text(mask: Mask) -> str:
     return (
         f"{mask.name}: {style.count_of(n_queries, 'query', 'queries')} by "
         f"{style.count_of(n_keys, 'key')}; {counts[Cell.ALLOWED]} of "
-        f"{style.count_of(mask.cells.size, 'cell')} are allowed{forbidden}."
+        f"{style.count_of(mask.cells.size, 'cell')} "
+        f"{'is' if mask.cells.size == 1 else 'are'} allowed{forbidden}."
         f"{_empty_words(mask)}"
     )
 
