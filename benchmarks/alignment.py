@@ -159,7 +159,7 @@ def both_ways(
 
 def show(rows: Sequence[Mapping[str, Any]]) -> None:
     """Print a table."""
-    print(f"{'':78} {'error':>6}  {'95 %':12} {'prec.':>6} {'recall':>6}   %")
+    print(f"{'':78} {'error':>6}  {'95%':12} {'prec.':>6} {'recall':>6}   %")
     for row in rows:
         interval = f"[{row['low']:.1f}, {row['high']:.1f}]"
         print(

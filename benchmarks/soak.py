@@ -4,7 +4,7 @@
 
 A few people go from page to page, each with views of its own, ask some sentences on each, and leave
 as browsers do. Once a minute the server and the model's process are looked at. After the warm-up
-memory has to stay within 5 % of what it was, and threads and open files must not become more.
+memory has to stay within 5% of what it was, and threads and open files must not become more.
 """
 
 from __future__ import annotations

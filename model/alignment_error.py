@@ -88,7 +88,7 @@ class ErrorRate:
         precision: of the links made, those that are possible; nan where none was made.
         recall: of the sure links, those that were made; nan where there is none.
         low: from here
-        high: to here the error rate lies in 95 % of the samples drawn from the sentences.
+        high: to here the error rate lies in 95% of the samples drawn from the sentences.
     """
 
     error: float

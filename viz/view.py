@@ -60,13 +60,29 @@ def text(
     return Parameter(name, default, parse_text, meaning=meaning, values=values)
 
 
-def choice(name: str, default: T, options: Iterable[T], meaning: str = "") -> Parameter[T]:
-    """One of several options, written as `str` writes it."""
+def choice(
+    name: str,
+    default: T,
+    options: Iterable[T],
+    meaning: str = "",
+    *,
+    before: Mapping[str, T] | None = None,
+) -> Parameter[T]:
+    """One of several options, written as `str` writes it.
+
+    Args:
+        name: as in Parameter.
+        default: as in Parameter.
+        options: to choose from.
+        meaning: as in Parameter.
+        before: what the values of older links stand for that are no options any more.
+    """
     known = {str(option): option for option in options}
+    readable = {**(before or {}), **known}
 
     def parse_choice(written: str) -> T:
-        if written in known:
-            return known[written]
+        if written in readable:
+            return readable[written]
         listed = ", ".join(list(filter(None, known))[:LISTED_OPTIONS])
         more = ", …" if len(known) > LISTED_OPTIONS else ""
         raise ValueError(f"which is none of {listed}{more}")

@@ -1,4 +1,3 @@
-import base64
 import json
 import re
 import shutil
@@ -26,7 +25,7 @@ from tests.kit.tiny_checkpoint import PAIRS
 from viz.draw.labels import axis_texts
 from viz.heads.measures import MEASURES, RULES, head_facts, opening_heads, written
 from viz.heads.query_key import alt_text
-from viz.heads.reading import HIDDEN_NOTE, Reading, read
+from viz.heads.reading import Reading, read
 from viz.heads.words import head_words
 from viz.shell import session
 from viz.views import DEFAULT_SENTENCE
@@ -397,7 +396,7 @@ def test_a_layer_or_head_beyond_the_models_is_named_and_the_last_one_shown(
     assert told(app)[name] == str(most)
 
 
-@pytest.mark.parametrize("below", ["facts", "query-key", "numbers", "figure"])
+@pytest.mark.parametrize("below", ["facts", "query-key", "numbers"])
 def test_what_the_trace_does_not_have_is_left_to_the_browser(open_app: OpenApp, below: str) -> None:
     asked = {"cell": "99.99", "compare": "0.0-77.1", "only": "layer.77"}
     app = open_app(below=below, **asked)
@@ -465,7 +464,7 @@ def test_facts_of_whole_words_without_special_tokens_say_what_they_count(
 def test_the_column_of_labels_has_room_for_the_longest(open_app: OpenApp) -> None:
     columns = json.loads(table(open_app()).proto.columns)
     texts = [rule.text for rule in RULES]
-    texts += [f"mostly {rule.place}, 100 %" for rule in RULES if rule.place]
+    texts += [f"mostly {rule.place}, 100%" for rule in RULES if rule.place]
     # About seven pixels a letter, and the cell's own margins.
     assert columns["Label"]["width"] >= 7 * max(map(len, texts)) + 16
 
@@ -606,19 +605,12 @@ def test_whole_words_cannot_be_looked_into_and_the_page_says_so(open_app: OpenAp
     assert "no query and no key of their own" in app.info[0].value
 
 
-def test_the_figure_to_keep_is_the_selected_head(open_app: OpenApp, trace: Trace) -> None:
-    (chart,) = charts(open_app(below="figure", attention="decoder", layer="1", head="3"))
-    figure = json.loads(chart.spec)
-    assert figure["layout"]["title"]["text"] == "Decoder self-attention, layer 1, head 3"
-    z = figure["data"][0]["z"]
-    weights = np.frombuffer(base64.b64decode(z["bdata"]), dtype=z["dtype"])
-    allowed = trace.maps[Site(DECODER, 1)].allowed.ravel()
-    expected = trace.maps[Site(DECODER, 1)].weights[3].ravel()
-    assert np.allclose(weights[allowed], expected[allowed], atol=1e-5)
-
-
-def test_the_joint_picture_has_a_figure_a_part(open_app: OpenApp) -> None:
-    assert len(charts(open_app(below="figure", attention="joint", layer="1"))) == 3
+def test_an_old_link_to_a_figure_opens_the_page_without_a_notice(open_app: OpenApp) -> None:
+    app = open_app(below="figure", attention="decoder", layer="1", head="3")
+    assert not [*app.exception, *app.error, *app.warning, *app.info]
+    assert app.session_state["below"] == "facts"
+    assert "figure" not in app.segmented_control(key="below").options
+    assert selected(app) == ("decoder", 1, 3)
 
 
 def test_the_page_warns_that_a_weight_is_no_explanation(open_app: OpenApp) -> None:
@@ -647,11 +639,6 @@ def test_the_browser_gets_the_trace_as_it_is_read(
         assert np.allclose(found.weights(site.kind)[site.layer], each.weights, atol=1e-5)
         assert found.axis(site.kind, "queries") == axis_texts(each.queries)
         assert found.axis(site.kind, "keys") == axis_texts(each.keys)
-
-
-def test_hidden_special_tokens_are_said_beside_the_figure_too(open_app: OpenApp) -> None:
-    assert HIDDEN_NOTE in captions(open_app(below="figure", specials="0"))
-    assert HIDDEN_NOTE not in captions(open_app(below="figure"))
 
 
 # ---- several checkpoints -----------------------------------------------------------------------

@@ -33,10 +33,6 @@ PAGES = {
         "layer=2&below=numbers": ["picture", "numbers-of-cross.2"],
         "below=query-key&cell=3.1": ["picture", "query-key"],
         "layer=2&below=matrices": ["picture", "matrices-cross.2"],
-        "layer=2&below=figure": ["picture", "figure-of-cross.2"],
-        "attention=joint&layer=2&below=figure": [
-            *("picture", "figure-of-cross.2", "figure-of-decoder.2"),
-        ],
     },
     "masks": {
         "part=see": ["batch", "factors", "others"],

@@ -208,7 +208,7 @@ def test_comparing_begins_with_what_changes_and_shows_which_of_all_heads_moved(
     expected = [np.abs(one.weights - other.weights).sum(-1).mean(-1) / 2 for one, other in pairs]
     np.testing.assert_allclose(moved, expected, atol=1e-5)
     assert panel(app, "moved-heads", 0)["queries"][0] == "Encoder·0"
-    assert f"of {moved.size} heads moved at least 1 % of their weight" in captions(app)
+    assert f"of {moved.size} heads moved at least 1% of their weight" in captions(app)
     # Of this attention, whose masks are compared: the first site of cross-attention is the sixth.
     layer, head = np.unravel_index(np.argmax(moved[5:]), moved[5:].shape)
     app = press(app, "most-moved")

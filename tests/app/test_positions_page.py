@@ -406,8 +406,9 @@ def test_likeness_is_that_of_the_models_table(
     assert np.allclose(array(curve["y"]), by_offset(table, cosine=cosine).mean)
     assert query(app, "cosine") == ("" if cosine else "0")
     # What was measured is printed.
-    assert f"{'cosine' if cosine else 'dot product'}s differ by at most" in captions(app)
-    assert "up to" in captions(app)
+    name = "cosine" if cosine else "dot product"
+    assert f"all {name}s are equal up to rounding." in captions(app)
+    assert "wherever it starts, up to rounding." in captions(app)
 
 
 def test_the_four_heatmaps_are_what_the_encoder_reads(
@@ -584,7 +585,7 @@ def test_a_dragged_order_is_what_the_model_reads_with_positions_and_without(
     assert translations(app) == expected
     assert expected[1][0] == expected[1][1]
     assert headings(app)[1] == "Without positions, it stays the same"
-    assert "the same vectors in another order" in captions(app)
+    assert "Without positions, every row stays the same, up to rounding." in captions(app)
 
 
 def test_the_words_of_another_sentence_are_dragged_by_their_own_number(

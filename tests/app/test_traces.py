@@ -102,7 +102,7 @@ def test_a_trace_of_our_own_model_shows_what_it_recorded(open_app: OpenApp, own:
     assert not said(app)
 
 
-@pytest.mark.parametrize("section", ["facts", "numbers", "query-key", "matrices", "figure"])
+@pytest.mark.parametrize("section", ["facts", "numbers", "query-key", "matrices"])
 @pytest.mark.parametrize("name", [*KINDS, "own.npz"])
 def test_each_section_shows_something_or_says_why_not(
     open_app: OpenApp, name: str, section: str

@@ -18,7 +18,7 @@ TOPICS = ("table", "likeness", "words", "without", "shuffle", "learned", "formul
 VIEWS: dict[str, tuple[str, dict[str, str]]] = {
     "heads": ("", {}),
     "heads, lines": ("", {"view": "lines", "below": "numbers"}),
-    "heads, joint": ("", {"attention": "joint", "below": "figure"}),
+    "heads, joint": ("", {"attention": "joint"}),
     "heads, compared": ("", {"compare": "0.5-1.2-3.2", "below": "query-key", "cell": "3.2"}),
     "heads, snapshots": ("", {"checkpoint": "en-de-childhood"}),
     "heads, notices": ("", {"layer": "x", "head": "y"}),
@@ -52,7 +52,7 @@ OUT_OF_REACH = {
 """By rule, elements of Streamlit's own that no setting changes."""
 
 WIDTHS = (320, 360, 390, 480, 767, 769, 800, 853, 900, 992, 1056, 1057, 1280)
-"""Pixels of CSS; 853 is a laptop's 1280 at 150 %."""
+"""Pixels of CSS; 853 is a laptop's 1280 at 150%."""
 
 
 @pytest.fixture

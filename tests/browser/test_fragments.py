@@ -49,7 +49,6 @@ class Fragments:
         "",
         "?below=numbers",
         "?below=query-key&cell=1.1",
-        "?below=figure",
         "masks",
         "masks?part=inside",
         "masks?part=compare",

@@ -34,7 +34,6 @@ SECTIONS = {
     "numbers": "Numbers",
     "query-key": "Query and key",
     "matrices": "Weight matrices",
-    "figure": "Save figure",
 }
 WORD_JOINER = "\u2060"
 

@@ -150,7 +150,7 @@ def test_a_target_of_any_text_is_read_letter_by_letter(
     assert wrong_cells(heads, read(trace)) == []
 
 
-@pytest.mark.parametrize("section", ["numbers", "query-key", "figure"])
+@pytest.mark.parametrize("section", ["numbers", "query-key"])
 def test_hostile_tokens_stay_text_in_every_section(
     heads: HeadsPage, model: Translator, section: str
 ) -> None:

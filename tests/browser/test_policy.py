@@ -17,7 +17,6 @@ CANVAS = "canvas:visible"
 @pytest.mark.parametrize(
     ("address", "drawn"),
     [
-        ("?below=figure", FIGURE),
         ("?below=numbers", "[data-testid=stDataFrame] canvas"),
         ("masks", CANVAS),
         ("positions", FIGURE),

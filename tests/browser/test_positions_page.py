@@ -384,3 +384,17 @@ def test_a_window_made_wider_and_narrower_lays_its_figures_out_anew(
         positions.settle()
         assert positions.layout("likeness")["color"] == LIGHT.text
         assert not scrolls_sideways(positions)
+
+
+def test_the_four_parts_of_a_word_stand_in_two_rows_wide_enough_to_read(
+    visitor: Callable[..., HeadsPage],
+) -> None:
+    positions = PositionsPage(visitor()).open(topic="words")
+    canvases = positions.page.locator(".matrices .panel canvas")
+    expect(canvases).to_have_count(4)
+    for width in (1280, 1920):
+        positions.page.set_viewport_size({"width": width, "height": 900})
+        positions.settle()
+        boxes = [canvas.bounding_box() for canvas in canvases.all()]
+        assert all(box is not None and box["width"] > 0.35 * width for box in boxes)
+        assert len({box["y"] for box in boxes if box}) == 2

@@ -79,28 +79,22 @@ CanvasRenderingContext2D.prototype.clearRect = function (x, y, width, height) {
   }
   return clearRect.call(this, x, y, width, height);
 };
-for (const name of ["strokeText", "fillText"]) {
-  const original = CanvasRenderingContext2D.prototype[name];
-  CanvasRenderingContext2D.prototype[name] = function (text, x, y, ...rest) {
-    const { width } = this.measureText(text);
-    const size = parseFloat(this.font.match(/([\\d.]+)px/)[1]);
-    const across = { left: width / 2, right: -width / 2, center: 0 }[this.textAlign] ?? 0;
-    const down = { top: size / 2, bottom: -size / 2, middle: 0 }[this.textBaseline] ?? 0;
-    if (name === "strokeText") {
-      this.rim = { text, x, y, color: this.strokeStyle, width: this.lineWidth };
-    } else {
-      const place = this.getTransform().transformPoint({ x: x + across, y: y + down });
-      const rim = this.rim && this.rim.text === text && this.rim.x === x && this.rim.y === y;
-      const [red, green, blue, alpha] = this.getImageData(place.x, place.y, 1, 1).data;
-      const ground = rim ? this.rim.color : alpha ? `rgb(${red} ${green} ${blue})` : null;
-      window.written.push({
-        text, color: this.fillStyle, ground, size, rim: rim ? this.rim.width : null,
-        node: this.canvas,
-      });
-    }
-    return original.call(this, text, x, y, ...rest);
-  };
-}
+const fillText = CanvasRenderingContext2D.prototype.fillText;
+CanvasRenderingContext2D.prototype.fillText = function (text, x, y, ...rest) {
+  const { width } = this.measureText(text);
+  const size = parseFloat(this.font.match(/([\\d.]+)px/)[1]);
+  const across = { left: width / 2, right: -width / 2, center: 0 }[this.textAlign] ?? 0;
+  const down = { top: size / 2, bottom: -size / 2, middle: 0 }[this.textBaseline] ?? 0;
+  const place = this.getTransform().transformPoint({ x: x + across, y: y + down });
+  const [red, green, blue, alpha] = this.getImageData(place.x, place.y, 1, 1).data;
+  const ground = alpha ? `rgb(${red} ${green} ${blue})` : null;
+  window.written.push({ text, color: this.fillStyle, ground, size, node: this.canvas });
+  return fillText.call(this, text, x, y, ...rest);
+};
+CanvasRenderingContext2D.prototype.strokeText = function (text) {
+  // A stroke runs into the figures of a number and smudges them.
+  throw new Error(`“${text}” is written with a rim`);
+};
 """
 
 # Texts with less contrast than asked for: those of elements, of SVG and of canvases.
@@ -159,7 +153,7 @@ WEAK = """strong => {
     }
   };
   look(document);
-  for (const { text, color, ground, rim, node } of window.written) {
+  for (const { text, color, ground, node } of window.written) {
     if (!node.isConnected || !text.trim()) continue;
     // A canvas that is hidden is painted again when it is shown.
     if (!node.checkVisibility({ visibilityProperty: true })) continue;
@@ -167,7 +161,6 @@ WEAK = """strong => {
     const ratio = contrast(channels(color), ground ? channels(ground) : page);
     seen.push(text);
     if (ratio < strong) found.push(`${canvas} "${text}": ${ratio.toFixed(2)}`);
-    if (rim !== null && rim < 3) found.push(`${canvas} "${text}" has a rim of ${rim}`);
   }
   return { found, count: seen.length };
 }"""
@@ -545,12 +538,12 @@ def test_quick_presses_are_all_heard(walking: StagePage) -> None:
     expect(walking.shown).to_have_text("The table: this sentence")
     for _ in range(3):
         walking.press("ArrowRight")
-    expect(walking.shown).to_have_text("100 % of the encoding")
+    expect(walking.shown).to_have_text("100% of the encoding")
     walking.reader.wait_for_query(topic="without")
     for _ in range(4):
         walking.press("ArrowDown")
     walking.reader.wait_for_query(scale="60")
-    expect(walking.shown).to_have_text("60 % of the encoding")
+    expect(walking.shown).to_have_text("60% of the encoding")
 
 
 def test_no_press_is_done_again_for_a_server_that_was_started_anew(
@@ -572,7 +565,7 @@ def test_no_press_is_done_again_for_a_server_that_was_started_anew(
         stage.settle()
         stage.press("ArrowDown")
         stage.reader.wait_for_query(topic="without", scale="90")
-        expect(stage.shown).to_have_text("90 % of the encoding")
+        expect(stage.shown).to_have_text("90% of the encoding")
     context.close()
 
 

@@ -90,7 +90,7 @@ def test_the_diagonal_goes_from_the_first_words_to_the_last() -> None:
 
 
 def test_a_head_of_the_shipped_model_aligns_better_than_order_alone() -> None:
-    # On all pairs its error rate is 16 % one row later and 76 % in the output row; see
+    # On all pairs its error rate is 16% one row later and 76% in the output row; see
     # benchmarks/alignment.py.
     gold = read_aligned(ROOT / "benchmarks" / "gold" / "en-de.tsv")[:12]
     model = load(ROOT / "checkpoints" / "en-de", device="cpu")

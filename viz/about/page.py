@@ -13,6 +13,7 @@ from model.toys import task_of
 from model.translator import DeviceError, Translator
 from viz.about import glossary
 from viz.draw.labels import escape_markdown, visible
+from viz.draw.style import count_of, percent
 from viz.heads import measures as facts
 from viz.heads.about_trace import contents_of, shape_of
 from viz.heads.reading import alignment_note
@@ -116,7 +117,7 @@ def parking_note(counts: Mapping[str, tuple[int, int]]) -> str:
     """
     names = {"end": "`</s>`", "start": "`<s>`", "punctuation": "punctuation"}
     parts = [
-        f"{names[key]} in {most} of {told} heads"
+        f"{names[key]} in {most} of {count_of(told, 'head')}"
         for key in names
         for most, told in [counts.get(key, (0, 0))]
         if told
@@ -129,7 +130,7 @@ def parking_note(counts: Mapping[str, tuple[int, int]]) -> str:
 
 def label_rules() -> str:
     """The thresholds of `viz.heads.measures` as Markdown, so that page and code cannot differ."""
-    passing = f"{facts.MIN_PASSING:.0%}".replace("%", " %")
+    passing = percent(facts.MIN_PASSING)
     rules = "\n".join(f"- *{rule.text}*: {rule.needs}" for rule in facts.RULES)
     return f"""
 ## How a head earns a label
@@ -162,8 +163,9 @@ def model_facts(model: Translator) -> str:
     config, task = model.model.config, task_of(model.metrics)
     lines = [
         f"{escape_markdown(model.name)}: {model.n_parameters / 1e6:.1f} million parameters, "
-        f"{config.n_encoder_layers} encoder and {config.n_decoder_layers} decoder layers of "
-        f"{config.n_heads} heads, model width {config.d_model}, "
+        f"{config.n_encoder_layers} encoder and "
+        f"{count_of(config.n_decoder_layers, 'decoder layer')} of "
+        f"{count_of(config.n_heads, 'head')}, model width {config.d_model}, "
         f"{'a vocabulary' if config.target_vocab_size is None else 'vocabularies'} of "
         f"{config.vocabularies}, at most {config.max_positions} tokens a sentence."
     ]
@@ -175,8 +177,8 @@ def model_facts(model: Translator) -> str:
         exact, sentences = (number(tested.get(name)) for name in ("exact", "sentences"))
         if exact is not None and sentences is not None:
             lines.append(
-                f"{exact:.1%} of {sentences:,.0f} inputs that training never saw come out exactly "
-                "right. More is in card.md, beside its weights."
+                f"{percent(exact, 1)} of {sentences:,.0f} inputs that training never saw come out "
+                "exactly right. More is in card.md, beside its weights."
             )
         bleu, chrf, sentences = (number(tested.get(name)) for name in ("bleu", "chrf", "sentences"))
         if bleu is not None and chrf is not None and sentences is not None:

@@ -34,6 +34,7 @@ def matrices(
     *,
     key: str,
     height: float = 0,
+    abreast: int = 0,
     epoch: int = 0,
     name: str = "",
     stage: bool = False,
@@ -45,6 +46,7 @@ def matrices(
         panels: at most one of them with a `base`, which can be painted on.
         key: of the mounted component.
         height: of a matrix in rem; 0 takes about half of the window.
+        abreast: the most panels in one row; 0 for as many as the width has room for.
         epoch: a painted panel begins anew at `start` with every new epoch, and else stays as it is.
         name: comes back with every edit, to tell of what it is one.
         stage: lets the matrices alone fill the window; `height` is then of no account.
@@ -53,7 +55,7 @@ def matrices(
     """
     _matrices(
         key=key,
-        data=pack(panels, height=height, epoch=epoch, name=name, stage=stage),
+        data=pack(panels, height=height, abreast=abreast, epoch=epoch, name=name, stage=stage),
         on_edit_change=on_edit or _nothing,
         height="content",
     )
@@ -63,6 +65,7 @@ def pack(
     panels: Sequence[Panel],
     *,
     height: float = 0,
+    abreast: int = 0,
     epoch: int = 0,
     name: str = "",
     stage: bool = False,
@@ -77,6 +80,7 @@ def pack(
         "stage": stage,
         "themes": style.STAGE_THEMES if stage else style.THEMES,
         "height": height,
+        "abreast": abreast or len(panels),
         "epoch": epoch,
         "name": name,
         "help": f"{PAINTING_HELP[0].upper()}{PAINTING_HELP[1:]}",

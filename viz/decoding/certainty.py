@@ -149,7 +149,7 @@ def certainty_html(tokens: Tokens, steps: Sequence[DecodingStep], *, dark: bool)
 
 def percent(share: float) -> str:
     """A probability in whole percent."""
-    return "<\u00a01\u00a0%" if 0 < share < 0.005 else f"{100 * share:.0f}\u00a0%"
+    return "<\u00a01%" if 0 < share < 0.005 else style.percent(share)
 
 
 def hesitant(steps: Sequence[DecodingStep]) -> list[int]:

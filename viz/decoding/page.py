@@ -15,6 +15,7 @@ from viz.decoding.page_steps import show_steps
 from viz.decoding.page_taken import show_changes, show_taken
 from viz.decoding.view import SEARCHES, SECTIONS, VIEW, DecodingView
 from viz.draw.labels import escape_markdown
+from viz.draw.style import count_of
 from viz.shell import address, bar, session, stage
 from viz.shell.chosen_heads import keep_known
 from viz.shell.jobs import Decoded
@@ -88,7 +89,9 @@ def clamp_step(found: Decoded) -> DecodingView:
     if view.at > count:
         address.change(at=count)
         address.note(
-            "at", f"This translation has {count} steps and no step {view.at}; the last is shown."
+            "at",
+            f"This translation has {count_of(count, 'step')} and no step {view.at}; the last is "
+            "shown.",
         )
     return address.read(DecodingView)
 

@@ -28,6 +28,7 @@ from viz.decoding.found import (
     widths_words,
 )
 from viz.decoding.search import WIDEST, of_every_width, search_name, written_settings
+from viz.draw import style
 from viz.draw.labels import token_text
 from viz.heads.changes import UNCHANGED, Changes
 from viz.heads.chosen import Head
@@ -130,7 +131,7 @@ class OneStep(Picture):
     @property
     def alt(self) -> str:
         named = [
-            f"{token_text(token)} {100 * probability:.1f} %"
+            f"{token_text(token)} {style.percent(probability, 1)}"
             for token, probability in zip(
                 self.now.likeliest.tokens, self.now.probabilities, strict=True
             )

@@ -107,7 +107,7 @@ def step_figure(
         "title": style.axis_title("" if narrow else "Probability of the next token"),
         "range": [0, 1],
         "tickvals": [0, 0.25, 0.5, 0.75, 1],
-        "ticktext": [f"{each} %" for each in (0, 25, 50, 75, 100)],
+        "ticktext": [f"{each}%" for each in (0, 25, 50, 75, 100)],
         "gridcolor": theme.grid,
         "zeroline": False,
         "automargin": True,
@@ -135,7 +135,7 @@ def step_figure(
                     for place in range(len(labels))
                 ]
             },
-            "text": [f"{100 * share:.1f} %" for share in step.probabilities],
+            "text": [style.percent(share, 1) for share in step.probabilities],
             "textposition": "outside",
             "cliponaxis": False,
             "textfont": {"size": style.SMALL_FONT_SIZE, "color": theme.text},

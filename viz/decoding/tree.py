@@ -15,6 +15,7 @@ from model.search import Search
 from model.translation import Decoding, SearchNode
 from model.words import END, START, WORD_START
 from viz.draw import style
+from viz.draw.constants import CONSTANTS
 from viz.draw.labels import escape_html, plain_text, token_text, visible
 
 Point = tuple[float, float]
@@ -36,8 +37,12 @@ _ROW, _PLAIN_ROW = 50, 38
 _ACROSS, _NARROW_ACROSS = 880, 320
 """Pixels that a line of the tree may have across before the next begins, as lines of a text do."""
 
-_LETTER, _NARROWEST, _BEND = 7.6, 40, 26
-"""Pixels of a letter, of the narrowest step, and of what a branch needs to come to its row."""
+_LETTER, _DIGIT, _NARROWEST, _BEND = 7.6, 6.6, 40, 26
+"""Pixels of a letter, of a digit below a dot, of the narrowest step, and of what a branch needs to
+come to its row."""
+
+_ASIDE = CONSTANTS["RING"] + 2
+"""Pixels from a dot to its texts, which the ring around it leaves free."""
 
 _SCORE = 72
 """Pixels of the rank and score behind a hypothesis that was found."""
@@ -212,7 +217,9 @@ def _widths(nodes: Iterable[SearchNode]) -> list[float]:
     for node in nodes:
         if node.step + 1 == len(widths):
             widths.append(_NARROWEST)
-        width = _LETTER * len(_label(node)) + (_BEND if node.score is None else _SCORE)
+        label = _LETTER * len(_label(node))
+        below = _DIGIT * len(style.number(node.log_prob))
+        width = _ASIDE + (max(label, below) + _BEND if node.score is None else label + _SCORE)
         widths[node.step + 1] = max(widths[node.step + 1], width)
     return widths
 
@@ -355,7 +362,7 @@ def _texts(
     traces = [
         {
             **shared,
-            "x": x,
+            "x": [each + _ASIDE for each in x],
             "y": [each - _LIFT for each in y],
             "text": [escape_html(_label(node)) for node in nodes],
             "textposition": "top right",
@@ -377,7 +384,7 @@ def _texts(
         traces.append(
             {
                 **shared,
-                "x": [x[end] + _LETTER * len(_label(nodes[end])) + 6 for end in ends],
+                "x": [x[end] + _ASIDE + _LETTER * len(_label(nodes[end])) + 6 for end in ends],
                 "y": [y[end] for end in ends],
                 "text": [_final(nodes[end]) for end in ends],
                 "textposition": "middle right",
@@ -412,7 +419,8 @@ def tree_alt_text(decoding: Decoding, title: str) -> str:
         for node in decoding.ranked
     ]
     return (
-        f"{title}: {len(decoding.nodes)} hypotheses as a tree. Found, with log-probability over "
+        f"{title}: {style.count_of(len(decoding.nodes), 'hypothesis', 'hypotheses')} as a tree. "
+        "Found, with log-probability over "
         f"length penalty, best first: {'; '.join(found)}."
     )
 

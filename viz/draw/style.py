@@ -557,25 +557,43 @@ def legend_square(theme: Look, name: str, color: str) -> dict[str, Any]:
 
 
 def number(value: float) -> str:
-    """A number for a title or a sentence: two digits after the point, or two that count.
+    """A number for a title or a sentence: two digits after the point, or two that count."""
+    value = float(value)
+    return _signed(f"{value:z.2f}" if 0.01 <= abs(value) < 1e6 else f"{value:z.2g}")
 
-    The minus is a minus and not a hyphen, so that it stands out and no line breaks behind it.
+
+def fixed(value: float, digits: int) -> str:
+    """A number with so many digits after the point."""
+    return _signed(f"{float(value):z.{digits}f}")
+
+
+def percent(share: float, digits: int = 0) -> str:
+    """A share as a percentage: 0.684 is "68%"."""
+    return _signed(f"{float(share):z.{digits}%}")
+
+
+def count_of(count: int, noun: str, plural: str = "") -> str:
+    """A count with its noun: "1 layer", "1,200 steps".
+
+    Args:
+        count: of things.
+        noun: for one of them.
+        plural: for more; the noun with an s if empty.
     """
-    written = f"{value:.2f}" if 0.01 <= abs(value) < 1e6 else f"{value:.2g}"
+    return f"{count:,} {noun if count == 1 else plural or f'{noun}s'}"
+
+
+def _signed(written: str) -> str:
+    # A minus and not a hyphen: it stands out, and no line breaks behind it.
     return written.replace("-", "−")
 
 
-def chart_config(name: str) -> dict[str, Any]:
-    """Plotly's own controls: a vector picture to download, full view, and nothing that surprises.
-
-    Args:
-        name: of a downloaded file, without its suffix.
-    """
-    return {
-        "displaylogo": False,
-        # Seen at once: nobody looks for a button that appears under the pointer alone.
-        "displayModeBar": True,
-        "scrollZoom": False,
-        "modeBarButtons": [["zoom2d", "resetScale2d", "toImage"]],
-        "toImageButtonOptions": {"format": "svg", "filename": name},
-    }
+CHART_CONFIG: dict[str, Any] = {
+    "displaylogo": False,
+    # Seen at once: nobody looks for a button that appears under the pointer alone.
+    "displayModeBar": True,
+    "scrollZoom": False,
+    # No camera: figures are saved by the menu beside them, as everything that stands on them.
+    "modeBarButtons": [["zoom2d", "resetScale2d"]],
+}
+"""Plotly's own controls: a closer view and back, and nothing that surprises."""

@@ -97,7 +97,7 @@ def alignment_figure(
                 "name": ROWS[later],
                 "customdata": _intervals(table, later),
                 "hovertemplate": f"{ROWS[later]}<br>layer <b>%{{y}}</b>, head <b>%{{x}}</b><br>"
-                "error <b>%{z:.1f} %</b> %{customdata}<extra></extra>",
+                "error <b>%{z:.1f}%</b> %{customdata}<extra></extra>",
                 **axes,
             }
         )
@@ -141,12 +141,12 @@ def _numbers(values: NDArray[np.float64], theme: style.Look) -> dict[str, Any]:
 
 
 def interval(rate: ErrorRate) -> str:
-    """Where its error rate lies in 95 % of samples of the sentences, in per cent."""
+    """Where its error rate lies in 95% of samples of the sentences, in per cent."""
     return f"[{100 * rate.low:.1f}, {100 * rate.high:.1f}]"
 
 
 def _told(rate: ErrorRate) -> str:
-    return f"{100 * rate.error:.1f} % {interval(rate)}"
+    return f"{style.percent(rate.error, 1)} {interval(rate)}"
 
 
 def best_read(table: AlignmentTable) -> Read:
@@ -166,7 +166,7 @@ def alignment_sentences(table: AlignmentTable) -> list[str]:
     rate = table.rates[read]
     return [
         f"Nearest by its weights alone: {read.name}, with an error rate of {_told(rate)}, "
-        f"precision {100 * rate.precision:.0f} % and recall {100 * rate.recall:.0f} %.",
+        f"precision {style.percent(rate.precision)} and recall {style.percent(rate.recall)}.",
         f"Nearest of all that was tried: {best.heads.replace(' + ', ' with ')}; by {best.map}, "
         f"{best.rule}: {_told(best.rate)}. The best of {best.n_candidates:,} "
         "combinations, selected on these same sentences, so optimistic.",
@@ -180,8 +180,9 @@ def alignment_alt_text(table: AlignmentTable) -> str:
     """Both maps in words."""
     shape = error_rates(table, False).shape
     return (
-        f"{TITLE}. Two heatmaps of {shape[0]} layers by {table.n_heads} heads, and all heads "
-        f"together, of the {UNIT}. {alignment_sentences(table)[0]}"
+        f"{TITLE}. Two heatmaps of {style.count_of(shape[0], 'layer')} by "
+        f"{style.count_of(table.n_heads, 'head')}, and all heads together, of the {UNIT}. "
+        f"{alignment_sentences(table)[0]}"
     )
 
 

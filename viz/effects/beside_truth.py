@@ -106,10 +106,12 @@ def beside_alt_text(
     row, column = np.unravel_index(found.deletion_losses.argmax(), found.deletion_losses.shape)
     target, source = axis_texts(found.predictions), axis_texts(found.source)
     return (
-        f"{beside_title(method, site, head)}. Two heatmaps of {n_target} target tokens by "
-        f"{n_source} source tokens. Deleting “{source[column]}” costs “{target[row]}” most of all, "
+        f"{beside_title(method, site, head)}. Two heatmaps of "
+        f"{style.count_of(n_target, 'target token')} by "
+        f"{style.count_of(n_source, 'source token')}. "
+        f"Deleting “{source[column]}” costs “{target[row]}” most of all, "
         f"{style.number(float(found.deletion_losses[row, column]))}. In {len(dots & set(tops))} of "
-        f"{len(tops)} rows, both maps are greatest at the same source token, counting only target "
+        f"{style.count_of(len(tops), 'row')}, both maps are greatest at the same source token, counting only target "
         f"tokens that lose at least {TELLING} when some source token is deleted."
     )
 

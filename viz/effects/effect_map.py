@@ -176,7 +176,7 @@ def _numbers(
         "mode": "text",
         "x": [head for _, head, _ in cells],
         "y": [layer for layer, _, _ in cells],
-        "text": [f"{value:.{digits}f}".replace("-", "−") for *_, value in cells],
+        "text": [style.fixed(value, digits) for *_, value in cells],
         "textfont": {
             "size": style.DENSE_FONT_SIZE,
             "color": [_ink(theme, value / limit, unit) for *_, value in cells],
@@ -277,7 +277,8 @@ def effect_alt_text(values: Mapping[Site, Values], title: str, unit: str = LOSS)
     """The map in words; arguments and errors as in `effect_figure`."""
     maps = by_kind(values)
     sizes = "; ".join(
-        f"{kind.full_name.lower()}, {each.shape[0]} layers by {each.shape[1]} heads"
+        f"{kind.full_name.lower()}, {style.count_of(each.shape[0], 'layer')} by "
+        f"{style.count_of(each.shape[1], 'head')}"
         for kind, each in maps.items()
     )
     site, head = max(

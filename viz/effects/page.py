@@ -260,9 +260,9 @@ def show_switches(view: EffectsView, effects: Effects) -> None:
                 99,
                 view.gate,
                 key="gate",
-                format="%d %%",
+                format="%d%%",
                 width=220,
-                help="A gate before W_O: at 0 % a head is removed.",
+                help="A gate before W_O: at 0% a head is removed.",
             )
 
 

@@ -244,5 +244,5 @@ def show_alignment_on_stage(question: session.Question) -> None:
             st.info(_why_no_alignment(question), icon=":material/info:")
             return
         read = best_read(picture.table)
-        stage.say(f"Fewest errors: {read.name}, {100 * picture.table.rates[read].error:.0f} %")
+        stage.say(f"Fewest errors: {read.name}, {style.percent(picture.table.rates[read].error)}")
         stage.show((picture, "effects-alignment"), narrow=is_narrow())

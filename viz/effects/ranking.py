@@ -203,7 +203,7 @@ def ranking_figure(
             "anchor": f"y{suffix}",
             "range": [low * 1.05, 1 + (1 - low) * _NUMBER_ROOM],
             "tickvals": [0, 0.5, 1],
-            "ticktext": ["0", "0.5", "1"] if not place else ["0 %", "50 %", "100 %"],
+            "ticktext": ["0", "0.5", "1"] if not place else ["0%", "50%", "100%"],
             "tickfont": {"size": style.SMALL_FONT_SIZE},
             "gridcolor": theme.grid,
             "zeroline": True,
@@ -255,7 +255,7 @@ def _means(ranked: Sequence[Score], place: int, name: str, theme: style.Look) ->
         "customdata": [METHODS[score.method].title for score in ranked if score.examples],
         "hovertemplate": f"%{{customdata}}<br>{name.lower()} <b>%{{x:.4~g}}</b>"
         "<extra>the examples</extra>",
-        "name": "the model’s examples, mean and 95 % interval",
+        "name": "the model’s examples, mean and 95% interval",
         "showlegend": not place,
     }
 
@@ -276,7 +276,7 @@ def _written(value: float, place: int) -> str:
     """A number beside its bar: a correlation, or a share."""
     if np.isnan(value):
         return "–"
-    return f"{100 * value:.0f} %" if place else f"{value:.2f}".replace("-", "−")
+    return style.percent(value) if place else style.fixed(value, 2)
 
 
 def ranking_alt_text(ranked: Sequence[Score], title: str) -> str:

@@ -20,7 +20,7 @@ MEASURES: dict[Measure, str] = {"log_prob": "Log-probability", "chrf": "chrF"}
 
 _HEIGHT, _AXIS = 320, 46
 _LEAST, _RANDOM, _BAND = "least important first", "random order, mean", "random orders, all"
-_HOVER = "%{x} heads removed<br>VALUE <b>%{y:.4~g}</b><extra>%{fullData.name}</extra>"
+_HOVER = "heads removed: %{x}<br>VALUE <b>%{y:.4~g}</b><extra>%{fullData.name}</extra>"
 
 
 def removal_figure(
@@ -112,7 +112,7 @@ def removal_alt_text(removal: Removal, title: str = TITLE, value: str = LOG_PROB
         f"{title}: {lower_first(value)} from "
         f"{style.number(float(removal.least_first[0]))} with all heads to "
         f"{style.number(float(removal.least_first[-1]))} without any. With "
-        f"{removal.removed[half]} heads removed it is "
+        f"{style.count_of(removal.removed[half], 'head')} removed it is "
         f"{style.number(float(removal.least_first[half]))} when the least important go first, and "
         f"{style.number(float(removal.at_random[:, half].mean()))} on average over "
         f"{len(removal.at_random)} random orders."

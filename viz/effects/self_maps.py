@@ -92,7 +92,8 @@ def self_alt_text(found: SelfAttributions, method: str, head: int | None) -> str
     names = axis_texts(found.tokens)
     maps = "A heatmap" if method == PLAIN else "Two heatmaps"
     text = (
-        f"{self_title(method, found.site, head)}. {maps} of {count} queries by {count} keys. "
+        f"{self_title(method, found.site, head)}. {maps} of "
+        f"{style.count_of(count, 'query', 'queries')} by {style.count_of(count, 'key')}. "
         f"{METHODS[method].title}: greatest at the query “{names[row]}” and the key "
         f"“{names[column]}”, {style.number(float(values[row, column]))}."
     )
@@ -100,7 +101,8 @@ def self_alt_text(found: SelfAttributions, method: str, head: int | None) -> str
         return text
     tops = [set(greatest(found.map(each).of(head))) for each in (PLAIN, method)]
     alike = len({row for row, _ in tops[0] & tops[1]})
-    return f"{text} In {alike} of {count} rows, both maps are greatest at the same key."
+    rows = style.count_of(count, "row")
+    return f"{text} In {alike} of {rows}, both maps are greatest at the same key."
 
 
 def self_caption(found: SelfAttributions, method: str, head: int | None) -> str:

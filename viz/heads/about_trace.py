@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from model.trace import AttentionKind, Trace
+from viz.draw.style import count_of
 
 LAYERS = {
     AttentionKind.ENCODER: "encoder",
@@ -29,14 +30,14 @@ def shape_of(trace: Trace) -> str:
             by_heads.setdefault(n_heads, []).append(f"{len(layers)} {name}")
     shapes = [
         f"{listed(names)} {'layer' if names[0].startswith('1 ') and not names[1:] else 'layers'} "
-        f"of {counted(n_heads, 'head')}"
+        f"of {count_of(n_heads, 'head')}"
         for n_heads, names in by_heads.items()
     ]
     n_source, n_target = len(trace.source), len(trace.target)
     if n_source and n_target:
-        tokens = f"{n_source:,} source and {n_target:,} target tokens"
+        tokens = f"{count_of(n_source, 'source token')} and {count_of(n_target, 'target token')}"
     else:
-        tokens = counted(n_source or n_target, "token")
+        tokens = count_of(n_source or n_target, "token")
     return ", ".join([*shapes, tokens])
 
 
@@ -63,8 +64,3 @@ def contents_of(trace: Trace) -> list[str]:
 def listed(parts: Sequence[str]) -> str:
     """Such as "a", "a and b" or "a, b and c"."""
     return " and ".join(filter(None, [", ".join(parts[:-1]), parts[-1]]))
-
-
-def counted(number: int, noun: str) -> str:
-    """Such as "1 head" or "8 heads"."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"

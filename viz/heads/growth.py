@@ -6,6 +6,7 @@ checkpoint keeps weights of, and lie beside them as growth.json; viz.shell.growt
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -25,8 +26,12 @@ NAMES = {measure.key: measure.name for measure in (*MEASURES, *ON_SOURCE)}
 
 _DIGITS = 3
 _HEIGHT, _AXIS = 340, 46
-_UNTRAINED = 0.5
-"""Where step 0 stands on an axis of logarithms."""
+_MOST_TICKS = 9
+_TITLE, _TITLE_LINE = 30, 26
+"""Characters of a line of the title on a phone, and pixels of each line but the first."""
+
+_EDGE = 0.01
+"""Of the axis's length, left free at both ends for the width of a line."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,6 +53,11 @@ class Growth:
         """The curves of one kind of attention; empty where it has no such measure."""
         curves = {s: each for s, each in self.means.get(measure, {}).items() if s.kind is kind}
         return curves if any(np.isfinite(each).any() for each in curves.values()) else {}
+
+    def measured_from(self, measure: str, kind: AttentionKind) -> int:
+        """The index of the first step at which some head of the kind has the measure."""
+        curves = np.concatenate(list(self.of_kind(measure, kind).values()))
+        return int(np.isfinite(curves).any(axis=0).argmax())
 
     def measures(self, kind: AttentionKind) -> tuple[str, ...]:
         """What there are curves of, of one kind of attention."""
@@ -173,6 +183,11 @@ def _curves(heads: Any) -> FloatArray:
     return values
 
 
+_CHOSEN, _LABELLED = "the head that is shown", "heads with the label at some step"
+_OTHER, _NEEDED = "other heads", "needed for the label"
+"""What the legend calls the lines."""
+
+
 def growth_figure(
     growth: Growth,
     measure: str,
@@ -184,6 +199,9 @@ def growth_figure(
 ) -> go.Figure:
     """One measure of every head of a kind over the steps of training.
 
+    The axis of steps is logarithmic and begins where the measure does. Step 0, which has no
+    logarithm, stands at half of the step after it.
+
     Args:
         growth: of the model.
         measure: the key of one that the kind has.
@@ -193,21 +211,31 @@ def growth_figure(
         dark: for a dark page.
     """
     theme, rule = style.look(dark), GROWN[measure]
-    across = [max(step, _UNTRAINED) for step in growth.steps]
+    first = growth.measured_from(measure, kind)
+    steps = growth.steps[first:]
+    across = _on_log_axis(steps)
+    strokes = {
+        _CHOSEN: (theme.heads[0], 4),
+        _LABELLED: (theme.heads[1], 2),
+        _OTHER: (theme.muted, 1),
+    }
+    used: set[str] = set()
     data: list[dict[str, Any]] = []
     for site, curves in growth.of_kind(measure, kind).items():
         for head, curve in enumerate(curves):
             is_chosen = chosen == (site.layer, head)
             has_label = rule.text in growth.labels[site][head]
-            color = theme.heads[0] if is_chosen else theme.heads[1] if has_label else theme.muted
+            drawn_as = _CHOSEN if is_chosen else _LABELLED if has_label else _OTHER
+            color, width = strokes[drawn_as]
+            used.add(drawn_as)
             data.append(
                 {
                     "type": "scatter",
                     "mode": "lines",
                     "x": across,
-                    "y": curve,
-                    "customdata": growth.steps,
-                    "line": {"color": color, "width": 4 if is_chosen else 2 if has_label else 1},
+                    "y": curve[first:],
+                    "customdata": steps,
+                    "line": {"color": color, "width": width},
                     "showlegend": False,
                     "name": f"layer {site.layer}, head {head}",
                     "zorder": 2 * is_chosen + has_label,
@@ -216,10 +244,12 @@ def growth_figure(
                 }
             )
     named = [
-        *([("the head that is shown", theme.heads[0], 4, "solid")] if chosen else []),
-        ("heads that earn the label", theme.heads[1], 2, "solid"),
-        ("other heads", theme.muted, 1, "solid"),
-        ("what the label takes", theme.text, 2, "dash"),
+        *(
+            (name, color, width, "solid")
+            for name, (color, width) in strokes.items()
+            if name in used
+        ),
+        (_NEEDED, theme.text, 2, "dash"),
     ]
     data += [
         {
@@ -232,20 +262,25 @@ def growth_figure(
         }
         for name, color, width, dash in named
     ]
-    title = f"{NAMES[measure]}: {_short(kind)}"
+    title = textwrap.wrap(f"{NAMES[measure]}: {_short(kind)}", _TITLE if narrow else 1000)
     shared = style.layout(
         theme,
-        title=escape_html(title),
+        title="<br>".join(map(escape_html, title)),
         height=_HEIGHT,
-        lines=["Across – steps of training, each mark ten times the last"] if narrow else [],
+        lines=["Across – steps of training (log scale)"] if narrow else [],
     )
+    more = _TITLE_LINE * (len(title) - 1)
+    # Plotly holds the last line of a title where a single one would stand.
+    shared["title"]["pad"]["t"] += more
     below = shared["margin"]["b"] + _AXIS + (2 * style.LEGEND_HEIGHT if narrow else 0)
     tick = {"tickfont": {"size": style.SMALL_FONT_SIZE}, "automargin": True}
-    powers = [10**power for power in range(len(str(growth.steps[-1])))]
+    ticks = _ticks(steps, across)
+    ends = np.log10([across[0], across[-1]])
+    edge = _EDGE * (ends[1] - ends[0]) or 0.5
     layout = {
         **shared,
-        "height": shared["height"] - shared["margin"]["b"] + below,
-        "margin": {**shared["margin"], "b": below},
+        "height": shared["height"] + more - shared["margin"]["b"] + below,
+        "margin": {**shared["margin"], "t": shared["margin"]["t"] + more, "b": below},
         "plot_bgcolor": style.CLEAR,
         "legend": style.legend_below(shared),
         "shapes": [
@@ -257,9 +292,10 @@ def growth_figure(
         ],
         "xaxis": {
             "type": "log",
-            "title": style.axis_title("" if narrow else "Steps of training"),
-            "tickvals": [_UNTRAINED, *powers],
-            "ticktext": ["0", *(f"{power:,}" for power in powers)],
+            "range": [ends[0] - edge, ends[1] + edge],
+            "title": style.axis_title("" if narrow else "Steps of training (log scale)"),
+            "tickvals": list(ticks.values()),
+            "ticktext": [f"{step:,}" for step in ticks],
             "gridcolor": theme.grid,
             "zeroline": False,
             **tick,
@@ -274,6 +310,24 @@ def growth_figure(
         },
     }
     return go.Figure({"data": data, "layout": layout})
+
+
+def _on_log_axis(steps: Sequence[int]) -> list[float]:
+    """Where steps stand on an axis of logarithms."""
+    zero = next((step for step in steps if step), 1) / 2
+    return [step or zero for step in steps]
+
+
+def _ticks(steps: Sequence[int], across: Sequence[float]) -> dict[int, float]:
+    """Round steps between the first and the last, each with its place; 0 where it is among them."""
+    powers = [10**power for power in range(len(str(steps[-1])))]
+    for factors in ((1, 2, 5), (1,)):
+        round_steps = [factor * power for power in powers for factor in factors]
+        shown = [step for step in round_steps if across[0] <= step <= steps[-1]]
+        if len(shown) <= _MOST_TICKS:
+            break
+    zero = {} if steps[0] else {0: across[0]}
+    return {**zero, **{step: float(step) for step in shown}}
 
 
 def _least(growth: Growth, measure: str, kind: AttentionKind) -> float:
@@ -292,31 +346,37 @@ def _short(kind: AttentionKind) -> str:
 def growth_alt_text(growth: Growth, measure: str, kind: AttentionKind) -> str:
     """The curves in words; arguments as in `growth_figure`."""
     curves = np.concatenate(list(growth.of_kind(measure, kind).values()))
-    first, last = (curves[:, place][np.isfinite(curves[:, place])] for place in (0, -1))
+    begin = growth.measured_from(measure, kind)
+    first, last = (curves[:, place][np.isfinite(curves[:, place])] for place in (begin, -1))
 
     def among(values: FloatArray) -> str:
         if not len(values):
-            return "nothing that can be told"
-        return f"{float(values.min()):.0%} to {float(values.max()):.0%}"
+            return "no value"
+        return f"{style.percent(values.min())} to {style.percent(values.max())}"
 
+    steps = growth.steps[begin:]
     return (
-        f"{NAMES[measure]} of the {len(curves)} heads of {_short(kind)} over {len(growth.steps)} "
-        f"steps of training: {among(first)} after {growth.steps[0]:,} steps, {among(last)} after "
-        f"{growth.steps[-1]:,}. {_kept_words(growth, measure, kind)}"
+        f"{NAMES[measure]} of {style.count_of(len(curves), 'head')} of {_short(kind)} at "
+        f"{style.count_of(len(steps), 'step')} of training: {among(first)} at step {steps[0]:,}, "
+        f"{among(last)} at step {steps[-1]:,}. {_kept_words(growth, measure, kind)}"
     )
 
 
 def growth_caption(growth: Growth, measure: str, kind: AttentionKind) -> str:
     """How to read the curves, in plain text."""
+    begin = growth.measured_from(measure, kind)
+    first = growth.steps[begin]
+    start = f"step {first:,}" if first else "the untrained model"
+    before = "" if begin == 0 else " Before that, it cannot be measured."
     return (
-        "Each line is a head, from the untrained model on the left to the trained one on the "
-        f"right: the mean over the model’s examples. A label takes {GROWN[measure].needs}, the "
-        f"dashed line, and as much in most of the sentences. {_kept_words(growth, measure, kind)}"
+        f"Each line is one head’s mean over the example sentences, from {start} to step "
+        f"{growth.steps[-1]:,}.{before} The label needs {GROWN[measure].needs}. "
+        f"{_kept_words(growth, measure, kind)}"
     )
 
 
 def _kept_words(growth: Growth, measure: str, kind: AttentionKind) -> str:
-    """Which heads end with the label of a measure, and since when."""
+    """Which heads end with the label of a measure, and from which step on."""
     text = GROWN[measure].text
     found = [
         f"layer {site.layer}, head {head}, from step {since:,} on"

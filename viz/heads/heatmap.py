@@ -229,7 +229,7 @@ def alt_text(attention_map: AttentionMap, head: int, *, sides: bool = True) -> s
     query_noun, key_noun = nouns(kind, sides=sides)
     words = (
         f"Layer {attention_map.site.layer}, head {head}, {kind.full_name.lower()}: "
-        f"{_count(n_queries, query_noun)} by {_count(n_keys, key_noun)}; "
+        f"{style.count_of(n_queries, query_noun)} by {style.count_of(n_keys, key_noun)}; "
     )
     if not weights.size:
         return words + "there is no cell to show."
@@ -395,7 +395,3 @@ def forbidden_traces(
             showlegend=True,
         ),
     ]
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

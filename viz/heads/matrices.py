@@ -139,7 +139,7 @@ def matrices_caption(matrices: HeadMatrices) -> str:
         f"Each row of W_Q, W_K and W_V makes one number of the head’s query, key and value, "
         f"{numbers}, from the token’s {d_model}; W_O writes what the head found back into the "
         "token. A column in the colour of 0 is a dimension that the matrix hardly uses. All four "
-        f"share one scale; the largest {100 * (1 - style.CLIPPED):.0f} % of the numbers have its "
+        f"share one scale; the largest {style.percent(1 - style.CLIPPED)} of the numbers have its "
         "end colours."
     )
 

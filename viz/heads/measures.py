@@ -2,13 +2,13 @@
 
 That heads come in kinds which a few numbers tell apart, such as heads that look at a neighbour, is
 from Voita et al. 2019 ("Analyzing Multi-Head Self-Attention", section 5, where a head counts as
-positional whose largest weight falls on one relative position at least 90 % of the time) and Clark
+positional whose largest weight falls on one relative position at least 90% of the time) and Clark
 et al. 2019 ("What Does BERT Look At?", section 3: neighbours, separators, punctuation, and heads
 that spread their weight). The words here are earned by weight and not by the largest weight alone:
 
 * half of the weight or more for the heads that look at a neighbour, at the start or end of the
   sentence or at punctuation, so that all else together gets less;
-* 90 % of the greatest possible entropy for heads that spread their weight;
+* 90% of the greatest possible entropy for heads that spread their weight;
 * for cross-attention, half of the weight on a token's source, beyond what shuffled rows would give.
   The source of a token is the one without which the model finds it least likely, which no weight
   takes part in (see model.alignment). The shape of the rows alone would not do: rows that each look
@@ -38,6 +38,7 @@ from numpy.typing import NDArray
 
 from model.trace import AttentionKind, AttentionMap, BoolArray, FloatArray, Site, Tokens, Trace
 from model.words import END, START, punctuation
+from viz.draw import style
 from viz.heads.reading import AS_RECORDED, Reading
 
 Values = NDArray[np.float64]
@@ -103,7 +104,7 @@ def measures(reading: Reading) -> tuple[Measure, ...]:
             "Entropy, share of maximum",
             "share",
             "A row's entropy as a share of the most it could have, on average over the rows with a "
-            f"choice: 0 % is one {one}, 100 % is all allowed {one}s alike{specials}.",
+            f"choice: 0% is one {one}, 100% is all allowed {one}s alike{specials}.",
             EVERY,
         ),
         Measure(
@@ -164,10 +165,10 @@ def measures(reading: Reading) -> tuple[Measure, ...]:
             "pairing",
             "Pairing",
             "share",
-            f"How much a row tells of the {one} that it looks at (their mutual information): 0 % "
-            f"is all rows alike, 100 % is one {one} a row with the rows spread evenly over as many "
+            f"How much a row tells of the {one} that it looks at (their mutual information): 0% "
+            f"is all rows alike, 100% is one {one} a row with the rows spread evenly over as many "
             f"{one}s as possible; rows that each look at one {one} picked at random mostly come "
-            f"above 65 %{specials}.",
+            f"above 65%{specials}.",
             frozenset({AttentionKind.CROSS}),
         ),
         Measure(
@@ -255,11 +256,11 @@ class Rule:
 
     @property
     def needs(self) -> str:
-        """What must hold, in words: "at least 50 % of the weight"."""
+        """What must hold, in words: "at least 50% of the weight"."""
         return f"at least {self.in_words(self.least)}"
 
     def in_words(self, value: float) -> str:
-        """A value of the measure: "62 % of the weight"."""
+        """A value of the measure: "62% of the weight"."""
         return self.wording.format(written(_MEASURE[self.measure], value))
 
 
@@ -269,7 +270,7 @@ class Label:
 
     Attributes:
         text: such as "looks at the previous token"; for a head that earns no label what comes
-            nearest, with its number: "often the previous token, 43 %".
+            nearest, with its number: "often the previous token, 43%".
         reason: the numbers behind it, one sentence.
         earned: whether it passed the thresholds.
         telling: how much the head says of which tokens belong together, from 0 (or a little below)
@@ -589,18 +590,17 @@ def resting(traces: Sequence[Trace]) -> dict[str, tuple[int, int]]:
 
 
 def written(measure: Measure, value: float) -> str:
-    """A value with its unit: "38 %", "1.23 bits", "1.4 tokens", "0.81"; "–" for nan."""
+    """A value with its unit: "38%", "1.23 bits", "1.4 tokens", "0.81"; "–" for nan."""
     if math.isnan(value):
         return UNKNOWN
     match measure.unit:
         case "share":
-            return f"{value:.0%}".replace("%", " %")
+            return style.percent(value)
         case "bits":
-            return f"{value:.2f} bits"
+            return f"{style.fixed(value, 2)} bits"
         case "tokens" | "words":
-            return f"{value:.1f} {measure.unit}"
-    # Adding 0 turns -0.00 into 0.00.
-    return f"{round(value, 2) + 0:.2f}"
+            return f"{style.fixed(value, 1)} {measure.unit}"
+    return style.fixed(value, 2)
 
 
 def head_numbers(
@@ -614,7 +614,7 @@ def head_numbers(
         reading: how the trace was read that they are of.
 
     Returns:
-        Such as "1.20 bits (38 % of the maximum), 61 % on the previous token, mean distance 1.4
+        Such as "1.20 bits (38% of the maximum), 61% on the previous token, mean distance 1.4
         tokens"; what does not apply is left out.
     """
     known = {
@@ -794,7 +794,7 @@ def _label(sentences: Sequence[Mapping[str, float]]) -> Label | None:
 
 
 def _nearest(means: Mapping[str, float]) -> str:
-    """What a head without a label does most, with the number: "often the previous token, 43 %"."""
+    """What a head without a label does most, with the number: "often the previous token, 43%"."""
     places = [rule for rule in RULES if rule.place and rule.measure in means]
     most = max(places, key=lambda rule: means[rule.measure], default=None)
     if most is not None and means[most.measure] >= OFTEN:

@@ -159,7 +159,9 @@ def overview_alt_text(maps: Sequence[AttentionMap], heads: Sequence[int]) -> str
     layers = ", ".join(str(seen.site.layer) for seen in maps)
     return (
         f"{first.site.kind.full_name}, layers {layers}, heads {', '.join(map(str, heads))}: one "
-        f"small heatmap each, of {len(first.queries)} queries by {len(first.keys)} keys."
+        f"small heatmap each, of "
+        f"{style.count_of(len(first.queries), 'query', 'queries')} by "
+        f"{style.count_of(len(first.keys), 'key')}."
     )
 
 

@@ -44,7 +44,6 @@ SECTION_ICONS = {
     "numbers": ":material/table:",
     "query-key": ":material/join_inner:",
     "matrices": ":material/view_module:",
-    "figure": ":material/image:",
     TRAINING: ":material/timeline:",
 }
 BY_NAME = {parameter.name: parameter for parameter in VIEW.parameters}
@@ -257,8 +256,6 @@ def show_below(prepared: Prepared, view: HeadsView, losses: Mapping[Site, FloatA
             for site in sites:
                 matrices = model.head_matrices(site, head)
                 show(pictures.WeightMatrices(matrices, site, head), f"matrices-{site}")
-        case "figure":
-            show_figures(prepared, sites, head)
         case "training" if grown is not None:
             show_training(prepared.question, view, grown, sites, head)
         case _:
@@ -313,14 +310,20 @@ def show_every_head(prepared: Prepared, facts: pictures.Facts) -> None:
     table = facts_table(facts, named, counted)
     if not named:
         table = table.drop(columns="Label")
-    shares = [measure.name for measure in counted if measure.unit == "share"]
-    shown = [name for name in shares if name in table]
-    table[shown] *= 100
+    written = {
+        measure.name: partial(
+            style.percent if measure.unit == "share" else style.fixed, digits=digits
+        )
+        for measure in counted
+        if measure.name in table
+        for digits in [0 if measure.unit == "share" else 2]
+    }
     rows = [
         (site, head) for site in sorted(facts) for head in range(prepared.seen.maps[site].n_heads)
     ]
     st.dataframe(
-        table,
+        # The grid itself would write a hyphen for a minus, and a minus before a zero.
+        table.style.format(written, na_rep=""),
         key="every-head",
         hide_index=True,
         height=390,
@@ -331,16 +334,12 @@ def show_every_head(prepared: Prepared, facts: pictures.Facts) -> None:
 
 
 def table_columns(reading: Reading) -> dict[str, Any]:
-    """How the columns are written: labels in full, and measures with their units."""
+    """How wide labels are, and what measures mean."""
     columns: dict[str, Any] = {
         "Label": st.column_config.TextColumn("Label", width=style.LABEL_COLUMN_WIDTH)
     }
     return columns | {
-        measure.name: st.column_config.NumberColumn(
-            measure.name,
-            help=measure.meaning,
-            format="%.0f %%" if measure.unit == "share" else "%.2f",
-        )
+        measure.name: st.column_config.NumberColumn(measure.name, help=measure.meaning)
         for measure in measures(reading)
     }
 
@@ -448,7 +447,6 @@ def show_query_key(prepared: Prepared, view: HeadsView, head: int) -> None:
         show_chart(
             picture,
             "query-key-figure",
-            file=f"query-key-{site}-head{head}-{query}-{key}",
             narrow=st.session_state.get("_width", "wide") != "wide",
         )
     except ExportError as error:
@@ -457,15 +455,15 @@ def show_query_key(prepared: Prepared, view: HeadsView, head: int) -> None:
     captioned(escape_markdown(picture.caption), [picture], "query-key")
 
 
-def show_chart(picture: Picture, key: str, *, file: str, narrow: bool) -> None:
-    """A picture's figure, whose own camera button saves a file of this name."""
+def show_chart(picture: Picture, key: str, *, narrow: bool) -> None:
+    """A picture's figure."""
     st.plotly_chart(
         picture.figure(Layout(narrow=narrow, dark=is_dark())),
         width="stretch",
         # The figure brings its own fonts and colours; Streamlit's would be laid over them.
         theme=None,
         key=key,
-        config=style.chart_config(f"headscope-{file}"),
+        config=style.CHART_CONFIG,
         alt=picture.alt,
     )
 
@@ -531,17 +529,8 @@ def show_training(
                 grown, measure, site, head, model_of(question)["checkpoint"]
             )
             narrow = st.session_state.get("_width") == "narrow"
-            show_chart(picture, f"training-{site}", file=picture.name, narrow=narrow)
+            show_chart(picture, f"training-{site}", narrow=narrow)
             captioned(escape_markdown(picture.caption), [picture], f"training-of-{site}")
-
-
-def show_figures(prepared: Prepared, sites: list[Site], head: int) -> None:
-    """The selected head as a figure of Plotly's, to keep."""
-    for site in sites:
-        picture = one_head(prepared, site, head)
-        narrow = st.session_state.get("_width") == "narrow"
-        show_chart(picture, f"figure-{site}", file=picture.name, narrow=narrow)
-        captioned(picture.caption, [picture], f"figure-of-{site}")
 
 
 def opening_place(question: session.Question, view: HeadsView) -> tuple[int, int]:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from model.trace import AttentionKind, AttentionMap, Site, Tokens
+from viz.draw import style
 from viz.draw.panels import Panel
 from viz.heads.heatmap import key_title, row_titles
 from viz.heads.reading import Seen
@@ -40,8 +41,9 @@ def compared_panels(
                 values=found.weights,
                 queries=found.queries,
                 keys=found.keys,
-                alt=f"Layer {layer}, head {head}: {len(found.queries)} queries by "
-                f"{len(found.keys)} keys.",
+                alt=f"Layer {layer}, head {head}: "
+                f"{style.count_of(len(found.queries), 'query', 'queries')} by "
+                f"{style.count_of(len(found.keys), 'key')}.",
                 scale="weights",
                 shown=found.allowed,
                 query_title=row_titles(kind, seen).query,
@@ -92,7 +94,8 @@ def joint_panel(seen: Seen, layer: int, head: int) -> Panel:
         values=weights,
         queries=tokens,
         keys=tokens,
-        alt=f"Source and target together, {len(tokens)} tokens: encoder at the upper left, "
+        alt=f"Source and target together, {style.count_of(len(tokens), 'token')}: encoder at "
+        "the upper left, "
         "cross-attention below it, the decoder beside that.",
         scale="weights",
         shown=shown,

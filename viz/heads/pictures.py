@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from model.terms import HeadMatrices
 from model.trace import AttentionKind, AttentionMap, FloatArray, Site
+from viz.draw import style
 from viz.draw.panel_figure import panel_figure, panels_figure
 from viz.heads import growth, heatmap
 from viz.heads import query_key as inside
@@ -468,7 +469,7 @@ class ComparedHeads(_OfTrace):
 
     @property
     def _heading(self) -> str:
-        return f"{self.kind.full_name}, {len(self.heads)} heads"
+        return f"{self.kind.full_name}, {style.count_of(len(self.heads), 'head')}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)

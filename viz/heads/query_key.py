@@ -511,7 +511,7 @@ def equations(numbers: Arithmetic) -> Equations:
 
 def _fixed(value: float, digits: int) -> str:
     # Adding 0 turns -0.00 into 0.00.
-    return f"{round(value, digits) + 0:.{digits}f}".replace("-", "−")
+    return style.fixed(value, digits)
 
 
 def _decimal(text: str) -> Decimal:

@@ -21,7 +21,6 @@ SECTIONS = {
     "numbers": "Numbers",
     "query-key": "Query and key",
     "matrices": "Weight matrices",
-    "figure": "Save figure",
     TRAINING: "Over training",
 }
 READINGS = ("words", "specials", "renormalise", "predicted")
@@ -83,7 +82,7 @@ VIEW = View(
         flag("specials", True, "special tokens"),
         flag("renormalise", meaning="without them, rows add up to 1"),
         flag("predicted", meaning="rows named by the token predicted"),
-        choice("below", "facts", SECTIONS, "the section below"),
+        choice("below", "facts", SECTIONS, "the section below", before={"figure": "facts"}),
         choice("grown", "", ["", *GROWN], "of the curves over training; none: what the head does"),
     ),
 )

@@ -14,7 +14,6 @@ from model.trace import FloatArray, Tokens
 from viz.draw import style
 from viz.draw.labels import axis_texts, escape_html, side_texts, visible
 from viz.draw.word_diff import Place, aligned
-from viz.masks.mask import number_of
 
 LABELLED_TOKENS, NARROW_LABELLED_TOKENS = 28, 10
 """Up to so many pairs of bars all have their labels."""
@@ -160,7 +159,7 @@ def log_prob_alt_text(
     """
     places = aligned(tokens_a, log_probs_a, tokens_b, log_probs_b)
     words = "Log-probability of each target token: " + "; ".join(
-        f"{visible(name)}, {number_of(len(tokens), 'token', 'tokens')}, sum {_sum(log_probs)}"
+        f"{visible(name)}, {style.count_of(len(tokens), 'token')}, sum {_sum(log_probs)}"
         for name, tokens, log_probs in zip(
             names, (tokens_a, tokens_b), (log_probs_a, log_probs_b), strict=True
         )

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from model.trace import AttentionKind, BoolArray, Tokens, Trace
 from model.words import PADDING
+from viz.draw import style
 from viz.draw.labels import axis_texts
 
 CellArray = NDArray[np.uint8]
@@ -450,9 +451,10 @@ def mask_alt_text(mask: Mask) -> str:
     reasons = [f"{counts[cell]} ({why})" for cell, why in mask.reasons.items() if counts[cell]]
     forbidden = f"; forbidden are {', '.join(reasons)}" if reasons else ""
     return (
-        f"{mask.name}: {number_of(n_queries, 'query', 'queries')} by "
-        f"{number_of(n_keys, 'key', 'keys')}; {counts[Cell.ALLOWED]} of "
-        f"{mask.cells.size} cells are allowed{forbidden}."
+        f"{mask.name}: {style.count_of(n_queries, 'query', 'queries')} by "
+        f"{style.count_of(n_keys, 'key')}; {counts[Cell.ALLOWED]} of "
+        f"{style.count_of(mask.cells.size, 'cell')} "
+        f"{'is' if mask.cells.size == 1 else 'are'} allowed{forbidden}."
         f"{_empty_words(mask)}"
     )
 
@@ -464,8 +466,8 @@ def difference_alt_text(difference: Difference) -> str:
     listed = ", ".join(f"{COMPARED_NAMES[answer]} {counts[answer]}" for answer in Compared)
     words = (
         f"Mask A, “{difference.a.name}”, and mask B, “{difference.b.name}”: "
-        f"{number_of(n_queries, 'query', 'queries')} by {number_of(n_keys, 'key', 'keys')}; of "
-        f"{number_of(difference.cells.size, 'cell', 'cells')} {listed}."
+        f"{style.count_of(n_queries, 'query', 'queries')} by {style.count_of(n_keys, 'key')}; of "
+        f"{style.count_of(difference.cells.size, 'cell')} {listed}."
     )
     # The two codes above both say that the masks differ.
     differing = np.argwhere(difference.cells >= Compared.ONLY_A_ALLOWS)
@@ -546,8 +548,3 @@ def _empty_words(mask: Mask) -> str:
     more = f" and {len(empty) - LISTED_QUERIES} more" if len(empty) > LISTED_QUERIES else ""
     subject = "1 query has" if len(empty) == 1 else f"{len(empty)} queries have"
     return f" {subject} no allowed key: {listed}{more}."
-
-
-def number_of(number: int, one: str, many: str) -> str:
-    """A number with its noun, which is plural but for 1."""
-    return f"{number} {one if number == 1 else many}"

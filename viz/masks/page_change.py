@@ -146,7 +146,7 @@ def show_layers(chosen: Chosen, edit: Edit | None) -> None:
     every, key = tick_layers(chosen, edit)
     layers = chosen_layers(chosen)
     if layers is None:
-        said = f"In all {len(every)} layers"
+        said = f"In all {len(every)} layers" if len(every) > 1 else "In the one layer"
     else:
         said = f"In layer{'s' * (len(layers) > 1)} {', '.join(map(str, layers))}"
     with st.popover(said, key="layers-menu"):

@@ -165,7 +165,8 @@ def number_panel(
         values=np.nan_to_num(np.asarray(values, dtype=np.float32)),
         queries=seen.queries,
         keys=seen.keys,
-        alt=f"{title}: {len(seen.queries)} queries by {len(seen.keys)} keys.",
+        alt=f"{title}: {style.count_of(len(seen.queries), 'query', 'queries')} by "
+        f"{style.count_of(len(seen.keys), 'key')}.",
         scale="weights" if limit is None else "signed",
         low=0.0 if limit is None else -limit,
         high=high if limit is None else limit,
@@ -260,7 +261,8 @@ def moved_panel(moved: Mapping[Site, FloatArray]) -> Panel:
         # A label has no room for spaces, which it would mark.
         queries=Tokens.unnamed(f"{site.kind.short_name}·{site.layer}" for site in moved),
         keys=Tokens.unnamed(range(values.shape[1])),
-        alt=f"How much each head moved: {len(moved)} layers by {values.shape[1]} heads. "
+        alt=f"How much each head moved: {style.count_of(len(moved), 'layer')} by "
+        f"{style.count_of(values.shape[1], 'head')}. "
         f"{moved_words(moved)}",
         scale="weights",
         unit="weight that moved",
@@ -275,11 +277,12 @@ def moved_words(moved: Mapping[Site, FloatArray]) -> str:
     count = sum(np.size(heads) for heads in moved.values())
     some = sum(int(np.count_nonzero(heads >= NOTICED)) for heads in moved.values())
     if not some:
-        return f"No head moved {100 * NOTICED:.0f} % of its weight or more."
+        return f"No head moved {style.percent(NOTICED)} of its weight or more."
     site, head = most_moved(moved)
     return (
-        f"{some} of {count} heads moved at least {100 * NOTICED:.0f} % of their weight; the most, "
-        f"{100 * float(moved[site][head]):.0f} %, is that of {site.kind.full_name.lower()}, "
+        f"{some} of {style.count_of(count, 'head')} moved at least {style.percent(NOTICED)} of "
+        "their weight; the most, "
+        f"{style.percent(float(moved[site][head]))}, is that of {site.kind.full_name.lower()}, "
         f"layer {site.layer}, head {head}."
     )
 

@@ -15,10 +15,11 @@ from viz.draw import style
 from viz.draw.labels import escape_html, side_texts
 from viz.positions.measures import (
     BASE,
+    EQUAL,
     ROUND,
+    ByOffset,
     Values,
     by_offset,
-    count_of,
     likeness,
     on_circle,
     pair_of,
@@ -144,8 +145,8 @@ def encoding_alt_text(
     norms = row_norms(table)
     low, high = float(table.min()), float(table.max())
     return (
-        f"{title}: {count_of(table.shape[0], 'position')} by "
-        f"{count_of(table.shape[1], 'dimension')}, "
+        f"{title}: {style.count_of(table.shape[0], 'position')} by "
+        f"{style.count_of(table.shape[1], 'dimension')}, "
         f"values from {style.number(low)} to {style.number(high)}; "
         f"{_between('the norm of a row is', norms)}."
         + (
@@ -292,7 +293,7 @@ def waves_alt_text(
 ) -> str:
     """The waves in words; arguments and errors as in `waves`."""
     names = "; ".join(_wave_names(table, dimensions, base)) or "none is chosen"
-    return f"Dimensions over {count_of(len(table), 'position')}, one line each: {names}."
+    return f"Dimensions over {style.count_of(len(table), 'position')}, one line each: {names}."
 
 
 def waves_caption(
@@ -508,9 +509,9 @@ def likeness_alt_text(table: FloatArray, *, cosine: bool) -> str:
         else ""
     )
     return (
-        f"{name.capitalize()} of every two of {count_of(len(table), 'position')}: a position with "
-        f"itself has {style.number(float(found.mean[0]))} on average{neighbours}, and the least of "
-        f"all is {style.number(float(found.low.min()))}."
+        f"{name.capitalize()} of every two of {style.count_of(len(table), 'position')}: "
+        f"a position with itself has {style.number(float(found.mean[0]))} on average{neighbours}, "
+        f"and the least of all is {style.number(float(found.low.min()))}."
     )
 
 
@@ -530,15 +531,21 @@ def likeness_caption(table: FloatArray, *, cosine: bool) -> str:
         else f"The lines parallel to the diagonal change their colour: the {name} depends on "
         "where two positions stand, too."
     )
-    return f"{words} At one offset, {name}s differ by at most {style.number(deviation)}."
+    alike = (
+        f"all {name}s are equal up to rounding"
+        if _is_one(found)
+        else f"{name}s differ by at most {style.number(deviation)}"
+    )
+    return f"{words} At one offset, {alike}."
 
 
 def by_offset_figure(
     table: FloatArray, *, cosine: bool = False, narrow: bool = False, dark: bool = False
 ) -> go.Figure:
-    """Likeness averaged by offset as a curve, with everything between least and greatest shaded.
+    """Likeness averaged by offset as a curve.
 
-    Arguments and errors as in `likeness_heatmap`.
+    Everything between least and greatest is shaded, unless they are equal up to rounding. Arguments
+    and errors as in `likeness_heatmap`.
     """
     found = by_offset(table, cosine=cosine)
     theme = style.look(dark)
@@ -550,7 +557,7 @@ def by_offset_figure(
         "line": {"width": 0},
         "hoverinfo": "skip",
     }
-    data = [
+    band = [
         {**edge, "y": found.low, "showlegend": False, "name": "least"},
         {
             **edge,
@@ -559,6 +566,9 @@ def by_offset_figure(
             "fillcolor": theme.hatch,
             "name": "from least to greatest",
         },
+    ]
+    data = [
+        *([] if _is_one(found) else band),
         {
             "type": "scatter",
             "x": found.offsets,
@@ -574,7 +584,7 @@ def by_offset_figure(
         **_curve_layout(
             theme,
             f"{name.capitalize()} by offset",
-            legend_rows=1,
+            legend_rows=0 if _is_one(found) else 1,
             narrow=narrow,
             lines=[f"Across – offset, up – {name}"] if narrow else [],
         ),
@@ -591,37 +601,54 @@ def by_offset_alt_text(table: FloatArray, *, cosine: bool = False) -> str:
     return (
         f"{_likeness_name(cosine).capitalize()} of positions p and p + k, averaged over p: "
         f"{style.number(float(found.mean[0]))} at offset 0, least at offset {lowest} with "
-        f"{style.number(float(found.mean[lowest]))}; at one offset it varies by at most "
-        f"{style.number(float((found.high - found.low).max()))}."
+        f"{style.number(float(found.mean[lowest]))}; at one offset "
+        + (
+            "all are equal up to rounding."
+            if _is_one(found)
+            else f"it varies by at most {style.number(float((found.high - found.low).max()))}."
+        )
     )
 
 
-def by_offset_caption(table: FloatArray, offset: int = 1) -> str:
+def by_offset_caption(table: FloatArray, offset: int = 1, *, cosine: bool = False) -> str:
     """What the curve shows, and how well a shift is a rotation, in plain text.
 
     Args:
         table: (position, d_model).
         offset: of the shift that is measured.
+        cosine: as in `by_offset_figure`.
 
     Raises:
         ValueError: if no two positions are so far apart.
     """
     read = (
-        "The line is the mean over all pairs of positions so far apart, the shade runs from the "
-        "least to the greatest of them."
+        f"All pairs of positions at one offset have the same {_likeness_name(cosine)}."
+        if _is_one(by_offset(table, cosine=cosine))
+        else "The line is the mean over all pairs of positions at one offset, and the shade runs "
+        "from the least to the greatest of them."
     )
     if table.shape[1] % 2:
         return read
     deviation, largest = rotation_deviation(table, offset), float(np.abs(table).max())
     shift = (
-        f"is one rotation of each pair of dimensions wherever it starts, up to "
-        f"{style.number(deviation)} in any number"
+        "is one rotation of each pair of dimensions wherever it starts, "
+        + (
+            "up to rounding"
+            if deviation <= EQUAL * largest
+            else f"up to {style.number(deviation)} in any number"
+        )
         if deviation <= ROUND * largest
         else "is no rotation of the pairs of dimensions: the one that fits best is off by up to "
         f"{style.number(deviation)} in a number, and the largest of the table is "
         f"{style.number(largest)}"
     )
-    return f"{read} A shift by {offset} {shift}. Both are measured on the table."
+    return f"{read} A shift by {offset} {shift}."
+
+
+def _is_one(found: ByOffset) -> bool:
+    """Whether all values at one offset are equal up to rounding."""
+    largest = np.maximum(np.abs(found.high), np.abs(found.low)).max()
+    return bool((found.high - found.low).max() <= EQUAL * largest)
 
 
 # What the figures share.
@@ -749,15 +776,15 @@ def _turning(dimension: int, turns: Values, length: int) -> str:
     turn = float(turns[dimension // 2])
     around = length / turn
     share = (
-        f"{around:,.1f} times over the {count_of(length, 'position')} shown"
+        f"{around:,.1f} times over the {style.count_of(length, 'position')} shown"
         if around >= 1
-        else f"{_percent(around)} of one turn over the {count_of(length, 'position')} shown"
+        else f"{_percent(around)} of one turn over the {style.count_of(length, 'position')} shown"
     )
     return f"turns once in {_positions(turn)}, {share}"
 
 
 def _percent(share: float) -> str:
-    return f"{100 * share:.0f} %" if share >= 0.01 else "less than 1 %"
+    return style.percent(share) if share >= 0.01 else "less than 1%"
 
 
 def _positions(turn: float) -> str:

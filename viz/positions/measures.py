@@ -19,6 +19,10 @@ Values = NDArray[np.float64]
 BASE = 10000.0
 """Of the wavelengths in section 3.5."""
 
+EQUAL = 1e-5
+"""Numbers that differ by less than this share of the largest differ by rounding alone: sums of
+hundreds of products of float32."""
+
 ROUND = 1e-3
 """A pair of dimensions whose points keep this close to one radius lies on a circle."""
 
@@ -188,11 +192,6 @@ def on_circle(table: FloatArray, pair: int) -> bool:
     return bool(radii.min() > ROUND and radii.max() - radii.min() <= ROUND * radii.max())
 
 
-def count_of(number: int, noun: str) -> str:
-    """A number with its noun: "1 position", "2 positions"."""
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
-
-
 def pair_of(table: FloatArray, pair: int) -> tuple[Values, Values]:
     """The sine and the cosine of one frequency, (position,) each."""
     sines, cosines = _pairs(table)
@@ -220,8 +219,7 @@ def _shifted_pairs(
     length = len(table)
     if not 0 <= offset < length:
         raise ValueError(
-            f"Among {count_of(length, 'position')} a shift may be from 0 to {length - 1}; it is "
-            f"{offset}."
+            f"A shift within this table may be from 0 to {length - 1}; it is {offset}."
         )
     kept = length - offset
     return (sines[:kept], cosines[:kept]), (sines[offset:], cosines[offset:])

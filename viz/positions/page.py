@@ -59,8 +59,8 @@ ONE_COLUMN = {"words", "without", "formula", "shuffle"}
 LONG_TEXT = 120
 """Characters of a translation from which on it is set smaller, so that two still fit the screen."""
 
-PARTS_HEIGHT = 21
-"""Of the matrices where positions meet words, in rem."""
+PARTS_HEIGHT = 17
+"""Of each matrix where positions meet words, in rem."""
 
 MOST_WAVES = 8
 FEW_POSITIONS = 64
@@ -196,7 +196,7 @@ def show_likeness(model: Translator, view: PositionsView) -> None:
 def show_words(checkpoint: Path, model: Translator, sentence: str) -> None:
     """Word, scaling, position and their sum, and what the first layer's scores come from."""
     parts = model.embedding_parts(sentence)
-    matrices(terms.parts_panels(parts), key="parts", height=PARTS_HEIGHT)
+    matrices(terms.parts_panels(parts), key="parts", height=PARTS_HEIGHT, abreast=2)
     picture = pictures.EmbeddingSum(parts, sentence)
     captioned(escape_markdown(picture.caption), [picture], "parts-of-words")
     try:
@@ -223,9 +223,9 @@ def show_without(question: session.Question) -> None:
             100,
             view.scale,
             key="scale",
-            format="%d %%",
+            format="%d%%",
             width=300,
-            help="100 % is the model as it is, 0 % removes positions.",
+            help="100% is the model as it is, 0% removes positions.",
         )
         st.slider(
             "Shift by positions",

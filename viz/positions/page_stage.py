@@ -49,12 +49,13 @@ def show_likeness(model: Translator, cosine: bool) -> None:
 def show_words(model: Translator, sentence: str) -> None:
     """Word, scaling, position and their sum."""
     with stage.picture():
-        matrices(terms.parts_panels(model.embedding_parts(sentence)), key="parts", stage=True)
+        panels = terms.parts_panels(model.embedding_parts(sentence))
+        matrices(panels, key="parts", abreast=2, stage=True)
 
 
 def show_without(question: session.Question, view: PositionsView) -> None:
     """The translation and the heads while positions fade."""
-    stage.say(f"{view.scale} % of the encoding")
+    stage.say(f"{view.scale}% of the encoding")
     stage.offer("Up and down: strength", down=stage.Step("scale", SCALES, view.scale))
     before = session.run(question)
     try:

@@ -271,7 +271,7 @@ class ByOffset(Picture):
 
     @property
     def caption(self) -> str:
-        return encoding.by_offset_caption(self.rows)
+        return encoding.by_offset_caption(self.rows, cosine=self.cosine)
 
     def figure(self, layout: Layout) -> go.Figure:
         return encoding.by_offset_figure(self.rows, cosine=self.cosine, **layout.options)
@@ -478,7 +478,7 @@ class ShuffledDistances(Picture):
 
     @property
     def alt(self) -> str:
-        return shuffle.distances_alt_text(self.tokens, self.distances)
+        return shuffle.distances_alt_text(self.tokens, self.distances, self.length)
 
     @property
     def caption(self) -> str:

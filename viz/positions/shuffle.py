@@ -19,6 +19,9 @@ Distances = Mapping[str, NDArray[np.floating]]
 
 _HOVER = "<b>%{x}</b><br>distance <b>%{y:.3~g}</b><extra>%{fullData.name}</extra>"
 _HEIGHT, _BELOW = 280, style.LEGEND_HEIGHT + 12
+_BAR_WIDTH, _POINT = 0.5, 11
+"""Of a bar as a share of its token's room, and of a point in pixels."""
+
 _SAME = 1e-3
 """A row that moved by less than this share of its length is the same vector, but for rounding."""
 
@@ -72,12 +75,16 @@ def distances_figure(
         raise ValueError(f"Each of the {len(tokens)} tokens needs one distance.")
     theme = style.look(dark)
     labels = [escape_html(text) for text in side_texts(tokens, narrow)]
+    # The first as bars and the others as points on them: where nothing moved, a point shows it.
+    bar = {"type": "bar", "width": _BAR_WIDTH}
+    points = {"type": "scatter", "mode": "markers", "cliponaxis": False}
     data = [
         {
-            "type": "bar",
+            **(points if place else bar),
             "x": np.arange(len(tokens)),
             "y": values,
-            "marker": {"color": theme.heads[place], "line": {"width": 0}},
+            "marker": {"color": theme.heads[place], "line": {"width": 0}}
+            | ({"size": _POINT, "symbol": "diamond"} if place else {}),
             "name": name,
             "hovertemplate": _HOVER,
         }
@@ -112,42 +119,49 @@ def distances_figure(
             "gridcolor": theme.grid,
             "automargin": True,
         },
-        "barmode": "group",
         "showlegend": True,
     }
     return go.Figure({"data": data, "layout": layout})
 
 
-def distances_alt_text(tokens: Tokens, distances: Distances) -> str:
-    """The bars in words."""
+def distances_alt_text(tokens: Tokens, distances: Distances, length: float) -> str:
+    """The figure in words; arguments as in `distances_figure` and `distances_caption`."""
+    most = {
+        name: "0 up to rounding" if _is_still(values, length) else f"at most {_largest(values)}"
+        for name, values in distances.items()
+    }
     return (
-        f"Distance of each of {len(tokens)} rows from its row in the original order: "
-        + "; ".join(f"{name}, at most {_written(values)}" for name, values in distances.items())
-        + "."
+        f"Distance of each of {style.count_of(len(tokens), 'row')} from its row in the original "
+        f"order: {'; '.join(f'{name}, {words}' for name, words in most.items())}."
     )
 
 
 def distances_caption(distances: Distances, length: float) -> str:
-    """What the bars show, with what was measured, in plain text.
+    """What the figure shows, with what was measured, in plain text.
 
     Args:
         distances: as in the figure.
         length: of a row, on average.
     """
-    said = []
-    for name, values in distances.items():
-        share = float(values.max()) / length if len(values) else 0.0
-        verdict = (
-            "the rows are the same vectors in another order"
-            if share < _SAME
-            else f"a row moves by up to {share:.0%} of its length".replace("%", " %")
+    said = [
+        f"{name.capitalize()}, "
+        + (
+            "every row stays the same, up to rounding"
+            if _is_still(values, length)
+            else f"rows move by up to {_largest(values)}, "
+            f"{style.percent(values.max() / length)} of their mean length"
         )
-        said.append(f"{name.capitalize()} {verdict} (at most {_written(values)})")
+        for name, values in distances.items()
+    ]
     return (
-        f"{'. '.join(said)}. A row of the encoder is {style.number(length)} long on average; a bar "
-        "is the Euclidean distance between a token's rows in both orders."
+        f"{'. '.join(said)}. Each value is the Euclidean distance between a token’s encoder rows "
+        "in the two orders."
     )
 
 
-def _written(values: NDArray[np.floating]) -> str:
-    return f"{float(values.max()):.2g}" if len(values) else "0"
+def _is_still(values: NDArray[np.floating], length: float) -> bool:
+    return not len(values) or float(values.max()) < _SAME * length
+
+
+def _largest(values: NDArray[np.floating]) -> str:
+    return style.number(values.max())

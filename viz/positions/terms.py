@@ -21,9 +21,9 @@ from viz.heads.measures import SELF, head_facts
 from viz.positions.measures import Values
 
 _PART_HOVER = "<b>%{y}</b><br>dimension <b>%{x}</b><br>value <b>%{z:.6~g}</b><extra></extra>"
-_SHARE_HOVER = "head <b>%{x}</b><br>share <b>%{y:.1f} %</b><extra>%{fullData.name}</extra>"
+_SHARE_HOVER = "head <b>%{x}</b><br>share <b>%{y:.1f}%</b><extra>%{fullData.name}</extra>"
 
-_NEIGHBOUR_HOVER = "%{y}<br>share <b>%{x:.1f} %</b><extra>%{fullData.name}</extra>"
+_NEIGHBOUR_HOVER = "%{y}<br>share <b>%{x:.1f}%</b><extra>%{fullData.name}</extra>"
 
 NEIGHBOURS = ("previous", "next")
 """The measures of heads that look at the token before or after their own."""
@@ -164,8 +164,9 @@ def parts_alt_text(parts: EmbeddingParts) -> str:
     norms = ", ".join(f"{name.lower()} {_written(_norms(x).mean())}" for name, x in panels.items())
     first = axis_texts(parts.tokens)[0]
     return (
-        f"Four heatmaps of {len(parts.tokens)} tokens from {first} on by {parts.word.shape[1]} "
-        f"dimensions: word, scaled word, position and their sum. Mean norms: {norms}."
+        f"Four heatmaps of {style.count_of(len(parts.tokens), 'token')} from {first} on by "
+        f"{style.count_of(parts.word.shape[1], 'dimension')}: word, scaled word, position and "
+        f"their sum. Mean norms: {norms}."
     )
 
 
@@ -188,7 +189,7 @@ def parts_caption(parts: EmbeddingParts) -> str:
     )
     return (
         f"{scaled}{compared}. The word alone has a colour scale of its own; the other three share "
-        "one, so that their sizes compare; the largest 1 % of the numbers have its end colours. "
+        "one, so that their sizes compare; the largest 1% of the numbers have its end colours. "
         "The numbers on the right are the norms of the rows."
     )
 
@@ -291,7 +292,7 @@ def terms_figure(
         ),
         "yaxis": {
             "title": style.axis_title("" if narrow else "Share of the scores’ variance"),
-            "ticksuffix": " %",
+            "ticksuffix": "%",
             "range": [
                 min(0.0, float(np.minimum(percents, 0).sum(axis=0).min()) * 1.05),
                 max(100.0, float(np.maximum(percents, 0).sum(axis=0).max()) * 1.02),
@@ -315,7 +316,8 @@ def terms_alt_text(shares: Mapping[str, Values]) -> str:
         head = int(np.argmax(share))
         largest.append(f"{_title(name).lower()} {_percent(share[head])} in head {head}")
     return (
-        f"Shares of the score differences of {n_heads} heads of encoder layer 0. The largest of "
+        f"Shares of the score differences of {style.count_of(n_heads, 'head')} of encoder layer "
+        "0. The largest of "
         f"each term: {'; '.join(largest)}."
     )
 
@@ -326,7 +328,7 @@ def terms_caption() -> str:
         "The input is a word plus a position, so a score is a sum: the query’s word or position "
         "times the key’s word or position. A bar shows how much of the differences within the "
         "head’s rows comes from each; what all keys of a row share changes no weight and does not "
-        "count. The parts of a head add up to 100 %; a part below 0 works against the others. "
+        "count. The parts of a head add up to 100%; a part below 0 works against the others. "
         "Bias is every product with a bias of the projections or of the norm before them."
     )
 
@@ -439,7 +441,7 @@ def neighbours_figure(
             "title": style.axis_title("" if narrow else "Share of the weight on that token"),
             # A little more, or the last label would be left out.
             "range": [0, 101],
-            "ticksuffix": " %",
+            "ticksuffix": "%",
             "nticks": 6,
             "tickfont": {"size": style.SMALL_FONT_SIZE},
             "gridcolor": theme.grid,
@@ -511,8 +513,9 @@ def parts_panels(parts: EmbeddingParts) -> list[Panel]:
             values=values,
             queries=parts.tokens,
             keys=dimensions,
-            alt=f"{name}: {len(parts.tokens)} tokens by {len(dimensions)} dimensions; the norm of "
-            f"a row is {_written(_norms(values).mean())} on average.",
+            alt=f"{name}: {style.count_of(len(parts.tokens), 'token')} by "
+            f"{style.count_of(len(dimensions), 'dimension')}; the norm of a row is "
+            f"{_written(_norms(values).mean())} on average.",
             scale="signed",
             low=-limit,
             high=limit,
@@ -630,7 +633,7 @@ def _short(head: NeighbourHead) -> str:
 def _percent(share: float) -> str:
     if math.isnan(share):
         return "unknown"
-    return f"{100 * share:.0f} %".replace("-", "−")
+    return style.percent(share)
 
 
 def _require_shares(shares: Mapping[str, Values]) -> int:

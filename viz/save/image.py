@@ -44,8 +44,7 @@ one picture of pixels among texts that are text."""
 
 NEEDS_BROWSER = (
     "PNG, SVG and PDF files need Chromium or Chrome on the machine that runs Headscope, and none "
-    "was found; install it, or save a chart as SVG by its own camera button; CSV, JSON, NPZ, HTML "
-    "and Python need none."
+    "was found; install one, or save HTML, CSV, JSON, NPZ or Python, which need none."
 )
 
 _MILLIMETRES = 25.4 / 96
@@ -127,21 +126,20 @@ def image(figure: go.Figure, format: Image, width: Width = "two-columns", scale:
     return _browser.draw(_as_shapes(printed), format, pixels, height, size)
 
 
-def page(figure: go.Figure, name: str = "headscope") -> str:
+def page(figure: go.Figure) -> str:
     """A figure as a complete HTML document with its interaction, which opens offline.
 
     It holds all of Plotly, which is some five million characters.
 
     Args:
         figure: of this package; it is not changed.
-        name: of the file that the figure's own camera button saves, without its suffix.
     """
     # On its own ground: a document has none, and light text would stand on white.
     shown = go.Figure(figure)
     shown.update_layout(
         paper_bgcolor=style.BLACK if _is_dark(figure) else style.WHITE, autosize=True
     )
-    document: str = shown.to_html(include_plotlyjs=True, config=style.chart_config(name))
+    document: str = shown.to_html(include_plotlyjs=True, config=style.CHART_CONFIG)
     return document
 
 
@@ -313,8 +311,7 @@ class _Browser:
                 self._stop()
                 raise ExportError(
                     f"The browser that draws {format.upper()} files failed "
-                    f"({type(error).__name__}); try again, or save SVG from the picture's own "
-                    "camera button."
+                    f"({type(error).__name__}); try again, or save HTML, which needs none."
                 ) from error
         return drawn
 
@@ -342,7 +339,7 @@ class _Browser:
             self._stop()
             raise ExportError(
                 f"The browser that draws image files did not start ({type(error).__name__}); save "
-                "SVG from the picture's own camera button; CSV, JSON, NPZ and HTML need none."
+                "HTML, CSV, JSON or NPZ, which need none."
             ) from error
         atexit.register(self.close)
         return self._kaleido

@@ -28,6 +28,7 @@ from model.translation import Translation
 from model.translator import DeviceError, TextError, Translator
 from viz.draw import css
 from viz.draw.labels import escape_html, escape_markdown, visible
+from viz.draw.style import count_of, fixed, percent
 from viz.heads.about_trace import input_text, shape_of
 from viz.heads.view import HeadsView
 from viz.masks.view import VIEW as MASKS
@@ -337,7 +338,7 @@ def _done(answer: Answer) -> str:
         case Purpose.TRANSLATE:
             return "written"
         case Purpose.CONTINUE:
-            return f"{answer.n_written} tokens written on"
+            return f"{count_of(answer.n_written, 'token')} written on"
         case Purpose.FILL if answer.fills:
             return "filled in"
         case Purpose.LABEL:
@@ -352,7 +353,7 @@ def _fills(answer: Answer) -> str:
     """The likeliest tokens of each gap as HTML."""
     lines = []
     for number, fills in enumerate(answer.fills, 1):
-        words = ", ".join(f"{_shown(word)} {share:.0%}" for word, share in fills)
+        words = ", ".join(f"{_shown(word)} {percent(share)}" for word, share in fills)
         gap = f"Gap {number}" if len(answer.fills) > 1 else "The gap"
         lines.append(f"<div>{gap}: {words}</div>")
     return "".join(lines)
@@ -561,7 +562,8 @@ def _answer(question: session.Question, steps: Sequence[int]) -> None:
     training = "" if question.snapshot is None else _training(model, question.snapshot, steps)
     facts = (
         f"{model.n_parameters / 1e6:.1f} million parameters in {config.n_encoder_layers} encoder "
-        f"and {config.n_decoder_layers} decoder layers of {config.n_heads} heads<br>"
+        f"and {count_of(config.n_decoder_layers, 'decoder layer')} of "
+        f"{count_of(config.n_heads, 'head')}<br>"
         f"{training}{timed.device.upper()} · "
         f"{'translated' if task is None else 'answered'} in {timed.seconds:.2f} s"
     )
@@ -692,4 +694,4 @@ def _show_warnings(
 
 
 def _signed(number: float) -> str:
-    return f"{number:.2f}".replace("-", "−")
+    return fixed(number, 2)

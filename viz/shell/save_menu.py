@@ -91,12 +91,8 @@ def show(
         question: of which model it is; None for the sentence bar's.
         drawn: whose figure stands there, where it is not that of the picture, which is saved.
     """
-    config = style.chart_config(f"headscope-{key}")
-    if drawn:
-        # Two quick clicks are two clicks, and not a double one that draws everything anew.
-        config["doubleClick"] = False
-        # Plotly would save its figure alone; what stands on it as well is in what "Save" saves.
-        config["modeBarButtons"] = [["zoom2d", "resetScale2d"]]
+    # Two quick clicks are two clicks, and not a double one that draws everything anew.
+    config = style.CHART_CONFIG | ({"doubleClick": False} if drawn else {})
     figure = (drawn or picture).figure(Layout(narrow=is_narrow(columns), dark=is_dark()))
     st.plotly_chart(
         figure,
@@ -314,7 +310,7 @@ def _drawn(picture: Picture, format: str, width: image.Width, scale: int, layout
     assert picture.has("figure")
     figure = picture.figure(layout)
     if format == "html":
-        return image.page(figure, f"headscope-{picture.name}").encode()
+        return image.page(figure).encode()
     return image.image(figure, format, width, scale)  # type: ignore[arg-type]
 
 

@@ -177,7 +177,7 @@ def test_anything_else_in_it_gives_a_payload_another_name() -> None:
     weights = trace.maps[site].weights.copy()
     weights[2, 3, 1] = np.nextafter(weights[2, 3, 1], np.float32(1))
     nearly = replace(trace, maps={**trace.maps, site: replace(trace.maps[site], weights=weights)})
-    label = {site: (None, Label("looks at punctuation", "On average 60 %."), None)}
+    label = {site: (None, Label("looks at punctuation", "On average 60%."), None)}
     ids = [
         decoded(read(trace)).id,
         decoded(read(nearly)).id,
@@ -271,8 +271,8 @@ def test_a_measure_that_no_one_gave_is_null() -> None:
 def test_each_head_brings_its_numbers_and_the_label_it_earned() -> None:
     trace = a_trace()
     site = Site(AttentionKind.CROSS, 1)
-    label = Label("looks at the sentence end", "On average 90 %, and <b>more</b>.")
-    below = Label("often the sentence end, 43 %", "No label.", earned=False)
+    label = Label("looks at the sentence end", "On average 90%, and <b>more</b>.")
+    below = Label("often the sentence end, 43%", "No label.", earned=False)
     found = decoded(read(trace), labels={site: (None, label, below)})
     entries = found.kind("cross")["facts"][1]
     assert [entry["label"] for entry in entries] == [None, label.text, None]
@@ -294,7 +294,7 @@ def test_each_head_brings_its_numbers_and_the_label_it_earned() -> None:
 def test_each_kind_brings_the_head_that_it_opens_with() -> None:
     trace = a_trace()
     site = Site(AttentionKind.ENCODER, 1)
-    labels = {site: (None, None, Label("looks at the same token", "60 %."))}
+    labels = {site: (None, None, Label("looks at the same token", "60%."))}
     found = decoded(read(trace), labels=labels)
     for kind, place in opening_heads(trace.maps, labels).items():
         assert found.kind(kind)["opening"] == list(place)
@@ -308,7 +308,7 @@ def test_measures_are_named_as_the_trace_is_read() -> None:
 
 def test_a_list_of_labels_shorter_than_the_heads_leaves_the_rest_without() -> None:
     site = Site(AttentionKind.ENCODER, 0)
-    found = decoded(read(a_trace()), labels={site: (Label("looks at the same token", "60 %."),)})
+    found = decoded(read(a_trace()), labels={site: (Label("looks at the same token", "60%."),)})
     labels = [entry["label"] for entry in found.kind("encoder")["facts"][0]]
     assert labels == ["looks at the same token", None, None]
 

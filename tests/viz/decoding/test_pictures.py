@@ -78,7 +78,7 @@ def test_the_sentence_is_coloured_by_what_was_missing_to_certainty(decoding: Dec
     hostile = Tokens(("▁<b>x", "y"), (10, 11))
     steps = [replace(decoding.steps[0], probability=share) for share in (1.0, 0.25)]
     found = certainty_html(hostile, steps, dark=False)
-    assert "<b>&lt;b&gt;x</b><small>100\u00a0%</small>" in found
+    assert "<b>&lt;b&gt;x</b><small>100%</small>" in found
     assert re.findall(r"([\d.]+)%, transparent", found) == ["0.0", "33.8"]
 
 

@@ -13,6 +13,8 @@ from tests.kit.pictures import LAYOUTS, require_same, values
 from viz.decoding.pictures import SearchTree
 from viz.decoding.search import search_name
 from viz.decoding.tree import hypothesis_text, layout_tree, without_pruned
+from viz.draw import style
+from viz.draw.constants import CONSTANTS
 from viz.save.picture import Layout
 
 SENTENCE = "The woman sees the dog on the mat."
@@ -90,6 +92,27 @@ def test_a_tree_comes_back_and_holds_its_numbers(
     assert decoding.translation.text in picture.alt
     points = picture.figure(Layout()).data[-1]
     assert [each[0] for each in points.customdata] == list(range(len(decoding.nodes)))
+
+
+def test_the_ring_around_a_dot_leaves_its_texts_and_the_next_branch_free(
+    decoding: Decoding, search: Search
+) -> None:
+    figure = SearchTree(decoding, search).figure(Layout())
+    tree = layout_tree(decoding)
+    # The ring and half of its stroke.
+    reach = CONSTANTS["RING"] + 1.25
+    dots = sorted(x for x, _ in tree.points)
+    for side in ("top right", "bottom right"):
+        texts = [each for each in figure.data if each.mode == "text" and each.textposition == side]
+        starts = sorted(x for each in texts for x in each.x)
+        assert all(start - dot >= reach for start, dot in zip(starts, dots, strict=True))
+    for place, node in enumerate(decoding.nodes):
+        edge = tree.edges[place]
+        if node.parent is not None and None not in edge:
+            _, bend, _ = edge
+            number = style.number(decoding.nodes[node.parent].log_prob)
+            # A digit of 12 pixels is about 6.5 wide.
+            assert bend[0] >= tree.points[node.parent][0] + reach + 6.5 * len(number)
 
 
 def test_what_is_said_holds_for_the_search(translator: Translator) -> None:

@@ -52,7 +52,7 @@ def test_the_nearest_are_named_with_their_numbers(table: AlignmentTable) -> None
     head, combination, diagonal = alignment_map.alignment_sentences(table)
     # Head 0.0 has no errors in the output row.
     assert head.startswith("Nearest by its weights alone: head 0.0, output row, with an error rate")
-    assert "0.0 % [0.0, 50.0]" in head
+    assert "0.0% [0.0, 50.0]" in head
     assert "head 0.0, output row with head 0.1, output row; by norms, row ∩ column" in combination
-    assert "1.0 % [0.0, 2.0]. The best of 66 combinations" in combination
-    assert "80.0 % [40.0, 90.0]" in diagonal
+    assert "1.0% [0.0, 2.0]. The best of 66 combinations" in combination
+    assert "80.0% [40.0, 90.0]" in diagonal

@@ -14,6 +14,7 @@ from model.attribution_methods import cross_attributions, self_attributions
 from model.trace import AttentionKind, Site
 from tests.kit.pictures import LAYOUTS, require_same, values
 from tests.kit.tiny_checkpoint import PAIRS
+from viz.draw import style
 from viz.effects import beside_truth, ranking, self_maps
 from viz.effects.pictures import MapBesideTruth, MapRanking, SelfMap
 from viz.effects.view import EffectsView, written_part
@@ -57,7 +58,7 @@ def test_rings_are_where_deletion_costs_most_and_dots_where_the_estimate_is_grea
     assert list(dots.x) == norms.argmax(axis=1).tolist()
     agree = sum(losses[row].argmax() == norms[row].argmax() for row in rows)
     alt = MapBesideTruth(found, SENTENCE, site=CROSS, head=2, method="norms").alt
-    assert f"In {agree} of {len(rows)} rows" in alt
+    assert f"In {agree} of {style.count_of(len(rows), 'row')} that" in alt
 
 
 def test_a_layer_read_one_row_later_has_no_row_for_the_last_token(found: Attributions) -> None:
@@ -158,13 +159,13 @@ def score(method: str, correlation: float, top: float) -> ranking.Score:
             [score("rollout", 0.5, 0.25), score("weights", -0.25, 0.75)],
             "For this sentence, believe rollout first: rank correlation 0.50 with the truth; the "
             "plain weights reach −0.25. The token that matters most is on top most often by "
-            "weights, 75 %.",
+            "weights, 75%.",
         ),
         (
             [score("norms", 0.5, 1), score("weights", 0.5, 0.5), score("rollout", 0.4, 1)],
             "For this sentence, believe norms and weights first: rank correlation 0.50 with the "
             "truth. No other map does better than the plain weights. The token that matters most "
-            "is on top most often by norms and rollout, 100 %; by the plain weights, 50 %.",
+            "is on top most often by norms and rollout, 100%; by the plain weights, 50%.",
         ),
         (
             [score("norms", np.nan, np.nan), score("weights", np.nan, np.nan)],

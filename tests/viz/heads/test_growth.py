@@ -118,22 +118,53 @@ def test_a_damaged_file_is_refused_in_a_sentence(
 
 def test_the_head_that_is_shown_stands_out_and_so_do_those_with_the_label(growth: Growth) -> None:
     figure = growth_figure(growth, "previous", AttentionKind.ENCODER, (0, 1))
-    back, shown, *legend = figure.data
+    back, shown, *_ = figure.data
     assert (back.name, shown.name) == ("layer 0, head 0", "layer 0, head 1")
     assert shown.line.width > back.line.width > 1
-    assert len({line.line.color for line in figure.data}) == 4
-    assert [line.name for line in legend] == [
-        "the head that is shown",
-        "heads that earn the label",
-        "other heads",
-        "what the label takes",
-    ]
     # Step 0 has no logarithm.
     assert back.x == (0.5, 1, 10, 100)
     assert back.customdata == STEPS
-    assert figure.layout.xaxis.ticktext == ("0", "1", "10", "100")
+    assert figure.layout.xaxis.ticktext == ("0", "1", "2", "5", "10", "20", "50", "100")
     assert figure.layout.shapes[0].y0 == GROWN["previous"].least
     assert growth_figure(growth, "read_source", AttentionKind.CROSS).layout.yaxis.range[0] < 0
+
+
+@pytest.mark.parametrize(
+    ("measure", "chosen", "named"),
+    [
+        ("previous", (0, 0), ["the head that is shown", "other heads"]),
+        ("previous", (0, 1), ["the head that is shown", "heads with the label at some step"]),
+        ("previous", None, ["heads with the label at some step", "other heads"]),
+        ("next", None, ["other heads"]),
+    ],
+)
+def test_the_legend_names_the_lines_that_are_drawn_and_no_other(
+    growth: Growth, measure: str, chosen: tuple[int, int] | None, named: list[str]
+) -> None:
+    figure = growth_figure(growth, measure, AttentionKind.ENCODER, chosen)
+    lines = [line for line in figure.data if line.x != (None,)]
+    legend = [line for line in figure.data if line.x == (None,)]
+    assert [line.name for line in legend] == [*named, "needed for the label"]
+    assert {line.line.color for line in legend[:-1]} == {line.line.color for line in lines}
+
+
+def test_the_axis_begins_where_the_measure_does_and_the_caption_says_so(growth: Growth) -> None:
+    means = {
+        key: {site: curves.copy() for site, curves in sites.items()}
+        for key, sites in growth.means.items()
+    }
+    means["previous"][ENCODER][:, :2] = np.nan
+    late = replace(growth, means=means)
+    figure = growth_figure(late, "previous", AttentionKind.ENCODER)
+    assert figure.data[0].x == figure.data[0].customdata == (10, 100)
+    assert figure.layout.xaxis.range == pytest.approx([0.99, 2.01])
+    assert figure.layout.xaxis.ticktext == ("10", "20", "50", "100")
+    for words in (growth_caption, growth_alt_text):
+        said = words(late, "previous", AttentionKind.ENCODER)
+        assert "step 10" in said
+        assert "untrained" not in said
+    caption = growth_caption(growth, "previous", AttentionKind.ENCODER)
+    assert "from the untrained model to step 100" in caption
 
 
 def test_words_say_what_emerged_and_since_when(growth: Growth) -> None:
@@ -141,7 +172,7 @@ def test_words_say_what_emerged_and_since_when(growth: Growth) -> None:
     assert kept in growth_caption(growth, "previous", AttentionKind.ENCODER)
     alt = growth_alt_text(growth, "previous", AttentionKind.ENCODER)
     assert kept in alt
-    assert "10% to 20% after 0 steps, 20% to 80% after 100" in alt
+    assert "10% to 20% at step 0, 20% to 80% at step 100" in alt
     assert f"No head ends up with the label “{NEXT}”." in growth_caption(
         growth, "next", AttentionKind.ENCODER
     )

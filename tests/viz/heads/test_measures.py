@@ -473,11 +473,11 @@ def test_without_sources_nothing_is_said_of_them() -> None:
 @pytest.mark.parametrize(
     ("site", "head", "text"),
     [
-        (ENCODER, offset(-1, 1.8), "often the previous token, 33 %"),
-        (CROSS, column(-1, 2.0), "often the sentence end, 37 %"),
-        (CROSS, offset(0, 2.6), "often the source of the predicted token, 44 %"),
-        (ENCODER, steep, "no one place, 78 % of the greatest entropy"),
-        (ENCODER, wandering, "mostly one token a row, 0 % of the greatest entropy"),
+        (ENCODER, offset(-1, 1.8), "often the previous token, 33%"),
+        (CROSS, column(-1, 2.0), "often the sentence end, 37%"),
+        (CROSS, offset(0, 2.6), "often the source of the predicted token, 44%"),
+        (ENCODER, steep, "no one place, 78% of the greatest entropy"),
+        (ENCODER, wandering, "mostly one token a row, 0% of the greatest entropy"),
     ],
 )
 def test_a_head_below_every_threshold_has_a_line_with_its_number(
@@ -559,7 +559,7 @@ def test_a_label_gives_the_numbers_that_earned_it() -> None:
     assert label is not None
     assert (label.text, label.reason) == (
         "looks at the previous token",
-        "On average 82 % of the weight, and at least 50 % in 5 of 5 sentences.",
+        "On average 82% of the weight, and at least 50% in 5 of 5 sentences.",
     )
 
 
@@ -580,7 +580,7 @@ def test_traces_of_different_models_are_refused() -> None:
 
 
 def test_every_rule_says_what_it_needs() -> None:
-    assert RULES[0].needs == "at least 50 % of the weight"
+    assert RULES[0].needs == "at least 50% of the weight"
     assert {rule.measure for rule in RULES} <= {each.key for each in (*MEASURES, *ON_SOURCE)}
 
 
@@ -611,11 +611,11 @@ def test_the_shipped_model_has_heads_that_earn_a_label_and_heads_that_do_not() -
     ("key", "value", "text"),
     [
         ("entropy", 1.234, "1.23 bits"),
-        ("entropy_share", 0.384, "38 %"),
+        ("entropy_share", 0.384, "38%"),
         ("distance", 1.44, "1.4 tokens"),
         ("diagonal", -0.001, "0.00"),
-        ("diagonal", -0.5, "-0.50"),
-        ("previous", 1.0, "100 %"),
+        ("diagonal", -0.5, "−0.50"),
+        ("previous", 1.0, "100%"),
         ("previous", math.nan, "–"),
     ],
 )
@@ -635,10 +635,10 @@ def test_a_head_is_summed_up_in_one_line_of_numbers() -> None:
         "pairing": 0.7,
     }
     assert head_numbers(AttentionKind.ENCODER, facts) == (
-        "1.20 bits (38 % of the maximum), 61 % on the previous token, mean distance 1.4 tokens"
+        "1.20 bits (38% of the maximum), 61% on the previous token, mean distance 1.4 tokens"
     )
     assert head_numbers(AttentionKind.CROSS, facts) == (
-        "1.20 bits (38 % of the maximum), 20 % on the sentence end, pairing 70 %, diagonal 0.90"
+        "1.20 bits (38% of the maximum), 20% on the sentence end, pairing 70%, diagonal 0.90"
     )
 
 
@@ -676,7 +676,7 @@ def test_chance_reaches_as_much_pairing_as_its_meaning_says(n_queries: int, n_ke
     random = np.random.default_rng(7)
     looked_at = random.integers(n_keys, size=(400, n_queries))
     pairing = head_facts(a_map(np.eye(n_keys)[looked_at], CROSS))["pairing"]
-    assert "at random mostly come above 65 %" in MEASURE["pairing"].meaning
+    assert "at random mostly come above 65%" in MEASURE["pairing"].meaning
     assert np.mean(pairing > 0.65) > 0.6
 
 
@@ -695,17 +695,17 @@ def test_each_kind_opens_with_the_head_that_says_most() -> None:
     }
     labels = {
         Site(AttentionKind.ENCODER, 0): (
-            Label("looks at the sentence end", "60 %.", telling=0.3),
-            Label("looks at the next token", "60 %.", telling=0.1),
+            Label("looks at the sentence end", "60%.", telling=0.3),
+            Label("looks at the next token", "60%.", telling=0.1),
             None,
         ),
         Site(AttentionKind.ENCODER, 1): (
-            Label("looks at the previous token", "60 %.", telling=0.2),
-            Label("often the next token, 43 %", NO_LABEL, earned=False, telling=0.9),
+            Label("looks at the previous token", "60%.", telling=0.2),
+            Label("often the next token, 43%", NO_LABEL, earned=False, telling=0.9),
         ),
         Site(AttentionKind.CROSS, 0): (
-            Label("looks at the sentence end", "90 %.", telling=0.0),
-            Label("often the sentence end, 30 %", NO_LABEL, earned=False, telling=0.2),
+            Label("looks at the sentence end", "90%.", telling=0.0),
+            Label("often the sentence end, 30%", NO_LABEL, earned=False, telling=0.2),
         ),
     }
     assert opening_heads(layers, labels) == {

@@ -736,7 +736,7 @@ def test_a_mask_is_told_in_words() -> None:
     assert mask_alt_text(a_mask([[0, 4]])) == (
         "A mask: 1 query by 2 keys; 1 of 2 cells are allowed; forbidden are 1 (closed by the edit)."
     )
-    assert mask_alt_text(a_mask([[0]])) == "A mask: 1 query by 1 key; 1 of 1 cells are allowed."
+    assert mask_alt_text(a_mask([[0]])) == "A mask: 1 query by 1 key; 1 of 1 cell is allowed."
 
 
 def test_queries_without_a_key_are_told_in_words() -> None:

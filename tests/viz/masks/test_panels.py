@@ -83,11 +83,11 @@ def test_every_head_is_a_cell_that_says_how_much_of_its_weight_moved() -> None:
     assert np.array_equal(panel.values, np.float32([[0, 0.004], [0.75, 0.2]]))
     assert panel.queries.tokens == ("Encoder·1", "Cross·0")
     assert panel.pointed == "{query}, head {key}"
-    words = "2 of 4 heads moved at least 1 % of their weight; the most, 75 %, is that of "
+    words = "2 of 4 heads moved at least 1% of their weight; the most, 75%, is that of "
     assert moved_words(moved) == f"{words}cross-attention, layer 0, head 0."
     assert moved_words(moved) in panel.alt
     assert most_moved(moved) == (second, 0)
-    assert moved_words({first: moved[first]}) == "No head moved 1 % of its weight or more."
+    assert moved_words({first: moved[first]}) == "No head moved 1% of its weight or more."
 
 
 def test_rows_of_padding_do_not_count_among_what_moved() -> None:

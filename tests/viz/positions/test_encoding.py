@@ -245,7 +245,9 @@ def test_sinusoids_lie_on_circles_and_learned_rows_do_not() -> None:
 
 def test_a_shift_needs_positions_so_far_apart_and_paired_dimensions() -> None:
     for offset in (60, -1):
-        with pytest.raises(ValueError, match=rf"a shift may be from 0 to 59; it is {offset}\.$"):
+        with pytest.raises(
+            ValueError, match=rf"A shift within this table may be from 0 to 59; it is {offset}\.$"
+        ):
             rotation_deviation(SINUSOIDS, offset)
     with pytest.raises(ValueError, match=r"an even number of them; the table has 5\.$"):
         rotation_deviation(LEARNED[:, :5], 1)
@@ -404,6 +406,26 @@ def test_the_curve_is_the_mean_between_the_least_and_the_greatest() -> None:
     assert np.array_equal(traces["mean"].y, found.mean)
     assert np.array_equal(traces["least"].y, found.low)
     assert np.array_equal(traces["from least to greatest"].y, found.high)
+
+
+@pytest.mark.parametrize("cosine", [False, True])
+def test_where_only_rounding_differs_no_band_is_drawn_or_named_and_no_number_is_printed(
+    cosine: bool,
+) -> None:
+    figure = by_offset_figure(SINUSOIDS, cosine=cosine)
+    assert [trace.name for trace in figure.data] == ["mean"]
+    name = "cosine" if cosine else "dot product"
+    said = [
+        likeness_caption(SINUSOIDS, cosine=cosine),
+        by_offset_caption(SINUSOIDS, cosine=cosine),
+        by_offset_alt_text(SINUSOIDS, cosine=cosine),
+    ]
+    assert f"all {name}s are equal up to rounding." in said[0]
+    assert f"at one offset have the same {name}." in said[1]
+    assert "wherever it starts, up to rounding." in said[1]
+    assert "at one offset all are equal up to rounding." in said[2]
+    assert not any("e−" in each for each in said)
+    assert "the shade runs" in by_offset_caption(LEARNED, cosine=cosine)
 
 
 def test_captions_print_what_was_measured_of_the_table() -> None:
@@ -619,7 +641,7 @@ def test_the_bars_of_neighbours_are_their_shares_in_per_cent() -> None:
     ]
     assert list(figure.data[0].x) == [100 * each.before for each in found]
     assert list(figure.data[1].x) == [100 * each.after for each in found]
-    assert "head 2: previous token 100 %, then 12 %" in neighbours_alt_text(found)
+    assert "head 2: previous token 100%, then 12%" in neighbours_alt_text(found)
     assert "2 of these 3 heads lost at least half their weight there" in neighbours_caption(found)
 
 

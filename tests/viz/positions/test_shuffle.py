@@ -76,6 +76,14 @@ def test_the_bars_are_the_distances_over_their_tokens(narrow: bool, dark: bool) 
     assert bool(figure.layout.title.subtitle.text) == narrow
 
 
+def test_bars_stand_above_their_tokens_whatever_else_is_drawn() -> None:
+    bars, points = distances_figure(TOKENS, FAR).data
+    # A second bar would push the first off its token, even one of no height.
+    assert (bars.type, points.type) == ("bar", "scatter")
+    assert points.mode == "markers"
+    assert bars.offset is None
+
+
 def test_the_figure_changes_none_of_its_arrays() -> None:
     before = {name: values.copy() for name, values in FAR.items()}
     distances_figure(TOKENS, FAR)
@@ -95,20 +103,18 @@ def test_many_tokens_are_labelled_now_and_then_on_a_phone() -> None:
 
 def test_the_caption_says_what_was_measured_and_what_it_means() -> None:
     said = distances_caption(FAR, 10.0)
-    assert "With positions a row moves by up to 40 % of its length (at most 4)" in said
-    assert "Without positions the rows are the same vectors in another order (at most 1e-06)" in (
-        said
-    )
-    assert "10.00 long on average" in said
+    assert "With positions, rows move by up to 4.00, 40% of their mean length" in said
+    assert "Without positions, every row stays the same, up to rounding." in said
+    assert "e−" not in said
 
 
 def test_without_positions_a_row_that_moves_is_not_called_the_same() -> None:
     said = distances_caption({"without positions": np.array([0.0, 0.1])}, 10.0)
-    assert "same vectors" not in said
-    assert "1 % of its length" in said
+    assert "the same" not in said
+    assert "1% of their mean length" in said
 
 
 def test_the_alt_text_holds_the_largest_distance_of_each() -> None:
-    said = distances_alt_text(TOKENS, FAR)
+    said = distances_alt_text(TOKENS, FAR, 10.0)
     assert "4 rows" in said
-    assert "with positions, at most 4" in said
+    assert "with positions, at most 4.00; without positions, 0 up to rounding." in said

@@ -250,10 +250,10 @@ def test_a_figure_as_a_document_brings_its_ground_along(
 ) -> None:
     figure = attention_heatmap(trace.attention("cross", 1), head=2, dark=dark)
     before = figure.to_json()
-    document = image.page(figure, "my-head")
+    document = image.page(figure)
     assert figure.to_json() == before
     assert f'"paper_bgcolor":"{ground}"' in document
-    assert "my-head" in document
+    assert '"modeBarButtons": [["zoom2d", "resetScale2d"]]' in document
 
 
 def test_a_notebook_shows_a_head_in_one_line(trace: Trace) -> None:

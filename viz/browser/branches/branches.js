@@ -1,14 +1,13 @@
 // The branch of a search's tree that is pointed at: its words, and what was looked at while the last of them was written.
 // The tree is Plotly's chart, which tells what is pointed at; buttons lead along it without a pointer.
 
+import constants from "../../draw/constants.json" with { type: "json" };
 import { drawn, element } from "../canvas/dom.js";
 import { payloadId } from "../canvas/envelope.js";
 import { mounted } from "../canvas/mount.js";
 import { pageTheme } from "../canvas/page.js";
 import { grouped, lit, now } from "../steps/tokens.js";
 import { Hypotheses } from "./hypotheses.js";
-
-const RADIUS = 11;
 
 class Branches {
   constructor(root) {
@@ -102,7 +101,7 @@ class Branches {
     if (!layout?.xaxis?.c2p || x === undefined) return;
     const { xaxis, yaxis } = layout;
     this.ring = drawn("circle", {
-      ...{ cx: xaxis._offset + xaxis.c2p(x), cy: yaxis._offset + yaxis.c2p(y), r: RADIUS },
+      ...{ cx: xaxis._offset + xaxis.c2p(x), cy: yaxis._offset + yaxis.c2p(y), r: constants.RING },
       ...{ fill: "none", stroke: this.theme.text, "stroke-width": 2.5, "pointer-events": "none" },
     });
     this.chart.querySelector(".main-svg").append(this.ring);

@@ -15,7 +15,7 @@ test("a hypothesis has its own tokens and looks where its last one did", () => {
 });
 
 test("a hypothesis is said with what became of it and what it looks at", () => {
-  assert.match(tree.spoken(2), /^“Katze”: .*log-probability so far −1.*; it looks most at “cat”, 75 %\.$/);
+  assert.match(tree.spoken(2), /^“Katze”: .*log-probability so far −1.*; it looks most at “cat”, 75%\.$/);
 });
 
 test("a tree too large for its weights has the rest", () => {

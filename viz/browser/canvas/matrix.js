@@ -9,11 +9,16 @@ const CELL_MOST = { width: 96, height: 60 };
 const CELL_LEAST = 0.05;
 // In rem: a number is written so large as a reader has set.
 const NUMBERED = { width: 2.25, height: 1.125 };
-// In rem: the rim of a number, and the arrow before a prediction.
-const RIM = 0.22;
+// In rem: what a plate has around its number, and the arrow before a prediction.
+const PLATE = { width: 0.5, height: 0.3, radius: 0.2 };
 const ARROW = 1.125;
 export const MATRIX_ZOOMS = [1, 1.5, 2, 3, 4, 6, 8, 12, 16];
 const LINES_BETWEEN_FROM = 9;
+
+/** A title without what explains it: "Query" of "Query: target token just read". */
+function shortTitle(title) {
+  return title.split(":")[0];
+}
 
 export class Matrix {
   /** @param {object} on - what the reader does: `point(cell, place)`, `pick(query, key)`. */
@@ -126,7 +131,11 @@ export class Matrix {
     this.cellWidth = side(fit, limit.width);
     this.cellHeight = side(tall, limit.height);
     this.width = this.left + this.cellWidth * this.keys.length + this.right;
-    this.height = this.top + this.cellHeight * this.queries.length + 4;
+    // A turned title is never cut: where rows are few, it goes on below them.
+    context.font = this.small;
+    const titles = [shortTitle(this.kind.queryTitle), ...(this._hasBeside() ? [this.kind.besideTitle] : [])];
+    const rows = Math.max(this.cellHeight * this.queries.length, widest(titles));
+    this.height = this.top + rows + 4;
     this.stage.style.width = `${this.width}px`;
     this.stage.style.height = `${this.height}px`;
     const scrolls = this.zoom > 0;
@@ -138,27 +147,35 @@ export class Matrix {
     };
   }
 
+  /** Pixels of the longest column label, written in so many pixels. */
+  _widestKey(context, size) {
+    context.font = `${size}px ${this.family}`;
+    return Math.max(0, ...this.keys.map((text) => context.measureText(text).width));
+  }
+
   /** Chooses the size and the slope of the column labels: as they are, a little smaller, then slanted or upright. */
   _fitKeys(context, across) {
-    const widest = (size) => {
-      context.font = `${size}px ${this.family}`;
-      return Math.max(0, ...this.keys.map((text) => context.measureText(text).width));
-    };
     for (const share of [1, 0.9, 0.8]) {
       this.keySize = Math.max(0.72 * this.rem, share * this.size);
-      if (widest(this.keySize) + 5 <= across) {
+      const widest = this._widestKey(context, this.keySize);
+      if (widest + 5 <= across) {
         this.slope = 0;
-        return widest(this.keySize);
+        return widest;
       }
     }
     this.slope = across >= 1.6 * this.size ? 45 : 90;
     this.keySize = Math.max(0.72 * this.rem, Math.min(this.size, across / 1.2));
-    return Math.min(widest(this.keySize), 9 * this.rem);
+    return Math.min(this._widestKey(context, this.keySize), 9 * this.rem);
   }
 
   _labelHeight(widest) {
     if (this.slope === 0) return this.keySize;
     return this.slope === 45 ? (widest + this.keySize) / Math.SQRT2 : widest;
+  }
+
+  /** Whether something stands beside the rows. */
+  _hasBeside() {
+    return Boolean(this.beside) && this.right > 10;
   }
 
   /** Whether every row and column has room for its label. */
@@ -320,16 +337,23 @@ export class Matrix {
         const step = this.palette.step(cells, place);
         context.fillStyle = this.palette.ink(step);
         if (this.fills && this.palette.contrast(step) < STRONG) {
-          // On colours of middle lightness neither black nor white is strong enough without a rim.
-          context.strokeStyle = theme.ground;
-          context.lineWidth = RIM * this.rem;
-          context.lineJoin = "round";
-          context.strokeText(text, x, y);
+          // On colours of middle lightness neither black nor white is strong enough without a plate.
+          this._plate(context, text, x, y);
           context.fillStyle = theme.text;
         }
         context.fillText(text, x, y);
       }
     }
+  }
+
+  /** A plate in the colour of the page for a text around `x`, `y`. */
+  _plate(context, text, x, y) {
+    const width = context.measureText(text).width + PLATE.width * this.rem;
+    const height = (0.8 + PLATE.height) * this.rem;
+    context.fillStyle = this.palette.theme.ground;
+    context.beginPath();
+    context.roundRect(x - width / 2, y - height / 2, width, height, PLATE.radius * this.rem);
+    context.fill();
   }
 
   /** What stands in a cell that has room for it; nothing where it would round to 0. */
@@ -351,14 +375,14 @@ export class Matrix {
       context.textAlign = "right";
       context.fillStyle = theme.text;
       context.fillText(this._cut(context, this.queries[query], this.left - 1.5 * this.rem - 6), this.left - 7, y);
-      if (this.beside?.[query] && this.right > 10) {
+      if (this.beside?.[query] && this._hasBeside()) {
         context.textAlign = "left";
         context.fillStyle = theme.accent;
         const text = `${this.kind.besideMark} ${this.beside[query]}`.trim();
         context.fillText(this._cut(context, text, this.right - 1.5 * this.rem - 8), shown.right + 8, y);
       }
     }
-    const across = every(this.cellWidth, this.slope ? 1.15 * this.keySize : 1);
+    const across = this.keyStep ?? every(this.cellWidth, this.slope ? 1.15 * this.keySize : 1);
     context.font = `${this.keySize}px ${this.family}`;
     context.fillStyle = theme.text;
     for (let key = 0; key < this.keys.length; key += across) {
@@ -387,19 +411,20 @@ export class Matrix {
     context.textBaseline = "top";
     context.fillText(this.kind.keyTitle, this.left, 1);
     const turned = (title, x, color, top) => {
-      const room = shown.bottom - top;
-      const text = context.measureText(title).width <= room ? title : title.split(":")[0];
+      const length = (text) => context.measureText(text).width;
+      const text = length(title) <= shown.bottom - top ? title : shortTitle(title);
       context.save();
-      context.translate(x, top);
+      // Rather beside the labels than beyond the edge.
+      context.translate(x, Math.max(0, Math.min(top, this.view.height - length(text))));
       context.rotate(-Math.PI / 2);
       context.textAlign = "right";
       context.textBaseline = "middle";
       context.fillStyle = color;
-      context.fillText(this._cut(context, text, room), 0, 0);
+      context.fillText(text, 0, 0);
       context.restore();
     };
     turned(this.kind.queryTitle, 0.55 * this.rem, theme.muted, shown.top);
-    if (!this.beside || this.right <= 10) return;
+    if (!this._hasBeside()) return;
     // In the joint picture only the decoder's rows predict.
     const first = Math.max(shown.top, this._y(this.kind.border ?? 0) - this.root.scrollTop);
     if (first < shown.bottom) turned(this.kind.besideTitle, this.view.width - 0.55 * this.rem, theme.accent, first);

@@ -8,6 +8,7 @@ import { payloadId } from "../canvas/envelope.js";
 import { plainKey, typing } from "../canvas/keys.js";
 import { Matrix } from "../canvas/matrix.js";
 import { ASK_EVENT, SHOWN_EVENT, pageGround, pageTheme, roomWithin } from "../canvas/page.js";
+import { countOf } from "../canvas/numbers.js";
 import { Palette } from "../canvas/paint.js";
 import { Lines } from "./lines.js";
 import { Overview } from "./overview.js";
@@ -379,7 +380,7 @@ export class Explorer {
     this.attentions.show(options, state.attention);
     const orders = [
       ["", "by layer and head"],
-      ...measuresOf(payload, kind).map(({ key, name }) => [key, `${name.toLowerCase()}, largest first`]),
+      ...measuresOf(payload, kind).map(({ key, name }) => [key, `by ${name.toLowerCase()}`]),
     ];
     this.order.replaceChildren(
       ...orders.map(([value, text]) => {
@@ -389,12 +390,13 @@ export class Explorer {
       }),
     );
     this.order.value = state.order;
+    this.order.title = state.order && "Largest first";
     this.gamma.value = String(constants.GAMMAS.indexOf(state.gamma));
     this.all.hidden = state.only === null;
     this.overview.canvas.setAttribute(
       "aria-label",
-      `${kind.name}: ${kind.layers.length} layers of ${kind.heads} heads. Arrow keys choose a head, Enter goes to its ` +
-        `picture, c adds it to a comparison, ${this._canSwitchOff() ? "x switches it off, " : ""}plus and minus zoom.`,
+      `${kind.name}: ${countOf(kind.layers.length, "layer")} of ${countOf(kind.heads, "head")}. Arrow keys choose a head, ` +
+        `Enter goes to its picture, c adds it to a comparison, ${this._canSwitchOff() ? "x switches it off, " : ""}plus and minus zoom.`,
     );
   }
 

@@ -9,7 +9,7 @@ const TILE_GAP = 4;
 const LARGEST_TILE = 88;
 const SMALLEST_TILE = 30;
 const NAME_ROOM = { plain: 1.3, measured: 2.3 };
-const MARK = 2.2;
+const MARK = { radius: 2.6, rim: 1.4 };
 const ZOOM_STEPS = [1, 1.5, 2, 3, 4, 6, 8, 12];
 const FINEST_CELL = 6;
 
@@ -218,14 +218,14 @@ export class Overview {
     context.scale(density, density);
     for (const { tile, x, y } of named) {
       if (!this.payload.facts(tile.attention, tile.layer, tile.head)?.label) continue;
-      context.beginPath();
-      // In the gap between tiles, so that it hides next to nothing of the cells.
-      context.arc(x + tile.width + 1, y - 1, MARK, 0, 2 * Math.PI);
-      context.fillStyle = theme.text;
-      context.fill();
-      context.lineWidth = 1.5;
-      context.strokeStyle = theme.text;
-      context.stroke();
+      // Within its tile: between tiles nobody sees whose it is. The rim keeps it apart from dark cells.
+      const inset = MARK.radius + MARK.rim;
+      for (const [radius, color] of [[inset, theme.ground], [MARK.radius, theme.text]]) {
+        context.beginPath();
+        context.arc(x + tile.width - inset, y + inset, radius, 0, 2 * Math.PI);
+        context.fillStyle = color;
+        context.fill();
+      }
     }
     context.restore();
   }

@@ -1,5 +1,7 @@
 // Numbers as a reader wants them.
 
+import { signed } from "../canvas/numbers.js";
+
 /** A weight as a reader wants it: exact to four digits, or as near as one byte tells. */
 export function written(weight, exact) {
   if (!exact) return `about ${(weight / 255).toFixed(2)}`;
@@ -10,6 +12,6 @@ export function written(weight, exact) {
 /** What was measured of a head, in its unit; null where it does not apply. */
 export function writtenMeasure(measure, value) {
   if (value === null) return "–";
-  if (measure.unit === "share") return `${Math.round(100 * value)} %`;
-  return measure.unit === "bits" ? `${value.toFixed(2)} bits` : value.toFixed(2);
+  if (measure.unit === "share") return `${Math.round(100 * value)}%`;
+  return measure.unit === "bits" ? `${signed(value, 2)} bits` : signed(value, 2);
 }

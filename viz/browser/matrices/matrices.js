@@ -170,8 +170,9 @@ class Matrices {
     const { stage, height } = this.header;
     this.root.classList.toggle("on-stage", stage);
     // One below the other on a phone held upright.
-    const stacked = this.root.clientWidth < constants.NARROW ? this.panels.length : 1;
-    this.row.style.setProperty("--columns", this.panels.length / stacked);
+    const columns = this.root.clientWidth < constants.NARROW ? 1 : this.header.abreast;
+    const stacked = Math.ceil(this.panels.length / columns);
+    this.row.style.setProperty("--columns", columns);
     for (const panel of this.panels) panel.fills = stage;
     const picture = stage && this.root.getRootNode().host?.closest(".st-key-picture");
     if (!picture) return height ? height * rem : Math.max(300, 0.55 * window.innerHeight);

@@ -3,6 +3,7 @@
 import constants from "../../draw/constants.json" with { type: "json" };
 import { floats } from "../canvas/envelope.js";
 import { Matrix } from "../canvas/matrix.js";
+import { signed } from "../canvas/numbers.js";
 import { Palette, channels, packed } from "../canvas/paint.js";
 
 /** The colours of a panel's cells, one a step. */
@@ -60,13 +61,24 @@ export class Panel extends Matrix {
     this.font = `${this.size}px ${this.family}`;
   }
 
-  /** Labels stand upright, since the last slanted one would be cut; they are written smaller before one is left out. */
+  /**
+   * Labels stand upright, since the last slanted one would be cut; they are written smaller before one is left out.
+   * Numbers lie flat, and round ones are written where not all have room.
+   */
   _fitKeys(context, across) {
     const widest = super._fitKeys(context, across);
+    this.keyStep = null;
+    if (this.keys.length > 1 && this.keys.every((key, place) => key === String(place))) {
+      this.slope = 0;
+      this.keySize = Math.max(0.8 * this.rem, Math.min(this.size, 0.9 * this.rem));
+      context.font = `${this.keySize}px ${this.family}`;
+      this.keyStep = roundStep((context.measureText(this.keys.at(-1)).width + 0.8 * this.rem) / across);
+      return this.keySize;
+    }
     if (this.slope === 0) return widest;
     this.slope = 90;
     this.keySize = Math.max(0.72 * this.rem, Math.min(this.size, across / 1.15));
-    return (widest * this.keySize) / this.size;
+    return Math.min(this._widestKey(context, this.keySize), 9 * this.rem);
   }
 
   /** Draws the panel's cells; `palette` is that of its scale. */
@@ -104,9 +116,14 @@ export class Panel extends Matrix {
   }
 }
 
+/** The least of 1, 2, 5, 10, 20, 50 … that is not below `least`. */
+export function roundStep(least) {
+  const power = 10 ** Math.max(0, Math.floor(Math.log10(least)));
+  return [1, 2, 5, 10].find((factor) => factor * power >= least) * power;
+}
+
 export function signedNumber(value, digits) {
-  if (Number.isNaN(value)) return "not a number";
-  return value.toFixed(digits).replace("-", "−");
+  return Number.isNaN(value) ? "not a number" : signed(value, digits);
 }
 
 /** A panel as matrices.py describes it, with its cells. */

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { bytes, fixtures } from "../../../tests/kit/fixtures.js";
 import { channels, packed } from "../canvas/paint.js";
 import { opened } from "../canvas/envelope.js";
-import { StepPalette, readPanel, signedNumber } from "./panel.js";
+import { StepPalette, readPanel, roundStep, signedNumber } from "./panel.js";
 
 const { header, body } = opened(bytes(fixtures.panels.envelope));
 const [weights, signed, category] = header.panels.map((panel) => readPanel(panel, body));
@@ -37,6 +37,11 @@ test("a category has the very colour of its place", () => {
   }
 });
 
+test("numbers on an axis are written at round steps that leave each its room", () => {
+  assert.deepEqual([0.2, 1, 1.1, 3, 7.5, 11, 19.2, 60].map(roundStep), [1, 1, 2, 5, 10, 20, 20, 100]);
+});
+
 test("a negative number has a minus sign, and nothing is no number", () => {
   assert.deepEqual([signedNumber(-0.256, 2), signedNumber(1.5, 0), signedNumber(NaN, 2)], ["−0.26", "2", "not a number"]);
+  assert.deepEqual([signedNumber(-0.001, 2), signedNumber(-0, 0), signedNumber(-0.005, 3)], ["0.00", "0", "−0.005"]);
 });

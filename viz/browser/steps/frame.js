@@ -46,9 +46,9 @@ export function weighted(tokens, weights) {
 
 /** A probability or a weight in percent, as short as it can be and still be true. */
 export function percent(share) {
-  if (share >= 0.995) return share === 1 ? "100 %" : `${(Math.floor(1000 * share) / 10).toFixed(1)} %`;
-  if (share < 0.0005) return share === 0 ? "0 %" : "< 0.1 %";
-  return `${share < 0.0995 ? (100 * share).toFixed(1) : Math.round(100 * share)} %`;
+  if (share >= 0.995) return share === 1 ? "100%" : `${(Math.floor(1000 * share) / 10).toFixed(1)}%`;
+  if (share < 0.0005) return share === 0 ? "0%" : "< 0.1%";
+  return `${share < 0.0995 ? (100 * share).toFixed(1) : Math.round(100 * share)}%`;
 }
 
 /** A step in a sentence, for those who do not see it. */

@@ -42,24 +42,24 @@ test("a row without anything to look at is no division by nothing", () => {
 });
 
 for (const [share, written] of [
-  [0, "0 %"],
-  [0.0001, "< 0.1 %"],
-  [0.0005, "0.1 %"],
-  [0.0494, "4.9 %"],
-  [0.0994, "9.9 %"],
-  [0.0996, "10 %"],
-  [0.5, "50 %"],
-  [0.994, "99 %"],
-  [0.996, "99.6 %"],
-  [0.99999, "99.9 %"],
-  [1, "100 %"],
+  [0, "0%"],
+  [0.0001, "< 0.1%"],
+  [0.0005, "0.1%"],
+  [0.0494, "4.9%"],
+  [0.0994, "9.9%"],
+  [0.0996, "10%"],
+  [0.5, "50%"],
+  [0.994, "99%"],
+  [0.996, "99.6%"],
+  [0.99999, "99.9%"],
+  [1, "100%"],
 ]) {
   test(`${share} is written ${written}`, () => assert.equal(percent(share), written));
 }
 
 test("a step in a sentence names what is written and what is looked at", () => {
   const said = spokenStep(new Writing(bytes(envelope)).frame(1), 1, 3);
-  assert.equal(said, "Step 2 of 3: “ze” is given with 1.0 %; it looks most at “cat”, 75 %.");
+  assert.equal(said, "Step 2 of 3: “ze” is given with 1.0%; it looks most at “cat”, 75%.");
 });
 
 test("keys go through the steps, play, and take a candidate", () => {
