@@ -498,9 +498,15 @@ def test_no_caption_on_stage_is_cut(stage: StagePage) -> None:
             {detail: {text: "Cross-attention, layer 0, head 5, ".repeat(4), map: null}}))"""
     )
     expect(stage.shown).to_contain_text("head 5, Cross")
-    assert stage.shown.evaluate(
-        "node => node.scrollWidth <= node.clientWidth && node.scrollHeight <= node.clientHeight"
+    assert stage.shown.evaluate("node => node.scrollWidth <= node.clientWidth")
+    foot, shown, sentence = (
+        each.bounding_box() for each in (stage.foot, stage.shown, stage.sentence)
     )
+    assert foot is not None
+    assert shown is not None
+    assert sentence is not None
+    assert foot["y"] <= shown["y"]
+    assert sentence["y"] + sentence["height"] <= foot["y"] + foot["height"]
 
 
 def test_hostile_text_stays_text_in_the_foot(walking: StagePage) -> None:
