@@ -34,8 +34,8 @@ PAGE_CSS = """
 /* Its menu opens empty, and would stay as low as the room below it instead of opening above. */
 [data-testid="stPopoverBody"][aria-label="Save"] { min-height: min(22rem, 60vh) }
 /* Streamlit's smallest targets, 7 to 22 pixels high, reach what WCAG 2.2 asks of a target: 24. */
-[data-testid="stTooltipHoverTarget"]:not([data-testid="stElementToolbar"] *,
-  .st-key-scenes-panel .stButton *) > button {
+[data-testid="stTooltipHoverTarget"]:not([data-testid="stElementToolbar"] *):not(
+  :where(.st-key-scenes-panel .stButton *)) > button {
   display: grid; place-items: center; min-width: 1.5rem; min-height: 1.5rem; margin: -0.25rem }
 [data-testid="stMultiSelect"] button { min-width: 1.5rem; min-height: 1.5rem }
 [data-testid="stMultiSelect"] [data-tag] { min-height: 1.5rem }
