@@ -47,7 +47,7 @@ def open_masks(open_app: OpenApp) -> OpenMasks:
     def open_at(**query: str) -> AppTest:
         app = open_app()
         app.switch_page("viz/masks/page.py")
-        for name, value in (BATCH | query).items():
+        for name, value in (BATCH | {"layer": "0", "head": "0"} | query).items():
             app.query_params[name] = value
         return app.run()
 

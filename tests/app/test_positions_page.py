@@ -531,7 +531,7 @@ def test_a_translation_of_no_words_is_shown_as_none(
     shutil.copytree(checkpoints / "en-de", folder)
     make_silent(folder)
     app = open_positions(folder=tmp_path, topic="without", scale="0")
-    assert translations(app) == [("∅", "∅")]
+    assert translations(app) == [("(nothing written)", "(nothing written)")]
     assert chart(app, "neighbours")
 
 

@@ -469,8 +469,37 @@ def test_the_foot_says_what_is_shown_and_of_which_sentence(
     expect(walking.shown).to_contain_text(title("cross", 1, 2))
     translation = model.translate(SENTENCE).text
     expect(walking.sentence).to_have_text(f"{SENTENCE}→{translation}")
-    expect(walking.page.locator(".stage-foot .help")).to_contain_text("Arrow keys: layer and head")
-    expect(walking.page.locator(".stage-foot .help")).to_contain_text("Esc: back")
+    help = walking.page.locator(".stage-foot .help")
+    expect(help).to_contain_text("Arrow keys: layer and head")
+    expect(help).to_contain_text("Esc: back")
+
+
+def test_the_audience_sees_the_keys_only_once_the_speaker_moves(stage: StagePage) -> None:
+    stage.open(layer="0", head="5")
+    help = stage.page.locator(".stage-foot .help")
+    expect(help).to_contain_text("Esc: back")
+    expect(help).to_be_hidden()
+    stage.page.mouse.move(300, 300)
+    stage.page.mouse.move(320, 310)
+    expect(help).to_be_visible()
+
+
+def test_no_caption_on_stage_is_cut(stage: StagePage) -> None:
+    stage.open(layer="0", head="5")
+    stage.page.evaluate(
+        """() => document.dispatchEvent(new CustomEvent("headscope-shown",
+            {detail: {text: "Cross-attention, layer 0, head 5, ".repeat(4), map: null}}))"""
+    )
+    expect(stage.shown).to_contain_text("head 5, Cross")
+    assert stage.shown.evaluate("node => node.scrollWidth <= node.clientWidth")
+    foot, shown, sentence = (
+        each.bounding_box() for each in (stage.foot, stage.shown, stage.sentence)
+    )
+    assert foot is not None
+    assert shown is not None
+    assert sentence is not None
+    assert foot["y"] <= shown["y"]
+    assert sentence["y"] + sentence["height"] <= foot["y"] + foot["height"]
 
 
 def test_hostile_text_stays_text_in_the_foot(walking: StagePage) -> None:

@@ -13,10 +13,11 @@ from viz.decoding.page_layers import show_layers
 from viz.decoding.page_search import show_comparison, show_settings, show_widths
 from viz.decoding.page_steps import show_steps
 from viz.decoding.page_taken import show_changes, show_taken
-from viz.decoding.view import SEARCHES, SECTIONS, VIEW, DecodingView
+from viz.decoding.view import LIT, SEARCHES, SECTIONS, VIEW, DecodingView
 from viz.draw.labels import escape_markdown
 from viz.draw.style import count_of
-from viz.shell import address, bar, session, stage
+from viz.heads.chosen import written_heads
+from viz.shell import address, bar, current_head, session, stage
 from viz.shell.chosen_heads import keep_known
 from viz.shell.jobs import Decoded
 from viz.shell.width import watch_width
@@ -33,6 +34,13 @@ def forget_taken(question: session.Question) -> None:
             address.change(taken="")
         address.change(at=1)
     st.session_state[_ASKED] = now
+
+
+def bring_head() -> None:
+    """Show the attention of the head that was chosen on another page, if the steps can."""
+    chosen = current_head.chosen_since(VIEW.name) or ()
+    if lit := [each for each in chosen if each[0].kind in LIT]:
+        address.bring(lit=written_heads(lit))
 
 
 def begins_as_taken(question: session.Question, view: DecodingView) -> bool:
@@ -99,6 +107,7 @@ def clamp_step(found: Decoded) -> DecodingView:
 def show_page(question: session.Question) -> None:
     """Everything, for a question that has an answer."""
     forget_taken(question)
+    bring_head()
     model, view = session.translator(question.checkpoint), address.read(DecodingView)
     keep_known("off", view.off, model, "the heads that it has stay switched off.")
     keep_fitting(question, view)

@@ -34,7 +34,8 @@ PAGE_CSS = """
 /* Its menu opens empty, and would stay as low as the room below it instead of opening above. */
 [data-testid="stPopoverBody"][aria-label="Save"] { min-height: min(22rem, 60vh) }
 /* Streamlit's smallest targets, 7 to 22 pixels high, reach what WCAG 2.2 asks of a target: 24. */
-[data-testid="stTooltipHoverTarget"]:not([data-testid="stElementToolbar"] *) > button {
+[data-testid="stTooltipHoverTarget"]:not([data-testid="stElementToolbar"] *):not(
+  :where(.st-key-scenes-panel .stButton *)) > button {
   display: grid; place-items: center; min-width: 1.5rem; min-height: 1.5rem; margin: -0.25rem }
 [data-testid="stMultiSelect"] button { min-width: 1.5rem; min-height: 1.5rem }
 [data-testid="stMultiSelect"] [data-tag] { min-height: 1.5rem }
@@ -150,6 +151,8 @@ SCENES_CSS = """
 .st-key-scenes-panel { width: min(27rem, calc(100vw - 4rem)) }
 [data-testid="stPopoverBody"]:has(.st-key-scenes-panel) {
   max-height: calc(100vh - 5rem) !important }
+.st-key-talk-read { flex: none; width: auto }
+.st-key-talk-read button p { white-space: nowrap }
 .st-key-talk-order { flex-wrap: nowrap; align-items: stretch }
 .st-key-talk-order > :first-child { flex: none; width: 1.5rem }
 .st-key-talk-order > :last-child { min-width: 0; flex: 1 }
@@ -179,6 +182,15 @@ SCENE_TITLE_CSS = """
 ANSWER_CSS = """
 .answer { display: flex; flex-wrap: wrap; align-items: center; gap: 0.25rem 2rem;
   justify-content: space-between }
+.answer > :not(.model) { min-width: 0; overflow-wrap: anywhere }
+/* A long text is folded to two lines, and unfolds where it stands. */
+.answer summary { cursor: pointer; list-style: none }
+.answer summary::-webkit-details-marker { display: none }
+.answer details:not([open]) summary > span { display: -webkit-box; -webkit-box-orient: vertical;
+  -webkit-line-clamp: 2; overflow: hidden }
+.answer summary::after { content: "Show all"; font-size: 0.875rem; font-weight: 400;
+  text-decoration: underline; text-underline-offset: 0.2em }
+.answer details[open] summary::after { content: "Show less" }
 .answer .model { margin: 0; font-size: 0.875rem; line-height: 1.35; opacity: 0.7 }
 """
 """The translation with the model's facts at its right where there is room, and below it else."""
@@ -211,6 +223,10 @@ FACTS_CSS = """
 .facts b { white-space: nowrap; font-variant-numeric: tabular-nums }
 """
 """A list of facts: names on the left, values on the right."""
+
+
+FOLDED = 240
+"""More characters of a translation than that are folded to two lines."""
 
 
 def translation_css(text: str) -> str:

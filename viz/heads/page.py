@@ -29,7 +29,7 @@ from viz.heads.view import SECTIONS, SELECTED, TRAINING, USUAL, VIEW, HeadsView
 from viz.heads.words import head_words
 from viz.save.formats import ExportError
 from viz.save.picture import Layout, Picture
-from viz.shell import address, bar, session, stage
+from viz.shell import address, bar, current_head, session, stage
 from viz.shell.fragments import fragment
 from viz.shell.growth import read_growth
 from viz.shell.save_menu import captioned, model_of, show
@@ -183,6 +183,8 @@ def show_explorer(question: session.Question) -> None:
     if not stage.is_on():
         show_below(prepared, view, losses)
     note_place(question.folder, view)
+    sites, head = selected_sites(prepared, view)
+    current_head.note(VIEW.name, [(site, head) for site in sites])
     address.write_address()
     shown = "/".join([content_id(payload), view.attention, str(view.layer), str(view.head)])
     # What waits for the whole page, such as a test or a measurement, waits for this.
@@ -560,6 +562,21 @@ def note_place(folder: Path, view: HeadsView) -> None:
     st.session_state[_MODEL] = folder
 
 
+def bring_head() -> None:
+    """Show the head that another page hands on, or again the one that was shown here."""
+    heads = current_head.brought(VIEW.name)
+    if heads is None:
+        return
+    if not heads:
+        address.bring(layer=USUAL, head=USUAL)
+        return
+    site, head = heads[0]
+    attention = JOINT if len(heads) > 1 else str(site.kind)
+    address.bring(attention=attention, layer=site.layer, head=head)
+    if f"{site.layer}.{head}" not in address.read(HeadsView).compare.split("-"):
+        address.bring(compare="")
+
+
 def choose_attention(question: session.Question) -> None:
     """Show a kind of attention that there is, and note it where an address asked for another."""
     view = address.read(HeadsView)
@@ -608,6 +625,9 @@ def clamp_place(question: session.Question) -> None:
                 f"{shown} has the {name}s 0 to {count - 1} there and no {name} {asked}; shown "
                 f"instead: {name} {count - 1}.",
             )
+    if usual is not None and view.attention == BY_NAME["attention"].default:
+        sites, head = selected_sites(prepare(question, view.reading), address.read(HeadsView))
+        current_head.open_with(VIEW.name, [(site, head) for site in sites])
 
 
 def offer_keys(question: session.Question) -> None:
@@ -624,6 +644,7 @@ def offer_keys(question: session.Question) -> None:
 address.open_address(VIEW.parameters)
 question = bar.asked()
 if question is not None:
+    bring_head()
     clamp_place(question)
     offer_keys(question)
     if "explorer" not in st.session_state:

@@ -59,9 +59,9 @@ from viz.masks.pictures import (
     RowLesson,
     TwoMasks,
 )
-from viz.masks.steps import Steps, fill_lesson, head_steps
-from viz.masks.view import FURTHER, MOST_SENTENCES, PARTS, VIEW, MasksView
-from viz.shell import address, bar, jobs, session, stage
+from viz.masks.steps import Steps, fill_lesson, head_steps, most_masked
+from viz.masks.view import FURTHER, MOST_SENTENCES, PARTS, USUAL, VIEW, MasksView
+from viz.shell import address, bar, current_head, jobs, session, stage
 from viz.shell.save_menu import captioned, save_button
 from viz.shell.theme import is_dark
 from viz.shell.width import watch_width
@@ -73,14 +73,47 @@ COMPARED_HEIGHT = 15
 """Of the matrices of a comparison in rem: on a small screen the translations fit above them."""
 
 
+def bring_head() -> None:
+    """Show the head that another page hands on, or again the one that was shown here."""
+    heads = current_head.brought(VIEW.name)
+    if heads is None:
+        return
+    if not heads:
+        address.bring(layer=USUAL, head=USUAL)
+        return
+    # The joint picture shows one of each kind.
+    masked = address.read(MasksView).masked
+    site, head = next((each for each in heads if str(each[0].kind) == masked), heads[0])
+    if str(site.kind) in map(str, EDITABLE):
+        address.bring(masked=str(site.kind), layer=site.layer, head=head)
+
+
 def clamp_view(question: session.Question) -> MasksView:
     """The view, with the sentence, the layer and the head in the range of this batch and model."""
     view = address.read(MasksView)
     places = {"layer": view.layer, "head": view.head}
+    if USUAL in places.values():
+        opening = opening_head(question, view)
+        places = {
+            name: opening[name] if place == USUAL else place for name, place in places.items()
+        }
+        if view.masked == MasksView().masked:
+            current_head.open_with(VIEW.name, [(Site(view.kind, places["layer"]), places["head"])])
     for name, count in counts(question, view.kind).items():
         places[name] = max(0, min(places[name], count - 1))
     address.change(number=min(view.number, view.n_sentences), **places)
     return address.read(MasksView)
+
+
+def opening_head(question: session.Question, view: MasksView) -> dict[str, int]:
+    """The layer and head from which the mask hides most; the first where it hides nothing."""
+    number = min(view.number, view.n_sentences)
+    chosen = chosen_of(question, replace(view, number=number, layer=0, head=0))
+    found = None
+    if chosen is not None:
+        sites = [seen for site, seen in chosen.trace.maps.items() if site.kind is view.kind]
+        found = most_masked(sites, chosen.lengths)
+    return dict(zip(("layer", "head"), found or (0, 0), strict=True))
 
 
 def counts(question: session.Question, kind: AttentionKind) -> dict[str, int]:
@@ -450,9 +483,11 @@ def suit_batch(question: session.Question) -> None:
 def show_page(question: session.Question) -> None:
     """Everything, for a question that has an answer."""
     suit_batch(question)
+    bring_head()
     view = clamp_view(question)
     if not stage.is_on():
         show_choice(question, view)
+    current_head.note(VIEW.name, [(Site(view.kind, view.layer), view.head)])
     chosen = chosen_of(question, view)
     if chosen is None:
         return

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -47,7 +48,7 @@ SHORT = 80
 NOTICED = 0.01
 """A head of which less weight moved counts as one that stayed."""
 
-NOTHING = "∅"
+NOTHING = "(nothing written)"
 """Stands for a translation without words."""
 
 
@@ -416,8 +417,8 @@ def translations_html(
     size = 1.5 if max(len(before), len(after)) <= SHORT else 1.125
     shown = (escape_html(visible(before)), word_diff.diff_html(before, after, dark=dark))
     told = [
-        '<div style="font-size: 1.125rem; font-weight: 400">The typed target has a log-probability '
-        f"of {style.number(mean)} a token</div>"
+        '<div style="font-size: 1.125rem; font-weight: 400">Typed target: each token gets a '
+        f"probability of {_probability(mean)} (geometric mean)</div>"
         for mean in given or ()
     ] or ["", ""]
     sections = "".join(
@@ -431,6 +432,11 @@ def translations_html(
         f"<style>{css.CHANGE_CSS}</style>"
         f'<div class="change" style="grid-template-columns: {columns}">{sections}</div>'
     )
+
+
+def _probability(log_prob: float) -> str:
+    share = math.exp(log_prob)
+    return f"{share:.2g}" if share >= 1e-4 else "less than 0.0001"
 
 
 def difference_words(difference: Difference) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -102,6 +103,36 @@ def moved_weight(before: AttentionMap, after: AttentionMap, n_queries: int) -> F
     came, left = np.maximum(change, 0).sum(axis=-1), np.maximum(-change, 0).sum(axis=-1)
     shares: FloatArray = np.maximum(came, left).mean(axis=-1).astype(np.float32)
     return shares
+
+
+def most_masked(sites: Iterable[AttentionMap], lengths: tuple[int, int]) -> tuple[int, int] | None:
+    """The layer and head from which the mask takes most: what to open with.
+
+    Args:
+        sites: of one kind of attention.
+        lengths: how many of the first queries and keys are no padding; padding comes after them.
+
+    Returns:
+        of the head whose rows would give the largest share to forbidden keys without the mask, by
+        the recorded scores; None where none was recorded or the mask forbids nothing.
+    """
+    n_queries, n_keys = lengths
+    best, found = 0.0, None
+    for seen in sites:
+        if seen.scores is None:
+            continue
+        scores = seen.scores[:, :n_queries]
+        everything = np.ones_like(scores, dtype=np.bool_)
+        # Padding is hidden from every head alike; among words, a mask tells heads apart.
+        allowed = np.broadcast_to(seen.allowed, seen.scores.shape)[:, :n_queries]
+        hidden = ~allowed
+        if hidden[..., :n_keys].any():
+            hidden = hidden[..., :n_keys]
+        weights = _softmax(scores, everything)[..., : hidden.shape[-1]]
+        shares = (weights * hidden).sum(axis=-1).mean(axis=-1)
+        if shares.max() > best:
+            best, found = float(shares.max()), (seen.site.layer, int(shares.argmax()))
+    return found
 
 
 @dataclass(frozen=True, slots=True, eq=False)

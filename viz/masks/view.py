@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from model.trace import AttentionKind
 from viz.heads import mask_edits
 from viz.heads.mask_edits import EDITABLE
-from viz.view import MOST_CHARACTERS, View, choice, integer, pattern, text
+from viz.view import MOST_CHARACTERS, Parameter, View, choice, integer, pattern, text
 
 MOST_SENTENCES = 6
 """In one batch, the sentence of the bar included."""
@@ -21,6 +21,19 @@ PARTS = {
     "compare": "Compare",
     "change": "Change",
 }
+
+USUAL = -1
+"""Stands for the layer and the head that the page opens with."""
+
+
+def _place(name: str) -> Parameter[int]:
+    """A layer or a head, counted from 0; how many there are depends on the model."""
+    return replace(
+        integer(name, USUAL, low=0, high=999, meaning=f"the {name} looked at"),
+        instead=f"the {name} that the page opens with is shown",
+        values="from 0; default: of the head from which the mask hides most",
+    )
+
 
 _SLOT = r"[a-z0-9_.-]{0,40}"
 
@@ -39,8 +52,8 @@ VIEW = View(
         integer("number", 1, low=1, high=MOST_SENTENCES, meaning="the sentence looked at"),
         choice("part", "see", PARTS, "what of it"),
         choice("masked", str(AttentionKind.DECODER), map(str, EDITABLE), "which attention"),
-        integer("layer", 0, low=0, high=999, meaning="the layer looked at"),
-        integer("head", 0, low=0, high=999, meaning="the head looked at"),
+        _place("layer"),
+        _place("head"),
         pattern("a", _SLOT, "a mask such as 1.decoder", "the first mask compared"),
         pattern("b", _SLOT, "a mask such as preset.window", "the second mask compared"),
         text(
@@ -62,8 +75,8 @@ class MasksView:
     number: int = 1
     part: str = "see"
     masked: str = str(AttentionKind.DECODER)
-    layer: int = 0
-    head: int = 0
+    layer: int = USUAL
+    head: int = USUAL
     a: str = ""
     b: str = ""
     edit: str = ""

@@ -304,6 +304,17 @@ def change(**values: Any) -> None:
     st.session_state.update(values)
 
 
+def bring(**values: Any) -> None:
+    """Give parameters of the page that is just come to values from another page, by name.
+
+    As `change`; and Back, from what is then written, leads to them too.
+    """
+    visit: _Visit = st.session_state[_VISIT]
+    change(**values)
+    if visit.page in visit.blanks:
+        visit.blanks[visit.page] |= values
+
+
 def note(name: str, notice: str) -> None:
     """Let `show_notices` say a sentence of plain text about a parameter, as if of its address."""
     visit: _Visit = st.session_state[_VISIT]

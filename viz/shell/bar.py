@@ -634,6 +634,11 @@ def _thousands(step: int) -> str:
 def _large(text: str, language: str) -> str:
     """A translation as HTML, large."""
     size = css.translation_css(visible(text))
+    if len(visible(text)) > css.FOLDED:
+        return (
+            f'<details style="{size}"><summary><span {_marks(language)}>{_shown(text)}</span>'
+            "</summary></details>"
+        )
     return f'<p {_marks(language)} style="{size}">{_shown(text)}</p>'
 
 

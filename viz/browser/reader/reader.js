@@ -10,6 +10,7 @@ const PAGE = '[data-testid="stMain"]';
 const PICTURE = ".st-key-picture";
 // Pages of several pictures are shown from below their sentence on.
 const SENTENCE = ".answer";
+const STEPS = ".st-key-steps-player";
 const HEADER = 64;
 const TAKEN_OVER = ["wheel", "touchmove", "pointerdown", "keydown"];
 
@@ -94,8 +95,14 @@ class Reader {
     const show = () => {
       const picture = page.querySelector(PICTURE);
       const above = page.querySelector(SENTENCE)?.getBoundingClientRect().bottom ?? HEADER;
-      if (picture) picture.scrollIntoView({ block: "nearest" });
-      else page.scrollBy(0, above - HEADER);
+      if (!picture) {
+        page.scrollBy(0, above - HEADER);
+        return;
+      }
+      picture.scrollIntoView({ block: "nearest" });
+      // Of the steps, the first rows say the most, and they are read beside the translation.
+      const top = page.querySelector(SENTENCE)?.getBoundingClientRect().top ?? HEADER;
+      if (top < HEADER && picture.querySelector(STEPS)) page.scrollBy(0, top - HEADER);
     };
     const grown = new ResizeObserver(show);
     for (const block of page.children) grown.observe(block);

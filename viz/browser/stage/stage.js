@@ -8,7 +8,7 @@ import { ASK_EVENT, SHOWN_EVENT, pageTheme } from "../canvas/page.js";
 import { askForScene, swiped } from "../speaker/keys.js";
 import { hasLeft } from "../speaker/left.js";
 
-const HELP_SHOWN = 12_000;
+const HELP_SHOWN = 6_000;
 const SCROLLED = 0.25;
 // CSS pixels: the edges are the browser's own.
 const EDGE = 20;
@@ -37,8 +37,10 @@ class Around {
     this.onAddress = () => this._title();
     this.onTouch = (event) => this._touch(event);
     this.onLift = (event) => this._lift(event);
+    this.onHand = () => this._revealHelp();
     // Before the canvases, which know these keys too while they have the focus.
     window.addEventListener("keydown", this.onKey, true);
+    for (const name of ["keydown", "pointermove"]) window.addEventListener(name, this.onHand, true);
     document.addEventListener(SHOWN_EVENT, this.onShown);
     window.addEventListener("headscope-address", this.onAddress);
     document.addEventListener("touchstart", this.onTouch, { passive: true });
@@ -47,6 +49,7 @@ class Around {
 
   dispose() {
     window.removeEventListener("keydown", this.onKey, true);
+    for (const name of ["keydown", "pointermove"]) window.removeEventListener(name, this.onHand, true);
     document.removeEventListener(SHOWN_EVENT, this.onShown);
     window.removeEventListener("headscope-address", this.onAddress);
     document.removeEventListener("touchstart", this.onTouch);
@@ -83,7 +86,7 @@ class Around {
     this._write(data);
     this._title();
     const help = TOUCH.matches ? (data.scene ? "Swipe for the next scene" : "") : data.help;
-    if (help !== this.helped) this._showHelp(help);
+    if (help !== this.helped) this._writeHelp(help);
     if (data.shown !== null) this._follow({ text: data.shown, map: null });
     else document.dispatchEvent(new CustomEvent(ASK_EVENT));
   }
@@ -162,12 +165,16 @@ class Around {
 
   // ---- help -----------------------------------------------------------------------------------------------------
 
-  _showHelp(text) {
+  /** The audience sees none of it until the speaker's hand moves. */
+  _writeHelp(text) {
     this.helped = text;
     // Lines end between keys, and not within one.
     this.help.replaceChildren(
       ...text.split(/( · )/).map((part) => (part === " · " ? part : element("span", "", {}, part))),
     );
+  }
+
+  _revealHelp() {
     this.help.classList.remove("gone");
     clearTimeout(this.waiting);
     this.waiting = setTimeout(() => this.help.classList.add("gone"), HELP_SHOWN);
@@ -183,7 +190,7 @@ class Around {
       if (!document.fullscreenElement) return;
       document.exitFullscreen();
     } else if (key === "f") this._toggleFull();
-    else if (key === "?") this._showHelp(this.data.help);
+    else if (key === "?") this._writeHelp(this.data.help);
     else if (this.data.keys.includes(key)) {
       if (!event.repeat) this._press(key);
     } else if (this.data.scrolls && (key === "ArrowUp" || key === "ArrowDown")) this._scroll(key === "ArrowUp" ? -1 : 1);
@@ -209,7 +216,8 @@ class Around {
       if (document.fullscreenElement) await document.exitFullscreen();
       else await document.documentElement.requestFullscreen();
     } catch {
-      this._showHelp("This browser allows no full screen here; its own menu or F11 may.");
+      this._writeHelp("This browser allows no full screen here; its own menu or F11 may.");
+      this._revealHelp();
     }
   }
 }
