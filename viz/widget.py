@@ -151,7 +151,8 @@ class ExplorerWidget(anywidget.AnyWidget):
         if picture is None:
             known = ", ".join(self._pictures)
             raise traitlets.TraitError(
-                f"This trace has no attention of the kind {reprlib.repr(given.kind)}; it has {known}."
+                f"This trace has no attention of the kind {reprlib.repr(given.kind)}; it has "
+                f"{known}."
             )
         if layer not in picture.layers:
             layers = ", ".join(map(str, picture.layers))
