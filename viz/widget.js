@@ -64,6 +64,7 @@ function render({ model, el }) {
   sheet.replaceSync(STYLE);
   shadow.adoptedStyleSheets = [sheet];
   // Every notebook colours its text, and a colour is inherited; the end of its transition tells of another theme.
+  // A cell that is scrolled away has no transitions, so its theme is looked up when it comes back.
   const probe = element("span", "probe", { "aria-hidden": "true" });
   const root = element("div", "headscope explorer", { role: "group", "aria-label": "Every attention head" });
   const frame = element("div", "frame", {}, root);
@@ -81,7 +82,7 @@ function render({ model, el }) {
   const draw = () => {
     // What is not on the page yet, or hidden, has no size to draw in and no colours.
     if (!root.clientWidth) return;
-    const dark = model.get("_dark") ?? isDark(getComputedStyle(probe).color);
+    const dark = model.get("_dark") ?? isDark(getComputedStyle(host).color);
     frame.dataset.theme = dark ? "dark" : "light";
     explorer ??= new Explorer(root, { canAskPython: false, height: model.get("_height") });
     linked ??= link(model, explorer);
@@ -95,10 +96,14 @@ function render({ model, el }) {
   });
   sized.observe(root);
   probe.addEventListener("transitionend", draw);
+  const themed = new MutationObserver(draw);
+  for (const page of [document.documentElement, document.body]) themed.observe(page, { attributes: true });
+  const seen = new IntersectionObserver(draw);
+  seen.observe(frame);
   model.on("change:selection", take);
   return () => {
     model.off("change:selection", take);
-    sized.disconnect();
+    for (const observer of [sized, themed, seen]) observer.disconnect();
     explorer?.dispose();
     host.remove();
   };

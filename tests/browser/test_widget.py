@@ -19,7 +19,8 @@ from viz.notebook import explore
 
 MODEL = """
 const values = window.given;
-values._payload = new DataView(Uint8Array.from(atob(values._payload), (c) => c.charCodeAt(0)).buffer);
+const bytes = Uint8Array.from(atob(values._payload), (character) => character.charCodeAt(0));
+values._payload = new DataView(bytes.buffer);
 const callbacks = [];
 window.saved = [];
 window.model = {
@@ -110,7 +111,7 @@ def test_the_view_moves_with_the_model(drawn: HeadsPage, trace: Trace) -> None:
     expect(drawn.page.locator(".cell.picked")).to_be_visible()
     # What came from Python is not told back to it: a click after it is the first news.
     drawn.click_tile(1, 0)
-    assert saved(drawn.page) == {"kind": "encoder", "layer": 1, "head": 0, "cell": None}
+    assert saved(drawn.page) == {"kind": "encoder", "layer": 1, "head": 0, "cell": [1, 0]}
     assert drawn.page.evaluate("window.saved.length") == 1
 
 
