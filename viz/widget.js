@@ -57,6 +57,12 @@ function isDark(color) {
   return luminance([...pixel.getImageData(0, 0, 1, 1).data].slice(0, 3)) > 0.4;
 }
 
+/** Whether an element stands in a dark notebook: JupyterLab says so itself, others by the colour of their text. */
+function isOnDark(host) {
+  const isLight = document.body.dataset.jpThemeLight;
+  return isLight ? isLight === "false" : isDark(getComputedStyle(host).color);
+}
+
 function render({ model, el }) {
   const host = element("div");
   const shadow = host.attachShadow({ mode: "open" });
@@ -82,7 +88,7 @@ function render({ model, el }) {
   const draw = () => {
     // What is not on the page yet, or hidden, has no size to draw in and no colours.
     if (!root.clientWidth) return;
-    const dark = model.get("_dark") ?? isDark(getComputedStyle(host).color);
+    const dark = model.get("_dark") ?? isOnDark(host);
     frame.dataset.theme = dark ? "dark" : "light";
     explorer ??= new Explorer(root, { canAskPython: false, height: model.get("_height") });
     linked ??= link(model, explorer);

@@ -122,6 +122,12 @@ def test_it_follows_light_and_dark_of_the_notebook(drawn: HeadsPage, trace: Trac
         assert wrong_cells(drawn, read(trace), look=look) == []
 
 
+def test_it_follows_what_jupyterlab_says(drawn: HeadsPage) -> None:
+    for light, name in (("false", "dark"), ("true", "light")):
+        drawn.page.evaluate("light => { document.body.dataset.jpThemeLight = light; }", light)
+        expect(drawn.page.locator(".frame")).to_have_attribute("data-theme", name)
+
+
 def test_it_ends_with_its_cell(drawn: HeadsPage) -> None:
     assert drawn.page.evaluate("window.listeners()") == 1
     drawn.page.evaluate("window.end()")
