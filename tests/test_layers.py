@@ -37,7 +37,7 @@ OURS = {
         *("model", "viz.draw", "viz.save", *WINGS, "viz.pictures"),
         *("viz.shell.desktop", "viz.shell.examples", "viz.shell.openable"),
     ),
-    "notebook": ("model", "viz.heads"),
+    "notebook": ("model", "viz.heads", "viz.browser", "viz.widget"),
     "app": ("viz.draw", "viz.browser", "viz.shell", "viz.views"),
 }
 """What of our own the files of a folder may import."""
@@ -61,7 +61,7 @@ def layer(path: Path) -> str:
             return "model"
         case ("viz", "__main__.py"):
             return "command"
-        case ("viz", "notebook.py"):
+        case ("viz", "notebook.py" | "widget.py"):
             return "notebook"
         # Starts the app as a process of its own.
         case ("viz", "shell", "desktop.py"):

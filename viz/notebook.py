@@ -1,19 +1,24 @@
 """Every head of a trace, or of one pass through a model, in the output of a notebook's cell.
 
-from viz.notebook import show
-show(trace)
+from viz.notebook import explore, show
+show(trace)                     HTML, which a saved notebook keeps
 show(my_model, input_ids)       any PyTorch module, called so and watched meanwhile
+widget = explore(trace)         the same as a widget: widget.selection is what is selected
 """
 
 from __future__ import annotations
 
 import html
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from model.trace import Trace
 from viz.heads.standalone import trace_page
+
+if TYPE_CHECKING:
+    from model.watch import Watched
+    from viz.widget import ExplorerWidget
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +43,7 @@ class Explorer:
 
 
 def show(
-    shown: Trace | Callable[..., Any],
+    shown: Trace | Watched | Callable[..., Any],
     /,
     *inputs: Any,
     title: str = "",
@@ -49,8 +54,9 @@ def show(
     """Every head, for the last line of a cell.
 
     Args:
-        shown: a trace; or a PyTorch model, which is called with the inputs. Its tokens are named by
-            their positions then; `model.watch.watching` makes a trace that names them.
+        shown: a trace; what `model.watch.watching` saw, whose first sentence is shown; or a PyTorch
+            model, which is called with the inputs. Tokens are named by their positions, but for
+            those of a trace that names them.
         inputs: of the model; only the first sentence of a batch is shown.
         title: what the picture is of; empty for the texts of the trace.
         dark: None follows the reader's own choice of light or dark.
@@ -63,16 +69,50 @@ def show(
         TraceError: if the trace cannot be drawn, of viz.heads.standalone.trace_page.
         TypeError: if inputs are given with a trace.
     """
-    if isinstance(shown, Trace):
-        if inputs or named_inputs:
-            raise TypeError("A trace takes no inputs; show(trace) is enough.")
-        trace = shown
-    else:
-        # Slow to load, as it brings torch along, which a trace does not need.
-        from model.watch import watching
+    trace, name = _trace_of(shown, inputs, named_inputs)
+    return Explorer(trace_page(trace, title=title or name, dark=dark), height)
 
-        with watching() as seen:
-            shown(*inputs, **named_inputs)
-        trace = seen.trace()
-        title = title or type(shown).__name__
-    return Explorer(trace_page(trace, title=title, dark=dark), height)
+
+def explore(
+    shown: Trace | Watched | Callable[..., Any],
+    /,
+    *inputs: Any,
+    dark: bool | None = None,
+    height: int = 760,
+    **named_inputs: Any,
+) -> ExplorerWidget:
+    """Every head as a widget, whose `selection` Python reads, sets and observes.
+
+    Args:
+        shown: as for `show`.
+        inputs: of the model; only the first sentence of a batch is shown.
+        dark: None follows the notebook's own light or dark.
+        height: CSS pixels down to which the large picture reaches, where the cell has width for it
+            beside the overview.
+        named_inputs: of the model as well.
+
+    Raises:
+        CaptureError, TraceError, TypeError: as `show`.
+        ImportError: if anywidget, an optional extra, is not installed.
+    """
+    from viz.widget import ExplorerWidget
+
+    trace, _ = _trace_of(shown, inputs, named_inputs)
+    return ExplorerWidget(trace, dark=dark, height=height)
+
+
+def _trace_of(
+    shown: Trace | Watched | Callable[..., Any], inputs: Sequence[Any], named: Mapping[str, Any]
+) -> tuple[Trace, str]:
+    """The trace, and the name of the model that was called for it; empty where none was."""
+    if not isinstance(shown, Trace):
+        # Slow to load, as it brings torch along, which a trace does not need.
+        from model.watch import Watched, watching
+
+        if not isinstance(shown, Watched):
+            with watching() as seen:
+                shown(*inputs, **named)
+            return seen.trace(), type(shown).__name__
+    if inputs or named:
+        raise TypeError("A trace takes no inputs; give it alone.")
+    return (shown if isinstance(shown, Trace) else shown.trace()), ""

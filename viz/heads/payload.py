@@ -88,11 +88,24 @@ def pack(
         "surveyed": bool(labels),
         "canSwitchOff": effects is not None,
         "opensCells": opens_cells,
-        JOINT: _is_joint(seen),
+        JOINT: is_joint(seen),
         "stage": stage,
         "themes": style.STAGE_THEMES if stage else style.THEMES,
     }
     return seal(header, body)
+
+
+def is_joint(seen: Seen) -> bool:
+    """Whether the three kinds can stand in one picture: their axes have to be the same tokens."""
+    kinds = (AttentionKind.ENCODER, AttentionKind.DECODER, AttentionKind.CROSS)
+    maps = _by_kind(seen)
+    if not all(kind in maps for kind in kinds):
+        return False
+    encoder, decoder, cross = (seen.maps[maps[kind][0]] for kind in kinds)
+    return (
+        encoder.queries == encoder.keys == cross.keys
+        and decoder.queries == decoder.keys == cross.queries
+    )
 
 
 def require_alike(kind: AttentionKind, maps: Sequence[AttentionMap]) -> None:
@@ -226,16 +239,3 @@ def _head_facts(
 def _number(value: float) -> float | None:
     # JSON has no word for "not a number".
     return None if math.isnan(value) else round(value, 6)
-
-
-def _is_joint(seen: Seen) -> bool:
-    """Whether the three kinds can stand in one picture: their axes have to be the same tokens."""
-    kinds = (AttentionKind.ENCODER, AttentionKind.DECODER, AttentionKind.CROSS)
-    maps = _by_kind(seen)
-    if not all(kind in maps for kind in kinds):
-        return False
-    encoder, decoder, cross = (seen.maps[maps[kind][0]] for kind in kinds)
-    return (
-        encoder.queries == encoder.keys == cross.keys
-        and decoder.queries == decoder.keys == cross.queries
-    )

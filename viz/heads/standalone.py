@@ -80,7 +80,7 @@ def heads_page(
     Raises:
         TraceError: if the layers of one kind of attention differ in heads or tokens.
     """
-    usual = _USUAL | _opening(seen, labels)
+    usual = opening(seen, labels)
     payload = pack(seen, facts, labels, effects=effects, selection=usual | dict(selection or {}))
     page_css = _variables(dark) + _file(".css")
     script = joined(_HERE.with_suffix(".js"))
@@ -142,24 +142,33 @@ def trace_page(trace: Trace, *, title: str = "", dark: bool | None = None) -> st
     return heads_page(seen, facts_of(seen.maps), {}, title=heading, dark=dark)
 
 
-def _opening(seen: Seen, labels: Mapping[Site, tuple[Label | None, ...]]) -> dict[str, str]:
-    """The kind of attention to begin with, cross-attention where there is some, and its head."""
+def opening(seen: Seen, labels: Mapping[Site, tuple[Label | None, ...]]) -> dict[str, str]:
+    """What is selected at first, as the explorer spells it.
+
+    That is cross-attention where there is some, or else the first kind, and the head of it that
+    says most.
+    """
     heads = opening_heads(seen.maps, labels)
     kind = AttentionKind.CROSS if seen.has_sides else next(iter(heads))
     layer, head = heads[kind]
-    return {"attention": str(kind), "layer": str(layer), "head": str(head)}
+    return _USUAL | {"attention": str(kind), "layer": str(layer), "head": str(head)}
 
 
-def _variables(dark: bool | None) -> str:
-    """The app's theme as the variables that Streamlit gives to its components."""
+def theme_variables() -> dict[str, str]:
+    """The app's themes, light and dark, as the variables that Streamlit gives to its components."""
     themes = tomllib.loads(_THEME.read_text(encoding="utf-8"))["theme"]
     shared = f"--st-font: {style.FONT}; --st-button-radius: {themes['baseRadius']};"
-    sheets = {
+    return {
         name: shared
         + f"color-scheme: {name};"
         + "".join(f"--st-{theirs}: {themes[name][ours]};" for ours, theirs in _COLORS.items())
         for name in ("light", "dark")
     }
+
+
+def _variables(dark: bool | None) -> str:
+    """The theme of the page; None for the one that its reader's system has."""
+    sheets = theme_variables()
     if dark is not None:
         return f":root {{ {sheets['dark' if dark else 'light']} }}\n"
     return (

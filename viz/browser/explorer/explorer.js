@@ -37,10 +37,15 @@ const OPENING =
   "where it rests";
 
 export class Explorer {
-  /** @param {boolean} canAskPython - whether the trace can be read in another way, and a cell be looked into. */
-  constructor(root, { canAskPython = true } = {}) {
+  /**
+   * @param {boolean} canAskPython - whether the trace can be read in another way, and a cell be looked into.
+   * @param {number} height - CSS pixels down to which the picture reaches where there is width for it beside the
+   *   overview; null for the end of the window, which a cell of a notebook is scrolled through.
+   */
+  constructor(root, { canAskPython = true, height = null } = {}) {
     this.root = root;
     this.canAskPython = canAskPython;
+    this.height = height;
     this.state = {
       attention: "cross",
       layer: 0,
@@ -211,6 +216,11 @@ export class Explorer {
     this._tell();
   }
 
+  /** Selects a head, and a cell or null, without a click; the rest stays as the reader has set it. */
+  select({ attention, layer, head, cell }) {
+    this._change({ attention, layer, head, cell, compare: [], only: null });
+  }
+
   _changeAttention(attention) {
     this._change(withAttention(this.state, attention, this.payload));
   }
@@ -345,7 +355,12 @@ export class Explorer {
   /** All that a layout depends on, besides what is shown and the room for it. */
   _size() {
     const rem = getComputedStyle(document.documentElement).fontSize;
-    return [this.root.clientWidth, window.innerHeight, window.devicePixelRatio, rem].join();
+    return [this.root.clientWidth, this._screen(), window.devicePixelRatio, rem].join();
+  }
+
+  /** The height of what is seen at once. */
+  _screen() {
+    return this.height ?? window.innerHeight;
   }
 
   draw(overview = true) {
@@ -357,7 +372,7 @@ export class Explorer {
     if (payload.stage) this._tellFoot();
     else if (overview) {
       this._drawControls(kind);
-      this.overview.show(payload, state, this.palette);
+      this.overview.show(payload, state, this.palette, this._screen());
       this._drawBar();
     } else {
       this.overview.state = state;
@@ -493,7 +508,7 @@ export class Explorer {
     const rem = parseFloat(getComputedStyle(document.documentElement).fontSize);
     const rows = payload.axis(kind.queries).length;
     // Many rows may go on below the first screen, as long as each can still be told from the next.
-    const most = payload.stage ? height : Math.min(0.9 * window.innerHeight, 0.75 * rem * rows);
+    const most = payload.stage ? height : Math.min(0.9 * this._screen(), 0.75 * rem * rows);
     this.matrix.fills = this.lines.fills = payload.stage;
     if (lines) this.lines.show(payload, kind, drawn, this.palette, height);
     else this.matrix.show(payload, kind, drawn, this.palette, state.cell, Math.max(height, most));
@@ -581,10 +596,11 @@ export class Explorer {
     const picture = this.payload.stage && host?.closest(".st-key-picture");
     if (picture) return roomWithin(picture, this.drawing);
     const scroller = host?.closest('[data-testid="stMain"]');
-    const top = this.drawing.getBoundingClientRect().top + (scroller?.scrollTop ?? window.scrollY);
+    const above = this.height ? this.root.getBoundingClientRect().top : -(scroller?.scrollTop ?? window.scrollY);
+    const top = this.drawing.getBoundingClientRect().top - above;
     const below = [this.inside, this.caption].reduce((height, { offsetHeight }) => height + offsetHeight, 0);
-    const room = window.innerHeight - top;
-    if (room < HEIGHT_LEAST) return 0.65 * window.innerHeight;
+    const room = this._screen() - top;
+    if (room < HEIGHT_LEAST) return 0.65 * this._screen();
     return Math.max(HEIGHT_LEAST, room - below - ROOM_AROUND_CAPTION);
   }
 

@@ -49,12 +49,15 @@ export class Overview {
     );
   }
 
-  /** Shows a trace's heads of one attention; `order` is a measure's key or "", `only` one row or column or null. */
-  show(payload, state, palette) {
+  /**
+   * Shows a trace's heads of one attention; `order` is a measure's key or "", `only` one row or column or null, and
+   * `screen` the height of what is seen at once.
+   */
+  show(payload, state, palette, screen) {
     if (this.payload?.id !== payload.id) this.pooledTiles.clear();
     const arrangement = JSON.stringify([state.order, state.only, state.attention]);
     const moved = arrangement !== this.arrangement;
-    Object.assign(this, { payload, state, palette, arrangement });
+    Object.assign(this, { payload, state, palette, screen, arrangement });
     this._arrange();
     // What comes first in a new order is what was asked for.
     if (moved) this.root.scrollTop = 0;
@@ -147,7 +150,7 @@ export class Overview {
     this.stage.style.height = `${this.height}px`;
     this.root.style.gridTemplate = `${this.header}px 1fr / ${this.gutter}px 1fr`;
     this._label(kind, flows, step);
-    const most_shown = Math.max(0.55 * window.innerHeight, 280);
+    const most_shown = Math.max(0.55 * this.screen, 280);
     this.root.style.maxHeight = `${most_shown}px`;
     this.view = {
       width: Math.min(this.width, room - this.gutter),

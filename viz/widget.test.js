@@ -1,0 +1,71 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { fixtures } from "../tests/kit/fixtures.js";
+import { Payload } from "./browser/explorer/payload.js";
+import { unspelled } from "./browser/explorer/selection.js";
+import { bytesOf, fromPython, isSame, link, toPython } from "./widget.js";
+
+const bytes = new Uint8Array(Buffer.from(fixtures.exact, "base64"));
+const payload = new Payload(bytes);
+// As of a trace whose first layers were left out.
+payload.kind("cross").layers = [4, 7];
+const SPELLED = { attention: "cross", layer: "1", head: "2", cell: "1.0" };
+const PYTHON = { kind: "cross", layer: 7, head: 2, cell: [1, 0] };
+
+/** As much of anywidget's model as the widget uses, with what was saved. */
+function modelOf(selection) {
+  const values = { selection, _payload: new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength) };
+  const saved = [];
+  return {
+    saved,
+    get: (name) => values[name],
+    set: (name, value) => (values[name] = value),
+    save_changes: () => saved.push(values.selection),
+  };
+}
+
+/** An explorer with a selection, which notes what it is asked to select. */
+function explorerWith(changes) {
+  const selected = [];
+  const state = { ...unspelled({ ...SPELLED, compare: "", order: "", faint: "0", only: "" }), ...changes };
+  return { payload, state, selected, select: (asked) => selected.push(asked) };
+}
+
+test("a selection goes to Python and back, layers by their own numbers", () => {
+  assert.deepEqual(toPython(SPELLED, payload), PYTHON);
+  assert.deepEqual(fromPython(PYTHON, payload), { attention: "cross", layer: 1, head: 2, cell: [1, 0] });
+  assert.equal(toPython({ ...SPELLED, cell: "" }, payload).cell, null);
+});
+
+test("selections are compared by what they say", () => {
+  const { kind, ...rest } = PYTHON;
+  assert.ok(isSame({ ...rest, kind }, PYTHON));
+  for (const change of [{ kind: "encoder" }, { layer: 4 }, { head: 0 }, { cell: null }]) {
+    assert.ok(!isSame({ ...PYTHON, ...change }, PYTHON));
+  }
+});
+
+test("the data are the bytes of the trait, wherever they lie", () => {
+  const whole = new Uint8Array([9, 1, 2, 3]);
+  assert.deepEqual([...bytesOf(new DataView(whole.buffer, 1, 2))], [1, 2]);
+  assert.deepEqual([...bytesOf(whole.subarray(1))], [1, 2, 3]);
+  assert.deepEqual(link(modelOf(PYTHON), explorerWith()).data, bytes);
+});
+
+test("the model is told of another selection once", () => {
+  const model = modelOf({ ...PYTHON, head: 0 });
+  const { report } = link(model, explorerWith());
+  report({ ...SPELLED, width: "wide", epoch: 0 });
+  report({ ...SPELLED, width: "narrow", epoch: 0 });
+  assert.deepEqual(model.saved, [PYTHON]);
+});
+
+test("the explorer is told of the model's selection, and not of its own", () => {
+  const explorer = explorerWith({ head: 0 });
+  link(modelOf(PYTHON), explorer).take();
+  assert.deepEqual(explorer.selected, [{ attention: "cross", layer: 1, head: 2, cell: [1, 0] }]);
+  const same = explorerWith();
+  link(modelOf(PYTHON), same).take();
+  assert.deepEqual(same.selected, []);
+});
