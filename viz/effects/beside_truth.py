@@ -111,8 +111,9 @@ def beside_alt_text(
         f"{style.count_of(n_source, 'source token')}. "
         f"Deleting “{source[column]}” costs “{target[row]}” most of all, "
         f"{style.number(float(found.deletion_losses[row, column]))}. In {len(dots & set(tops))} of "
-        f"{style.count_of(len(tops), 'row')}, both maps are greatest at the same source token, counting "
-        f"only target tokens that lose at least {TELLING} when some source token is deleted."
+        f"{style.count_of(len(tops), 'row')}, both maps are greatest at the same source token, "
+        f"counting only target tokens that lose at least {TELLING} when some source token "
+        "is deleted."
     )
 
 
