@@ -58,7 +58,7 @@ def test_rings_are_where_deletion_costs_most_and_dots_where_the_estimate_is_grea
     assert list(dots.x) == norms.argmax(axis=1).tolist()
     agree = sum(losses[row].argmax() == norms[row].argmax() for row in rows)
     alt = MapBesideTruth(found, SENTENCE, site=CROSS, head=2, method="norms").alt
-    assert f"In {agree} of {style.count_of(len(rows), 'row')} that" in alt
+    assert f"In {agree} of {style.count_of(len(rows), 'row')}, both" in alt
 
 
 def test_a_layer_read_one_row_later_has_no_row_for_the_last_token(found: Attributions) -> None:
