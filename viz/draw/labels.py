@@ -16,6 +16,9 @@ CONTINUED = "…"
 SPACE = "␣"
 """Stands for a space that would otherwise not be seen."""
 
+NOTHING = "(nothing written)"
+"""Stands for a translation without a word."""
+
 MAX_LABEL = 24
 """Longer labels are cut, so that one foreign token cannot push a figure off its page."""
 

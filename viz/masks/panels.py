@@ -12,7 +12,7 @@ import plotly.graph_objects as go
 
 from model.trace import AttentionKind, AttentionMap, BoolArray, FloatArray, Site, Tokens, Trace
 from viz.draw import css, style, word_diff
-from viz.draw.labels import escape_html, visible
+from viz.draw.labels import NOTHING, escape_html, visible
 from viz.draw.panel_figure import panel_figure
 from viz.draw.panels import Panel
 from viz.heads.heatmap import (
@@ -47,9 +47,6 @@ SHORT = 80
 
 NOTICED = 0.01
 """A head of which less weight moved counts as one that stayed."""
-
-NOTHING = "(nothing written)"
-"""Stands for a translation without words."""
 
 
 def mask_panel(mask: Mask, title: str, *, sign: str = "", note: str | None = None) -> Panel:

@@ -15,7 +15,7 @@ from model.translator import DeviceError, Translator
 from viz.browser.matrices import matrices
 from viz.browser.word_order import chosen_order, word_order
 from viz.draw import css, word_diff
-from viz.draw.labels import axis_texts, escape_html, escape_markdown, visible
+from viz.draw.labels import NOTHING, axis_texts, escape_html, escape_markdown, visible
 from viz.positions import encoding as figures
 from viz.positions import measures, pictures, terms
 from viz.positions import page_stage as on_stage
@@ -272,8 +272,8 @@ def show_translations(heading: str, before: str, after: str) -> None:
     st.html(
         f"<style>{css.CHANGE_CSS}</style>"
         f'<div class="change"{size}><span>Before</span>'
-        f"<div>{escape_html(visible(before)) or '∅'}</div><span>After</span>"
-        f"<div>{word_diff.diff_html(before, after, dark=is_dark()) or '∅'}</div></div>"
+        f"<div>{escape_html(visible(before)) or NOTHING}</div><span>After</span>"
+        f"<div>{word_diff.diff_html(before, after, dark=is_dark()) or NOTHING}</div></div>"
     )
     words = moved_words(before, after)
     if words:

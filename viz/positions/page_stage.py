@@ -6,7 +6,7 @@ from model.intervention import Intervention, PositionEdit, PositionError
 from model.translator import Translator
 from viz.browser.matrices import matrices
 from viz.draw import css
-from viz.draw.labels import escape_html, escape_markdown, visible
+from viz.draw.labels import NOTHING, escape_html, escape_markdown, visible
 from viz.masks import panels as mask_panels
 from viz.positions import measures, pictures, terms
 from viz.positions.view import LENGTHS, PositionsView
@@ -91,7 +91,7 @@ def show_reordered(question: session.Question, order: tuple[int, ...]) -> None:
 
 def text_html(text: str) -> str:
     """A translation, any text, as HTML."""
-    return escape_html(visible(text)) or mask_panels.NOTHING
+    return escape_html(visible(text)) or NOTHING
 
 
 def show_learned(one: Translator, other: Translator) -> None:
