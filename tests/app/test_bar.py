@@ -14,7 +14,7 @@ from model.translator import load
 from tests.kit.shown import html, plain, warnings
 from tests.kit.tiny_checkpoint import PAIRS
 from viz.draw.labels import escape_html, visible
-from viz.heads import measures as facts
+from model import measures as facts
 from viz.shell import session
 from viz.shell.jobs import Timed
 from viz.views import DEFAULT_SENTENCE

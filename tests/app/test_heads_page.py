@@ -24,7 +24,8 @@ from tests.kit.explorer_payload import Decoded
 from tests.kit.shown import captions, html, warnings
 from tests.kit.tiny_checkpoint import PAIRS
 from viz.draw.labels import axis_texts
-from viz.heads.measures import MEASURES, RULES, head_facts, opening_heads, written
+from model.labels import RULES, opening_heads
+from model.measures import MEASURES, head_facts, written
 from viz.heads.query_key import alt_text
 from viz.heads.reading import HIDDEN_NOTE, Reading, read
 from viz.heads.words import head_words

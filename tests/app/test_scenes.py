@@ -26,7 +26,7 @@ from viz import views
 from viz.decoding.attention import head_mean
 from viz.draw.labels import axis_texts
 from viz.heads import mask_edits
-from viz.heads.measures import head_facts
+from model.measures import head_facts
 from viz.shell import scene_panel, scenes, session, talk_files
 from viz.shell.scenes import Scene, Talk
 from viz.shell.session import Question

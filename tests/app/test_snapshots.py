@@ -16,7 +16,7 @@ from model.trace import Site
 from tests.kit.shown import captions, plain, query, said
 from tests.kit.tiny_checkpoint import PAIRS, SNAPSHOTS, write_tiny_snapshots
 from viz.heads.growth import growth_of
-from viz.heads.measures import Label
+from model.labels import Label
 from viz.shell import session
 from viz.shell.examples import head_labels, read_examples
 from viz.shell.growth import write_growth

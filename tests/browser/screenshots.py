@@ -26,7 +26,7 @@ from tests.kit.running_app import (
     serve,
 )
 from viz.heads import mask_edits
-from viz.heads.measures import head_facts
+from model.measures import head_facts
 from viz.masks.mask import batch_masks
 from viz.shell.scene_panel import ready_talk
 

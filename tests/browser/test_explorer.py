@@ -25,7 +25,7 @@ from tests.kit.heads_page import (
 from viz.draw.labels import axis_texts
 from viz.draw.style import LIGHT
 from viz.heads.heatmap import alt_text as alt_of_head
-from viz.heads.measures import head_facts, head_numbers
+from model.measures import head_facts, head_numbers
 from viz.heads.query_key import alt_text
 from viz.heads.reading import Reading, read
 from viz.heads.words import head_words

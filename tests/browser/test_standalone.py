@@ -18,7 +18,7 @@ from tests.kit.heads_page import SENTENCE, HeadsPage, picture, pixels, wrong_cel
 from viz.__main__ import main
 from viz.draw.labels import axis_texts
 from viz.draw.style import DARK, LIGHT
-from viz.heads.measures import head_facts
+from model.measures import head_facts
 from viz.heads.reading import Reading, Seen, read
 from viz.heads.standalone import heads_page
 from viz.notebook import show

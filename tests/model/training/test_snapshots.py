@@ -24,7 +24,7 @@ from model.training.snapshots import (
 )
 from model.translator import TextError
 from tests.kit.tiny_checkpoint import PAIRS, SNAPSHOTS, write_tiny_snapshots
-from viz.heads.measures import head_facts
+from model.measures import head_facts
 
 pytestmark = pytest.mark.slow
 

@@ -31,7 +31,7 @@ from viz.draw.constants import CONSTANTS
 from viz.draw.labels import axis_texts
 from viz.heads import payload
 from viz.heads.heatmap import alt_text
-from viz.heads.measures import MEASURES, Measure, head_facts, written
+from model.measures import MEASURES, Measure, head_facts, written
 from viz.heads.panels import joint_panel
 from viz.heads.reading import Seen, read
 

@@ -19,7 +19,7 @@ from viz.heads.growth import (
     growth_figure,
     growth_of,
 )
-from viz.heads.measures import Label
+from model.labels import Label
 from viz.heads.pictures import HeadGrowth
 from viz.shell.growth import FILE, card_with, read_growth, write_growth
 

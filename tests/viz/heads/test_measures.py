@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from model import load
 from model.alignment import token_sources
 from model.trace import AttentionKind, AttentionMap, BoolArray, Site, Tokens, Trace
-from viz.heads.measures import (
+from model.measures import (
     MEASURES,
     MIN_ROWS,
     MIN_SENTENCES,

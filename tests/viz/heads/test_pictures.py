@@ -13,7 +13,7 @@ import pytest
 from model.trace import AttentionKind, Site, Trace
 from model.translator import load
 from tests.kit.pictures import LAYOUTS, require_files, require_same, values
-from viz.heads.measures import head_facts
+from model.measures import head_facts
 from viz.heads.pictures import (
     Facts,
     HeadMeasures,

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from model.trace import AttentionKind, AttentionMap, Site, Tokens
-from viz.heads.measures import MEASURES, head_facts
+from model.measures import MEASURES, head_facts
 from viz.heads.tables import facts_table, weights_table
 
 SOURCE = Tokens(("▁The", "▁the", "▁the", "</s>"), (10, 11, 11, 3))

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from model.trace import AttentionKind, AttentionMap, BoolArray, FloatArray, Site, Tokens
-from viz.heads.measures import head_facts
+from model.measures import head_facts
 from viz.heads.reading import AS_RECORDED, Reading
 from viz.heads.words import HeadWords, head_words
 

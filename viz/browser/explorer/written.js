@@ -10,6 +10,6 @@ export function written(weight, exact) {
 /** What was measured of a head, in its unit; null where it does not apply. */
 export function writtenMeasure(measure, value) {
   if (value === null) return "–";
-  if (measure.unit === "share") return `${Math.round(100 * value)} %`;
+  if (measure.unit === "share") return `${Math.round(100 * value)}%`;
   return measure.unit === "bits" ? `${value.toFixed(2)} bits` : value.toFixed(2);
 }
