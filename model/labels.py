@@ -63,6 +63,9 @@ OFTEN = 0.2
 SHARP = 0.2
 """The share of the greatest entropy up to which each row looks at little more than one token."""
 
+_DIGITS = 4
+"""Of the numbers that are kept."""
+
 _Z = NormalDist().inv_cdf((1 + CONFIDENCE) / 2)
 
 HeadValues = Mapping[str, Values]
@@ -214,7 +217,9 @@ class Finding:
     def of(cls, values: HeadValues) -> Self:
         """By the values of each sentence."""
         means = {
-            key: float(each.mean()) for key, each in values.items() if len(each) >= MIN_SENTENCES
+            key: round(float(each.mean()), _DIGITS)
+            for key, each in values.items()
+            if len(each) >= MIN_SENTENCES
         }
         for rule in RULES:
             own = values.get(rule.measure, np.empty(0))
@@ -301,7 +306,7 @@ class Survey:
         ]
 
     def to_json(self) -> dict[str, Any]:
-        """What labels.json holds, its numbers to four digits."""
+        """What labels.json holds."""
         return {
             "sample": asdict(self.sample),
             "heads": {
@@ -470,16 +475,13 @@ def _percent(share: float) -> str:
     return f"{share:.1%}" if 0.995 <= share < 1 else f"{share:.0%}"
 
 
-_DIGITS = 4
-
-
 def _site(name: str) -> Site:
     kind, layer = name.split(".")
     return Site(AttentionKind(kind), int(layer))
 
 
 def _to_json(head: Finding) -> dict[str, Any]:
-    means = {key: round(mean, _DIGITS) for key, mean in head.means.items()}
+    means = dict(head.means)
     if head.label is None:
         return {"means": means}
     return {

@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from model.trace import AttentionKind, AttentionMap, Site, Tokens
 from model.measures import MEASURES, head_facts
+from model.trace import AttentionKind, AttentionMap, Site, Tokens
 from viz.heads.tables import facts_table, weights_table
 
 SOURCE = Tokens(("▁The", "▁the", "▁the", "</s>"), (10, 11, 11, 3))
