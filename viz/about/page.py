@@ -171,7 +171,7 @@ def survey_note() -> str:
                 return (
                     f"{count or 'None'} of the {found.n_heads} heads of "
                     f"{escape_markdown(visible(question.folder.name))} "
-                    f"{'earns' if count <= 1 else 'earn'} a label, from "
+                    f"{'earns' if count <= 1 else 'earn'} a label, measured on "
                     f"{sample.sentences:,} sentences ({escape_markdown(visible(sample.data))}; "
                     f"licence: {escape_markdown(visible(sample.licence))}).\n\n"
                 )

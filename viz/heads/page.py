@@ -338,6 +338,7 @@ def table_columns(reading: Reading) -> dict[str, Any]:
         "Label": st.column_config.TextColumn("Label", width=style.LABEL_COLUMN_WIDTH),
         "Holds in": st.column_config.TextColumn(
             "Holds in",
+            width="medium",
             help="In how many new sentences the label holds, with the 95% interval.",
         ),
     }
