@@ -8,8 +8,8 @@ from starlette.middleware import Middleware
 from streamlit.starlette import App
 
 from benchmarks._inputs import Shape, made_up
+from model.measures import head_facts
 from viz.browser.explorer import explorer
-from viz.heads.measures import head_facts
 from viz.heads.payload import pack
 from viz.heads.reading import read
 from viz.shell import garbage

@@ -1,7 +1,7 @@
 """A checkpoint on disk: config.json, *.safetensors, tokenizer.model, metrics.json and card.md.
 
 target_tokenizer.model is beside them where the target has a vocabulary of its own.
-examples.json and removal.json may be beside them, which the app shows.
+examples.json, removal.json and labels.json may be beside them, which the app shows.
 
 One that shows how a model learned holds its weights at several steps of the training as
 snapshots/STEP.safetensors; without a model.safetensors beside them, the last is the model.
@@ -46,7 +46,7 @@ CONFIG, WEIGHTS, TOKENIZER, METRICS = (
 TARGET_TOKENIZER = "target_tokenizer.model"
 INDEX = "model.safetensors.index.json"
 EXAMPLES, ALIGNMENT = "examples.json", "alignment.json"
-REMOVAL = "removal.json"
+REMOVAL, LABELS = "removal.json", "labels.json"
 SNAPSHOTS = "snapshots"
 SHARD_BYTES = 45_000_000
 """A weights file larger than this is split, for code hosts warn above 50 MB."""

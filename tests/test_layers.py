@@ -9,7 +9,7 @@ ROOT = Path(__file__).resolve().parents[1]
 VALUES = tuple(
     f"model.{name}"
     for name in (
-        *("files", "trace", "trace_file", "terms", "words"),
+        *("files", "numbers", "trace", "trace_file", "terms", "words", "measures", "labels"),
         *("head_effects", "search", "translation", "logit_lens"),
         *("mask_rules", "head_edits", "intervention"),
         *("agreement", "attribution"),

@@ -22,6 +22,7 @@ from model.effects import effects_of, removal
 from model.files import unwritten, write_whole
 from model.head_edits import HeadError
 from model.intervention import PositionError
+from model.labels_file import read_labels
 from model.mask_rules import MaskError
 from model.removal_file import read_removal
 from model.search import DecodingError
@@ -35,7 +36,7 @@ from viz.save import image, notebook
 from viz.save.formats import FORMATS, IMAGES, NUMBERS, ExportError
 from viz.save.picture import Layout, Picture
 from viz.shell import desktop
-from viz.shell.examples import head_labels, layers_read_later, read_examples
+from viz.shell.examples import layers_read_later, read_examples
 from viz.shell.openable import TRACES_VARIABLE
 
 KINDS = [str(kind) for kind in AttentionKind if kind is not AttentionKind.MODULE]
@@ -182,7 +183,7 @@ def _request(arguments: argparse.Namespace) -> Request:
         _folder(arguments),
         load=translator,
         look=lambda: asked_search(arguments, translator()),
-        labels=lambda: head_labels(translator(), read_examples(arguments.checkpoint)),
+        labels=lambda: found.labels if (found := read_labels(arguments.checkpoint)) else {},
         measure=lambda trace: effects_of(translator(), trace),
         remove=lambda trace, effects: removal(translator(), trace, effects),
         removed=lambda: read_removal(

@@ -17,9 +17,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from model.measures import facts_of
 from model.trace import Site, Trace
 from viz.browser.files import joined
-from viz.heads.measures import facts_of
 from viz.heads.payload import JOINT, is_joint, pack
 from viz.heads.reading import Seen, read
 from viz.heads.standalone import drawable, opening, theme_variables

@@ -21,6 +21,7 @@ from model.attention import fuse_qkv
 from model.checkpoint import (
     CARD,
     EXAMPLES,
+    LABELS,
     METRICS,
     REMOVAL,
     CheckpointError,
@@ -39,6 +40,7 @@ from model.training.card import card, data_section
 from model.training.corpus import CorpusError, Pair, read_pairs
 from model.training.evaluate import evaluate_checkpoint, reversed_columns, translate_all
 from model.training.examples import bad_examples, entries, given_examples, good_examples
+from model.training.labels import SampleError, write_labels
 from model.training.overlap import overlap_scores
 from model.training.removal import write_removal
 from model.training.snapshots import SENTENCES, kept_snapshots, snapshot_scores
@@ -129,10 +131,13 @@ def export_card(
     data: str,
     orders: int = 20,
     bits: int = 16,
+    surveyed: str = "",
+    licence: str = "",
 ) -> None:
     """Write what else tells of a checkpoint folder that was scored on a test set.
 
-    These are card.md, examples.json and, where the model translates some, removal.json.
+    These are card.md, examples.json, labels.json and, where the model translates some,
+    removal.json. Labels are earned on `more`, or else on the test set, without the examples.
 
     Args:
         directory: the folder.
@@ -142,6 +147,8 @@ def export_card(
         data: as in `card`.
         orders: random ones in which heads are removed.
         bits: as in `save_checkpoint`.
+        surveyed: what the sentences are called on which labels are earned; empty for no labels.
+        licence: of these sentences.
 
     Raises:
         CheckpointError: if the folder is incomplete or damaged.
@@ -167,6 +174,11 @@ def export_card(
     # What is left without heads of one that writes nothing tells of nothing.
     if good and not copies:
         write_removal(directory, orders=orders, progress=True)
+    if surveyed:
+        try:
+            write_labels(directory, more or test, data=surveyed, licence=licence, progress=True)
+        except SampleError as error:
+            print(f"No {LABELS}: {error}", file=sys.stderr)
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -217,14 +229,19 @@ def main(argv: list[str] | None = None) -> int:
         type=Path,
         metavar="CARD",
         help=f"write {CARD} and {EXAMPLES} anew, with ten good and ten bad translations of --test, "
-        f"and {REMOVAL}; data and licences are those of this other card, of a model trained on the "
-        "same data",
+        f"{REMOVAL} and {LABELS}; data and licences are those of this other card, of a model "
+        "trained on the same data",
     )
     parser.add_argument(
         "--orders",
         type=int,
         default=20,
         help=f"of {REMOVAL}: random orders in which heads are removed (default 20)",
+    )
+    parser.add_argument(
+        "--licence",
+        default="see Data and licences",
+        help=f"of the sentences of --valid, or else --test, on which {LABELS} rests",
     )
     arguments = parser.parse_args(argv)
     if arguments.orders < 1:
@@ -276,6 +293,8 @@ def main(argv: list[str] | None = None) -> int:
                     data=data,
                     orders=arguments.orders,
                     bits=arguments.bits,
+                    surveyed=(arguments.valid or arguments.test).name,
+                    licence=arguments.licence,
                 )
     except (CheckpointError, CorpusError, TextError) as error:
         print(error, file=sys.stderr)

@@ -40,6 +40,7 @@ from model.training.card import shape, table
 from model.training.corpus import Pair
 from model.training.evaluate import translate_all
 from model.training.examples import Bad, Good, entries
+from model.training.labels import write_labels
 from model.training.removal import write_removal
 from model.transformer import Transformer
 from model.translator import Translator, load
@@ -51,6 +52,8 @@ SEED = 2017
 BATCH, WARMUP, LEARNING_RATE = 128, 100, 5e-3
 BEAM = 4
 N_EXAMPLES = 10
+TOY_DATA, TOY_LICENCE = "inputs drawn by the rule of its task", "none, nobody owns them"
+"""What labels of heads are earned on."""
 SPECIAL = 4 + 256
 """Pieces of every vocabulary: special tokens and bytes."""
 
@@ -356,6 +359,19 @@ def _tell(
         write_removal(directory)
 
 
+def toy_pairs(directory: Path, toy: Toy, count: int = 4000) -> list[Pair]:
+    """Inputs that a toy was not trained on, with their outputs.
+
+    Of a task with few inputs there are fewer than `count`.
+    """
+    task, seed = TASKS[toy.task], read_json(directory / METRICS)["training"]["seed"]
+    seen, unseen = pairs_of(task, seed, toy.n_seen)
+    trained, random = {pair.source for pair in seen}, Random(seed + 2)
+    drawn = dict.fromkeys(pair.source for pair in unseen)
+    drawn |= dict.fromkeys(task.draw(random) for _ in range(count))
+    return [Pair(source, task.solve(source)) for source in drawn if source not in trained]
+
+
 _MIN_TOKENS = 4
 """Of a source that is an example: a head's label needs five tokens, the end among them."""
 
@@ -382,6 +398,9 @@ def main(argv: list[str] | None = None) -> int:
         parser.error(f"{arguments.name} has no inputs beyond those of training and test")
     torch.set_num_threads(arguments.threads)
     exact = make(arguments.name, arguments.output, steps=arguments.steps, choosing=arguments.choose)
+    if not arguments.choose and arguments.steps is None:
+        pairs = toy_pairs(arguments.output, toy)
+        write_labels(arguments.output, pairs, data=TOY_DATA, licence=TOY_LICENCE)
     print(f"{arguments.name}: {exact:.2%} of unseen inputs exactly right")
     return 0
 

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from model import labels
 from model.translator import load
 from tests.kit.shown import html, plain, warnings
 from tests.kit.tiny_checkpoint import PAIRS
 from viz.draw.labels import escape_html, visible
-from viz.heads import measures as facts
 from viz.shell import session
 from viz.shell.jobs import Timed
 from viz.views import DEFAULT_SENTENCE
@@ -381,9 +381,9 @@ def test_the_about_page_has_no_bar_and_the_question_outlives_it(open_app: OpenAp
 def test_the_about_page_gives_every_rule_for_a_label_as_it_is_applied(open_app: OpenApp) -> None:
     text = page_text(go_to_about(open_app()))
     assert "# What the pictures can and cannot tell" in text
-    for rule in facts.RULES:
+    for rule in labels.RULES:
         assert f"*{rule.text}*: {rule.needs}" in text
-    assert f"{facts.MIN_SENTENCES} sentences" in text
+    assert f"{labels.MIN_SENTENCES} sentences" in text
 
 
 def test_the_about_page_names_its_sources_by_plain_links(open_app: OpenApp) -> None:

@@ -15,15 +15,18 @@ from streamlit.testing.v1 import AppTest
 from model.checkpoint import save_checkpoint
 from model.config import TransformerConfig
 from model.effects import effects
+from model.labels import RULES, opening_heads
+from model.labels_file import save_labels
+from model.measures import MEASURES, head_facts, written
 from model.tokenizer import Tokenizer
 from model.trace import AttentionKind, Site, Trace
 from model.transformer import Transformer
 from model.translator import load
 from tests.kit.explorer_payload import Decoded
+from tests.kit.labels import tiny_survey
 from tests.kit.shown import captions, html, warnings
 from tests.kit.tiny_checkpoint import PAIRS
 from viz.draw.labels import axis_texts
-from viz.heads.measures import MEASURES, RULES, head_facts, opening_heads, written
 from viz.heads.query_key import alt_text
 from viz.heads.reading import Reading, read
 from viz.heads.words import head_words
@@ -724,6 +727,7 @@ def test_labels_and_facts_are_those_of_the_checkpoint_with_examples(
     open_app: OpenApp, two: Path, trace: Trace
 ) -> None:
     folder = with_examples(two, len(PAIRS))
+    save_labels(folder / "en-de", tiny_survey())
     app = open_app(folder=folder)
     labels = session.labels(folder / "en-de")
     found = sent(app)
@@ -742,10 +746,29 @@ def test_labels_and_facts_are_those_of_the_checkpoint_with_examples(
     assert f"{shown.text}</{'strong' if shown.earned else 'span'}><br>{shown.reason}" in html(app)
 
 
-def test_too_few_examples_give_no_label(open_app: OpenApp, two: Path, trace: Trace) -> None:
-    app = open_app(folder=with_examples(two, 3))
-    assert "No label: the examples are too few or too short to tell." in html(app)
+def test_examples_alone_give_no_label(open_app: OpenApp, two: Path, trace: Trace) -> None:
+    app = open_app(folder=with_examples(two, len(PAIRS) - 1))
+    assert not sent(app).header["surveyed"]
     assert selected(app)[1:] == opening(trace)
+
+
+def test_a_label_is_shown_with_its_share_and_interval(open_app: OpenApp, two: Path) -> None:
+    folder = two.parent / f"{two.name}-labelled"
+    shutil.copytree(two, folder)
+    save_labels(folder / "en-de", tiny_survey())
+    app = open_app(folder=folder, attention="encoder", layer="0", head="0")
+    assert "in 94% of 500 sentences (92–96%), at least half does." in html(app)
+    assert sent(app).kind("encoder")["facts"][0][0]["share"] == "94% of 500 sentences (92–96%)"
+    assert "94% of 500 sentences (92–96%)" in list(app.dataframe[0].value["Holds in"])
+
+
+def test_broken_labels_are_said_and_the_page_stands(open_app: OpenApp, two: Path) -> None:
+    folder = two.parent / f"{two.name}-broken"
+    shutil.copytree(two, folder)
+    (folder / "en-de" / "labels.json").write_text("{}")
+    app = open_app(folder=folder)
+    assert not app.exception
+    assert any("labels.json is damaged" in note for note in sent(app).header["notes"])
 
 
 @pytest.mark.parametrize(

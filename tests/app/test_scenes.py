@@ -18,6 +18,7 @@ from streamlit.testing.v1 import AppTest
 
 from model.intervention import Intervention, PositionEdit
 from model.mask_presets import PRESETS
+from model.measures import head_facts
 from model.tokenizer import BOS, EOS
 from model.trace import AttentionKind, Trace
 from model.translator import Translator, load
@@ -26,7 +27,6 @@ from viz import views
 from viz.decoding.attention import head_mean
 from viz.draw.labels import axis_texts
 from viz.heads import mask_edits
-from viz.heads.measures import head_facts
 from viz.shell import scene_panel, scenes, session, talk_files
 from viz.shell.scenes import Scene, Talk
 from viz.shell.session import Question

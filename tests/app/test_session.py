@@ -12,11 +12,13 @@ import pytest
 
 from model.checkpoint import CheckpointError
 from model.intervention import UNCHANGED, Intervention, Place
+from model.labels_file import save_labels
 from model.mask_rules import MaskError
 from model.serving.queue import RequestQueue
 from model.serving.store import ResultStore
 from model.trace import AttentionKind, BoolArray, Trace
 from model.translator import TextError, Translator
+from tests.kit.labels import tiny_survey
 from tests.kit.tiny_checkpoint import PAIRS, write_tiny_checkpoint
 from viz.shell import jobs, openable, session
 from viz.shell.session import Question
@@ -97,22 +99,26 @@ def test_missing_or_malformed_examples_are_none(tmp_path: Path, content: bytes |
     assert session.examples(tmp_path) == ()
 
 
-def test_labels_cover_every_head_and_are_computed_once(with_examples: Path) -> None:
-    labels = session.labels(with_examples)
-    assert {str(site) for site in labels} >= {"encoder.1", "decoder.2", "cross.0"}
+def test_labels_are_those_of_the_file_and_cover_every_head(folder: Path, tmp_path: Path) -> None:
+    copy = shutil.copytree(folder, tmp_path / "en-de")
+    save_labels(copy, tiny_survey())
+    labels = session.labels(copy)
+    assert labels.keys() == session.translator(copy).trace(*PAIRS[0]).maps.keys()
     assert {len(heads) for heads in labels.values()} == {4}
-    assert session.labels(with_examples) is labels
+    (copy / "labels.json").write_text("{}")
+    with pytest.raises(CheckpointError, match=r"labels\.json is damaged"):
+        session.labels(copy)
 
 
-def test_a_checkpoint_without_examples_has_no_labels(folder: Path) -> None:
-    assert session.labels(folder) == {}
+def test_examples_alone_give_no_labels(with_examples: Path) -> None:
+    assert session.labels(with_examples) == {}
 
 
 def test_an_example_that_the_model_cannot_take_is_passed_over(folder: Path, tmp_path: Path) -> None:
     copy = shutil.copytree(folder, tmp_path / "en-de")
     long = {"source": "cat " * 100, "translation": "Katze", "shows": "Too long."}
     (copy / "examples.json").write_text(json.dumps([long, *EXAMPLES]), encoding="utf-8")
-    assert session.labels(copy).keys() == session.translator(copy).trace(*PAIRS[0]).maps.keys()
+    assert session.head_means(copy).keys() == session.translator(copy).trace(*PAIRS[0]).maps.keys()
 
 
 def test_the_model_runs_once_for_two_threads_that_ask_the_same(
@@ -375,7 +381,7 @@ def test_what_is_long_or_of_another_model_or_kind_is_not_computed_along(
     one, other, long = translations(folder, "The cat eats.", "The man eats.", "cat " * 90)
     (elsewhere,) = translations(with_examples, "The man eats.")
     assert jobs.fit_together(one, other)
-    for job in (long, elsewhere, jobs.Survey(one.version, "labels")):
+    for job in (long, elsewhere, jobs.Survey(one.version, "resting")):
         assert not jobs.fit_together(one, job)
         assert not jobs.fit_together(job, one)
 

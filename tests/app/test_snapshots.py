@@ -12,13 +12,15 @@ from streamlit.testing.v1 import AppTest
 
 from model import load
 from model.checkpoint import CheckpointError, snapshot_file
+from model.labels import HeadValues
+from model.labels_file import save_labels
 from model.trace import Site
+from tests.kit.labels import tiny_survey
 from tests.kit.shown import captions, plain, query, said
 from tests.kit.tiny_checkpoint import PAIRS, SNAPSHOTS, write_tiny_snapshots
 from viz.heads.growth import growth_of
-from viz.heads.measures import Label
 from viz.shell import session
-from viz.shell.examples import head_labels, read_examples
+from viz.shell.examples import example_values, read_examples
 from viz.shell.growth import write_growth
 from viz.shell.jobs import snapshot_of
 
@@ -222,7 +224,9 @@ def test_what_is_kept_for_one_snapshot_is_not_given_for_another(both: Path) -> N
     assert (weights[0] != weights[1]).any()
     assert session.examples(first) == session.examples(folder)
     assert session.examples(first)
-    assert session.labels(first).keys() == session.labels(last).keys()
+    save_labels(folder, tiny_survey())
+    assert session.labels(first) == {}
+    assert session.labels(last) == tiny_survey().labels
 
 
 def test_a_whole_run_of_snapshots_stays_loaded_beside_a_trained_model(both: Path) -> None:
@@ -310,5 +314,5 @@ def sections(app: AppTest) -> str:
     return " ".join(app.segmented_control(key="below").options)
 
 
-def survey_of(folder: Path, place: int) -> Mapping[Site, tuple[Label | None, ...]]:
-    return head_labels(load(folder, device="cpu", snapshot=place), read_examples(folder))
+def survey_of(folder: Path, place: int) -> Mapping[Site, tuple[HeadValues, ...]]:
+    return example_values(load(folder, device="cpu", snapshot=place), read_examples(folder))

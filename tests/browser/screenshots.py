@@ -16,6 +16,7 @@ from PIL import Image
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from model import Translator, load
+from model.measures import head_facts
 from model.trace import AttentionKind, Site, Trace
 from tests.kit.running_app import (
     CAME_BEFORE,
@@ -26,7 +27,6 @@ from tests.kit.running_app import (
     serve,
 )
 from viz.heads import mask_edits
-from viz.heads.measures import head_facts
 from viz.masks.mask import batch_masks
 from viz.shell.scene_panel import ready_talk
 

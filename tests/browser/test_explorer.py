@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import expect
 
+from model.measures import head_facts, head_numbers
 from model.trace import AttentionKind, Trace
 from model.translator import Translator
 from tests.kit.heads_page import (
@@ -25,7 +26,6 @@ from tests.kit.heads_page import (
 from viz.draw.labels import axis_texts
 from viz.draw.style import LIGHT
 from viz.heads.heatmap import alt_text as alt_of_head
-from viz.heads.measures import head_facts, head_numbers
 from viz.heads.query_key import alt_text
 from viz.heads.reading import Reading, read
 from viz.heads.words import head_words

@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, expect
 
+from model.measures import head_facts
 from model.trace import Tokens, Trace
 from model.translator import Translator
 from tests.kit.heads_page import SENTENCE, HeadsPage, picture, pixels, wrong_cells, wrong_tiles
 from viz.__main__ import main
 from viz.draw.labels import axis_texts
 from viz.draw.style import DARK, LIGHT
-from viz.heads.measures import head_facts
 from viz.heads.reading import Reading, Seen, read
 from viz.heads.standalone import heads_page
 from viz.notebook import show

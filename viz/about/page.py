@@ -6,15 +6,16 @@ from typing import Any
 
 import streamlit as st
 
+from model import labels
 from model.answer import FolderFacts
 from model.checkpoint import CheckpointError, training_runs
+from model.measures import MIN_TOKENS
 from model.reader import reader_facts
 from model.toys import task_of
 from model.translator import DeviceError, Translator
 from viz.about import glossary
 from viz.draw.labels import escape_markdown, visible
 from viz.draw.style import count_of, percent
-from viz.heads import measures as facts
 from viz.heads.about_trace import contents_of, shape_of
 from viz.heads.reading import alignment_note
 from viz.shell import address, bar, openable, session, stage
@@ -129,23 +130,24 @@ def parking_note(counts: Mapping[str, tuple[int, int]]) -> str:
 
 
 def label_rules() -> str:
-    """The thresholds of `viz.heads.measures` as Markdown, so that page and code cannot differ."""
-    passing = percent(facts.MIN_PASSING)
-    rules = "\n".join(f"- *{rule.text}*: {rule.needs}" for rule in facts.RULES)
+    """The thresholds of `model.labels` as Markdown, so that page and code cannot differ."""
+    rules = "\n".join(f"- *{rule.text}*: {rule.needs}" for rule in labels.RULES)
     return f"""
 ## How a head earns a label
 
-The sentences that come with the model are read once. A head is called something only if the mean
-over these sentences reaches the threshold and {passing} of them or more reach it one
-by one; at least {facts.MIN_SENTENCES} sentences of {facts.MIN_TOKENS} tokens or more must be able
-to tell. The first label that fits is given:
+{survey_note()}A label is earned on {labels.MIN_SENTENCES} sentences that are none of the model's
+examples. The mean over these sentences must reach the threshold, and so must
+{labels.MIN_PASSING:.0%} of the sentences one by one. Both must hold for new sentences too, so the
+lower end of each {labels.CONFIDENCE:.0%} interval counts (Wilson's interval for the share of
+sentences). A sentence counts where it can tell: it has {MIN_TOKENS} tokens or more, and chance
+alone would not give a head as much weight. The first label that fits is given:
 
 {rules}
 
-A head may earn none; it has a line with a number instead. A label sums up these sentences; on
-another one the head may do otherwise. The source of a token is found without any weight: it is the
-source token without which the model finds this token least likely. Beyond chance means less what
-the head's rows would give in any other order, on average.
+A head may earn none; it has a line with a number instead. On a single sentence the head may do
+otherwise. The source of a token is found without any weight: it is the source token without which
+the model finds this token least likely. Beyond chance means less what the head's rows would give in
+any other order, on average.
 
 ## Which head opens
 
@@ -153,9 +155,28 @@ Each kind of attention opens with the head that says most. Heads whose label say
 belong together come before those that rest on one place. Among them, or among all where no head has
 such a label, it is the one with the most weight on its tokens' sources beyond chance; in
 self-attention, and where no source is known, the one whose rows tell most about the token they look
-at: the largest mutual information of row and token. Both are means over the examples; a model
-without examples is judged by the sentence shown.
+at: the largest mutual information of row and token. Both are means over the sentences of the
+labels; a model without labels is judged by the sentence shown.
 """
+
+
+def survey_note() -> str:
+    """What the labels of the open model rest on, in one sentence; empty where it has none."""
+    with contextlib.suppress(CheckpointError, DeviceError):
+        question = subject()
+        if question.trace is None or question.facts is not None:
+            found = session.survey(question.checkpoint)
+            if found is not None:
+                sample = found.sample
+                count = len(found.earned)
+                return (
+                    f"{count or 'None'} of the {found.n_heads} heads of "
+                    f"{escape_markdown(visible(question.folder.name))} "
+                    f"{'earns' if count <= 1 else 'earn'} a label, measured on "
+                    f"{sample.sentences:,} sentences ({escape_markdown(visible(sample.data))}; "
+                    f"licence: {escape_markdown(visible(sample.licence))}).\n\n"
+                )
+    return ""
 
 
 def model_facts(model: Translator) -> str:

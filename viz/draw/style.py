@@ -12,6 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from model.numbers import count_of as count_of
+from model.numbers import fixed as fixed
+from model.numbers import number as number
+from model.numbers import percent as percent
 from viz.draw.constants import CONSTANTS
 
 LOGO = str(Path(__file__).with_name("logo.svg"))
@@ -554,38 +558,6 @@ def legend_square(theme: Look, name: str, color: str) -> dict[str, Any]:
         "name": name,
         "showlegend": True,
     }
-
-
-def number(value: float) -> str:
-    """A number for a title or a sentence: two digits after the point, or two that count."""
-    value = float(value)
-    return _signed(f"{value:z.2f}" if 0.01 <= abs(value) < 1e6 else f"{value:z.2g}")
-
-
-def fixed(value: float, digits: int) -> str:
-    """A number with so many digits after the point."""
-    return _signed(f"{float(value):z.{digits}f}")
-
-
-def percent(share: float, digits: int = 0) -> str:
-    """A share as a percentage: 0.684 is "68%"."""
-    return _signed(f"{float(share):z.{digits}%}")
-
-
-def count_of(count: int, noun: str, plural: str = "") -> str:
-    """A count with its noun: "1 layer", "1,200 steps".
-
-    Args:
-        count: of things.
-        noun: for one of them.
-        plural: for more; the noun with an s if empty.
-    """
-    return f"{count:,} {noun if count == 1 else plural or f'{noun}s'}"
-
-
-def _signed(written: str) -> str:
-    # A minus and not a hyphen: it stands out, and no line breaks behind it.
-    return written.replace("-", "−")
 
 
 CHART_CONFIG: dict[str, Any] = {

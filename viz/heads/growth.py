@@ -8,21 +8,25 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
 
+from model.labels import RULES, HeadValues, Label, Rule
+from model.measures import MEASURES, ON_SOURCE
 from model.trace import AttentionKind, FloatArray, Site
 from viz.draw import style
 from viz.draw.labels import escape_html
-from viz.heads.measures import MEASURES, ON_SOURCE, RULES, Label, Rule
 
 GROWN = {rule.measure: rule for rule in RULES}
 """What is measured at every step: what labels are earned by."""
 
 NAMES = {measure.key: measure.name for measure in (*MEASURES, *ON_SOURCE)}
+
+MIN_EXAMPLES = 5
+"""Of which a measure must tell, or there is no curve."""
 
 _DIGITS = 3
 _HEIGHT, _AXIS = 340, 46
@@ -42,7 +46,7 @@ class Growth:
         steps: of training, ascending.
         means: by measure and site the mean over the examples, (head, step); nan where they cannot
             tell.
-        labels: by site, for each head the label that it had earned at each step, or None.
+        labels: by site, for each head the label that held over the examples at each step, or None.
     """
 
     steps: tuple[int, ...]
@@ -78,6 +82,21 @@ class Growth:
                     while since and labels[since - 1] == last:
                         since -= 1
                     yield site, head, last, self.steps[since]
+
+    def with_labels(self, earned: Mapping[Site, Sequence[Label | None]]) -> Growth:
+        """The same with the labels that heads have earned, and no other.
+
+        Args:
+            earned: by site, the label of each head.
+        """
+        kept = {
+            site: [
+                [text if label and label.earned and text == label.text else None for text in head]
+                for head, label in zip(heads, earned.get(site, [None] * len(heads)), strict=True)
+            ]
+            for site, heads in self.labels.items()
+        }
+        return replace(self, labels=kept)
 
     def to_json(self) -> dict[str, Any]:
         """What growth.json holds, its numbers to three digits."""
@@ -137,24 +156,34 @@ class Growth:
         return cls(steps, means, labels)
 
 
-def growth_of(learned: Mapping[int, Mapping[Site, Sequence[Label | None]]]) -> Growth:
-    """The curves, from the labels of every head at every step.
+def growth_of(learned: Mapping[int, Mapping[Site, Sequence[HeadValues]]]) -> Growth:
+    """The curves, from the values of every head at every step.
+
+    A label stands where its rule holds of the examples themselves.
 
     Args:
-        learned: by step, as viz.heads.measures.survey gives it.
+        learned: by step, as model.labels.survey gives it.
     """
     steps = tuple(sorted(learned))
     sites = tuple(learned[steps[-1]])
 
-    def mean(label: Label | None, key: str) -> float:
-        return np.nan if label is None else label.means.get(key, np.nan)
+    def mean(head: HeadValues, key: str) -> float:
+        values = head.get(key, ())
+        return float(np.mean(values)) if len(values) >= MIN_EXAMPLES else np.nan
+
+    def label(head: HeadValues) -> str | None:
+        for rule in RULES:
+            values = head.get(rule.measure, ())
+            if len(values) >= MIN_EXAMPLES and rule.holds(np.asarray(values)):
+                return rule.text
+        return None
 
     return Growth(
         steps,
         {
             key: {
                 site: np.array(
-                    [[mean(label, key) for label in learned[step][site]] for step in steps],
+                    [[mean(head, key) for head in learned[step][site]] for step in steps],
                     np.float32,
                 ).T
                 for site in sites
@@ -163,7 +192,7 @@ def growth_of(learned: Mapping[int, Mapping[Site, Sequence[Label | None]]]) -> G
         },
         {
             site: [
-                [label.text if label and label.earned else None for label in heads]
+                [label(head) for head in heads]
                 for heads in zip(*(learned[step][site] for step in steps), strict=True)
             ]
             for site in sites

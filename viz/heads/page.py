@@ -11,6 +11,8 @@ from typing import Any
 import streamlit as st
 
 from model.checkpoint import CheckpointError
+from model.labels import Label, opening_heads
+from model.measures import EFFECT, facts_of, written
 from model.trace import AttentionKind, FloatArray, Site, Trace
 from viz.browser.envelope import content_id
 from viz.browser.explorer import explorer
@@ -21,9 +23,8 @@ from viz.effects.view import VIEW as EFFECTS
 from viz.effects.view import EffectsView
 from viz.heads import growth, pictures
 from viz.heads.chosen import written_heads
-from viz.heads.measures import EFFECT, Label, facts_of, measures, opening_heads, written
 from viz.heads.payload import JOINT, pack
-from viz.heads.reading import Reading, Seen, alignment_note, read
+from viz.heads.reading import Reading, Seen, alignment_note, measures_of, read
 from viz.heads.tables import facts_table, weights_table
 from viz.heads.view import SECTIONS, SELECTED, TRAINING, USUAL, VIEW, HeadsView
 from viz.heads.words import head_words
@@ -85,7 +86,12 @@ def prepare(question: session.Question, reading: Reading) -> Prepared:
         if seen.by_prediction:
             note = alignment_note(session.read_later(question.checkpoint))
             seen = replace(seen, notes=(*seen.notes, *filter(None, [note])))
-        labels = session.labels(question.checkpoint)
+    try:
+        # A file of a trace has no model, and so no heads that anybody surveyed.
+        if question.trace is None or question.facts is not None:
+            labels = session.labels(question.checkpoint)
+    except CheckpointError as error:
+        seen = replace(seen, notes=(*seen.notes, str(error)))
     facts = facts_of(seen.maps)
     prepared = Prepared(question, reading, trace, seen, facts, labels)
     st.session_state[_PREPARED] = prepared
@@ -292,9 +298,9 @@ def show_facts(prepared: Prepared, sites: list[Site], head: int) -> None:
         kinds = {site.kind for site in sites}
         facts = {site: facts for site, facts in prepared.facts.items() if site.kind in kinds}
         show_every_head(prepared, facts)
-        labelled = " labels over the checkpoint's examples." if prepared.labels else ""
+        labelled = "; its label is from other sentences" if prepared.labels else ""
         captioned(
-            f"Every head on this sentence{';' if labelled else '.'}{labelled} Click a column's "
+            f"Every head on this sentence{labelled}. Click a column's "
             "name to sort, the box of a row to see its head.",
             [pictures.HeadMeasures(prepared.seen, facts)],
             "facts",
@@ -303,15 +309,11 @@ def show_facts(prepared: Prepared, sites: list[Site], head: int) -> None:
 
 def show_every_head(prepared: Prepared, facts: pictures.Facts) -> None:
     """The measures of heads in a table."""
-    named = {
-        site: tuple(label.text if label else None for label in labels)
-        for site, labels in prepared.labels.items()
-        if site in facts
-    }
-    counted = measures(prepared.reading)
+    named = {site: labels for site, labels in prepared.labels.items() if site in facts}
+    counted = measures_of(prepared.reading)
     table = facts_table(facts, named, counted)
     if not named:
-        table = table.drop(columns="Label")
+        table = table.drop(columns=["Label", "Holds in"])
     written = {
         measure.name: partial(
             style.percent if measure.unit == "share" else style.fixed, digits=digits
@@ -338,11 +340,16 @@ def show_every_head(prepared: Prepared, facts: pictures.Facts) -> None:
 def table_columns(reading: Reading) -> dict[str, Any]:
     """How wide labels are, and what measures mean."""
     columns: dict[str, Any] = {
-        "Label": st.column_config.TextColumn("Label", width=style.LABEL_COLUMN_WIDTH)
+        "Label": st.column_config.TextColumn("Label", width=style.LABEL_COLUMN_WIDTH),
+        "Holds in": st.column_config.TextColumn(
+            "Holds in",
+            width="medium",
+            help="In how many new sentences the label holds, with the 95% interval.",
+        ),
     }
     return columns | {
         measure.name: st.column_config.NumberColumn(measure.name, help=measure.meaning)
-        for measure in measures(reading)
+        for measure in measures_of(reading)
     }
 
 
@@ -369,7 +376,7 @@ def show_head_facts(prepared: Prepared, site: Site, head: int) -> None:
         f"<details><summary><span>{escape_html(measure.name)}</span> "
         f"<b>{escape_html(written(measure, float(facts[measure.key][head])))}</b></summary>"
         f"<small>{escape_html(measure.meaning)}</small></details>"
-        for measure in measures(prepared.reading)
+        for measure in measures_of(prepared.reading)
         if measure.key in facts and site.kind in measure.kinds
     )
     words = head_words(prepared.seen.maps[site], facts, prepared.reading)[head]
@@ -381,12 +388,12 @@ def show_head_facts(prepared: Prepared, site: Site, head: int) -> None:
 
 
 def verdict(prepared: Prepared, site: Site, head: int) -> str:
-    """What a head does over the model's examples and why, as HTML; empty without examples."""
+    """What a head does over new sentences and why, as HTML; empty where nothing is known."""
     labels = prepared.labels.get(site)
     if labels is None:
         return ""
     if (label := labels[head]) is None:
-        return "<p>No label: the examples are too few or too short to tell.</p>"
+        return "<p>No label: too few sentences can tell.</p>"
     mark = "strong" if label.earned else "span"
     return f"<p><{mark}>{escape_html(label.text)}</{mark}><br>{escape_html(label.reason)}</p>"
 

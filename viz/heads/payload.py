@@ -15,14 +15,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from model.labels import Label, opening_heads
+from model.measures import EFFECT, Measure, head_numbers
 from model.trace import AttentionKind, AttentionMap, FloatArray, Site, Tokens, TraceError
 from viz.browser.envelope import Body, seal
 from viz.draw import style
 from viz.draw.constants import CONSTANTS
 from viz.draw.labels import axis_texts
 from viz.heads.heatmap import caption, key_title, nouns, row_titles
-from viz.heads.measures import EFFECT, Label, Measure, head_numbers, measures, opening_heads
-from viz.heads.reading import Reading, Seen
+from viz.heads.reading import Seen, measures_of
 from viz.heads.words import HeadWords, words_of
 
 EXACT_CELLS = 500_000
@@ -47,8 +48,8 @@ def pack(
 
     Args:
         seen: the trace as it is read.
-        facts: of viz.heads.measures.head_facts, by site.
-        labels: of viz.heads.measures.survey, by site; sites may be absent.
+        facts: of model.measures.head_facts, by site.
+        labels: of model.labels.Survey, by site; sites may be absent.
         effects: the loss without each head, by site, (head,): of model.head_effects.Effects; empty
             until somebody orders heads by it, None where nobody can.
         epoch: the browser takes `selection` once for every new epoch, and keeps its own else.
@@ -63,7 +64,7 @@ def pack(
     axes = _Axes()
     cells = sum(each.weights.size for each in seen.maps.values())
     opening = opening_heads(seen.maps, labels)
-    measured = measures(seen.reading)
+    measured = measures_of(seen.reading)
     if effects is not None:
         measured = (*measured, EFFECT)
         facts = {
@@ -181,7 +182,7 @@ def _kind(
         "weights": _weights(maps, body, exact=exact),
         "allowed": [_masks(each, body) for each in maps],
         "facts": [
-            _head_facts(site, facts[site], words[site], labels.get(site), measured, seen.reading)
+            _head_facts(site, facts[site], words[site], labels.get(site), measured)
             for site in sites
         ],
     }
@@ -210,11 +211,10 @@ def _head_facts(
     words: Sequence[HeadWords],
     labels: tuple[Label | None, ...] | None,
     measured: Sequence[Measure],
-    reading: Reading,
 ) -> list[dict[str, Any]]:
     """One entry a head: what it does in words and in numbers, and its label if it earned one.
 
-    Over the examples, a head without a label has a tendency instead.
+    Where heads were surveyed, one without a label has a tendency instead.
     """
     columns = {key: values.tolist() for key, values in facts.items()}
     entries = []
@@ -226,9 +226,10 @@ def _head_facts(
                 "sentence": said.sentence,
                 "pairs": said.pairs,
                 "ignored": said.ignored,
-                "numbers": head_numbers(site.kind, values, reading),
+                "numbers": head_numbers(site.kind, values, measured),
                 "label": label.text if label and label.earned else None,
                 "tendency": label.text if label and not label.earned else None,
+                "share": label.share if label else "",
                 "reason": label.reason if label else "",
                 "measures": [_number(values.get(each.key, math.nan)) for each in measured],
             }

@@ -10,6 +10,8 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
+from model.labels import Label
+from model.measures import MEASURES, facts_of
 from model.terms import HeadMatrices
 from model.trace import AttentionKind, AttentionMap, FloatArray, Site
 from viz.draw import style
@@ -18,7 +20,6 @@ from viz.heads import growth, heatmap
 from viz.heads import query_key as inside
 from viz.heads.lines import lines_figure
 from viz.heads.matrices import matrices_alt_text, matrices_caption, matrices_figure
-from viz.heads.measures import MEASURES, Label, facts_of
 from viz.heads.overview import chosen_maps, heads_overview, overview_alt_text
 from viz.heads.panels import compared_panels, joint_maps, joint_panel
 from viz.heads.payload import JOINT
@@ -30,7 +31,7 @@ from viz.save.numbers import Arrays, Axes, Numbers, cell_axes, of_head, panels_n
 from viz.save.picture import Layout, Picture
 
 Facts = Mapping[Site, Mapping[str, Any]]
-"""The measures of heads, of viz.heads.measures.head_facts, by site."""
+"""The measures of heads, of model.measures.head_facts, by site."""
 
 _CELL = ("query", "key")
 
@@ -616,7 +617,7 @@ class WholeView(Picture):
     Attributes:
         seen: the trace as it is read.
         facts: of every head.
-        labels: what heads do over the examples.
+        labels: what heads do over new sentences.
         heading: of the document.
         selection: what is selected at first, as the explorer spells it.
         effects: the loss without each head, by site, (head,), where heads can be ordered by it.

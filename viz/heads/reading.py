@@ -10,6 +10,7 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import NDArray
 
+from model.measures import Measure, measures
 from model.trace import (
     NO_ID,
     AttentionKind,
@@ -169,6 +170,11 @@ def read(trace: Trace, reading: Reading = Reading()) -> Seen:
         by_prediction=by_prediction,
         reading=reading,
     )
+
+
+def measures_of(reading: Reading) -> tuple[Measure, ...]:
+    """Every measure of heads, in the words of a reading."""
+    return measures(words=reading.words, specials=reading.specials)
 
 
 def site_map(seen: Seen, attention: AttentionKind | str, layer: int) -> AttentionMap:

@@ -12,6 +12,7 @@ from model.alignment_table import AlignmentTable
 from model.attribution import Attributions, SelfAttributions
 from model.head_effects import Effects, ExamplesRemoval, Removal
 from model.intervention import Intervention
+from model.labels import Label
 from model.logit_lens import LogitLens
 from model.search import AS_IN_THE_PAPER, Search
 from model.terms import EmbeddingParts, HeadMatrices, ScoreTerms
@@ -20,7 +21,6 @@ from model.translation import Decoding, Translation
 from viz.heads.changes import Changes
 from viz.heads.chosen import heads_parameter
 from viz.heads.mask_edits import parse
-from viz.heads.measures import Label
 from viz.heads.overview import chosen_maps
 from viz.heads.reading import Reading, Seen, read, site_map
 from viz.save.formats import ExportError
@@ -62,7 +62,7 @@ class Request:
         folder: the checkpoint's, as a notebook is to read it.
         load: gives the model.
         look: gives how a translation is looked for.
-        labels: gives what heads do over the examples, by site.
+        labels: gives what heads do over new sentences, by site; empty where that is not known.
         measure: gives what the translation of a trace loses without each head.
         remove: gives what is left of it while heads are removed, by what each does.
         removed: gives the same over the model's examples; None where nothing is kept.

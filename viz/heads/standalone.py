@@ -13,13 +13,14 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from model.labels import Label, opening_heads
+from model.measures import facts_of
 from model.trace import AttentionKind, FloatArray, Site, Trace, TraceError
 from model.trace_file import require_shares
 from viz.browser.explorer import CSS, HTML
 from viz.browser.files import joined
 from viz.draw import style
 from viz.draw.labels import escape_html, visible
-from viz.heads.measures import Label, facts_of, opening_heads
 from viz.heads.payload import pack, require_alike
 from viz.heads.reading import Seen, read
 from viz.heads.view import SELECTED, VIEW
@@ -69,8 +70,8 @@ def heads_page(
 
     Args:
         seen: the trace as it is read.
-        facts: of viz.heads.measures.head_facts, by site.
-        labels: of viz.heads.measures.survey, by site; sites may be absent.
+        facts: of model.measures.head_facts, by site.
+        labels: of model.labels.Survey, by site; sites may be absent.
         effects: as in viz.heads.payload.pack.
         title: what the file is of, such as the sentence; any text.
         selection: what is selected at first, as the explorer spells it, such as {"layer": "2"};

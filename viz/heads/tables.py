@@ -9,9 +9,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from model.labels import Label
+from model.measures import Measure
 from model.trace import AttentionMap, Site, Tokens
 from viz.draw.labels import axis_texts
-from viz.heads.measures import Measure
 
 
 def weights_table(
@@ -68,21 +69,21 @@ def weights_table(
 
 def facts_table(
     facts: Mapping[Site, Mapping[str, NDArray[np.floating[Any]]]],
-    labels: Mapping[Site, Sequence[str | None]],
+    labels: Mapping[Site, Sequence[Label | None]],
     measures: Sequence[Measure],
 ) -> pd.DataFrame:
     """Every head of a trace, one a row, with what was measured of it.
 
     Args:
         facts: by site and by the measure's key, one number a head.
-        labels: by site, what each head does over the examples, None where that is not known; a
+        labels: by site, what each head does over new sentences, None where that is not known; a
             site may be missing.
         measures: the columns, in their order. A measure that is not defined for a kind of attention
             is empty (NaN) there; one that is defined for none of the sites has no column.
 
     Returns:
-        The columns "Attention", "Layer", "Head", "Label" (empty for none), then one a measure by
-        its name. Shares stay numbers from 0 to 1.
+        The columns "Attention", "Layer", "Head", "Label" and "Holds in" (both empty for none),
+        then one a measure by its name. Shares stay numbers from 0 to 1.
 
     Raises:
         ValueError: if a site lacks a measure that is defined for it, or its measures and labels
@@ -96,13 +97,13 @@ def facts_table(
     def by_head(values: Iterable[tuple[Site, Any]]) -> list[Any]:
         return [value for site, value in values for _ in range(counts[site])]
 
+    listed = [label for site in sites for label in labels.get(site, (None,) * counts[site])]
     table: dict[str, Any] = {
         "Attention": by_head((site, site.kind.full_name) for site in sites),
         "Layer": np.array(by_head((site, site.layer) for site in sites), dtype=np.int64),
         "Head": np.array([head for site in sites for head in range(counts[site])], dtype=np.int64),
-        "Label": [
-            label or "" for site in sites for label in labels.get(site, (None,) * counts[site])
-        ],
+        "Label": [label.text if label else "" for label in listed],
+        "Holds in": [label.share if label else "" for label in listed],
     }
     for measure in shown:
         parts = [
@@ -127,7 +128,7 @@ def _texts(tokens: Tokens, positions: NDArray[np.intp]) -> pd.Categorical:
 def _n_heads(
     site: Site,
     facts: Mapping[str, NDArray[np.floating[Any]]],
-    labels: Sequence[str | None] | None,
+    labels: Sequence[Label | None] | None,
     measures: Sequence[Measure],
 ) -> int:
     defined = [measure.key for measure in measures if site.kind in measure.kinds]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from model.measures import EFFECT, MEASURES
 from model.trace import AttentionKind
 from viz.draw.constants import CONSTANTS
 from viz.heads.growth import GROWN
-from viz.heads.measures import EFFECT, MEASURES
 from viz.heads.payload import JOINT
 from viz.heads.reading import Reading
 from viz.view import Parameter, View, choice, flag, integer, pattern

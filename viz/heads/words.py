@@ -3,7 +3,7 @@
 A head leans to a place, such as the token before, where it gives it clearly more weight than an
 even spread would: a fifth of the way from the even share to all of the weight. Pairs stand out by
 the same rule. A token is ignored where it gets less than a fifth of its even share. Labels, by
-contrast, are earned over many sentences; see viz.heads.measures.
+contrast, are earned over many sentences; see model.measures.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from model.measures import OFFSETS, TOKENS, allowed_per_head, even_shares, joined
 from model.trace import AttentionMap, BoolArray, Site
-from viz.heads.measures import OFFSETS, TOKENS, allowed_per_head, even_shares, joined
 from viz.heads.reading import AS_RECORDED, Reading
 
 LEANS = 0.2
@@ -71,7 +71,7 @@ def head_words(
 
     Args:
         seen: the map.
-        facts: of viz.heads.measures.head_facts, of this map; measures may be missing.
+        facts: of model.measures.head_facts, of this map; measures may be missing.
         reading: how the trace was read.
     """
     allowed = allowed_per_head(seen.allowed)
@@ -107,7 +107,7 @@ def words_of(
 
     Args:
         maps: by site.
-        facts: of viz.heads.measures.facts_of, of these maps.
+        facts: of model.measures.facts_of, of these maps.
         reading: how the trace was read.
     """
     found: dict[Site, list[HeadWords]] = {}

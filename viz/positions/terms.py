@@ -11,13 +11,13 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
+from model.measures import SELF, head_facts
 from model.terms import EmbeddingParts
 from model.trace import AttentionKind, FloatArray, Site, Tokens, Trace
 from viz.draw import style
 from viz.draw.labels import axis_texts, escape_html, side_texts
 from viz.draw.panels import Panel
 from viz.heads.chosen import head_name
-from viz.heads.measures import SELF, head_facts
 from viz.positions.measures import Values
 
 _PART_HOVER = "<b>%{y}</b><br>dimension <b>%{x}</b><br>value <b>%{z:.6~g}</b><extra></extra>"
@@ -341,7 +341,7 @@ class NeighbourHead:
         site: where it is.
         head: counted from 0.
         neighbour: "previous" or "next".
-        before: the share of its weight on that token, 0 to 1, as `viz.heads.measures` measures it.
+        before: the share of its weight on that token, 0 to 1, as `model.measures` measures it.
         after: the same after the edit; NaN if it can no longer be told.
     """
 

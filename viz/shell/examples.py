@@ -1,4 +1,4 @@
-"""The sentences that come with a checkpoint, and what its heads are called by them."""
+"""The sentences that come with a checkpoint, and what its heads do with them."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from pathlib import Path
 
 from model.alignment import read_later, token_sources
 from model.checkpoint import EXAMPLES, CheckpointError, own_file, parse_json
+from model.labels import HeadValues, survey
 from model.trace import Site, Trace
 from model.translator import TextError, Translator
-from viz.heads.measures import Label, survey
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,16 +42,12 @@ def read_examples(folder: Path) -> tuple[Example, ...]:
     return found if all(isinstance(field, str) and field.strip() for field in fields) else ()
 
 
-def head_labels(
+def example_values(
     translator: Translator, examples: Sequence[Example]
-) -> Mapping[Site, tuple[Label | None, ...]]:
-    """What each head does over the examples, in plain words.
-
-    One label a head, by site, or None where too few examples can tell; empty without examples that
-    this model can take.
-    """
+) -> Mapping[Site, tuple[HeadValues, ...]]:
+    """What labels are measured by, of each head and for each example that this model can take."""
     traces = example_traces(translator, examples)
-    return survey(traces, [token_sources(translator, trace) for trace in traces])
+    return survey((trace, token_sources(translator, trace)) for trace in traces)
 
 
 def layers_read_later(translator: Translator, examples: Sequence[Example]) -> Mapping[int, bool]:

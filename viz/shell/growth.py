@@ -24,11 +24,12 @@ from model.checkpoint import (
     write_json,
 )
 from model.files import write_whole
+from model.labels_file import read_labels
 from model.training.snapshots import kept_snapshots
 from model.transformer import Transformer
 from model.translator import Translator
 from viz.heads.growth import Growth, growth_of
-from viz.shell.examples import head_labels, read_examples
+from viz.shell.examples import example_values, read_examples
 
 FILE = "growth.json"
 
@@ -43,15 +44,19 @@ def write_growth(directory: Path, growth: Growth) -> None:
 def read_growth(directory: Path) -> Growth | None:
     """What growth.json of a checkpoint folder holds; None where there is no such file.
 
+    Of the labels, which growth.json takes from the examples, those stay that the trained model's
+    heads earn on new sentences, by labels.json.
+
     Raises:
-        CheckpointError: if the file is damaged.
+        CheckpointError: if one of the files is damaged.
     """
     path = own_file(directory, FILE)
     if not path.exists():
         return None
     content = read_json(path)
+    found = read_labels(directory)
     try:
-        return Growth.from_json(content)
+        return Growth.from_json(content).with_labels(found.labels if found else {})
     except ValueError as error:
         raise CheckpointError(
             f"{path} is damaged: {error}. Delete it, or write it anew with python -m "
@@ -78,7 +83,7 @@ def grown(run: Path, checkpoint: Path) -> Growth:
     for step, file in tqdm(kept_snapshots(run).items(), unit="snapshot"):
         model = Transformer(finished.model.config)
         load_weights(model, read_tensors(file), file)
-        learned[step] = head_labels(Translator(model, finished.tokenizer), examples)
+        learned[step] = example_values(Translator(model, finished.tokenizer), examples)
     return growth_of(learned)
 
 
@@ -90,9 +95,10 @@ def card_with(card: str, growth: Growth) -> str:
     ]
     found = "\n".join(["| head | label in the end | since step |", "| --- | --- | ---: |", *rows])
     part = (
-        f"{HEADING}\n\nMeasured over the examples at {len(growth.steps)} steps of the run, of "
-        "which this folder keeps the weights of some; `growth.json` holds the measures of every "
-        f"head.\n\n{found if rows else 'No head has a label in the end.'}\n\n"
+        f"{HEADING}\n\nThe heads that earn a label in the end, and the step from which on it holds "
+        f"over the examples, measured at {len(growth.steps)} steps of the run. This folder keeps "
+        "the weights of some of them; `growth.json` holds the measures of every head.\n\n"
+        f"{found if rows else 'No head has a label in the end.'}\n\n"
     )
     without = re.sub(rf"{HEADING}\n.*?(?=^## )", "", card, flags=re.DOTALL | re.MULTILINE)
     return without.replace("## Scores\n", f"{part}## Scores\n", 1)
@@ -110,6 +116,8 @@ def main(argv: list[str] | None = None) -> int:
     try:
         found = grown(arguments.run, arguments.checkpoint)
         write_growth(arguments.checkpoint, found)
+        labels = read_labels(arguments.checkpoint)
+        found = found.with_labels(labels.labels if labels else {})
         card = arguments.checkpoint / CARD
         if card.exists():
             write_whole(card, card_with(card.read_text(encoding="utf-8"), found).encode())

@@ -17,7 +17,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from model import alignment
+from model import alignment, measures
 from model.answer import Answer
 from model.attribution_methods import (
     AttributionPiece,
@@ -36,7 +36,6 @@ from model.serving.queue import ServiceError
 from model.trace import AttentionMap, FloatArray, Site, Trace
 from model.translation import Decoding, Translation
 from model.translator import TextError, Translator, load
-from viz.heads import measures
 from viz.positions import terms
 from viz.shell.examples import example_traces, read_examples
 
@@ -637,10 +636,10 @@ class Survey(Job):
     """What is measured over the checkpoint's examples; each of its results is asked for alone.
 
     Attributes:
-        about: "labels", "read_later", "resting" or "means".
+        about: "read_later", "resting" or "means".
     """
 
-    about: Literal["labels", "read_later", "resting", "means"]
+    about: Literal["read_later", "resting", "means"]
 
     @property
     def doing(self) -> str:
@@ -655,13 +654,8 @@ class Survey(Job):
             return {self: head_means(traces)}
         if self.about == "resting":
             return {self: measures.resting(traces) if traces else {}}
-        # Takes longer than all else, and both are told by it.
         sources = [alignment.token_sources(model, trace) for trace in traces]
-        # A view that cannot be changed cannot go to another process either.
-        return {
-            replace(self, about="labels"): dict(measures.survey(traces, sources)),
-            replace(self, about="read_later"): dict(alignment.read_later(traces, sources)),
-        }
+        return {self: dict(alignment.read_later(traces, sources))}
 
 
 def head_means(traces: Sequence[Trace]) -> Mapping[Site, FloatArray]:

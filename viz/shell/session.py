@@ -20,9 +20,11 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from model.answer import FolderFacts
 from model.attribution import Agreements, Attributions, SelfAttributions, joined
 from model.attribution_methods import attribution_parts
-from model.checkpoint import CheckpointError
+from model.checkpoint import WEIGHTS, CheckpointError, snapshots
 from model.head_effects import Effects, Removal
 from model.intervention import UNCHANGED, Intervention
+from model.labels import Label, Survey
+from model.labels_file import read_labels
 from model.logit_lens import LogitLens
 from model.search import Search
 from model.serving.process import WorkerProcess
@@ -30,11 +32,20 @@ from model.serving.queue import Compute, Request, RequestQueue, ServiceError
 from model.serving.store import ResultStore
 from model.trace import FloatArray, Site, Trace, TraceError
 from model.translator import DeviceError, TextError, Translator
-from viz.heads import measures as facts
 from viz.heads.standalone import drawable
 from viz.shell import jobs
 from viz.shell.examples import Example, read_examples
-from viz.shell.jobs import MAX_SNAPSHOTS, Batch, Decoded, Outcome, Timed, folder_of, version_of
+from viz.shell.jobs import (
+    MAX_SNAPSHOTS,
+    Batch,
+    Decoded,
+    Outcome,
+    Timed,
+    folder_of,
+    is_snapshot,
+    snapshot_of,
+    version_of,
+)
 from viz.shell.openable import checkpoints
 from viz.shell.turns import BUILDING
 from viz.view import MOST_CHARACTERS
@@ -142,17 +153,37 @@ def examples(checkpoint: Path) -> tuple[Example, ...]:
     return read_examples(folder_of(checkpoint))
 
 
-def labels(checkpoint: Path) -> Mapping[Site, tuple[facts.Label | None, ...]]:
-    """What each head does over the checkpoint's examples, in plain words.
+def labels(checkpoint: Path) -> Mapping[Site, tuple[Label | None, ...]]:
+    """What each head does over new sentences, in plain words; see model.labels.
 
-    One label a head, by site, or None where too few examples can tell; empty for a checkpoint
-    without examples.
+    One label a head, by site, or None where too few sentences can tell; empty for a checkpoint
+    without a labels.json, and for a snapshot other than the last, which it is not about.
 
     Raises:
-        CheckpointError: if the checkpoint is incomplete or damaged.
-        ServiceError: if it is not answered.
+        CheckpointError: if the file is damaged or of another model.
     """
-    return _computed(jobs.Survey(version_of(checkpoint), "labels"))
+    found = survey(checkpoint)
+    return found.labels if found else {}
+
+
+def survey(checkpoint: Path) -> Survey | None:
+    """What the labels of a checkpoint rest on; None where `labels` gives none.
+
+    Raises:
+        CheckpointError: if the file is damaged or of another model.
+    """
+    folder = folder_of(checkpoint)
+    if is_snapshot(checkpoint):
+        steps = snapshots(folder)
+        is_last = bool(steps) and checkpoint == snapshot_of(folder, steps[-1])
+        if not is_last or (folder / WEIGHTS).exists():
+            return None
+    return _survey(version_of(checkpoint))
+
+
+@functools.lru_cache(maxsize=16 + MAX_SNAPSHOTS)
+def _survey(version: jobs.ModelVersion) -> Survey | None:
+    return read_labels(version.folder)
 
 
 def read_later(checkpoint: Path) -> Mapping[int, bool]:
@@ -168,7 +199,7 @@ def read_later(checkpoint: Path) -> Mapping[int, bool]:
 
 
 def resting(checkpoint: Path) -> Mapping[str, tuple[int, int]]:
-    """How many heads rest on the sentence's start or end or on punctuation; see viz.heads.measures.
+    """How many heads rest on the sentence's start or end or on punctuation; see model.measures.
 
     Measured over the checkpoint's examples; empty without any.
 
@@ -455,7 +486,7 @@ def _request_queue() -> RequestQueue:
 def warm_up() -> None:
     """Start the model's process and have it load the usual model, before anybody asks."""
     with contextlib.suppress(CheckpointError, DeviceError, ServiceError):
-        labels(next(iter(checkpoints().values())))
+        read_later(next(iter(checkpoints().values())))
 
 
 def _computed(job: jobs.Job) -> Any:

@@ -12,6 +12,7 @@ import torch
 import torch.nn.functional as F
 
 from model import Translator, load
+from model.measures import head_facts
 from model.tokenizer import BOS, EOS
 from model.trace import AttentionKind, AttentionMap, Site, Tokens
 from model.training.corpus import Pair
@@ -24,7 +25,6 @@ from model.training.snapshots import (
 )
 from model.translator import TextError
 from tests.kit.tiny_checkpoint import PAIRS, SNAPSHOTS, write_tiny_snapshots
-from viz.heads.measures import head_facts
 
 pytestmark = pytest.mark.slow
 

@@ -8,11 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from model.labels import Label, opening_heads
+from model.measures import MEASURES, head_facts, head_numbers
 from model.trace import AttentionKind, AttentionMap, Site, Tokens, Trace
 from tests.kit.explorer_payload import Decoded
 from viz.draw import style
 from viz.draw.labels import axis_texts
-from viz.heads.measures import MEASURES, Label, head_facts, head_numbers, opening_heads
 from viz.heads.payload import EXACT_CELLS, JOINT, pack
 from viz.heads.reading import Reading, Seen, read
 from viz.heads.words import head_words

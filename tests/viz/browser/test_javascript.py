@@ -16,6 +16,7 @@ import numpy as np
 import playwright
 import pytest
 
+from model.measures import MEASURES, Measure, head_facts, written
 from model.trace import AttentionKind, Tokens
 from model.translation import Decoding, DecodingStep, SearchNode, Translation
 from tests.kit.heads_page import HALF_A_STEP, scale
@@ -31,7 +32,6 @@ from viz.draw.constants import CONSTANTS
 from viz.draw.labels import axis_texts
 from viz.heads import payload
 from viz.heads.heatmap import alt_text
-from viz.heads.measures import MEASURES, Measure, head_facts, written
 from viz.heads.panels import joint_panel
 from viz.heads.reading import Seen, read
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from model.checkpoint import CheckpointError
+from model.labels import Label
 from model.trace import AttentionKind, Site
 from tests.kit.pictures import require_same, values
 from viz.heads.growth import (
@@ -19,7 +20,6 @@ from viz.heads.growth import (
     growth_figure,
     growth_of,
 )
-from viz.heads.measures import Label
 from viz.heads.pictures import HeadGrowth
 from viz.shell.growth import FILE, card_with, read_growth, write_growth
 
@@ -28,8 +28,12 @@ STEPS = (0, 1, 10, 100)
 BACK, NEXT = GROWN["previous"].text, GROWN["next"].text
 
 
-def label(text: str, earned: bool, **means: float) -> Label:
-    return Label(text, "", earned=earned, means=means)
+def head(**means: float) -> dict[str, Any]:
+    """What a head does in five sentences alike."""
+    return {key: np.full(5, mean) for key, mean in means.items()}
+
+
+EARNED = {ENCODER: (Label(BACK, ""), Label("often the next token", "", earned=False))}
 
 
 @pytest.fixture
@@ -40,10 +44,10 @@ def growth() -> Growth:
         {
             step: {
                 ENCODER: (
-                    label(BACK, value > 0.5, previous=value, next=0.1),
-                    label("often the next token", False, previous=0.2, next=0.3),
+                    head(previous=value, next=0.1),
+                    head(previous=0.2, next=0.3),
                 ),
-                CROSS: (None, label("spreads", False, read_source=-0.05)),
+                CROSS: ({"read_source": np.zeros(4)}, head(read_source=-0.05)),
             }
             for step, value in zip(STEPS, back, strict=True)
         }
@@ -66,6 +70,15 @@ def test_a_label_is_kept_since_the_step_from_which_it_never_went(growth: Growth)
     assert list(growth.kept()) == [(ENCODER, 0, BACK, 100)]
 
 
+def test_a_label_of_the_examples_that_is_not_earned_on_new_sentences_goes(growth: Growth) -> None:
+    assert list(growth.with_labels(EARNED).kept()) == [(ENCODER, 0, BACK, 100)]
+    assert growth.with_labels(EARNED).labels[ENCODER] == growth.labels[ENCODER]
+    other = {ENCODER: (Label(NEXT, ""), None)}
+    assert not list(growth.with_labels(other).kept())
+    below = {ENCODER: (Label(BACK, "", earned=False), None)}
+    assert not list(growth.with_labels(below).kept())
+
+
 def test_a_head_is_shown_by_what_it_does_most_in_the_end(growth: Growth) -> None:
     assert growth.most(ENCODER, 0) == "previous"
     assert growth.most(ENCODER, 1) == "next"
@@ -78,7 +91,10 @@ def test_the_file_holds_them_to_three_digits(growth: Growth, tmp_path: Path) -> 
     write_growth(tmp_path, growth)
     found = read_growth(tmp_path)
     assert found is not None
-    assert (found.steps, found.labels) == (growth.steps, growth.labels)
+    assert found.steps == growth.steps
+    assert Growth.from_json(growth.to_json()).labels == growth.labels
+    # Without labels.json, nothing is known of new sentences.
+    assert not list(found.kept())
     for key, sites in growth.means.items():
         for site, curves in sites.items():
             if np.isfinite(curves).any():

@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from model.measures import head_facts
 from model.trace import AttentionKind, Site, Trace
 from model.translator import load
 from tests.kit.pictures import LAYOUTS, require_files, require_same, values
-from viz.heads.measures import head_facts
 from viz.heads.pictures import (
     Facts,
     HeadMeasures,

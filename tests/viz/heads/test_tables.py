@@ -4,8 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from model.labels import Label
+from model.measures import MEASURES, head_facts
 from model.trace import AttentionKind, AttentionMap, Site, Tokens
-from viz.heads.measures import MEASURES, head_facts
 from viz.heads.tables import facts_table, weights_table
 
 SOURCE = Tokens(("▁The", "▁the", "▁the", "</s>"), (10, 11, 11, 3))
@@ -136,13 +137,14 @@ def test_every_head_is_a_row_with_its_label_and_measures() -> None:
         a_map("encoder", 0, queries=SOURCE, keys=SOURCE),
     ]
     facts = {seen.site: head_facts(seen) for seen in maps}
-    labels = {maps[1].site: (None, "aligns source and target", None)}
+    labels = {maps[1].site: (None, Label("pairs", "", share="94% of 500"), None)}
     table = facts_table(facts, labels, MEASURES)
     assert list(table.columns) == [
         "Attention",
         "Layer",
         "Head",
         "Label",
+        "Holds in",
         *(measure.name for measure in MEASURES),
     ]
     assert list(table["Attention"]) == (
@@ -150,7 +152,8 @@ def test_every_head_is_a_row_with_its_label_and_measures() -> None:
     )
     assert list(table["Layer"]) == [0] * 3 + [1] * 3 + [0] * 3
     assert list(table["Head"]) == [0, 1, 2] * 3
-    assert list(table["Label"]) == [""] * 7 + ["aligns source and target", ""]
+    assert list(table["Label"]) == [""] * 7 + ["pairs", ""]
+    assert list(table["Holds in"]) == [""] * 7 + ["94% of 500", ""]
     for measure in MEASURES:
         for place, seen in zip((0, 3, 6), (maps[2], maps[0], maps[1]), strict=True):
             found = table[measure.name].to_numpy()[place : place + 3]
@@ -178,7 +181,7 @@ def test_a_measure_that_applies_nowhere_has_no_column() -> None:
 
 def test_no_sites_give_a_table_without_rows() -> None:
     table = facts_table({}, {}, MEASURES)
-    assert list(table.columns) == ["Attention", "Layer", "Head", "Label"]
+    assert list(table.columns) == ["Attention", "Layer", "Head", "Label", "Holds in"]
     assert len(table) == 0
 
 

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
+from model.measures import head_facts
 from model.trace import AttentionKind, AttentionMap, BoolArray, FloatArray, Site, Tokens
-from viz.heads.measures import head_facts
 from viz.heads.reading import AS_RECORDED, Reading
 from viz.heads.words import HeadWords, head_words
 

@@ -84,17 +84,17 @@ def test_every_job_comes_over_as_the_translator_gives_it(queue: RequestQueue, fo
     allowed = np.ones((len(own.source), len(own.source)), dtype=np.bool_)
     allowed[:, 0] = False
     under = Intervention(masks={"encoder": allowed})
-    padded, outcome, shares, labels = answers(
+    padded, outcome, shares, later = answers(
         queue,
         batch,
         jobs.Intervene(version, batch, 0, under, (len(own.source),), len(own.target)),
         jobs.TermShares(version, sentences[0]),
-        jobs.Survey(version, "labels"),
+        jobs.Survey(version, "read_later"),
     )
     assert_same(padded.padded[0], own)
     assert_same(outcome.free, model.trace(sentences[0], under=under))
     assert shares
-    assert labels == {}
+    assert later == {}
 
 
 def test_what_is_wrong_comes_over_as_the_same_sentence(

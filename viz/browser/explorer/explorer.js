@@ -33,7 +33,7 @@ const HEIGHT_LEAST = 260;
 const ROOM_AROUND_CAPTION = 24;
 
 const OPENING =
-  "Another kind opens with the head that says most over the examples: which tokens belong together, and not only " +
+  "Another kind opens with the head that says most over many sentences: which tokens belong together, and not only " +
   "where it rests";
 
 export class Explorer {
@@ -550,9 +550,10 @@ export class Explorer {
       }
     } else if (facts?.parts) for (const [name, part] of facts.parts) short(name, part);
     else if (facts) {
+      const share = facts.share ? `, in ${facts.share}` : "";
       const label = facts.label ? element("strong", "", {}, facts.label) : facts.tendency ?? "earns no label";
-      if (payload.surveyed) add("On the examples", label);
-      // A picture or a sound is no sentence; only a translation model has examples.
+      if (payload.surveyed) add(facts.label ? "Mostly" : "On average", label, share);
+      // A picture or a sound is no sentence; only a model of text is surveyed.
       add(payload.surveyed ? "On this sentence" : "In words", facts.sentence);
       const pairs = facts.pairs.map((pair) => pairOf(payload, kind, pair));
       add("Strongest", pairs.join("; ") || "no pair stands out");

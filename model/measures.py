@@ -1,27 +1,9 @@
-"""What a head does, as numbers and, where it is earned, in words.
+"""What a head does, as numbers: measures of its attention weights.
 
 That heads come in kinds which a few numbers tell apart, such as heads that look at a neighbour, is
-from Voita et al. 2019 ("Analyzing Multi-Head Self-Attention", section 5, where a head counts as
-positional whose largest weight falls on one relative position at least 90% of the time) and Clark
-et al. 2019 ("What Does BERT Look At?", section 3: neighbours, separators, punctuation, and heads
-that spread their weight). The words here are earned by weight and not by the largest weight alone:
-
-* half of the weight or more for the heads that look at a neighbour, at the start or end of the
-  sentence or at punctuation, so that all else together gets less;
-* 90% of the greatest possible entropy for heads that spread their weight;
-* for cross-attention, half of the weight on a token's source, beyond what shuffled rows would give.
-  The source of a token is the one without which the model finds it least likely, which no weight
-  takes part in (see model.alignment). The shape of the rows alone would not do: rows that each look
-  at one token picked at random share as much information with the tokens as most heads do, and a
-  head that runs through the source ahead of the target and then rests on </s> follows its order
-  without pairing what belongs together.
-
-Each must hold on average over the sentences, and by itself in four of five of them, of which there
-must be five. A sentence counts only where it can tell: it needs five tokens on both axes; and for a
-share of the weight, a head without preference must stay at a quarter or below, and at least half of
-the rows must have such a token to look at. A head that earns no label has a line all the same, with
-its number. A word says what a head mostly did on these sentences, and not what the model uses it
-for.
+from Voita et al. 2019 ("Analyzing Multi-Head Self-Attention", section 5) and Clark et al. 2019
+("What Does BERT Look At?", section 3: neighbours, separators, punctuation, and heads that spread
+their weight). model/labels.py names heads by these numbers.
 """
 
 from __future__ import annotations
@@ -29,17 +11,16 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from model.numbers import fixed, percent
 from model.trace import AttentionKind, AttentionMap, BoolArray, FloatArray, Site, Tokens, Trace
 from model.words import END, START, punctuation
-from viz.draw import style
-from viz.heads.reading import AS_RECORDED, Reading
 
 Values = NDArray[np.float64]
 
@@ -81,22 +62,22 @@ EFFECT = Measure(
 
 
 @functools.cache
-@functools.lru_cache(maxsize=8)
-def measures(reading: Reading) -> tuple[Measure, ...]:
-    """Every measure, in the order in which they are shown, in the words of this reading.
+def measures(*, words: bool = False, specials: bool = True) -> tuple[Measure, ...]:
+    """Every measure, in the order in which they are shown.
 
-    What is counted are words or tokens, and special tokens are counted only while they are shown.
+    Args:
+        words: whether rows and columns are whole words; otherwise they are tokens.
+        specials: whether the special tokens are among them.
     """
-    one = "word" if reading.words else "token"
-    specials = "included" if reading.specials else "left out"
-    specials = f", special tokens {specials}"
+    one = "word" if words else "token"
+    counted = f", special tokens {'included' if specials else 'left out'}"
     return (
         Measure(
             "entropy",
             "Entropy",
             "bits",
             "How widely a row spreads its weight, on average over the rows: 0 bits is one "
-            f"{one}, and each further bit is twice as many {one}s{specials}.",
+            f"{one}, and each further bit is twice as many {one}s{counted}.",
             EVERY,
         ),
         Measure(
@@ -104,14 +85,14 @@ def measures(reading: Reading) -> tuple[Measure, ...]:
             "Entropy, share of maximum",
             "share",
             "A row's entropy as a share of the most it could have, on average over the rows with a "
-            f"choice: 0% is one {one}, 100% is all allowed {one}s alike{specials}.",
+            f"choice: 0% is one {one}, 100% is all allowed {one}s alike{counted}.",
             EVERY,
         ),
         Measure(
             "distance",
             "Mean distance",
             f"{one}s",
-            f"How many {one}s away from itself a row looks, on average by weight{specials}.",
+            f"How many {one}s away from itself a row looks, on average by weight{counted}.",
             SELF,
         ),
         Measure(
@@ -119,7 +100,7 @@ def measures(reading: Reading) -> tuple[Measure, ...]:
             f"On the previous {one}",
             "share",
             f"The weight on the {one} just before the row's own, on average over the rows that "
-            f"have one and may look elsewhere as well{specials}.",
+            f"have one and may look elsewhere as well{counted}.",
             SELF,
         ),
         Measure(
@@ -127,7 +108,7 @@ def measures(reading: Reading) -> tuple[Measure, ...]:
             f"On the same {one}",
             "share",
             f"The weight on the row's own {one}, on average over the rows that may look elsewhere "
-            f"as well{specials}.",
+            f"as well{counted}.",
             SELF,
         ),
         Measure(
@@ -135,7 +116,7 @@ def measures(reading: Reading) -> tuple[Measure, ...]:
             f"On the next {one}",
             "share",
             f"The weight on the {one} just after the row's own, on average over the rows that have "
-            f"one and may look elsewhere as well{specials}.",
+            f"one and may look elsewhere as well{counted}.",
             SELF - {AttentionKind.DECODER},
         ),
         Measure(
@@ -158,7 +139,7 @@ def measures(reading: Reading) -> tuple[Measure, ...]:
             "share",
             f"The weight on {one}s that are punctuation, on average over the rows that may look at "
             "one and elsewhere as well; not given where fewer than half of the rows "
-            f"may{specials}.",
+            f"may{counted}.",
             EVERY,
         ),
         Measure(
@@ -168,7 +149,7 @@ def measures(reading: Reading) -> tuple[Measure, ...]:
             f"How much a row tells of the {one} that it looks at (their mutual information): 0% "
             f"is all rows alike, 100% is one {one} a row with the rows spread evenly over as many "
             f"{one}s as possible; rows that each look at one {one} picked at random mostly come "
-            f"above 65%{specials}.",
+            f"above 65%{counted}.",
             frozenset({AttentionKind.CROSS}),
         ),
         Measure(
@@ -177,13 +158,13 @@ def measures(reading: Reading) -> tuple[Measure, ...]:
             "correlation",
             "The correlation of a row's position with the positions it looks at: 1 is a straight "
             f"line from the first {one}s to the last, 0 is no order; where a row may only look "
-            f"back, a head without preference lies above 0 as well{specials}.",
+            f"back, a head without preference lies above 0 as well{counted}.",
             EVERY,
         ),
     )
 
 
-MEASURES = measures(AS_RECORDED)
+MEASURES = measures()
 """Every measure of a trace as it was recorded."""
 
 OFFSETS = {"previous": -1, "same": 0, "next": 1}
@@ -193,12 +174,6 @@ TOKENS: Mapping[str, Callable[[str], bool]] = MappingProxyType(
     {"start": START.__eq__, "end": END.__eq__, "punctuation": punctuation}
 )
 """Which keys count, for the shares that look at tokens."""
-
-MIN_SENTENCES = 5
-"""A label needs so many sentences that can tell."""
-
-MIN_PASSING = 0.8
-"""The share of them in which it must hold."""
 
 MIN_TOKENS = 5
 """Sentences with fewer tokens on either axis tell nothing."""
@@ -228,111 +203,10 @@ ON_SOURCE = tuple(
 MIN_SOURCES = 4
 """So many tokens of known source a sentence needs, or it cannot tell."""
 
-_MEASURE = {measure.key: measure for measure in (*MEASURES, *ON_SOURCE)}
-
 _CHUNK = 1 << 18
 """Cells worked on at a time: they stay in the processor's cache, and no long trace is doubled."""
 
 _ROUNDING = 1e-9
-
-
-@dataclass(frozen=True, slots=True)
-class Rule:
-    """A label and what earns it, for the kinds of attention that have its measure.
-
-    Attributes:
-        text: the label.
-        measure: the key of what is measured.
-        least: the value to reach.
-        wording: the value in a sentence, with {} for it.
-        place: what is looked at, for the line of a head that falls short; empty for none.
-    """
-
-    text: str
-    measure: str
-    least: float
-    wording: str
-    place: str = ""
-
-    @property
-    def needs(self) -> str:
-        """What must hold, in words: "at least 50% of the weight"."""
-        return f"at least {self.in_words(self.least)}"
-
-    def in_words(self, value: float) -> str:
-        """A value of the measure: "62% of the weight"."""
-        return self.wording.format(written(_MEASURE[self.measure], value))
-
-
-@dataclass(frozen=True, slots=True)
-class Label:
-    """What a head does, in words.
-
-    Attributes:
-        text: such as "looks at the previous token"; for a head that earns no label what comes
-            nearest, with its number: "often the previous token, 43%".
-        reason: the numbers behind it, one sentence.
-        earned: whether it passed the thresholds.
-        telling: how much the head says of which tokens belong together, from 0 (or a little below)
-            to 1: its weight on a token's source beyond chance, or where that is not known, the
-            mutual information of row and key as a share of the most there could be.
-        means: what labels are earned by, on average over the sentences that can tell, by the
-            measure's key.
-    """
-
-    text: str
-    reason: str
-    earned: bool = True
-    telling: float = 0.0
-    means: Mapping[str, float] = field(default_factory=dict, compare=False, repr=False)
-
-
-RULES = (
-    *(
-        Rule(f"looks at {place}", key, 0.5, "{} of the weight", place)
-        for key, place in (
-            ("previous", "the previous token"),
-            ("same", "the same token"),
-            ("next", "the next token"),
-            ("start", "the sentence start"),
-            ("end", "the sentence end"),
-            ("punctuation", "punctuation"),
-        )
-    ),
-    *(
-        Rule(
-            f"pairs {token} with its source",
-            key,
-            0.5,
-            "{} of the weight beyond chance",
-            f"the source of {token}",
-        )
-        for key, token in (
-            ("predicted_source", "the predicted token"),
-            ("read_source", "the token just read"),
-        )
-    ),
-    Rule(
-        "spreads its weight almost evenly",
-        "entropy_share",
-        0.9,
-        "{} of the greatest possible entropy",
-    ),
-)
-"""Every label with its threshold; the first one earned is given."""
-
-PAIRS_TOKENS = frozenset(
-    rule.text for rule in RULES if rule.measure not in (*TOKENS, "entropy_share")
-)
-"""The labels that say which tokens belong together, and not only where a head rests."""
-
-OFTEN, MOSTLY = 0.2, 0.5
-"""The share of the weight from which on a line without a label names a place so."""
-
-SHARP = 0.2
-"""The share of the greatest entropy up to which each row looks at little more than one token."""
-
-NO_LABEL = "No label: over the examples, nothing this head does passes a threshold."
 
 
 def head_facts(seen: AttentionMap) -> dict[str, Values]:
@@ -436,54 +310,6 @@ def _go_together(layers: Sequence[AttentionMap], other: AttentionMap) -> bool:
     )
 
 
-def survey(
-    traces: Sequence[Trace], sources: Sequence[Mapping[int, int]] | None = None
-) -> Mapping[Site, tuple[Label | None, ...]]:
-    """What every head does over several sentences, in words.
-
-    Args:
-        traces: of one model, of different sentences, as recorded.
-        sources: for each of them the position of a token's source by the row that predicts the
-            token, as model.alignment.token_sources gives it. Without them no head is said to pair
-            tokens with their sources.
-
-    Returns:
-        For each site one entry a head; None throughout where fewer than MIN_SENTENCES can tell.
-        Cannot be changed.
-
-    Raises:
-        ValueError: if a site has more heads in one trace than in another, or there are not as many
-            sources as traces.
-    """
-    known = [{}] * len(traces) if sources is None else sources
-    if len(known) != len(traces):
-        raise ValueError(
-            f"Each trace needs its own sources; there are {len(traces)} traces and sources for "
-            f"{len(known)}."
-        )
-    labels = {}
-    for site in sorted({site for trace in traces for site in trace.maps}):
-        found = [
-            (trace.maps[site], own)
-            for trace, own in zip(traces, known, strict=True)
-            if site in trace.maps
-        ]
-        counts = sorted({seen.n_heads for seen, _ in found})
-        if len(counts) > 1:
-            raise ValueError(
-                f"{site} has {counts[0]} heads in one trace and {counts[-1]} in another; "
-                "give traces of one model."
-            )
-        facts = [
-            _telling_facts(seen) | on_sources(seen, own) for seen, own in found if _is_long(seen)
-        ]
-        labels[site] = tuple(
-            _label([{key: values[head] for key, values in each.items()} for each in facts])
-            for head in range(counts[0])
-        )
-    return MappingProxyType(labels)
-
-
 def on_sources(seen: AttentionMap, sources: Mapping[int, int]) -> dict[str, Values]:
     """The weight on tokens' sources, less what shuffled rows would give; (head,) values.
 
@@ -510,49 +336,7 @@ def on_sources(seen: AttentionMap, sources: Mapping[int, int]) -> dict[str, Valu
     return found
 
 
-def opening_heads(
-    maps: Mapping[Site, AttentionMap], labels: Mapping[Site, tuple[Label | None, ...]]
-) -> dict[AttentionKind, tuple[int, int]]:
-    """The head of each kind of attention to begin with: the one that says most.
-
-    Heads whose label says which tokens belong together come first, and among them, or among all
-    where there is none, the most telling one. Where nothing is known of any, it is the head whose
-    rows tell most about the token they look at: the one of the largest mutual information, which
-    the measure "pairing" scales, and which is as low for a head that is even as for one that rests
-    on one token. The first of several alike.
-
-    Args:
-        maps: of one trace.
-        labels: of `survey`, by site; sites may be absent.
-
-    Returns:
-        For each kind its layer, counted among the layers that the trace has of it, and its head.
-    """
-    opening = {}
-    for kind in dict.fromkeys(site.kind for site in maps):
-        sites = sorted(site for site in maps if site.kind is kind)
-        surveyed = {
-            (place, head): (label.earned and label.text in PAIRS_TOKENS, label.telling)
-            for place, site in enumerate(sites)
-            for head, label in enumerate(labels.get(site, ()))
-            if label is not None
-        }
-        opening[kind] = (
-            max(surveyed, key=lambda head: surveyed[head])
-            if surveyed
-            else _most_telling([maps[site] for site in sites])
-        )
-    return opening
-
-
-def _most_telling(layers: Sequence[AttentionMap]) -> tuple[int, int]:
-    """The layer and the head of the largest mutual information of row and token looked at."""
-    told = [np.nan_to_num(_pairing(seen), nan=-1) for seen in layers]
-    layer = int(np.argmax([values.max(initial=-1) for values in told]))
-    return layer, int(np.argmax(told[layer])) if len(told[layer]) else 0
-
-
-def _pairing(seen: AttentionMap) -> Values:
+def pairing(seen: AttentionMap) -> Values:
     """The mutual information of row and key as a share of the most there could be, (head,)."""
     if 0 in seen.weights.shape:
         return np.full(seen.n_heads, np.nan)
@@ -595,23 +379,23 @@ def written(measure: Measure, value: float) -> str:
         return UNKNOWN
     match measure.unit:
         case "share":
-            return style.percent(value)
+            return percent(value)
         case "bits":
-            return f"{style.fixed(value, 2)} bits"
+            return f"{fixed(value, 2)} bits"
         case "tokens" | "words":
-            return f"{style.fixed(value, 1)} {measure.unit}"
-    return style.fixed(value, 2)
+            return f"{fixed(value, 1)} {measure.unit}"
+    return fixed(value, 2)
 
 
 def head_numbers(
-    kind: AttentionKind, facts: Mapping[str, float], reading: Reading = AS_RECORDED
+    kind: AttentionKind, facts: Mapping[str, float], measured: Sequence[Measure] = MEASURES
 ) -> str:
     """A head in numbers: how wide its rows are, where most of the weight of one kind is, how far.
 
     Args:
         kind: of its attention.
         facts: its value of each measure.
-        reading: how the trace was read that they are of.
+        measured: the measures, as the trace was read that they are of.
 
     Returns:
         Such as "1.20 bits (38% of the maximum), 61% on the previous token, mean distance 1.4
@@ -619,7 +403,7 @@ def head_numbers(
     """
     known = {
         measure.key: measure
-        for measure in measures(reading)
+        for measure in measured
         if kind in measure.kinds and not math.isnan(facts.get(measure.key, math.nan))
     }
 
@@ -732,10 +516,6 @@ def _mean(values: NDArray[Any], rows: BoolArray) -> Values:
     return np.divide(sums, counts, out=np.full(len(sums), np.nan), where=counts > 0)
 
 
-def _is_long(seen: AttentionMap) -> bool:
-    return min(len(seen.queries), len(seen.keys)) >= MIN_TOKENS
-
-
 def even_shares(seen: AttentionMap) -> dict[str, Values]:
     """The shares of weight of a head that spreads it evenly over all that it may look at.
 
@@ -751,58 +531,18 @@ def even_shares(seen: AttentionMap) -> dict[str, Values]:
     }
 
 
-def _telling_facts(seen: AttentionMap) -> dict[str, Values]:
-    """`head_facts` with nan for the shares of which this sentence cannot tell.
+def telling_facts(seen: AttentionMap) -> dict[str, Values] | None:
+    """`head_facts` with nan for the shares of weight that chance alone makes large.
 
     The mutual information stands under "pairing" for every kind of attention.
+
+    Returns:
+        None where an axis has fewer than MIN_TOKENS tokens: such a sentence tells nothing.
     """
+    if min(len(seen.queries), len(seen.keys)) < MIN_TOKENS:
+        return None
     facts = head_facts(seen)
     for key, even in even_shares(seen).items():
         facts[key] = np.where(even <= MAX_BY_CHANCE, facts[key], np.nan)
-    facts["pairing"] = _pairing(seen)
+    facts["pairing"] = pairing(seen)
     return facts
-
-
-def _label(sentences: Sequence[Mapping[str, float]]) -> Label | None:
-    """The first label that one head's facts earn, or what comes nearest to one."""
-    known = {}
-    for key in ("pairing", *(rule.measure for rule in RULES)):
-        values = np.array([facts[key] for facts in sentences])
-        values = values[~np.isnan(values)]
-        if len(values) >= MIN_SENTENCES:
-            known[key] = values
-    if not known:
-        return None
-    means = {key: float(values.mean()) for key, values in known.items()}
-    telling = max(
-        (means[measure.key] for measure in ON_SOURCE if measure.key in means),
-        default=means.get("pairing", 0.0),
-    )
-    for rule in RULES:
-        if means.get(rule.measure, -np.inf) < rule.least:
-            continue
-        values = known[rule.measure]
-        passing = int(np.count_nonzero(values >= rule.least))
-        if passing >= MIN_PASSING * len(values):
-            least = written(_MEASURE[rule.measure], rule.least)
-            reason = (
-                f"On average {rule.in_words(means[rule.measure])}, and at least {least} in "
-                f"{passing} of {len(values)} sentences."
-            )
-            return Label(rule.text, reason, telling=telling, means=means)
-    return Label(_nearest(means), NO_LABEL, earned=False, telling=telling, means=means)
-
-
-def _nearest(means: Mapping[str, float]) -> str:
-    """What a head without a label does most, with the number: "often the previous token, 43%"."""
-    places = [rule for rule in RULES if rule.place and rule.measure in means]
-    most = max(places, key=lambda rule: means[rule.measure], default=None)
-    if most is not None and means[most.measure] >= OFTEN:
-        mean = means[most.measure]
-        share = written(_MEASURE[most.measure], mean)
-        return f"{'mostly' if mean >= MOSTLY else 'often'} {most.place}, {share}"
-    if "entropy_share" in means:
-        spread = written(_MEASURE["entropy_share"], means["entropy_share"])
-        place = "no one place" if means["entropy_share"] > SHARP else "mostly one token a row"
-        return f"{place}, {spread} of the greatest entropy"
-    return "no one place"

@@ -1,0 +1,262 @@
+r"""Label the heads of a model by sentences that are none of its examples.
+
+    python -m model.training.labels --checkpoint checkpoints/en-de --data dev.tsv \
+        --name "Tatoeba, dev.tsv" --licence "CC BY 2.0 FR"
+
+Writes labels.json into the checkpoint folder, and a part of its card; the export does so too. A toy
+needs no data: its sentences are drawn by its task. See model.labels for what earns a label.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from random import Random
+
+import torch
+from tqdm import tqdm
+
+from model.alignment import token_sources
+from model.checkpoint import (
+    CARD,
+    EXAMPLES,
+    CheckpointError,
+    is_single_stack,
+    own_file,
+    parse_json,
+    trained_without_causal_mask,
+)
+from model.files import write_whole
+from model.labels import CONFIDENCE, MIN_PASSING, MIN_SENTENCES, RULE, Finding, Sample, Survey
+from model.labels import survey as surveyed
+from model.labels_file import save_labels
+from model.reader import StackReader
+from model.trace import Trace
+from model.training.card import table
+from model.training.corpus import CorpusError, Pair, read_pairs
+from model.training.evaluate import reversed_columns
+from model.translator import TextError, Translator, load
+
+HEADING = "## What its heads do"
+
+
+class SampleError(ValueError):
+    """Too few sentences to label heads by; the message says how many there are."""
+
+
+def fresh(pairs: Sequence[Pair], known: Sequence[str], seed: int = 0) -> list[Pair]:
+    """The pairs in an order by chance, each source once, without those that are known.
+
+    Sources are the same if their letters and digits are, whatever their case.
+    """
+    seen = {_letters(text) for text in known}
+    found: dict[str, Pair] = {}
+    for pair in pairs:
+        if (letters := _letters(pair.source)) and letters not in seen:
+            found.setdefault(letters, pair)
+    chosen = list(found.values())
+    Random(seed).shuffle(chosen)
+    return chosen
+
+
+def label_heads(
+    model: Translator | StackReader,
+    pairs: Sequence[Pair],
+    *,
+    data: str,
+    licence: str,
+    progress: bool = False,
+) -> Survey:
+    """What the heads of a model do over sentences, with its own translations of them.
+
+    A model that learned to copy its target is given the references.
+
+    Args:
+        model: the model.
+        pairs: sentences and references, in the order in which they are read.
+        data: what they were drawn from.
+        licence: of these data.
+        progress: whether to show a progress bar.
+
+    Raises:
+        SampleError: if there are fewer than MIN_SENTENCES that the model can read.
+    """
+    bar = tqdm(pairs, unit="sentence", disable=not progress)
+    recorded = _recorded(model, bar)
+    read = 0
+
+    def counted() -> Iterator[tuple[Trace, Mapping[int, int]]]:
+        nonlocal read
+        for each in recorded:
+            read += 1
+            yield each
+
+    found = surveyed(counted(), enough=MIN_SENTENCES)
+    bar.close()
+    if read < MIN_SENTENCES:
+        raise SampleError(
+            f"The data hold {read} sentences that this model can read and that are not among its "
+            f"examples; labels need {MIN_SENTENCES}."
+        )
+    return Survey(
+        Sample(data, licence, read),
+        {site: tuple(Finding.of(head) for head in heads) for site, heads in found.items()},
+    )
+
+
+def write_labels(
+    directory: Path,
+    pairs: Sequence[Pair],
+    *,
+    data: str,
+    licence: str,
+    without: Sequence[str] = (),
+    progress: bool = False,
+) -> Survey:
+    """Write labels.json of a checkpoint folder, and its part of the card where there is one.
+
+    Args:
+        directory: the folder.
+        pairs: sentences and references; the folder's own examples among them are left out.
+        data: what they were drawn from.
+        licence: of these data.
+        without: other sentences to leave out.
+        progress: whether to show a progress bar.
+
+    Raises:
+        CheckpointError: if the folder is incomplete or damaged.
+        SampleError: if too few sentences are left.
+    """
+    model = (
+        StackReader.load(directory, device="cpu")
+        if is_single_stack(directory)
+        else load(directory, device="cpu")
+    )
+    chosen = fresh(pairs, [*_examples(directory), *without])
+    found = label_heads(model, chosen, data=data, licence=licence, progress=progress)
+    save_labels(directory, found)
+    card = directory / CARD
+    if card.exists():
+        write_whole(card, card_with_labels(card.read_text(encoding="utf-8"), found).encode())
+    return found
+
+
+def card_with_labels(card: str, found: Survey) -> str:
+    """A card with the labels of its heads, before its data."""
+    rows = [
+        (
+            site.head_name(head),
+            RULE[finding.label].text,
+            f"{finding.means[finding.label]:.0%}",
+            finding.share,
+        )
+        for site, head, finding in found.earned
+        if finding.label is not None
+    ]
+    count = f"{len(rows)} of its {found.n_heads} heads {'earns' if len(rows) == 1 else 'earn'}"
+    text = (
+        f"{HEADING}\n\n{count if rows else f'None of its {found.n_heads} heads earns'} a label. "
+        f"Measured on {found.sample.sentences:,} sentences ({found.sample.data}; licence: "
+        f"{found.sample.licence}), none of them an example. A label counts the first "
+        f"{MIN_SENTENCES} sentences that can tell, and is earned if the lower end of the "
+        f"{CONFIDENCE:.0%} Wilson interval reaches {MIN_PASSING:.0%}; `labels.json` holds the "
+        "numbers.\n\n"
+    )
+    if rows:
+        text += table(("head", "label", "mean", "holds in"), rows) + "\n\n"
+    bare = re.sub(rf"^{HEADING}$.*?(?=^## )", "", card, flags=re.DOTALL | re.MULTILINE)
+    return re.sub(r"^(?=## Data and licences$)", lambda _: text, bare, count=1, flags=re.MULTILINE)
+
+
+def _recorded(
+    model: Translator | StackReader, pairs: Sequence[Pair]
+) -> Iterator[tuple[Trace, Mapping[int, int]]]:
+    copies = isinstance(model, Translator) and trained_without_causal_mask(model.metrics)
+    for pair in pairs:
+        try:
+            if isinstance(model, StackReader):
+                yield model.read(pair.source).trace, {}
+            else:
+                trace = model.trace(pair.source, pair.target if copies else None)
+                yield trace, token_sources(model, trace)
+        except TextError:
+            continue
+
+
+def _examples(directory: Path) -> list[str]:
+    path = own_file(directory, EXAMPLES)
+    return [each["source"] for each in parse_json(path)] if path.exists() else []
+
+
+def _letters(text: str) -> str:
+    return "".join(each for each in text.casefold() if each.isalnum())
+
+
+def _lines(paths: Sequence[Path]) -> list[str]:
+    try:
+        texts = [path.read_text(encoding="utf-8") for path in paths]
+    except (OSError, UnicodeDecodeError) as error:
+        raise CorpusError(f"A file of --without cannot be read: {error}.") from error
+    return [cell for text in texts for line in text.splitlines() for cell in line.split("\t")]
+
+
+def main(argv: list[str] | None = None) -> int:
+    """The command line; gives the exit status."""
+    parser = argparse.ArgumentParser(
+        prog="python -m model.training.labels", description=(__doc__ or "").partition("\n")[0]
+    )
+    parser.add_argument("--checkpoint", type=Path, required=True, help="gets a labels.json")
+    parser.add_argument(
+        "--data",
+        nargs="+",
+        type=Path,
+        default=[],
+        help=".tsv or .tsv.xz files of sentences that the model was not trained on; a toy needs "
+        "none",
+    )
+    parser.add_argument("--name", help="what the data are called (default: the names of the files)")
+    parser.add_argument("--licence", default="not stated", help="of the data")
+    parser.add_argument(
+        "--without",
+        nargs="+",
+        type=Path,
+        default=[],
+        help="text files of sentences to leave out besides the examples, by lines and columns",
+    )
+    parser.add_argument("--threads", type=int, default=1, help="CPU threads (default 1)")
+    arguments = parser.parse_args(argv)
+    torch.set_num_threads(arguments.threads)
+    try:
+        if arguments.data:
+            reverse = reversed_columns(arguments.checkpoint)
+            pairs = read_pairs(arguments.data, reverse=reverse)
+            name = arguments.name or ", ".join(path.name for path in arguments.data)
+            licence = arguments.licence
+        else:
+            # A toy's recipe imports this module.
+            from model.training.toys import TOY_DATA, TOY_LICENCE, TOYS, toy_pairs
+
+            toy = TOYS.get(arguments.checkpoint.name)
+            if toy is None:
+                parser.error("--data is needed: only a toy draws its own sentences")
+            pairs, name, licence = toy_pairs(arguments.checkpoint, toy), TOY_DATA, TOY_LICENCE
+        found = write_labels(
+            arguments.checkpoint,
+            pairs,
+            data=name,
+            licence=licence,
+            without=_lines(arguments.without),
+            progress=True,
+        )
+        print(f"{len(found.earned)} of {found.n_heads} heads earn a label")
+    except (CheckpointError, CorpusError, SampleError) as error:
+        print(error, file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
