@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from model.trace import AttentionKind, FloatArray, Site, Trace, TraceError
 from model.trace_file import require_shares
+from viz import ROOT
 from viz.browser.explorer import CSS, HTML
 from viz.browser.files import joined
 from viz.draw import style
@@ -25,7 +26,7 @@ from viz.heads.reading import Seen, read
 from viz.heads.view import SELECTED, VIEW
 
 _HERE = Path(__file__)
-_THEME = _HERE.parents[2] / ".streamlit" / "config.toml"
+_THEME = ROOT / ".streamlit" / "config.toml"
 
 _COLORS = {
     "backgroundColor": "background-color",

@@ -28,12 +28,14 @@ from typing import NoReturn, TextIO
 
 import platformdirs
 
+from viz import ROOT
+
 TITLE = "Headscope"
 WIDTH, HEIGHT = 1280, 860
 """Of the window in pixels, until it is made larger."""
 
-APP = Path(__file__).parents[2] / "app.py"
-ICON = Path(__file__).parents[1] / "draw" / "icon.png"
+APP = ROOT / "app.py"
+ICON = ROOT / "viz" / "draw" / "icon.png"
 """Pixels: not every system can make an icon of vectors."""
 
 ADDRESS = "127.0.0.1"

@@ -18,6 +18,7 @@ from model.checkpoint import (
     trained_without_causal_mask,
 )
 from model.reader import is_reader
+from model.shipped import CHECKPOINTS
 from model.toys import Task, task_of
 
 DEFAULT_CHECKPOINT = "en-de"
@@ -94,7 +95,7 @@ def readers() -> dict[str, Path]:
 
 def _folder() -> Path:
     named = os.environ.get(CHECKPOINTS_VARIABLE)
-    return Path(named) if named else Path(__file__).parents[2] / "checkpoints"
+    return Path(named) if named else CHECKPOINTS
 
 
 def _configured() -> dict[str, Path]:

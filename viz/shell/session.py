@@ -32,7 +32,7 @@ from model.trace import FloatArray, Site, Trace, TraceError
 from model.translator import DeviceError, TextError, Translator
 from viz.heads import measures as facts
 from viz.heads.standalone import drawable
-from viz.shell import jobs
+from viz.shell import jobs, worker
 from viz.shell.examples import Example, read_examples
 from viz.shell.jobs import MAX_SNAPSHOTS, Batch, Decoded, Outcome, Timed, folder_of, version_of
 from viz.shell.openable import checkpoints
@@ -447,7 +447,7 @@ _starting = threading.Lock()
 def _request_queue() -> RequestQueue:
     compute: Compute = jobs.compute
     if _has_process():
-        compute = process = WorkerProcess("viz.shell.worker")
+        compute = process = WorkerProcess(worker.__name__)
         process.start()
     return RequestQueue(compute, result_store(), together=jobs.fit_together)
 
