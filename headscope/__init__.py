@@ -2,11 +2,11 @@
 
     import headscope as hs
 
-    trace = hs.load("en-de").trace("The cat sat.")    # a model that comes with Headscope, or a path
-    hs.show(trace)                                    # every head, in the output of a cell
-    with hs.watching() as seen:                       # any PyTorch module with attention in it
+    trace = hs.load("en-de").trace("The cat sat.")  # a model that comes with Headscope, or a path
+    hs.show(trace)                                  # every head, in the output of a cell
+    with hs.watching() as seen:                     # any PyTorch module with attention in it
         my_model(**inputs)
-    hs.open("mine.npz")                               # a saved trace, or a model's folder, in the app
+    hs.open("mine.npz")                             # a trace or a model's folder, in the app
 
 Each name is imported when it is first used, so that `import headscope` is quick.
 """
@@ -63,7 +63,7 @@ _HOMES = {
     if name.asname
 }
 
-__all__ = sorted(_HOMES)  # noqa: PLE0605
+__all__ = sorted(_HOMES)
 
 
 def __getattr__(name: str) -> Any:

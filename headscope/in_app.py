@@ -10,6 +10,7 @@ from types import TracebackType
 from urllib.parse import urlencode
 
 from model.checkpoint import CONFIG, CheckpointError
+from model.shipped import CHECKPOINTS
 from model.trace import Trace, TraceError
 from viz.heads.standalone import drawable
 from viz.shell.desktop import Server
@@ -26,8 +27,12 @@ class Opened:
         url: where a browser finds it, on this machine alone.
     """
 
-    def __init__(self, server: Server, query: str) -> None:
+    def __init__(
+        self, server: Server, query: str, folder: tempfile.TemporaryDirectory[str] | None = None
+    ) -> None:
         self._server = server
+        # Whatever is in it goes with this value.
+        self._folder = folder
         self.url = f"{server.url}/?{query}"
 
     def wait(self) -> None:
@@ -75,26 +80,28 @@ def open(shown: str | os.PathLike[str] | Trace, *, browser: bool = True) -> Open
         CheckpointError: if the folder holds no model.
         ServerError: if the server does not start.
     """
+    folder = None
     if isinstance(shown, Trace):
-        place = Path(tempfile.mkdtemp(prefix="headscope-")) / "trace.npz"
-        drawable(shown).save(place)
+        folder = tempfile.TemporaryDirectory(prefix="headscope-")
+        place = Path(folder.name, "trace.npz")
+        shown.save(place)
     else:
         # Its name is what the address calls it, so "." will not do.
         place = Path(shown).resolve()
-    variable = CHECKPOINTS_VARIABLE if place.is_dir() else TRACES_VARIABLE
     if place.is_dir():
         _require_model(place)
+        variable, usual = CHECKPOINTS_VARIABLE, str(CHECKPOINTS)
     else:
-        _require_trace(place)
+        read_trace(place)
+        variable, usual = TRACES_VARIABLE, ""
     if os.pathsep in str(place):
         raise TraceError(
-            f"The app cannot open a path with “{os.pathsep}” in it: rename it, or open a trace with "
-            "--page."
+            f"The app cannot open a path with “{os.pathsep}” in it: rename {place.name}, or open a "
+            "trace with --page."
         )
-    named = os.pathsep.join(filter(None, [str(place), os.environ.get(variable)]))
-    server = Server({**os.environ, variable: named})
-    server.__enter__()
-    opened = Opened(server, urlencode({"checkpoint": place.name}))
+    named = os.pathsep.join(filter(None, [str(place), os.environ.get(variable) or usual]))
+    server = Server({**os.environ, variable: named}).__enter__()
+    opened = Opened(server, urlencode({"checkpoint": place.name}), folder)
     _opened.append(opened)
     if browser:
         webbrowser.open(opened.url)
@@ -109,8 +116,13 @@ def _require_model(folder: Path) -> None:
         )
 
 
-def _require_trace(file: Path) -> None:
+def read_trace(file: Path) -> Trace:
+    """A saved trace that can be drawn.
+
+    Raises:
+        TraceError: if it cannot, or if the file cannot be read.
+    """
     try:
-        drawable(Trace.load(file))
+        return drawable(Trace.load(file))
     except OSError as error:
         raise TraceError(f"{file} cannot be read: {error.strerror}.") from None

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-import model
+from model import __file__ as _model
 
-CHECKPOINTS = Path(str(model.__file__)).resolve().parents[1] / "checkpoints"
+CHECKPOINTS = Path(_model).resolve().parents[1] / "checkpoints"
 """A folder of checkpoint folders."""
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from model.__main__ import main
+from headscope.__main__ import main
 from viz.save import image
 
 ROOT = Path(__file__).parents[1]

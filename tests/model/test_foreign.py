@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 import torch
 
+from headscope.__main__ import main
 from model import load
-from model.__main__ import main
 from model.checkpoint import CheckpointError
 from model.foreign import FILLS, Purpose, is_foreign, load_foreign
 from model.search import Search

@@ -255,7 +255,8 @@ class SearchTree(Picture):
     def python(self, layout: Layout) -> Lines:
         return [
             *decoding_lines(self.decoding.translation.source_text, self.search, self.changes),
-            f"hs.figures.SearchTree(decoding, search{_changed(self.changes)}).figure({public(layout)})",
+            f"hs.figures.SearchTree(decoding, search{_changed(self.changes)}).figure("
+            f"{public(layout)})",
         ]
 
 
@@ -325,7 +326,8 @@ class Certainty(Picture):
     def python(self, layout: Layout) -> Lines:
         return [
             *decoding_lines(self.decoding.translation.source_text, self.search, self.changes),
-            f"hs.figures.Certainty(decoding, search{_changed(self.changes)}).figure({public(layout)})",
+            f"hs.figures.Certainty(decoding, search{_changed(self.changes)}).figure("
+            f"{public(layout)})",
         ]
 
 
@@ -571,5 +573,6 @@ class SearchWidths(_FoundList):
             f"    translator.decode({source!r}, search=each{_under(self.changes)})",
             "    for each in hs.figures.searches_of_every_width(search)",
             "]",
-            f"hs.figures.SearchWidths(decodings, search{_changed(self.changes)}).figure({public(layout)})",
+            f"hs.figures.SearchWidths(decodings, search{_changed(self.changes)}).figure("
+            f"{public(layout)})",
         ]

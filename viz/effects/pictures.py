@@ -164,12 +164,14 @@ class WordMap(Picture):
         return [
             f"sentence = {self.sentence!r}",
             "after = {",
-            "    site: tuple(each.text for each in hs.figures.rewritten(translator, sentence, site))",
+            "    site: tuple(each.text for each in hs.figures.rewritten(translator, "
+            "sentence, site))",
             "    for site in translator.sites",
             "}",
             "picture = hs.figures.WordMap(sentence, translator.translate(sentence).text, after)",
             "changed, title = picture.changed, picture.title",
-            f"hs.figures.effect_figure(changed, title, {effect_map.CHANGED!r}{off}{options}{layout.python})",
+            "hs.figures.effect_figure(changed, title, "
+            f"{effect_map.CHANGED!r}{off}{options}{layout.python})",
         ]
 
 
@@ -215,7 +217,8 @@ class RemovalCurve(Picture):
         given = f", {self.target!r}" if self.target else ""
         return [
             f"trace = translator.trace({self.sentence!r}{given})",
-            "removed = hs.figures.removal(translator, trace, hs.figures.effects_of(translator, trace))",
+            "removed = hs.figures.removal(translator, trace, hs.figures.effects_of("
+            "translator, trace))",
             f"hs.figures.removal_figure(removed{layout.python})",
         ]
 
@@ -351,7 +354,8 @@ class MapBesideTruth(_OfMaps):
         more += ", alone=True" if self.alone else ""
         return [
             *self._attributed,
-            f"hs.figures.beside_figure(found, {self.method!r}, site, head, later=later{more}{layout.python})",
+            f"hs.figures.beside_figure(found, {self.method!r}, site, head, "
+            f"later=later{more}{layout.python})",
         ]
 
 
@@ -539,7 +543,8 @@ class MapRanking(_OfMaps):
         return [
             *lines,
             f"ranked = hs.figures.method_scores(found, site, head, later=later{more})",
-            f"hs.figures.ranking_figure(ranked, hs.figures.ranking_title(site, head){marked}{layout.python})",
+            "hs.figures.ranking_figure(ranked, hs.figures.ranking_title(site, "
+            f"head){marked}{layout.python})",
         ]
 
 
@@ -606,7 +611,8 @@ class ExamplesCurve(Picture):
     def python(self, layout: Layout) -> Lines:
         n_heads = self.removal.removed[-1]
         return [
-            f"found = hs.figures.read_removal(hs.checkpoint_folder({self.checkpoint!r}), {n_heads})",
+            f"found = hs.figures.read_removal(hs.checkpoint_folder({self.checkpoint!r}), "
+            f"{n_heads})",
             f"title, value = {self.title!r}, {self.value!r}",
             f"hs.figures.removal_figure(found.{self.measure}, title, value{layout.python})",
         ]

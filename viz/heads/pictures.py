@@ -170,7 +170,8 @@ class HeadLines(_OfHead):
             *self._recorded,
             f"seen = {self._read}",
             f"found = hs.figures.site_map(seen, {str(self.site.kind)!r}, {self.site.layer})",
-            f"hs.figures.lines_figure(found, {self.head}, query_title={self._query_title!r}{layout.python})",
+            f"hs.figures.lines_figure(found, {self.head}, "
+            f"query_title={self._query_title!r}{layout.python})",
         ]
 
     @property
@@ -335,7 +336,8 @@ class QueryKey(_OfHead):
         return [
             *self._recorded,
             f"seen = hs.figures.site_map({self._read}, {str(self.site.kind)!r}, {self.site.layer})",
-            f"hs.figures.query_key_figure(seen, {self.head}, {self.query}, {self.key}{beside}{dark})",
+            f"hs.figures.query_key_figure(seen, {self.head}, {self.query}, "
+            f"{self.key}{beside}{dark})",
         ]
 
 
@@ -409,7 +411,8 @@ class EveryHead(_OfTrace):
         chosen = f"{str(self.kind)!r}, {self.layer}, {self.head}"
         return [
             *self._recorded,
-            f"hs.figures.heads_overview(*hs.figures.chosen_maps({self._read}, {chosen}){layout.python})",
+            f"hs.figures.heads_overview(*hs.figures.chosen_maps({self._read}, "
+            f"{chosen}){layout.python})",
         ]
 
     @property
@@ -449,7 +452,8 @@ class ComparedHeads(_OfTrace):
         return [
             *self._recorded,
             f"seen = {self._read}",
-            f"hs.figures.panels_figure(hs.figures.compared_panels(seen, {str(self.kind)!r}, {list(self.heads)}), "
+            "hs.figures.panels_figure(hs.figures.compared_panels(seen, "
+            f"{str(self.kind)!r}, {list(self.heads)}), "
             f"title={self._heading!r}{layout.panel_python})",
         ]
 
@@ -496,7 +500,8 @@ class JointHeads(_OfTrace):
         return [
             *self._recorded,
             f"seen = {self._read}",
-            f"hs.figures.panel_figure(hs.figures.joint_panel(seen, {self.layer}, {self.head}){layout.python})",
+            f"hs.figures.panel_figure(hs.figures.joint_panel(seen, {self.layer}, "
+            f"{self.head}){layout.python})",
         ]
 
 

@@ -150,12 +150,13 @@ class NamedMask:
     def expression(self, at: HeadInBatch) -> str:
         """The mask as Python, where `own` gives those of a sentence by its number."""
         start, _, rest = self.name.partition(".")
+        allowed = f"hs.figures.decode_mask({encode(self.mask.allowed)!r})"
         if start == "preset":
             base = f"own({at.number})[{str(at.kind)!r}]"
-            return f"preset(hs.PRESETS[{rest!r}], hs.figures.decode_mask({encode(self.mask.allowed)!r}), {base})"
+            return f"preset(hs.PRESETS[{rest!r}], {allowed}, {base})"
         if start == "edited":
             base = f"own({at.number})[{rest!r}]"
-            return f"hs.figures.edited_mask({base}, hs.figures.decode_mask({encode(self.mask.allowed)!r}))"
+            return f"hs.figures.edited_mask({base}, {allowed})"
         return f"own({int(start) - 1})[{rest!r}]"
 
 
@@ -191,7 +192,8 @@ class TwoMasks:
             "    return hs.figures.batch_masks(padded, number)",
             "def preset(rule, allowed, base):",
             "    how = {'kind': base.kind, 'reason': rule.reason, 'causal': rule.causal}",
-            "    return hs.figures.preset_mask(rule.title, allowed, base.queries, base.keys, **how)",
+            "    return hs.figures.preset_mask(rule.title, allowed, base.queries, "
+            "base.keys, **how)",
             f"a, b = {self.a.expression(at)}, {self.b.expression(at)}",
         ]
 
@@ -392,8 +394,10 @@ class HeadSteps(_Panels):
             f"seen = padded[{self.at.number}].{self.at.site}",
             f"steps = {with_mask}"
             if self.hatched
-            else f"steps = hs.figures.head_steps(seen, {self.at.head}, ones_like({with_mask}.allowed))",
-            f"panels = hs.figures.step_panels(seen, steps, limit={self.limit!r}, longest={self.longest!r}, "
+            else f"steps = hs.figures.head_steps(seen, {self.at.head}, ones_like("
+            f"{with_mask}.allowed))",
+            f"panels = hs.figures.step_panels(seen, steps, limit={self.limit!r}, "
+            f"longest={self.longest!r}, "
             f"hatched={self.hatched})",
             *self._drawn("panels", layout),
         ]
@@ -560,7 +564,8 @@ class EditedWeights(_Panels):
         return [
             *self.at.lines,
             f"own = hs.figures.batch_masks(padded, {self.at.number})[{str(self.at.kind)!r}]",
-            f"painted = hs.figures.editor_panel(own, hs.figures.decode_mask({encode(self.allowed)!r}), 'The mask')",
+            "painted = hs.figures.editor_panel(own, hs.figures.decode_mask("
+            f"{encode(self.allowed)!r}), 'The mask')",
             *self.at.passes(self.edits.both),
             *self.at.changed_weights(self.headings, begin="[painted]", sign="→"),
             *self._drawn("panels", layout),
@@ -673,7 +678,8 @@ class OneMask(Picture):
     def python(self, layout: Layout) -> Lines:
         return [
             recorded(self.sentence, self.target),
-            f"mask = hs.figures.batch_masks([trace], 0, layer={self.layer})[{str(self.mask.kind)!r}]",
+            "mask = hs.figures.batch_masks([trace], 0, "
+            f"layer={self.layer})[{str(self.mask.kind)!r}]",
             f"hs.figures.mask_figure(mask{layout.python})",
         ]
 

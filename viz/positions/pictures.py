@@ -91,7 +91,8 @@ class Positions(Picture):
         return [
             f"tokens = {tokens}",
             f"table = translator.position_table({len(self.rows)})",
-            "hs.figures.encoding_heatmap(table, tokens=tokens, trained=translator.trained_positions()"
+            "hs.figures.encoding_heatmap(table, tokens=tokens, "
+            "trained=translator.trained_positions()"
             f"{layout.python})",
         ]
 
@@ -147,7 +148,8 @@ class Waves(Picture):
         marked = "" if self.position is None else f", position={self.position}"
         return [
             f"table = translator.position_table({len(self.rows)})",
-            f"hs.figures.waves(table, {list(self.dimensions)}, base={self.base!r}{marked}{layout.python})",
+            f"hs.figures.waves(table, {list(self.dimensions)}, "
+            f"base={self.base!r}{marked}{layout.python})",
         ]
 
 
@@ -199,7 +201,8 @@ class Circle(Picture):
     def python(self, layout: Layout) -> Lines:
         return [
             TRAINED_TABLE,
-            f"hs.figures.circle(table, {self.pair}, {self.position}, base={self.base!r}{layout.python})",
+            f"hs.figures.circle(table, {self.pair}, {self.position}, "
+            f"base={self.base!r}{layout.python})",
         ]
 
 
@@ -438,7 +441,8 @@ class NeighbourHeads(Picture):
             "before = translator.trace_of(translation)",
             "after = translator.trace_of(translation, "
             f"under=hs.Intervention(positions=hs.{self.edit!r}))",
-            f"hs.figures.neighbours_figure(hs.figures.neighbour_heads(before, after){layout.python})",
+            "hs.figures.neighbours_figure(hs.figures.neighbour_heads(before, "
+            f"after){layout.python})",
         ]
 
 
