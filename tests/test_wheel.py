@@ -147,9 +147,10 @@ with sync_playwright() as playwright:
 """
 
 
+@pytest.mark.browser
 @pytest.mark.parametrize("opened", [False, True])
 def test_the_app_answers_and_its_page_is_drawn_by_its_worker(
-    binaries: Path, hostile: Path, chromium: None, opened: bool
+    binaries: Path, hostile: Path, opened: bool
 ) -> None:
     port = free_port()
     if opened:

@@ -1,8 +1,7 @@
 """Every head of a trace, or of one pass through a model, in the output of a notebook's cell.
 
-from viz.notebook import show
-show(trace)
-show(my_model, input_ids)       any PyTorch module, called so and watched meanwhile
+hs.show(trace)
+hs.show(my_model, input_ids)       any PyTorch module, called so and watched meanwhile
 """
 
 from __future__ import annotations
@@ -50,7 +49,7 @@ def show(
 
     Args:
         shown: a trace; or a PyTorch model, which is called with the inputs. Its tokens are named by
-            their positions then; `model.watch.watching` makes a trace that names them.
+            their positions then; `headscope.watching` makes a trace that names them.
         inputs: of the model; only the first sentence of a batch is shown.
         title: what the picture is of; empty for the texts of the trace.
         dark: None follows the reader's own choice of light or dark.
