@@ -18,6 +18,7 @@ from viz.decoding.pictures import LayerLens as LayerLens
 from viz.decoding.pictures import OneStep as OneStep
 from viz.decoding.pictures import SearchTree as SearchTree
 from viz.decoding.pictures import SearchWidths as SearchWidths
+from viz.decoding.search import of_every_width as _searches_of_every_width
 from viz.draw.panel_figure import panel_figure as panel_figure
 from viz.draw.panel_figure import panels_figure as panels_figure
 from viz.effects.alignment_map import alignment_figure as alignment_figure
@@ -33,12 +34,16 @@ from viz.effects.pictures import RemovalCurve as RemovalCurve
 from viz.effects.pictures import WordMap as WordMap
 from viz.effects.ranking import ranking_figure as ranking_figure
 from viz.effects.ranking import ranking_title as ranking_title
+from viz.effects.ranking import scores as _method_scores
 from viz.effects.removal_curve import removal_figure as removal_figure
 from viz.effects.self_maps import self_figure as self_figure
 from viz.heads.changes import Changes as Changes
 from viz.heads.growth import growth_figure as growth_figure
 from viz.heads.heatmap import head_figure as head_figure
 from viz.heads.lines import lines_figure as lines_figure
+from viz.heads.mask_edits import decode as _decode_mask
+from viz.heads.mask_edits import intervention as _masks_intervention
+from viz.heads.mask_edits import parse as _parse_masks
 from viz.heads.matrices import matrices_figure as matrices_figure
 from viz.heads.overview import chosen_maps as chosen_maps
 from viz.heads.overview import heads_overview as heads_overview
@@ -55,6 +60,7 @@ from viz.masks.mask import batch_masks as batch_masks
 from viz.masks.mask import edited_mask as edited_mask
 from viz.masks.mask import preset_mask as preset_mask
 from viz.masks.panels import changed_panels as changed_panels
+from viz.masks.panels import compared_panels as _compared_masks
 from viz.masks.panels import editor_panel as editor_panel
 from viz.masks.panels import factor_panels as factor_panels
 from viz.masks.panels import mask_figure as mask_figure
@@ -86,3 +92,11 @@ from viz.positions.terms import parts_figure as parts_figure
 from viz.positions.terms import term_shares as term_shares
 from viz.positions.terms import terms_figure as terms_figure
 from viz.shell.growth import read_growth as read_growth
+
+# Clear names for what has a short one where it is written.
+compared_masks = _compared_masks
+decode_mask = _decode_mask
+masks_intervention = _masks_intervention
+parse_masks = _parse_masks
+method_scores = _method_scores
+searches_of_every_width = _searches_of_every_width

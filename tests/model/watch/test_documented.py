@@ -55,7 +55,7 @@ def test_the_code_of_the_page_runs_and_gives_traces(monkeypatch: pytest.MonkeyPa
     shown = []
     for piece in pieces:
         # What a cell of a notebook ends with is its output.
-        exec(piece.replace("\nshow(", "\nshown = show("), space)
+        exec(piece.replace("\nhs.show(", "\nshown = hs.show("), space)
         explorer = space.pop("shown", None)
         shown += [] if explorer is None else [(space["trace"], explorer)]
     assert all(isinstance(explorer, Explorer) for _, explorer in shown)
