@@ -21,4 +21,4 @@ ENV STREAMLIT_SERVER_ADDRESS=0.0.0.0 STREAMLIT_SERVER_HEADLESS=true
 EXPOSE 8501
 HEALTHCHECK --interval=10s --timeout=3s --start-period=60s \
   CMD ["python", "-c", "import urllib.request as r; r.urlopen('http://localhost:8501/_stcore/health')"]
-CMD ["python", "-m", "streamlit", "run", "app.py"]
+CMD ["python", "-m", "headscope"]

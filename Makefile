@@ -19,16 +19,20 @@ ARGS ?=
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run desktop test quick fuzz deployment check format bench screenshots clean
+.PHONY: help run desktop wheel test quick fuzz deployment check format bench screenshots clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 run: $(VENV)/.installed ## Start the app in the browser (PORT=8600; ADDRESS=0.0.0.0; TORCH=cpu)
-	$(PY) -m streamlit run app.py $(if $(PORT),--server.port $(PORT)) $(if $(ADDRESS),--server.address $(ADDRESS))
+	$(PY) -m headscope $(if $(PORT),--port $(PORT)) $(if $(ADDRESS),--address $(ADDRESS))
 
 desktop: $(VENV)/.installed ## Start the app in a desktop window, with which it ends
-	$(PY) app.py --desktop
+	$(PY) -m headscope desktop
+
+# Without isolation: everything it needs is in the environment, so nothing more is downloaded.
+wheel: $(VENV)/.installed-dev ## Build dist/headscope-….whl, to be installed anywhere with pip, pipx or uv
+	$(PY) -m pip wheel --disable-pip-version-check --no-deps --no-build-isolation --wheel-dir dist .
 
 # Who has finished takes over tests from who has not, so that no long file comes last on one worker.
 WORKERS := -n auto --maxprocesses 4 --dist worksteal

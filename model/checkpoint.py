@@ -199,7 +199,7 @@ def _load(
         raise CheckpointError(f"The checkpoint {directory} is damaged: {error}") from error
     if bool(config.single_stack) == (make is Transformer):
         held = config.single_stack or "an encoder and a decoder"
-        opens = "model.reader.load_reader" if config.single_stack else "model.translator.load"
+        opens = "headscope.load_reader" if config.single_stack else "headscope.load"
         raise CheckpointError(
             f"The checkpoint {directory} holds {held}; open it in the app, or with {opens}."
         )

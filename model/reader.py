@@ -1,6 +1,6 @@
 """Models that read one text: half Transformers of ours, and the folders of Hugging Face's.
 
-model = load_reader("checkpoints/toy-reverse-decoder")
+model = hs.load_reader("toy-reverse-decoder")
 answer = model.read("c a b")
 answer.trace        what every head did
 """
@@ -19,6 +19,7 @@ from model.checkpoint import CONFIG, is_single_stack, load_single_stack, own_fil
 from model.config import TransformerConfig
 from model.foreign import ForeignModel, folder_facts, is_foreign, load_foreign
 from model.recording import recording
+from model.shipped import checkpoint_folder
 from model.single_stack import DecoderOnly, SingleStack
 from model.taps import install_taps
 from model.tokenizer import Tokenizer
@@ -56,14 +57,14 @@ def load_reader(directory: str | os.PathLike[str], *, device: str = "auto") -> R
     """A model from a folder, of ours or of Hugging Face's.
 
     Args:
-        directory: the folder.
+        directory: the folder; or the name of a model that comes with Headscope.
         device: "auto", "cpu", "cuda" or "cuda:1".
 
     Raises:
         CheckpointError: if the folder cannot be opened.
         DeviceError: if the machine has no such device.
     """
-    folder = Path(directory)
+    folder = checkpoint_folder(directory)
     if is_foreign(folder):
         return load_foreign(folder, device=device)
     return StackReader.load(folder, device=device)

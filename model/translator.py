@@ -7,7 +7,6 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
-from pathlib import Path
 from reprlib import repr as shortened
 from typing import Any, cast
 
@@ -34,6 +33,7 @@ from model.logit_lens import LogitLens
 from model.positions import LengthError, PositionalEncoding
 from model.recording import recording
 from model.search import AS_IN_THE_PAPER, Search
+from model.shipped import checkpoint_folder
 from model.taps import install_taps
 from model.terms import EmbeddingParts, HeadMatrices, ScoreTerms
 from model.tokenizer import Tokenizer
@@ -871,7 +871,8 @@ def load(
     """A translator from a checkpoint folder.
 
     Args:
-        checkpoint: a folder with config.json, weights and tokenizer.
+        checkpoint: the name of a model that comes with Headscope, such as "en-de"; or a folder
+            with config.json, weights and tokenizer.
         device: "auto", "cpu", "cuda" or "cuda:1".
         snapshot: the model as it was during its training, where the folder holds that: a place in
             `model.checkpoint.snapshots`, counted from 0, or from the end if negative. None gives
@@ -881,7 +882,7 @@ def load(
         CheckpointError: if the folder is missing, incomplete or damaged, or has no such snapshot.
         DeviceError: if the machine has no such device.
     """
-    path = Path(checkpoint)
+    path = checkpoint_folder(checkpoint)
     place = resolve_device(device)
     loaded = load_checkpoint(path, snapshot=snapshot)
     metrics = loaded.metrics

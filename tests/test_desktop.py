@@ -21,6 +21,7 @@ from pathlib import Path
 import pytest
 from PIL import ImageGrab
 
+from headscope.__main__ import main
 from tests.kit.running_app import BROWSERS
 from tests.kit.signals import heed_interrupts
 from viz.shell import desktop
@@ -191,11 +192,11 @@ def start(checkpoints: Path, tmp_path: Path) -> Iterator[Callable[..., Started]]
         inherited = {k: v for k, v in os.environ.items() if k not in ("WAYLAND_DISPLAY", "DISPLAY")}
         with output.open("wb") as written:
             process = subprocess.Popen(
-                [sys.executable, str(ROOT / "app.py"), *arguments],
+                [sys.executable, "-m", "headscope", "desktop", *arguments],
                 cwd=tmp_path,
                 env=inherited
                 | {"TMPDIR": str(folder), "HEADSCOPE_TEST": str(folder)}
-                | {"HEADSCOPE_CHECKPOINTS": str(checkpoints)}
+                | {"PYTHONPATH": str(ROOT), "HEADSCOPE_CHECKPOINTS": str(checkpoints)}
                 # One process fewer to wait for, where it is not what a test is about.
                 | {PROCESS_VARIABLE: "0"}
                 | ({"DISPLAY": display} if display else {})
@@ -237,7 +238,7 @@ def port_of(app: Started) -> Iterator[int]:
 
 @linux_only
 def test_closing_the_window_ends_everything(screen: str, start: Callable[..., Started]) -> None:
-    app = start("--desktop", display=screen, **{PROCESS_VARIABLE: "1"})
+    app = start(display=screen, **{PROCESS_VARIABLE: "1"})
     window = app.window()
     with port_of(app):
 
@@ -263,7 +264,7 @@ def test_the_server_keeps_talks_among_a_persons_files_or_where_it_is_told(
         (usual, str(tmp_path / "data" / desktop.TITLE / "talks")),
         (usual | {desktop.TALKS: told}, told),
     ):
-        app = start("--desktop", **given)
+        app = start(**given)
         wait_for_words(app)
         environment = Path(f"/proc/{app.server()}/environ").read_bytes().split(b"\0")
         assert f"{desktop.TALKS}={expected}".encode() in environment
@@ -330,7 +331,7 @@ def test_without_a_browser_the_address_is_said_and_served(
 
 @linux_only
 def test_without_a_screen_the_address_is_said(start: Callable[..., Started]) -> None:
-    app = start("--desktop")
+    app = start()
     said = wait_for_words(app)
     assert "there is no screen (neither DISPLAY nor WAYLAND_DISPLAY is set)" in said
     app.process.terminate()
@@ -356,7 +357,7 @@ def test_a_browser_that_cannot_open_a_window_is_tried_again_and_passed_over(
 def test_a_server_that_cannot_start_says_why_in_a_sentence(
     start: Callable[..., Started],
 ) -> None:
-    app = start("--desktop", STREAMLIT_SERVER_MAX_UPLOAD_SIZE="x")
+    app = start(STREAMLIT_SERVER_MAX_UPLOAD_SIZE="x")
     app.wait_for_end()
     said = app.output.read_text()
     assert app.process.returncode == 1, said
@@ -371,14 +372,14 @@ def test_python_app_py_alone_says_how_to_start_in_one_sentence() -> None:
     )
     assert done.returncode == 2
     (line,) = done.stderr.decode().splitlines()
-    assert "python app.py --desktop" in line
+    assert "python -m headscope desktop" in line
 
 
 def test_a_webview_and_a_browser_cannot_both_be_wanted(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     with pytest.raises(SystemExit, match="2"):
-        desktop.main(["--webview", "--browser"])
+        main(["desktop", "--webview", "--browser"])
     assert "not allowed with" in capsys.readouterr().err
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from model.__main__ import main
+from headscope.__main__ import main
 from viz.save import image
 
 ROOT = Path(__file__).parents[1]
@@ -21,7 +21,7 @@ def test_the_python_of_the_readme_runs(tmp_path: Path, monkeypatch: pytest.Monke
     for name in ("checkpoints", "benchmarks"):
         (tmp_path / name).symlink_to(ROOT / name)
     monkeypatch.chdir(tmp_path)
-    assert main(["export-hf", "checkpoints/en-de", "en-de-hf"]) == 0
+    assert main(["export-hf", "en-de", "en-de-hf"]) == 0
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     pieces = re.findall(r"```python\n(.*?)```", readme, re.DOTALL)
     assert len(pieces) > 3

@@ -88,7 +88,7 @@ def test_without_a_card_the_cpu_build_is_named_before_the_download(
 def test_with_a_card_or_with_torch_nothing_is_said(make: MakeRun, there: dict[str, bool]) -> None:
     lines = make("run", **there)
     assert HINT not in "\n".join(lines)
-    assert "streamlit run app.py" in lines[-1]
+    assert "-m headscope" in lines[-1]
 
 
 @needs_make
@@ -99,7 +99,7 @@ def test_the_cpu_build_comes_first_alone_and_in_the_pinned_version(make: MakeRun
     assert f"--index-url {INDEX} {pin}" in lines[0]
     assert "--no-deps" in lines[0]
     assert lines[1].endswith("-r requirements.txt")
-    assert "streamlit run app.py" in lines[2]
+    assert "-m headscope" in lines[2]
 
 
 @needs_make
@@ -108,14 +108,14 @@ def test_where_torchs_index_does_not_answer_the_usual_build_comes(make: MakeRun)
     assert INDEX in lines[1]
     assert "usual build follows" in lines[1]
     assert lines[2].endswith("-r requirements.txt")
-    assert "streamlit run app.py" in lines[3]
+    assert "-m headscope" in lines[3]
 
 
 @needs_make
 def test_set_up_once_nothing_is_asked_again(make: MakeRun) -> None:
     make("run")
     (only,) = make("run")
-    assert "streamlit run app.py" in only
+    assert "-m headscope" in only
 
 
 @needs_make
@@ -125,5 +125,5 @@ def test_another_build_than_cpu_is_refused(make: MakeRun) -> None:
 
 def test_the_readme_names_the_two_commands_that_need_no_make() -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert "```sh\npip install -r requirements.txt\nstreamlit run app.py\n```" in readme
+    assert "```sh\npip install -r requirements.txt\npython -m headscope\n```" in readme
     assert f"--extra-index-url {INDEX}" in readme

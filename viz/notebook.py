@@ -1,9 +1,8 @@
 """Every head of a trace, or of one pass through a model, in the output of a notebook's cell.
 
-from viz.notebook import explore, show
-show(trace)                     HTML, which a saved notebook keeps
-show(my_model, input_ids)       any PyTorch module, called so and watched meanwhile
-widget = explore(trace)         the same as a widget: widget.selection is what is selected
+hs.show(trace)                     HTML, which a saved notebook keeps
+hs.show(my_model, input_ids)       any PyTorch module, called so and watched meanwhile
+widget = hs.explore(trace)         the same as a widget: widget.selection is what is selected
 """
 
 from __future__ import annotations
@@ -54,7 +53,7 @@ def show(
     """Every head, for the last line of a cell.
 
     Args:
-        shown: a trace; what `model.watch.watching` saw, whose first sentence is shown; or a PyTorch
+        shown: a trace; what `headscope.watching` saw, whose first sentence is shown; or a PyTorch
             model, which is called with the inputs. Tokens are named by their positions, but for
             those of a trace that names them.
         inputs: of the model; only the first sentence of a batch is shown.

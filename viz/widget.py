@@ -1,7 +1,7 @@
 """Every head of a trace as a widget of a notebook, whose selection Python reads and sets.
 
-from viz.notebook import explore
-widget = explore(trace)             the last line of a cell draws it
+import headscope as hs
+widget = hs.explore(trace)          the last line of a cell draws it
 widget.selection                    Selection(kind='cross', layer=2, head=5, cell=None)
 widget.selection = "cross", 1, 3
 widget.observe(callback, "selection")

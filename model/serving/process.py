@@ -20,7 +20,13 @@ from typing import Any, BinaryIO, NoReturn
 
 from model.serving.queue import Compute, WorkerLostError
 
-ROOT = Path(__file__).parents[2]
+_ROOT = str(Path(str(sys.modules[__name__.partition(".")[0]].__file__)).parents[1])
+
+_RUN = (
+    "import runpy, sys; root, module = sys.argv[1:]; root in sys.path or sys.path.insert(0, root); "
+    "runpy.run_module(module, run_name='__main__', alter_sys=True)"
+)
+"""As `python -m`, but never a module of the same name in the current directory."""
 
 
 class WorkerProcess:
@@ -60,12 +66,10 @@ class WorkerProcess:
         """The process, started if it does not run."""
         if self._process is None or self._process.poll() is not None:
             self.close()
-            path = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
             self._process = subprocess.Popen(
-                [sys.executable, "-m", self._module],
+                [sys.executable, "-P", "-c", _RUN, _ROOT, self._module],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
-                env={**os.environ, "PYTHONPATH": path},
                 # Ctrl+C is for whoever started it.
                 start_new_session=True,
                 creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),

@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, expect
 
+from headscope.__main__ import main
 from model.measures import head_facts
 from model.trace import Tokens, Trace
 from model.translator import Translator
 from tests.kit.heads_page import SENTENCE, HeadsPage, picture, pixels, wrong_cells, wrong_tiles
-from viz.__main__ import main
 from viz.draw.labels import axis_texts
 from viz.draw.style import DARK, LIGHT
 from viz.heads.reading import Reading, Seen, read

@@ -1,4 +1,4 @@
-"""Any arguments to the two command lines."""
+"""Any arguments to the command line."""
 
 from __future__ import annotations
 
@@ -6,15 +6,13 @@ import contextlib
 import io
 import os
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import model.__main__
-import viz.__main__
+from headscope.__main__ import main
 from tests.kit.fuzz import cases, limits, numbers, require_sentence, texts
 from viz.pictures import PICTURES
 from viz.save.formats import FORMATS, IMAGES
@@ -35,8 +33,8 @@ def options(*names: str) -> st.SearchStrategy[list[str]]:
     )
 
 
-def require_answer(main: Callable[[list[str]], int], arguments: list[str]) -> None:
-    """Runs a command line, which ends well, with argparse's usage, or with one sentence."""
+def require_answer(arguments: list[str]) -> None:
+    """Runs the command line, which ends well, with argparse's usage, or with one sentence."""
     output, errors = io.StringIO(), io.StringIO()
     with (
         limits(seconds=20, megabytes=256),
@@ -74,7 +72,6 @@ def test_any_arguments_translate_or_are_refused_in_a_sentence(
     checkpoint_folder: Path, text: str, more: list[str]
 ) -> None:
     require_answer(
-        model.__main__.main,
         ["translate", "--checkpoint", str(checkpoint_folder), *more, "--", text],
     )
 
@@ -97,7 +94,6 @@ def test_any_folder_is_exported_to_or_refused_in_a_sentence(
         inner = os.path.join(folder, "a", "b", "c")
         os.makedirs(inner)
         require_answer(
-            model.__main__.main,
             ["export-hf", *more, "--", str(checkpoint_folder), f"{inner}/{name}"],
         )
 
@@ -120,7 +116,6 @@ def test_any_arguments_export_or_are_refused_in_a_sentence(
     with tempfile.TemporaryDirectory() as folder:
         out = os.path.join(folder, f"out.{suffix}")
         require_answer(
-            viz.__main__.main,
             [
                 *("export", "--checkpoint", str(checkpoint_folder), "--figure", figure),
                 *("--out", out, *more, "--", text),

@@ -1,4 +1,4 @@
-"""`python -m model translate`, as a person runs it."""
+"""`headscope translate`, as a person runs it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from model.__main__ import main
+from headscope.__main__ import main
 from model.search import Sampling, Search
 from model.trace import Trace
 from model.translator import Translator
@@ -40,7 +40,15 @@ def test_a_sentence_is_translated_and_nothing_else_printed(run):
 @pytest.mark.slow
 def test_it_runs_as_a_module_and_reads_standard_input(checkpoint_folder):
     result = subprocess.run(
-        [sys.executable, "-m", "model", "translate", "-", "--checkpoint", str(checkpoint_folder)],
+        [
+            sys.executable,
+            "-m",
+            "headscope",
+            "translate",
+            "-",
+            "--checkpoint",
+            str(checkpoint_folder),
+        ],
         input="The cat eats.",
         capture_output=True,
         text=True,

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 import torch
 
+from headscope.__main__ import main
 from model import load
-from model.__main__ import main
 from model.checkpoint import CheckpointError
 from model.foreign import FILLS, Purpose, is_foreign, load_foreign
 from model.search import Search
@@ -125,7 +125,7 @@ def test_the_documented_lines_give_a_saved_trace(tmp_path, monkeypatch, capsys):
     save_foreign(tmp_path / "models" / "opus-mt-en-de", "marian")
     page = (SHIPPED.parents[1] / "docs" / "your-own-model.md").read_text(encoding="utf-8")
     (lines,) = [
-        each for each in re.findall(r"```python\n(.*?)```", page, re.S) if "foreign" in each
+        each for each in re.findall(r"```python\n(.*?)```", page, re.S) if "load_reader" in each
     ]
     monkeypatch.chdir(tmp_path)
     exec(lines, {})

@@ -15,8 +15,8 @@ import torch
 from safetensors.torch import load_file
 
 import model.decoding
+from headscope.__main__ import main
 from model import Search, Translator, load
-from model.__main__ import main
 from model.checkpoint import load_checkpoint, save_checkpoint, save_snapshots
 from model.config import TransformerConfig
 from model.hugging_face import ExportError, hugging_face_state

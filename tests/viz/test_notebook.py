@@ -21,12 +21,12 @@ import pytest
 import torch
 from torch import nn
 
+from headscope.__main__ import main
 from model.recording import CaptureError
 from model.trace import AttentionKind, AttentionMap, Site, Tokens, Trace, TraceError
 from tests.kit.explorer_payload import Decoded
 from tests.kit.running_app import ROOT
 from tests.kit.signals import end_group, heed_interrupts
-from viz.__main__ import main
 from viz.heads import standalone
 from viz.heads.heatmap import head_figure
 from viz.heads.pictures import HeadLines, OneHead
@@ -219,7 +219,7 @@ def test_a_saved_trace_opens_as_a_page_of_its_own(
 def test_a_saved_trace_opens_in_the_app_which_ends_with_ctrl_c(tmp_path: Path) -> None:
     trace_of(AttentionKind.DECODER).save(tmp_path / "my trace.npz")
     with subprocess.Popen(
-        [sys.executable, "-m", "viz", "open", str(tmp_path / "my trace.npz")],
+        [sys.executable, "-m", "headscope", "open", str(tmp_path / "my trace.npz")],
         cwd=ROOT,
         # A browser that opens nothing.
         env={**os.environ, "BROWSER": "true", PROCESS_VARIABLE: "0"},
@@ -251,7 +251,7 @@ def test_a_path_that_no_list_of_paths_can_hold_is_refused(
 ) -> None:
     file = tmp_path / f"a{os.pathsep}b.npz"
     trace_of(AttentionKind.DECODER).save(file)
-    assert main(["open", str(file)]) == 2
+    assert main(["open", str(file)]) == 1
     assert "open it with --page" in capsys.readouterr().err
 
 
@@ -270,7 +270,7 @@ def test_a_file_that_is_no_trace_does_not_open(
     file = tmp_path / "mine.npz"
     if content is not None:
         file.write_bytes(content)
-    assert main(["open", str(file), *option]) == 2
+    assert main(["open", str(file), *option]) == 1
     error = capsys.readouterr().err
     assert message in error
     assert error.count("\n") == 1

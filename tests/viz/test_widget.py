@@ -152,9 +152,9 @@ def test_without_anywidget_a_sentence_says_what_to_install() -> None:
     code = (
         "import sys; sys.modules['anywidget'] = None\n"
         "from tests.viz.browser.test_explorer import a_trace\n"
-        "from viz.notebook import explore, show\n"
-        "show(a_trace())\n"
-        "explore(a_trace())"
+        "import headscope as hs\n"
+        "hs.show(a_trace())\n"
+        "hs.explore(a_trace())"
     )
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False

@@ -34,7 +34,7 @@ from viz.heads.changes import UNCHANGED, Changes
 from viz.heads.chosen import Head
 from viz.heads.request import Request
 from viz.save.formats import ExportError
-from viz.save.notebook import Lines
+from viz.save.notebook import Lines, public
 from viz.save.numbers import Numbers
 from viz.save.picture import Layout, Picture
 
@@ -42,9 +42,8 @@ from viz.save.picture import Layout, Picture
 def decoding_lines(sentence: str, search: Search, changes: Changes) -> Lines:
     """The lines of a notebook that decode a sentence under some changes."""
     return [
-        f"from model import {'Sampling, ' if search.sampling else ''}Search",
-        f"search = {search!r}",
-        *(["from viz.heads.changes import Changes", f"changes = {changes!r}"] if changes else []),
+        f"search = {public(search)}",
+        *([f"changes = hs.figures.{changes!r}"] if changes else []),
         f"decoding = translator.decode({sentence!r}, search=search{_under(changes)})",
     ]
 
@@ -54,10 +53,10 @@ def _heads_lines(heads: Sequence[Head]) -> Lines:
     if not heads:
         return []
     named = ", ".join(
-        f"(Site(AttentionKind({str(site.kind)!r}), {site.layer}), {number})"
+        f"(hs.Site(hs.AttentionKind({str(site.kind)!r}), {site.layer}), {number})"
         for site, number in heads
     )
-    return ["from model.trace import AttentionKind, Site", f"heads = [{named}]"]
+    return [f"heads = [{named}]"]
 
 
 def _under(changes: Changes) -> str:
@@ -184,11 +183,9 @@ class OneStep(Picture):
         return [
             *decoding_lines(self.decoding.translation.source_text, self.search, self.changes),
             *_heads_lines(self.heads),
-            "from viz.decoding.pictures import OneStep",
-            "from viz.save.picture import Layout",
             f"trace = translator.trace_of(decoding.translation{_under(self.changes)})",
-            f"picture = OneStep(decoding, trace, search, {self.step}{which})",
-            f"picture.figure({layout!r})",
+            f"picture = hs.figures.OneStep(decoding, trace, search, {self.step}{which})",
+            f"picture.figure({public(layout)})",
         ]
 
 
@@ -260,10 +257,9 @@ class SearchTree(Picture):
 
     def python(self, layout: Layout) -> Lines:
         return [
-            "from viz.decoding.pictures import SearchTree",
-            "from viz.save.picture import Layout",
             *decoding_lines(self.decoding.translation.source_text, self.search, self.changes),
-            f"SearchTree(decoding, search{_changed(self.changes)}).figure({layout!r})",
+            f"hs.figures.SearchTree(decoding, search{_changed(self.changes)}).figure("
+            f"{public(layout)})",
         ]
 
 
@@ -334,9 +330,8 @@ class Certainty(Picture):
     def python(self, layout: Layout) -> Lines:
         return [
             *decoding_lines(self.decoding.translation.source_text, self.search, self.changes),
-            "from viz.decoding.pictures import Certainty",
-            "from viz.save.picture import Layout",
-            f"Certainty(decoding, search{_changed(self.changes)}).figure({layout!r})",
+            f"hs.figures.Certainty(decoding, search{_changed(self.changes)}).figure("
+            f"{public(layout)})",
         ]
 
 
@@ -405,10 +400,9 @@ class LayerLens(Picture):
     def python(self, layout: Layout) -> Lines:
         return [
             *decoding_lines(self.sentence, self.search, self.changes),
-            "from viz.decoding.lens import lens_figure",
             f"trace = translator.trace_of(decoding.translation{_under(self.changes)})",
             f"lens = translator.logit_lens(trace{_under(self.changes)})",
-            f"lens_figure(lens, {self.title!r}{layout.python})",
+            f"hs.figures.lens_figure(lens, {self.title!r}{layout.python})",
         ]
 
 
@@ -518,13 +512,10 @@ class ComparedSearches(_FoundList):
         a, b = self.searches
         return [
             *decoding_lines(source, a, self.changes),
-            *(["from model import Sampling"] if b.sampling else []),
-            f"other_search = {b!r}",
+            f"other_search = {public(b)}",
             f"other = translator.decode({source!r}, search=other_search{_under(self.changes)})",
-            "from viz.decoding.pictures import ComparedSearches",
-            "from viz.save.picture import Layout",
             "pair = (decoding, other), (search, other_search)",
-            f"ComparedSearches(*pair{_changed(self.changes)}).figure({layout!r})",
+            f"hs.figures.ComparedSearches(*pair{_changed(self.changes)}).figure({public(layout)})",
         ]
 
 
@@ -582,12 +573,10 @@ class SearchWidths(_FoundList):
         source = self.decodings[0].translation.source_text
         return [
             *decoding_lines(source, self.search, self.changes),
-            "from viz.decoding.search import of_every_width",
-            "from viz.decoding.pictures import SearchWidths",
-            "from viz.save.picture import Layout",
             "decodings = [",
             f"    translator.decode({source!r}, search=each{_under(self.changes)})",
-            "    for each in of_every_width(search)",
+            "    for each in hs.figures.searches_of_every_width(search)",
             "]",
-            f"SearchWidths(decodings, search{_changed(self.changes)}).figure({layout!r})",
+            f"hs.figures.SearchWidths(decodings, search{_changed(self.changes)}).figure("
+            f"{public(layout)})",
         ]

@@ -92,15 +92,12 @@ class EffectMap(Picture):
     def python(self, layout: Layout) -> Lines:
         given = f", {self.target!r}" if self.target else ""
         options = "" if self.numbered else ", numbered=False"
-        crossed, off = _off_python(self.off)
+        off = _off_python(self.off)
         return [
-            "from model.effects import effects",
-            *crossed,
-            "from viz.effects.effect_map import effect_figure, effect_title",
-            f"found = effects(translator, {self.effects.source_text!r}{given})",
+            f"found = hs.effects(translator, {self.effects.source_text!r}{given})",
             f"token = {self.token!r}",
-            "title = effect_title(found, token)",
-            f"effect_figure(found.of(token), title{off}{options}{layout.python})",
+            "title = hs.figures.effect_title(found, token)",
+            f"hs.figures.effect_figure(found.of(token), title{off}{options}{layout.python})",
         ]
 
 
@@ -163,20 +160,18 @@ class WordMap(Picture):
 
     def python(self, layout: Layout) -> Lines:
         options = "" if self.numbered else ", numbered=False"
-        crossed, off = _off_python(self.off)
+        off = _off_python(self.off)
         return [
-            "from model.effects import rewritten",
-            *crossed,
-            "from viz.effects.effect_map import effect_figure",
-            "from viz.effects.pictures import WordMap",
             f"sentence = {self.sentence!r}",
             "after = {",
-            "    site: tuple(each.text for each in rewritten(translator, sentence, site))",
+            "    site: tuple(each.text for each in hs.figures.rewritten(translator, "
+            "sentence, site))",
             "    for site in translator.sites",
             "}",
-            "picture = WordMap(sentence, translator.translate(sentence).text, after)",
+            "picture = hs.figures.WordMap(sentence, translator.translate(sentence).text, after)",
             "changed, title = picture.changed, picture.title",
-            f"effect_figure(changed, title, {effect_map.CHANGED!r}{off}{options}{layout.python})",
+            "hs.figures.effect_figure(changed, title, "
+            f"{effect_map.CHANGED!r}{off}{options}{layout.python})",
         ]
 
 
@@ -221,11 +216,10 @@ class RemovalCurve(Picture):
     def python(self, layout: Layout) -> Lines:
         given = f", {self.target!r}" if self.target else ""
         return [
-            "from model.effects import effects_of, removal",
-            "from viz.effects.removal_curve import removal_figure",
             f"trace = translator.trace({self.sentence!r}{given})",
-            "removed = removal(translator, trace, effects_of(translator, trace))",
-            f"removal_figure(removed{layout.python})",
+            "removed = hs.figures.removal(translator, trace, hs.figures.effects_of("
+            "translator, trace))",
+            f"hs.figures.removal_figure(removed{layout.python})",
         ]
 
 
@@ -271,12 +265,10 @@ class _OfMaps(Picture):
     @property
     def _attributed(self) -> Lines:
         """The lines that make the maps."""
-        named = f"Site(AttentionKind.CROSS, {self.site.layer})" if self.site else None
+        named = f"hs.Site(hs.AttentionKind.CROSS, {self.site.layer})" if self.site else None
         return [
-            "from model.attribution_methods import cross_attributions",
-            "from model.trace import AttentionKind, Site",
             recorded(self.sentence, self.target),
-            "found = cross_attributions(translator, trace)",
+            "found = hs.figures.cross_attributions(translator, trace)",
             f"site, head, later = {named}, {self.head}, {self.later}",
         ]
 
@@ -361,9 +353,9 @@ class MapBesideTruth(_OfMaps):
         more = "" if self.token is None else f", token={self.token}"
         more += ", alone=True" if self.alone else ""
         return [
-            "from viz.effects.beside_truth import beside_figure",
             *self._attributed,
-            f"beside_figure(found, {self.method!r}, site, head, later=later{more}{layout.python})",
+            f"hs.figures.beside_figure(found, {self.method!r}, site, head, "
+            f"later=later{more}{layout.python})",
         ]
 
 
@@ -431,13 +423,10 @@ class SelfMap(Picture):
         more += ", alone=True" if self.alone else ""
         of = "" if self.found.token is None else f", token={self.found.token}"
         return [
-            "from model.attribution_methods import self_attributions",
-            "from model.trace import AttentionKind, Site",
-            "from viz.effects.self_maps import self_figure",
             recorded(self.sentence, self.target),
-            f"site = Site(AttentionKind.{site.kind.name}, {site.layer})",
-            f"found = self_attributions(translator, trace, site{of})",
-            f"self_figure(found, {self.method!r}, {self.head}{more}{layout.python})",
+            f"site = hs.Site(hs.AttentionKind.{site.kind.name}, {site.layer})",
+            f"found = hs.figures.self_attributions(translator, trace, site{of})",
+            f"hs.figures.self_figure(found, {self.method!r}, {self.head}{more}{layout.python})",
         ]
 
 
@@ -537,7 +526,6 @@ class MapRanking(_OfMaps):
     def python(self, layout: Layout) -> Lines:
         more = "" if self.token is None else f", token={self.token}"
         lines = [
-            "from viz.effects.ranking import ranking_figure, ranking_title, scores",
             *self._attributed,
         ]
         if self.examples:
@@ -547,7 +535,7 @@ class MapRanking(_OfMaps):
                 f"pairs = {list(self.pairs)!r}",
                 "traces = [translator.trace(*pair) for pair in pairs]",
                 "examples = [",
-                f"    cross_attributions(translator, each).agreements(later={later!r})",
+                f"    hs.figures.cross_attributions(translator, each).agreements(later={later!r})",
                 "    for each in traces",
                 "]",
             ]
@@ -555,8 +543,9 @@ class MapRanking(_OfMaps):
         marked += ", of_token=True" if self.token is not None else ""
         return [
             *lines,
-            f"ranked = scores(found, site, head, later=later{more})",
-            f"ranking_figure(ranked, ranking_title(site, head){marked}{layout.python})",
+            f"ranked = hs.figures.method_scores(found, site, head, later=later{more})",
+            "hs.figures.ranking_figure(ranked, hs.figures.ranking_title(site, "
+            f"head){marked}{layout.python})",
         ]
 
 
@@ -623,12 +612,10 @@ class ExamplesCurve(Picture):
     def python(self, layout: Layout) -> Lines:
         n_heads = self.removal.removed[-1]
         return [
-            "from pathlib import Path",
-            "from model.removal_file import read_removal",
-            "from viz.effects.removal_curve import removal_figure",
-            f"found = read_removal(Path({self.checkpoint!r}), {n_heads})",
+            f"found = hs.figures.read_removal(hs.checkpoint_folder({self.checkpoint!r}), "
+            f"{n_heads})",
             f"title, value = {self.title!r}, {self.value!r}",
-            f"removal_figure(found.{self.measure}, title, value{layout.python})",
+            f"hs.figures.removal_figure(found.{self.measure}, title, value{layout.python})",
         ]
 
 
@@ -704,11 +691,8 @@ class AlignmentMap(Picture):
     def python(self, layout: Layout) -> Lines:
         numbered = "" if self.numbered else ", numbered=False"
         return [
-            "from pathlib import Path",
-            "from model.checkpoint import read_alignment",
-            "from viz.effects.alignment_map import alignment_figure",
-            f"table = read_alignment(Path({self.folder!r}))",
-            f"alignment_figure(table{numbered}{layout.python})",
+            f"table = hs.figures.read_alignment(hs.checkpoint_folder({self.folder!r}))",
+            f"hs.figures.alignment_figure(table{numbered}{layout.python})",
         ]
 
 
@@ -738,14 +722,14 @@ def changed_words(before: str, after: str) -> int:
     return max(counts["removed"], counts["added"])
 
 
-def _off_python(off: Heads) -> tuple[Lines, str]:
-    """What is imported for heads that bear a cross, and the end of a call that names them."""
+def _off_python(off: Heads) -> str:
+    """The end of a call that names heads that bear a cross."""
     if not off:
-        return [], ""
+        return ""
     listed = ", ".join(
-        f"(Site(AttentionKind.{site.kind.name}, {site.layer}), {head})" for site, head in off
+        f"(hs.Site(hs.AttentionKind.{site.kind.name}, {site.layer}), {head})" for site, head in off
     )
-    return ["from model.trace import AttentionKind, Site"], f", off=[{listed}]"
+    return f", off=[{listed}]"
 
 
 def _by_head(

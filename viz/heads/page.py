@@ -13,6 +13,7 @@ import streamlit as st
 from model.checkpoint import CheckpointError
 from model.labels import Label, opening_heads
 from model.measures import EFFECT, facts_of, written
+from model.shipped import checkpoint_name
 from model.trace import AttentionKind, FloatArray, Site, Trace
 from viz.browser.envelope import content_id
 from viz.browser.explorer import explorer
@@ -77,9 +78,11 @@ def prepare(question: session.Question, reading: Reading) -> Prepared:
     labels: Mapping[Site, tuple[Label | None, ...]] = {}
     if question.trace is not None:
         trace = question.trace
-        name = question.checkpoint.name
         seen = read(trace, reading)
-        seen = replace(seen, file=name) if question.facts is None else replace(seen, folder=name)
+        if question.facts is None:
+            seen = replace(seen, file=question.checkpoint.name)
+        else:
+            seen = replace(seen, folder=checkpoint_name(question.checkpoint))
     else:
         trace = session.trace(question.checkpoint, question.sentence, question.target or None)
         seen = read(trace, reading)

@@ -23,7 +23,7 @@ from viz.heads.matrices import matrices_alt_text, matrices_caption, matrices_fig
 from viz.heads.overview import chosen_maps, heads_overview, overview_alt_text
 from viz.heads.panels import compared_panels, joint_maps, joint_panel
 from viz.heads.payload import JOINT
-from viz.heads.reading import AS_RECORDED, Reading, Seen
+from viz.heads.reading import Reading, Seen
 from viz.heads.request import Request
 from viz.save.formats import ExportError
 from viz.save.notebook import Lines, opened, recorded, recorded_elsewhere
@@ -59,14 +59,11 @@ class _OfTrace(Picture):
     @property
     def _recorded(self) -> Lines:
         """The lines that record the trace, or open its file."""
-        changed = "" if self.seen.reading == AS_RECORDED else "Reading, "
-        reading = f"from viz.heads.reading import {changed}read"
         if self.seen.file:
-            return ["from model.trace import Trace", reading, opened(self.seen.file)]
+            return [opened(self.seen.file)]
         if self.seen.folder:
-            lines = recorded_elsewhere(self.seen.folder, self.seen.source_text)
-            return ["from model.reader import load_reader", reading, lines]
-        return [reading, recorded(self.seen.source_text, self.target)]
+            return [recorded_elsewhere(self.seen.folder, self.seen.source_text)]
+        return [recorded(self.seen.source_text, self.target)]
 
     @property
     def _read(self) -> str:
@@ -76,7 +73,7 @@ class _OfTrace(Picture):
             for each in fields(Reading)
             if getattr(self.seen.reading, each.name) != each.default
         ]
-        return f"read(trace, Reading({', '.join(chosen)}))" if chosen else "read(trace)"
+        return f"hs.read(trace, hs.Reading({', '.join(chosen)}))" if chosen else "hs.read(trace)"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -144,9 +141,8 @@ class OneHead(_OfHead):
     def python(self, layout: Layout) -> Lines:
         site = f"{str(self.site.kind)!r}, {self.site.layer}"
         return [
-            "from viz.heads.heatmap import head_figure",
             *self._recorded,
-            f"head_figure({self._read}, {site}, {self.head}{layout.python})",
+            f"hs.figures.head_figure({self._read}, {site}, {self.head}{layout.python})",
         ]
 
 
@@ -173,12 +169,11 @@ class HeadLines(_OfHead):
 
     def python(self, layout: Layout) -> Lines:
         return [
-            "from viz.heads.reading import site_map",
-            "from viz.heads.lines import lines_figure",
             *self._recorded,
             f"seen = {self._read}",
-            f"found = site_map(seen, {str(self.site.kind)!r}, {self.site.layer})",
-            f"lines_figure(found, {self.head}, query_title={self._query_title!r}{layout.python})",
+            f"found = hs.figures.site_map(seen, {str(self.site.kind)!r}, {self.site.layer})",
+            f"hs.figures.lines_figure(found, {self.head}, "
+            f"query_title={self._query_title!r}{layout.python})",
         ]
 
     @property
@@ -247,11 +242,9 @@ class WeightMatrices(Picture):
 
     def python(self, layout: Layout) -> Lines:
         return [
-            "from model.trace import AttentionKind, Site",
-            "from viz.heads.matrices import matrices_figure",
-            f"site = Site(AttentionKind({str(self.site.kind)!r}), {self.site.layer})",
+            f"site = hs.Site(hs.AttentionKind({str(self.site.kind)!r}), {self.site.layer})",
             f"matrices = translator.head_matrices(site, {self.head})",
-            f"matrices_figure(matrices, site, {self.head}{layout.python})",
+            f"hs.figures.matrices_figure(matrices, site, {self.head}{layout.python})",
         ]
 
 
@@ -343,11 +336,10 @@ class QueryKey(_OfHead):
         beside += "" if layout.narrow else ", side_by_side=True"
         dark = ", dark=True" if layout.dark else ""
         return [
-            "from viz.heads.reading import site_map",
-            "from viz.heads.query_key import query_key_figure",
             *self._recorded,
-            f"seen = site_map({self._read}, {str(self.site.kind)!r}, {self.site.layer})",
-            f"query_key_figure(seen, {self.head}, {self.query}, {self.key}{beside}{dark})",
+            f"seen = hs.figures.site_map({self._read}, {str(self.site.kind)!r}, {self.site.layer})",
+            f"hs.figures.query_key_figure(seen, {self.head}, {self.query}, "
+            f"{self.key}{beside}{dark})",
         ]
 
 
@@ -420,9 +412,9 @@ class EveryHead(_OfTrace):
     def python(self, layout: Layout) -> Lines:
         chosen = f"{str(self.kind)!r}, {self.layer}, {self.head}"
         return [
-            "from viz.heads.overview import chosen_maps, heads_overview",
             *self._recorded,
-            f"heads_overview(*chosen_maps({self._read}, {chosen}){layout.python})",
+            f"hs.figures.heads_overview(*hs.figures.chosen_maps({self._read}, "
+            f"{chosen}){layout.python})",
         ]
 
     @property
@@ -460,11 +452,10 @@ class ComparedHeads(_OfTrace):
 
     def python(self, layout: Layout) -> Lines:
         return [
-            "from viz.heads.panels import compared_panels",
-            "from viz.draw.panel_figure import panels_figure",
             *self._recorded,
             f"seen = {self._read}",
-            f"panels_figure(compared_panels(seen, {str(self.kind)!r}, {list(self.heads)}), "
+            "hs.figures.panels_figure(hs.figures.compared_panels(seen, "
+            f"{str(self.kind)!r}, {list(self.heads)}), "
             f"title={self._heading!r}{layout.panel_python})",
         ]
 
@@ -509,11 +500,10 @@ class JointHeads(_OfTrace):
 
     def python(self, layout: Layout) -> Lines:
         return [
-            "from viz.heads.panels import joint_panel",
-            "from viz.draw.panel_figure import panel_figure",
             *self._recorded,
             f"seen = {self._read}",
-            f"panel_figure(joint_panel(seen, {self.layer}, {self.head}){layout.python})",
+            f"hs.figures.panel_figure(hs.figures.joint_panel(seen, {self.layer}, "
+            f"{self.head}){layout.python})",
         ]
 
 
@@ -599,14 +589,10 @@ class HeadGrowth(Picture):
         )
 
     def python(self, layout: Layout) -> Lines:
-        kind, chosen = f"AttentionKind.{self.site.kind.name}", (self.site.layer, self.head)
+        kind, chosen = f"hs.AttentionKind.{self.site.kind.name}", (self.site.layer, self.head)
         return [
-            "from pathlib import Path",
-            "from model.trace import AttentionKind",
-            "from viz.heads.growth import growth_figure",
-            "from viz.shell.growth import read_growth",
-            f"grown = read_growth(Path({self.checkpoint!r}))",
-            f"growth_figure(grown, {self.measure!r}, {kind}, {chosen}{layout.python})",
+            f"grown = hs.figures.read_growth(hs.checkpoint_folder({self.checkpoint!r}))",
+            f"hs.figures.growth_figure(grown, {self.measure!r}, {kind}, {chosen}{layout.python})",
         ]
 
 

@@ -17,6 +17,7 @@ from model.labels import Label, opening_heads
 from model.measures import facts_of
 from model.trace import AttentionKind, FloatArray, Site, Trace, TraceError
 from model.trace_file import require_shares
+from viz import ROOT
 from viz.browser.explorer import CSS, HTML
 from viz.browser.files import joined
 from viz.draw import style
@@ -26,7 +27,7 @@ from viz.heads.reading import Seen, read
 from viz.heads.view import SELECTED, VIEW
 
 _HERE = Path(__file__)
-_THEME = _HERE.parents[2] / ".streamlit" / "config.toml"
+_THEME = ROOT / ".streamlit" / "config.toml"
 
 _COLORS = {
     "backgroundColor": "background-color",

@@ -108,10 +108,9 @@ class HeadInBatch:
     def passes(self, under: str) -> Lines:
         """One pass over the batch for each intervention in the sentence that is looked at."""
         return [
-            "from model import Intervention",
             "passes = []",
             f"for under in ({under}):",
-            "    each = [Intervention()] * len(sentences)",
+            "    each = [hs.Intervention()] * len(sentences)",
             f"    each[{self.number}] = under",
             "    passes.append(translator.trace_batch(sentences, targets, under=each)"
             f".padded[{self.number}])",
@@ -128,9 +127,8 @@ class HeadInBatch:
         before = f"{begin} + " if begin else ""
         signed = f", sign={sign!r}" if sign else ""
         return [
-            "from viz.masks.panels import changed_panels",
             f"maps = [each.{self.site} for each in passes]",
-            f"panels = {before}changed_panels(*maps, {self.head}, {titles!r}{signed})",
+            f"panels = {before}hs.figures.changed_panels(*maps, {self.head}, {titles!r}{signed})",
         ]
 
 
@@ -152,12 +150,13 @@ class NamedMask:
     def expression(self, at: HeadInBatch) -> str:
         """The mask as Python, where `own` gives those of a sentence by its number."""
         start, _, rest = self.name.partition(".")
+        allowed = f"hs.figures.decode_mask({encode(self.mask.allowed)!r})"
         if start == "preset":
             base = f"own({at.number})[{str(at.kind)!r}]"
-            return f"preset(PRESETS[{rest!r}], decode({encode(self.mask.allowed)!r}), {base})"
+            return f"preset(hs.PRESETS[{rest!r}], {allowed}, {base})"
         if start == "edited":
             base = f"own({at.number})[{rest!r}]"
-            return f"edited_mask({base}, decode({encode(self.mask.allowed)!r}))"
+            return f"hs.figures.edited_mask({base}, {allowed})"
         return f"own({int(start) - 1})[{rest!r}]"
 
 
@@ -188,15 +187,13 @@ class TwoMasks:
     def lines(self, at: HeadInBatch) -> Lines:
         """Those that make `a` and `b`."""
         return [
-            "from model.mask_presets import PRESETS",
-            "from viz.heads.mask_edits import decode",
-            "from viz.masks.mask import batch_masks, edited_mask, preset_mask",
             *at.lines,
             "def own(number):",
-            "    return batch_masks(padded, number)",
+            "    return hs.figures.batch_masks(padded, number)",
             "def preset(rule, allowed, base):",
             "    how = {'kind': base.kind, 'reason': rule.reason, 'causal': rule.causal}",
-            "    return preset_mask(rule.title, allowed, base.queries, base.keys, **how)",
+            "    return hs.figures.preset_mask(rule.title, allowed, base.queries, "
+            "base.keys, **how)",
             f"a, b = {self.a.expression(at)}, {self.b.expression(at)}",
         ]
 
@@ -205,7 +202,7 @@ class TwoMasks:
         kind = str(at.kind)
         return [
             *self.lines(at),
-            *at.passes(f"Intervention(masks={{{kind!r}: mask.allowed}}) for mask in (a, b)"),
+            *at.passes(f"hs.Intervention(masks={{{kind!r}: mask.allowed}}) for mask in (a, b)"),
         ]
 
 
@@ -225,12 +222,12 @@ class Edits:
     @property
     def both(self) -> str:
         """The interventions of both passes, as Python."""
-        return f"Intervention(), intervention(parse({write(self.edits)!r}))"
+        edits = f"hs.figures.parse_masks({write(self.edits)!r})"
+        return f"hs.Intervention(), hs.figures.masks_intervention({edits})"
 
     def passes(self, at: HeadInBatch) -> Lines:
         """Those that make `passes`, one before and one after the edits."""
         return [
-            "from viz.heads.mask_edits import intervention, parse",
             *at.lines,
             *at.passes(self.both),
         ]
@@ -259,8 +256,7 @@ class _Panels(_InBatch):
     def _drawn(self, panels: str, layout: Layout) -> Lines:
         """The lines that draw an expression of panels."""
         return [
-            "from viz.draw.panel_figure import panels_figure",
-            f"panels_figure({panels}, title={self.title!r}{layout.panel_python})",
+            f"hs.figures.panels_figure({panels}, title={self.title!r}{layout.panel_python})",
         ]
 
 
@@ -304,10 +300,8 @@ class _OwnMasks(_Panels):
     def python(self, layout: Layout) -> Lines:
         panels = self.make.__name__
         return [
-            f"from viz.masks.panels import {panels}",
-            "from viz.masks.mask import batch_masks",
             *self.at.lines,
-            f"panels = {panels}(batch_masks(padded, {self.at.number}))",
+            f"panels = hs.figures.{panels}(hs.figures.batch_masks(padded, {self.at.number}))",
             *self._drawn("panels", layout),
         ]
 
@@ -393,17 +387,17 @@ class HeadSteps(_Panels):
         return Numbers(of_head(self.seen.site, self.at.head), axes, arrays)
 
     def python(self, layout: Layout) -> Lines:
-        with_mask = f"head_steps(seen, {self.at.head})"
+        with_mask = f"hs.figures.head_steps(seen, {self.at.head})"
         return [
             *([] if self.hatched else ["from numpy import ones_like"]),
-            "from viz.masks.panels import step_panels",
-            "from viz.masks.steps import head_steps",
             *self.at.lines,
             f"seen = padded[{self.at.number}].{self.at.site}",
             f"steps = {with_mask}"
             if self.hatched
-            else f"steps = head_steps(seen, {self.at.head}, ones_like({with_mask}.allowed))",
-            f"panels = step_panels(seen, steps, limit={self.limit!r}, longest={self.longest!r}, "
+            else f"steps = hs.figures.head_steps(seen, {self.at.head}, ones_like("
+            f"{with_mask}.allowed))",
+            f"panels = hs.figures.step_panels(seen, steps, limit={self.limit!r}, "
+            f"longest={self.longest!r}, "
             f"hatched={self.hatched})",
             *self._drawn("panels", layout),
         ]
@@ -458,9 +452,8 @@ class ComparedMasks(_OfTwoMasks):
 
     def python(self, layout: Layout) -> Lines:
         return [
-            "from viz.masks.panels import compared_panels",
             *self.both.lines(self.at),
-            *self._drawn(f"compared_panels(a, b, {self.both.titles!r})", layout),
+            *self._drawn(f"hs.figures.compared_masks(a, b, {self.both.titles!r})", layout),
         ]
 
 
@@ -520,10 +513,9 @@ class MovedHeads(_OfTwoMasks):
     def python(self, layout: Layout) -> Lines:
         needed, drawn = self._drawn("[panel]", layout)
         return [
-            "from viz.masks.panels import moved_heads, moved_panel",
             needed,
             *self.both.passes(self.at),
-            f"panel = moved_panel(moved_heads(*passes, {self.lengths!r}))",
+            f"panel = hs.figures.moved_panel(hs.figures.moved_heads(*passes, {self.lengths!r}))",
             drawn,
         ]
 
@@ -570,12 +562,10 @@ class EditedWeights(_Panels):
 
     def python(self, layout: Layout) -> Lines:
         return [
-            "from viz.heads.mask_edits import decode, intervention, parse",
-            "from viz.masks.panels import editor_panel",
-            "from viz.masks.mask import batch_masks",
             *self.at.lines,
-            f"own = batch_masks(padded, {self.at.number})[{str(self.at.kind)!r}]",
-            f"painted = editor_panel(own, decode({encode(self.allowed)!r}), 'The mask')",
+            f"own = hs.figures.batch_masks(padded, {self.at.number})[{str(self.at.kind)!r}]",
+            "painted = hs.figures.editor_panel(own, hs.figures.decode_mask("
+            f"{encode(self.allowed)!r}), 'The mask')",
             *self.at.passes(self.edits.both),
             *self.at.changed_weights(self.headings, begin="[painted]", sign="→"),
             *self._drawn("panels", layout),
@@ -631,10 +621,9 @@ class LogProbs(_InBatch):
     def python(self, layout: Layout) -> Lines:
         return [
             *self.under.passes(self.at),
-            "from viz.masks.log_probs import log_prob_bars",
             f"n = {len(self.sides[0][0])}",
             "sides = [(each.predictions[:n], each.log_probs[:n]) for each in passes]",
-            f"log_prob_bars(*sides[0], *sides[1], {self.under.names!r}{layout.python})",
+            f"hs.figures.log_prob_bars(*sides[0], *sides[1], {self.under.names!r}{layout.python})",
         ]
 
 
@@ -688,11 +677,10 @@ class OneMask(Picture):
 
     def python(self, layout: Layout) -> Lines:
         return [
-            "from viz.masks.mask import batch_masks",
-            "from viz.masks.panels import mask_figure",
             recorded(self.sentence, self.target),
-            f"mask = batch_masks([trace], 0, layer={self.layer})[{str(self.mask.kind)!r}]",
-            f"mask_figure(mask{layout.python})",
+            "mask = hs.figures.batch_masks([trace], 0, "
+            f"layer={self.layer})[{str(self.mask.kind)!r}]",
+            f"hs.figures.mask_figure(mask{layout.python})",
         ]
 
 

@@ -89,10 +89,10 @@ class Positions(Picture):
         named = self.tokens is not None
         tokens = f"translator.embedding_parts({self.sentence!r}).tokens" if named else "None"
         return [
-            "from viz.positions.encoding import encoding_heatmap",
             f"tokens = {tokens}",
             f"table = translator.position_table({len(self.rows)})",
-            "encoding_heatmap(table, tokens=tokens, trained=translator.trained_positions()"
+            "hs.figures.encoding_heatmap(table, tokens=tokens, "
+            "trained=translator.trained_positions()"
             f"{layout.python})",
         ]
 
@@ -147,9 +147,9 @@ class Waves(Picture):
     def python(self, layout: Layout) -> Lines:
         marked = "" if self.position is None else f", position={self.position}"
         return [
-            "from viz.positions.encoding import waves",
             f"table = translator.position_table({len(self.rows)})",
-            f"waves(table, {list(self.dimensions)}, base={self.base!r}{marked}{layout.python})",
+            f"hs.figures.waves(table, {list(self.dimensions)}, "
+            f"base={self.base!r}{marked}{layout.python})",
         ]
 
 
@@ -200,9 +200,9 @@ class Circle(Picture):
 
     def python(self, layout: Layout) -> Lines:
         return [
-            "from viz.positions.encoding import circle",
             TRAINED_TABLE,
-            f"circle(table, {self.pair}, {self.position}, base={self.base!r}{layout.python})",
+            f"hs.figures.circle(table, {self.pair}, {self.position}, "
+            f"base={self.base!r}{layout.python})",
         ]
 
 
@@ -242,9 +242,8 @@ class Similarity(Picture):
 
     def python(self, layout: Layout) -> Lines:
         return [
-            "from viz.positions.encoding import likeness_heatmap",
             TRAINED_TABLE,
-            f"likeness_heatmap(table, cosine={self.cosine}{layout.python})",
+            f"hs.figures.likeness_heatmap(table, cosine={self.cosine}{layout.python})",
         ]
 
 
@@ -290,9 +289,8 @@ class ByOffset(Picture):
 
     def python(self, layout: Layout) -> Lines:
         return [
-            "from viz.positions.encoding import by_offset_figure",
             TRAINED_TABLE,
-            f"by_offset_figure(table, cosine={self.cosine}{layout.python})",
+            f"hs.figures.by_offset_figure(table, cosine={self.cosine}{layout.python})",
         ]
 
 
@@ -341,8 +339,7 @@ class EmbeddingSum(Picture):
 
     def python(self, layout: Layout) -> Lines:
         return [
-            "from viz.positions.terms import parts_figure",
-            f"parts_figure(translator.embedding_parts({self.sentence!r}){layout.python})",
+            f"hs.figures.parts_figure(translator.embedding_parts({self.sentence!r}){layout.python})",
         ]
 
 
@@ -385,8 +382,7 @@ class TermShares(Picture):
 
     def python(self, layout: Layout) -> Lines:
         return [
-            "from viz.positions.terms import term_shares, terms_figure",
-            f"terms_figure(term_shares(translator.score_terms({self.sentence!r}).terms)"
+            f"hs.figures.terms_figure(hs.figures.term_shares(translator.score_terms({self.sentence!r}).terms)"
             f"{layout.python})",
         ]
 
@@ -441,13 +437,12 @@ class NeighbourHeads(Picture):
 
     def python(self, layout: Layout) -> Lines:
         return [
-            "from model.intervention import Intervention, PositionEdit",
-            "from viz.positions.terms import neighbour_heads, neighbours_figure",
             f"translation = translator.translate({self.sentence!r})",
             "before = translator.trace_of(translation)",
             "after = translator.trace_of(translation, "
-            f"under=Intervention(positions={self.edit!r}))",
-            f"neighbours_figure(neighbour_heads(before, after){layout.python})",
+            f"under=hs.Intervention(positions=hs.{self.edit!r}))",
+            "hs.figures.neighbours_figure(hs.figures.neighbour_heads(before, "
+            f"after){layout.python})",
         ]
 
 
@@ -497,19 +492,17 @@ class ShuffledDistances(Picture):
     def python(self, layout: Layout) -> Lines:
         return [
             "from numpy.linalg import norm",
-            "from model.intervention import Intervention, PositionEdit",
-            "from viz.positions.shuffle import distances_figure, reordered",
             f"sentence, order = {self.sentence!r}, {list(self.order)}",
             "place = [*order, len(order)]",
             "distances = {}",
             "for name, scale in {'with positions': 1, 'without positions': 0}.items():",
-            "    edit = PositionEdit(scale=scale)",
-            "    before = translator.encode(sentence, under=Intervention(positions=edit))",
-            "    moved = Intervention(positions=edit, source_order=order)",
+            "    edit = hs.PositionEdit(scale=scale)",
+            "    before = translator.encode(sentence, under=hs.Intervention(positions=edit))",
+            "    moved = hs.Intervention(positions=edit, source_order=order)",
             "    after = translator.encode(sentence, under=moved)",
             "    distances[name] = norm(after - before[place], axis=-1)",
-            "tokens = reordered(translator.translate(sentence).source, place)",
-            f"distances_figure(tokens, distances{layout.python})",
+            "tokens = hs.figures.reordered(translator.translate(sentence).source, place)",
+            f"hs.figures.distances_figure(tokens, distances{layout.python})",
         ]
 
 
@@ -535,7 +528,7 @@ class _OfFormula(Picture):
     def table_python(self) -> str:
         """The line that makes the table."""
         length, d_model = self.rows.shape
-        return f"table = formula_table({d_model}, {length}, {self.base!r})"
+        return f"table = hs.figures.formula_table({d_model}, {length}, {self.base!r})"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -564,10 +557,8 @@ class Formula(_OfFormula):
 
     def python(self, layout: Layout) -> Lines:
         return [
-            "from viz.positions.encoding import FORMULA_TITLE, encoding_heatmap",
-            "from viz.positions.measures import formula_table",
             self.table_python,
-            f"encoding_heatmap(table, title=FORMULA_TITLE{layout.python})",
+            f"hs.figures.encoding_heatmap(table, title=hs.figures.FORMULA_TITLE{layout.python})",
         ]
 
 
@@ -598,10 +589,8 @@ class FormulaWaves(_OfFormula):
 
     def python(self, layout: Layout) -> Lines:
         return [
-            "from viz.positions.encoding import waves",
-            "from viz.positions.measures import formula_table",
             self.table_python,
-            f"waves(table, {list(self.dimensions)}, base={self.base!r}{layout.python})",
+            f"hs.figures.waves(table, {list(self.dimensions)}, base={self.base!r}{layout.python})",
         ]
 
 

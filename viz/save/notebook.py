@@ -6,6 +6,7 @@ Functions give the lines without the model they run on, which `code` adds.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 Lines = list[str]
@@ -14,21 +15,24 @@ Lines = list[str]
 def code(
     lines: Sequence[str], *, checkpoint: str | None = None, snapshot: int | None = None
 ) -> str:
-    """Lines as a cell for a notebook that was started in Headscope's folder.
+    """Lines as a cell for a notebook, wherever it was started.
 
     Args:
         lines: imports among them, which go first; the last one is the figure.
-        checkpoint: the model's folder; None for lines that need no model.
+        checkpoint: the model's name or folder; None for lines that need no model.
         snapshot: which of its snapshots, counted from 0; None for the model as it was trained.
     """
     imports = [line for line in lines if line.startswith("from ")]
     rest = [line for line in lines if not line.startswith("from ")]
     of_step = "" if snapshot is None else f", snapshot={snapshot}"
     if checkpoint is not None:
-        imports.insert(0, "from model import load")
-        rest.insert(0, f"translator = load({checkpoint!r}{of_step})")
-    heading = "# In a notebook that was started in Headscope's folder."
-    return "\n".join([heading, *imports, "", *rest, ""])
+        rest.insert(0, f"translator = hs.load({checkpoint!r}{of_step})")
+    return "\n".join(["import headscope as hs", *imports, "", *rest, ""])
+
+
+def public(value: object) -> str:
+    """A search or a layout as a cell writes it, by the names of `headscope`."""
+    return re.sub(r"\b(Search|Sampling|Layout)\(", r"hs.\1(", repr(value))
 
 
 def recorded(sentence: str, target: str = "") -> str:
@@ -38,10 +42,10 @@ def recorded(sentence: str, target: str = "") -> str:
 
 
 def recorded_elsewhere(folder: str, text: str) -> str:
-    """The line that records a text with another model in the folder of checkpoints."""
-    return f"trace = load_reader({f'checkpoints/{folder}'!r}).read({text!r}).trace"
+    """The line that records a text with a model that only reads, by its name or folder."""
+    return f"trace = hs.load_reader({folder!r}).read({text!r}).trace"
 
 
 def opened(file: str) -> str:
     """The line that reads a saved trace, from the folder in which the notebook was started."""
-    return f"trace = Trace.load({file!r})"
+    return f"trace = hs.Trace.load({file!r})"

@@ -1,4 +1,4 @@
-"""The app in a desktop window: `python app.py --desktop`, or `make desktop`.
+"""The app in a desktop window: `python -m headscope desktop`, or `make desktop`.
 
 Three processes: this one, the server, and the window, which is a webview where the system has one,
 and else a Chromium without an address bar. The window's end is the server's end. The server holds
@@ -19,7 +19,6 @@ import tempfile
 import threading
 import time
 import urllib.request
-import webbrowser
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from http.client import HTTPException
 from pathlib import Path
@@ -28,12 +27,14 @@ from typing import NoReturn, TextIO
 
 import platformdirs
 
+from viz import ROOT
+
 TITLE = "Headscope"
 WIDTH, HEIGHT = 1280, 860
 """Of the window in pixels, until it is made larger."""
 
-APP = Path(__file__).parents[2] / "app.py"
-ICON = Path(__file__).parents[1] / "draw" / "icon.png"
+APP = ROOT / "app.py"
+ICON = ROOT / "viz" / "draw" / "icon.png"
 """Pixels: not every system can make an icon of vectors."""
 
 ADDRESS = "127.0.0.1"
@@ -82,51 +83,32 @@ class ServerError(RuntimeError):
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """What `python app.py` does.
+    """What `python app.py` does: it is one of the processes that the window consists of.
 
     Args:
         arguments: of the command line; None takes those of this process.
 
     Returns:
-        The exit status: 0 once the window was closed or the app was told to end.
+        The exit status.
     """
-    parser = argparse.ArgumentParser(
-        prog="python app.py",
-        description="See every attention head of a Transformer while it translates.",
-        epilog="In the browser: make run, or python -m streamlit run app.py.",
-    )
-    parser.add_argument("--desktop", action="store_true", help="open a desktop window")
-    kind = parser.add_mutually_exclusive_group()
-    kind.add_argument("--webview", action="store_true", help="as --desktop, in a webview alone")
-    kind.add_argument(
-        "--browser", action="store_true", help="as --desktop, in Chromium, Chrome, Edge or Brave"
-    )
-    # What this file starts, in processes of their own.
-    parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
-    parser.add_argument("--view", metavar="URL", help=argparse.SUPPRESS)
+    parser = argparse.ArgumentParser(prog="python app.py", add_help=False)
+    parser.add_argument("--serve", action="store_true")
+    parser.add_argument("--view", metavar="URL")
     chosen = parser.parse_args(arguments)
     if chosen.serve:
         serve()
     if chosen.view:
         return view(chosen.view)
-    if not (chosen.desktop or chosen.webview or chosen.browser):
-        print(
-            "Start the app in the browser with `make run`, or in a desktop window with "
-            "`python app.py --desktop`.",
-            file=sys.stderr,
-        )
-        return 2
-    with _signals_raise(), contextlib.suppress(KeyboardInterrupt):
-        try:
-            run(webview=not chosen.browser, browser=not chosen.webview)
-        except ServerError as error:
-            print(error, file=sys.stderr)
-            return 1
-    return 0
+    print(
+        "Start the app in the browser with `python -m headscope`, or in a desktop window with "
+        "`python -m headscope desktop`.",
+        file=sys.stderr,
+    )
+    return 2
 
 
 def run(*, webview: bool, browser: bool) -> None:
-    """Serve the app, open a window on it, and end with it.
+    """Serve the app, open a window on it, and end with it or when told to.
 
     Args:
         webview: whether a webview will do.
@@ -135,7 +117,12 @@ def run(*, webview: bool, browser: bool) -> None:
     Raises:
         ServerError: if the server does not start, or ends while the window is open.
     """
-    with _Server(_environment()) as server, _folder() as folder:
+    with (
+        signals_raise(),
+        contextlib.suppress(KeyboardInterrupt),
+        Server(_environment()) as server,
+        _folder() as folder,
+    ):
         reason = _no_screen()
         commands = [] if reason else list(_windows(server.url, folder, webview, browser))
         for command in commands:
@@ -153,38 +140,23 @@ def run(*, webview: bool, browser: bool) -> None:
         server.wait()
 
 
-def browse(query: str, shown: str, environment: Mapping[str, str]) -> None:
-    """Serve the app, open it in the person's browser, and end with Ctrl+C.
-
-    Args:
-        query: of the address that is opened.
-        shown: what is to be seen there, for the line that is printed.
-        environment: variables for the server, besides those of this process.
-
-    Raises:
-        ServerError: if the server does not start, or ends by itself.
-    """
-    with (
-        _signals_raise(),
-        contextlib.suppress(KeyboardInterrupt),
-        _Server({**os.environ, **environment}) as server,
-    ):
-        url = f"{server.url}/?{query}"
-        print(f"{shown} is open at {url}; press Ctrl+C here to end it.", flush=True)
-        webbrowser.open(url)
-        server.wait()
-
-
 # ---- the server ---------------------------------------------------------------------------------
 
 
-class _Server:
-    """The app's server as a child process, on a free port that only this machine reaches."""
+class Server:
+    """The app's server as a child process, on a free port that only this machine reaches.
+
+    Args:
+        environment: its variables.
+
+    Raises:
+        ServerError: on entering, if it does not start.
+    """
 
     def __init__(self, environment: Mapping[str, str]) -> None:
         self._environment = environment
 
-    def __enter__(self) -> _Server:
+    def __enter__(self) -> Server:
         # What Streamlit has to say matters only if it fails.
         self._log = tempfile.TemporaryFile()
         self._process = subprocess.Popen(
@@ -395,7 +367,7 @@ def _windows(url: str, folder: str, webview: bool, browser: bool) -> Iterator[li
             yield browser_command(path, url, Path(folder, "profile"))
 
 
-def _open(command: Sequence[str], folder: str, server: _Server) -> bool:
+def _open(command: Sequence[str], folder: str, server: Server) -> bool:
     """Open a window and wait until it is closed; False if it did not open."""
     opened = time.monotonic()
     nothing = subprocess.DEVNULL
@@ -466,7 +438,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 @contextlib.contextmanager
-def _signals_raise() -> Iterator[None]:
+def signals_raise() -> Iterator[None]:
     """Being told to end, or losing the terminal, is like Ctrl+C: what was started is ended."""
 
     def interrupt(number: int, frame: FrameType | None) -> NoReturn:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,12 +19,14 @@ from model.checkpoint import (
     trained_without_causal_mask,
 )
 from model.reader import is_reader
+from model.shipped import CHECKPOINTS
 from model.toys import Task, task_of
 
 DEFAULT_CHECKPOINT = "en-de"
 
 CHECKPOINTS_VARIABLE = "HEADSCOPE_CHECKPOINTS"
-"""Names another folder of checkpoints than the one that comes with the app."""
+"""Names another folder of checkpoints than the one that comes with the app, or one checkpoint, or
+several of them as PATH does."""
 
 TRACES_VARIABLE = "HEADSCOPE_TRACES"
 """Names a folder of saved traces, or one trace, or several of them as PATH does."""
@@ -69,15 +72,16 @@ def checkpoints() -> dict[str, Path]:
     Raises:
         CheckpointError: if there is none.
     """
-    folder = _folder()
     found = {name: path for name, path in _configured().items() if not is_reader(path)}
-    usual = folder / DEFAULT_CHECKPOINT
-    # A folder en-de without a configuration is taken all the same: it is damaged, not absent.
-    if usual.is_dir() and not is_reader(usual):
-        found[DEFAULT_CHECKPOINT] = usual
+    for folder in _folders():
+        usual = folder / DEFAULT_CHECKPOINT
+        # A folder en-de without a configuration is taken all the same: it is damaged, not absent.
+        if usual.is_dir() and not is_reader(usual):
+            found.setdefault(DEFAULT_CHECKPOINT, usual)
     if not found:
+        named = " or ".join(map(str, _folders()))
         raise CheckpointError(
-            f"There is no trained model in {folder} yet: put a checkpoint folder there, or set "
+            f"There is no trained model in {named} yet: put a checkpoint folder there, or set "
             f"{CHECKPOINTS_VARIABLE} to a folder that holds one."
         )
     return {name: found[name] for name in sorted(found, key=_usual_first)}
@@ -92,16 +96,19 @@ def readers() -> dict[str, Path]:
     }
 
 
-def _folder() -> Path:
-    named = os.environ.get(CHECKPOINTS_VARIABLE)
-    return Path(named) if named else Path(__file__).parents[2] / "checkpoints"
+def _folders() -> list[Path]:
+    named = os.environ.get(CHECKPOINTS_VARIABLE, "").split(os.pathsep)
+    return [Path(each) for each in named if each] or [CHECKPOINTS]
 
 
 def _configured() -> dict[str, Path]:
-    try:
-        return {config.parent.name: config.parent for config in _folder().glob(f"*/{CONFIG}")}
-    except OSError:
-        return {}
+    """The folders with a configuration, by name; of two of one name, the first counts."""
+    found: dict[str, Path] = {}
+    for folder in _folders():
+        with contextlib.suppress(OSError):
+            for config in (*folder.glob(CONFIG), *folder.glob(f"*/{CONFIG}")):
+                found.setdefault(config.parent.name, config.parent)
+    return found
 
 
 def _usual_first(name: str) -> tuple[bool, bool, str]:

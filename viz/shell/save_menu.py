@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import streamlit as st
 
 from model.checkpoint import CheckpointError
+from model.shipped import checkpoint_name
 from model.trace import TraceError
 from viz.draw import style
 from viz.draw.labels import escape_markdown
@@ -25,8 +25,6 @@ from viz.shell.fragments import fragment
 from viz.shell.session import Question
 from viz.shell.theme import is_dark
 from viz.shell.width import is_narrow
-
-_ROOT = Path(__file__).resolve().parents[2]
 
 WIDTH_NAMES: dict[str, str] = {
     "column": "One column, 85 mm",
@@ -328,11 +326,8 @@ def texts_of(question: Question) -> dict[str, str]:
 
 
 def model_of(question: Question) -> dict[str, Any]:
-    """The model as `notebook.code` takes it: by its folder's path, seen from Headscope's own."""
-    folder = question.folder.resolve()
-    inside = folder.is_relative_to(_ROOT)
-    named = folder.relative_to(_ROOT).as_posix() if inside else str(folder)
-    return {"checkpoint": named, "snapshot": question.snapshot}
+    """The model as `notebook.code` takes it."""
+    return {"checkpoint": checkpoint_name(question.folder), "snapshot": question.snapshot}
 
 
 def _size(n_bytes: int) -> str:

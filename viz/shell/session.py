@@ -33,7 +33,7 @@ from model.serving.store import ResultStore
 from model.trace import FloatArray, Site, Trace, TraceError
 from model.translator import DeviceError, TextError, Translator
 from viz.heads.standalone import drawable
-from viz.shell import jobs
+from viz.shell import jobs, worker
 from viz.shell.examples import Example, read_examples
 from viz.shell.jobs import (
     MAX_SNAPSHOTS,
@@ -478,7 +478,7 @@ _starting = threading.Lock()
 def _request_queue() -> RequestQueue:
     compute: Compute = jobs.compute
     if _has_process():
-        compute = process = WorkerProcess("viz.shell.worker")
+        compute = process = WorkerProcess(worker.__name__)
         process.start()
     return RequestQueue(compute, result_store(), together=jobs.fit_together)
 

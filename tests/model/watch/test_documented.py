@@ -50,12 +50,12 @@ def test_the_code_of_the_page_runs_and_gives_traces(monkeypatch: pytest.MonkeyPa
     first, *pieces = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
     assert len(first.splitlines()) == 4
     # Folders have a test of their own.
-    pieces = [piece for piece in pieces if "load_foreign" not in piece]
+    pieces = [piece for piece in pieces if "load_reader" not in piece]
     space: dict[str, Any] = {"sound": None}
     shown = []
     for piece in pieces:
         # What a cell of a notebook ends with is its output.
-        exec(piece.replace("\nshow(", "\nshown = show("), space)
+        exec(piece.replace("\nhs.show(", "\nshown = hs.show("), space)
         explorer = space.pop("shown", None)
         shown += [] if explorer is None else [(space["trace"], explorer)]
     assert all(isinstance(explorer, Explorer) for _, explorer in shown)

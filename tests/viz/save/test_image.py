@@ -213,7 +213,7 @@ def test_without_a_browser_images_say_what_to_do_and_numbers_are_written(
     code = (
         "import sys; from choreographer.browsers.chromium import Chromium; "
         "Chromium.find_browser = classmethod(lambda *_, **__: None); "
-        "from viz.__main__ import main; sys.exit(main(sys.argv[1:]))"
+        "from headscope.__main__ import main; sys.exit(main(sys.argv[1:]))"
     )
 
     def run(out: str) -> subprocess.CompletedProcess[str]:

@@ -1,10 +1,9 @@
-"""The command line: `python -m model translate "The cat sat on the mat."`."""
+"""`headscope translate "The cat sat on the mat."`."""
 
 from __future__ import annotations
 
 import argparse
 import json
-import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,68 +12,50 @@ from typing import Any
 import torch
 
 from model.checkpoint import CheckpointError
-from model.files import unwritten
-from model.foreign import save_without_pickle
-from model.hugging_face import ExportError, export
 from model.search import AS_IN_THE_PAPER, DecodingError, Sampling, Search
+from model.shipped import CHECKPOINTS, checkpoint_folder
 from model.translation import Translation
 from model.translator import DeviceError, TextError, Translator, load
 
-DEFAULT_CHECKPOINT = Path(__file__).parent.parent / "checkpoints" / "en-de"
+DEFAULT_CHECKPOINT = CHECKPOINTS / "en-de"
 
 MOST_SAMPLES = 100
 """They are drawn side by side, so more would fill the memory."""
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m model", description="Translate with a trained Transformer, or export it."
-    )
-    commands = parser.add_subparsers(dest="command", required=True)
-    translate = commands.add_parser(
-        "translate",
-        help="translate a sentence",
-        description="Translate a sentence and print the translation, or all samples, best first.",
-    )
-    translate.add_argument("text", help="the sentence; - reads it from standard input")
-    translate.add_argument("--checkpoint", type=Path, default=DEFAULT_CHECKPOINT, metavar="DIR")
-    _add_snapshot(translate)
-    translate.add_argument("--device", default="auto", help="auto, cpu, cuda or cuda:1")
-    add_search_options(translate)
-    translate.add_argument("--target", help="record this translation instead of the model's own")
-    translate.add_argument(
+REFUSED = (CheckpointError, DecodingError, DeviceError, TextError)
+"""Whose message is one sentence for the person who asked."""
+
+
+def fill(parser: argparse.ArgumentParser) -> None:
+    """Give the command its options."""
+    parser.add_argument("text", help="the sentence; - reads it from standard input")
+    add_checkpoint(parser)
+    add_snapshot(parser)
+    parser.add_argument("--device", default="auto", help="auto, cpu, cuda or cuda:1")
+    add_search_options(parser)
+    parser.add_argument("--target", help="record this translation instead of the model's own")
+    parser.add_argument(
         "--json", action="store_true", help="print tokens, scores and log-probabilities as JSON"
     )
-    translate.add_argument(
+    parser.add_argument(
         "--save-trace", type=Path, metavar="FILE.npz", help="write every attention matrix here"
     )
-    export_hf = commands.add_parser(
-        "export-hf",
-        help="write a checkpoint as Hugging Face's transformers loads it",
-        description="Write a checkpoint as a folder that AutoModelForSeq2SeqLM and AutoTokenizer "
-        "of Hugging Face's transformers load.",
-    )
-    export_hf.add_argument("checkpoint", type=Path, metavar="CHECKPOINT", help="its folder")
-    export_hf.add_argument(
-        "folder", type=Path, metavar="FOLDER", help="to be written; a new or an empty one"
-    )
-    _add_snapshot(export_hf)
-    unpickle = commands.add_parser(
-        "unpickle",
-        help="write a Hugging Face folder's pytorch_model.bin as safetensors",
-        description="Write the weights of a folder's pytorch_model.bin, which is a pickle, beside "
-        "it as model.safetensors, which is all that the app opens.",
-    )
-    unpickle.add_argument("folder", type=Path, metavar="FOLDER", help="as Hugging Face saves it")
-    unpickle.add_argument(
-        "--trust-author",
-        action="store_true",
-        help="needed: opening a pickle can run whatever its author wrote there, with your rights",
-    )
-    return parser
 
 
-def _add_snapshot(parser: argparse.ArgumentParser) -> None:
+def add_checkpoint(parser: argparse.ArgumentParser) -> None:
+    """Which model is asked."""
+    parser.add_argument(
+        "--checkpoint",
+        default=DEFAULT_CHECKPOINT,
+        type=checkpoint_folder,
+        metavar="MODEL",
+        help="the name of a model that comes with Headscope, en-de if not given, or a folder",
+    )
+
+
+def add_snapshot(parser: argparse.ArgumentParser) -> None:
+    """Which of a model's snapshots is asked."""
     parser.add_argument(
         "--snapshot",
         type=int,
@@ -164,7 +145,8 @@ def _written(translation: Translation) -> dict[str, Any]:
     }
 
 
-def _translate(arguments: argparse.Namespace) -> None:
+def run(arguments: argparse.Namespace) -> None:
+    """Print a translation, or all samples, best first."""
     text = sys.stdin.read() if arguments.text == "-" else arguments.text
     # The threads of one small forward pass cost more than they bring.
     torch.set_num_threads(1)
@@ -188,39 +170,3 @@ def _translate(arguments: argparse.Namespace) -> None:
         print(json.dumps(_as_json(found, translator), ensure_ascii=False, indent=2))
     else:
         print("\n".join(each.text for each in found))
-
-
-def _unpickle(arguments: argparse.Namespace) -> None:
-    if not arguments.trust_author:
-        raise CheckpointError(
-            "A .bin file is a pickle, and opening one can run whatever its author wrote there; "
-            "add --trust-author if you trust whoever made this one."
-        )
-    print(save_without_pickle(arguments.folder))
-
-
-def main(argv: list[str] | None = None) -> int:
-    """The command line; gives the exit status: 0, 1 for what is refused, 2 for wrong usage."""
-    arguments = _parser().parse_args(argv)
-    try:
-        if arguments.command == "export-hf":
-            export(arguments.checkpoint, arguments.folder, snapshot=arguments.snapshot)
-        elif arguments.command == "unpickle":
-            _unpickle(arguments)
-        else:
-            _translate(arguments)
-    except (CheckpointError, DecodingError, DeviceError, ExportError, TextError) as error:
-        print(error, file=sys.stderr)
-        return 1
-    except BrokenPipeError:
-        # Whoever read the output has seen enough; Python must not complain while it closes it.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
-    except OSError as error:
-        print(unwritten(error), file=sys.stderr)
-        return 1
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,32 +1,29 @@
-"""The command line: `python -m viz export "The cat sat." --head 2 --out head.pdf`, or `open`."""
+"""`headscope export "The cat sat." --head 2 --out head.pdf`."""
 
 from __future__ import annotations
 
 import argparse
 import functools
-import os
 import sys
-import tempfile
 import textwrap
-import webbrowser
 from pathlib import Path
-from urllib.parse import urlencode
 
 import torch
 
-from model.__main__ import DEFAULT_CHECKPOINT, add_search_options, asked_search
+from headscope.commands.translate import add_checkpoint, add_search_options, asked_search
 from model.attribution import METHODS, AttributionError
 from model.attribution_methods import cross_attributions, self_attributions
 from model.checkpoint import CheckpointError, read_alignment
 from model.effects import effects_of, removal
-from model.files import unwritten, write_whole
+from model.files import write_whole
 from model.head_edits import HeadError
 from model.intervention import PositionError
 from model.labels_file import read_labels
 from model.mask_rules import MaskError
 from model.removal_file import read_removal
 from model.search import DecodingError
-from model.trace import AttentionKind, Trace, TraceError
+from model.shipped import checkpoint_name
+from model.trace import AttentionKind, TraceError
 from model.translator import DeviceError, TextError, Translator, load
 from viz.decoding.search import Settings
 from viz.effects.removal_curve import MEASURES
@@ -35,16 +32,13 @@ from viz.pictures import PICTURES
 from viz.save import image, notebook
 from viz.save.formats import FORMATS, IMAGES, NUMBERS, ExportError
 from viz.save.picture import Layout, Picture
-from viz.shell import desktop
 from viz.shell.examples import layers_read_later, read_examples
-from viz.shell.openable import TRACES_VARIABLE
 
 KINDS = [str(kind) for kind in AttentionKind if kind is not AttentionKind.MODULE]
 
 REFUSED = (
     *(AttributionError, CheckpointError, DecodingError, DeviceError, ExportError),
     *(HeadError, IndexError, MaskError, PositionError, TextError, TraceError),
-    desktop.ServerError,
 )
 """Whose message is one sentence for the person who asked."""
 
@@ -69,18 +63,10 @@ def _figures_help() -> str:
     return "\n".join(["figures:", *listed])
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m viz", description="The pictures of Headscope without its app."
-    )
-    commands = parser.add_subparsers(dest="command", required=True)
-    command = commands.add_parser(
-        "export",
-        help="write a figure, its numbers, or the whole heads view to a file",
-        description="Write a figure, its numbers, or the whole heads view to a file.",
-        epilog=f"{_figures_help()}\n\n{FILES_HELP}",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+def fill(command: argparse.ArgumentParser) -> None:
+    """Give the command its options."""
+    command.epilog = f"{_figures_help()}\n\n{FILES_HELP}"
+    command.formatter_class = argparse.RawDescriptionHelpFormatter
     command.add_argument("text", help="the sentence; - reads it from standard input")
     command.add_argument(
         "--out", type=Path, required=True, metavar="FILE", help="its suffix says what to write"
@@ -123,7 +109,7 @@ def _parser() -> argparse.ArgumentParser:
         metavar="TEXT",
         help="of compare: the second search, as the address of the decoding page has it",
     )
-    command.add_argument("--checkpoint", type=Path, default=DEFAULT_CHECKPOINT, metavar="DIR")
+    add_checkpoint(command)
     command.add_argument("--device", default="auto", help="auto, cpu, cuda or cuda:1")
     command.add_argument("--words", action="store_true", help="whole words, not pieces of words")
     command.add_argument(
@@ -150,24 +136,6 @@ def _parser() -> argparse.ArgumentParser:
     )
     command.add_argument("--dark", action="store_true", help="on a dark ground")
     add_search_options(command)
-    command.set_defaults(run=_export)
-    command = commands.add_parser(
-        "open",
-        help="show a saved trace of any model",
-        description="Show a saved trace in the app, in the browser, until Ctrl+C; or every head of "
-        "it in a page that stands alone. No model is needed, nothing leaves this machine, and "
-        "docs/traces.md says how any program writes one.",
-    )
-    command.add_argument("trace", type=Path, metavar="TRACE.npz")
-    alone = command.add_mutually_exclusive_group()
-    alone.add_argument(
-        "--page", action="store_true", help="write a page that stands alone, and open that"
-    )
-    alone.add_argument(
-        "--out", type=Path, metavar="FILE.html", help="write such a page there, and open no browser"
-    )
-    command.set_defaults(run=_open)
-    return parser
 
 
 def _request(arguments: argparse.Namespace) -> Request:
@@ -180,7 +148,7 @@ def _request(arguments: argparse.Namespace) -> Request:
     return Request(
         sys.stdin.read() if arguments.text == "-" else arguments.text,
         arguments,
-        _folder(arguments),
+        checkpoint_name(arguments.checkpoint),
         load=translator,
         look=lambda: asked_search(arguments, translator()),
         labels=lambda: found.labels if (found := read_labels(arguments.checkpoint)) else {},
@@ -198,12 +166,6 @@ def _request(arguments: argparse.Namespace) -> Request:
     )
 
 
-def _folder(arguments: argparse.Namespace) -> str:
-    """The checkpoint's folder, as a notebook is to read it."""
-    usual = arguments.checkpoint == DEFAULT_CHECKPOINT
-    return "checkpoints/en-de" if usual else str(arguments.checkpoint)
-
-
 def _content(picture: Picture, arguments: argparse.Namespace, format: str) -> bytes:
     """The file that was asked for."""
     layout = Layout(narrow=arguments.width == "column", dark=arguments.dark)
@@ -217,11 +179,12 @@ def _content(picture: Picture, arguments: argparse.Namespace, format: str) -> by
         return image.page(figure).encode()
     if format in IMAGES:
         return image.image(figure, format, arguments.width, arguments.scale)  # type: ignore[arg-type]
-    checkpoint = _folder(arguments) if picture.needs_model else None
+    checkpoint = checkpoint_name(arguments.checkpoint) if picture.needs_model else None
     return notebook.code(picture.python(layout), checkpoint=checkpoint).encode()
 
 
-def _export(arguments: argparse.Namespace) -> None:
+def run(arguments: argparse.Namespace) -> None:
+    """Write the file."""
     format = arguments.out.suffix.lower().removeprefix(".")
     if format not in FORMATS:
         raise ExportError(
@@ -230,52 +193,3 @@ def _export(arguments: argparse.Namespace) -> None:
         )
     picture = PICTURES[arguments.figure].of(_request(arguments))
     write_whole(arguments.out, _content(picture, arguments, format))
-
-
-def _open(arguments: argparse.Namespace) -> None:
-    # Slow to load, as it brings Streamlit along.
-    from viz.heads.standalone import drawable, trace_page
-
-    file: Path = arguments.trace
-    try:
-        trace = drawable(Trace.load(file))
-    except OSError as error:
-        raise TraceError(f"{file} cannot be read: {error.strerror}.") from None
-    if not (arguments.page or arguments.out):
-        place = str(file.resolve())
-        if os.pathsep in place:
-            raise TraceError(
-                f"The app cannot be told a path with “{os.pathsep}” in it: move {file.name}, or "
-                "open it with --page."
-            )
-        named = [place, *filter(None, [os.environ.get(TRACES_VARIABLE)])]
-        query = urlencode({"checkpoint": Path(place).name})
-        desktop.browse(query, file.name, {TRACES_VARIABLE: os.pathsep.join(named)})
-        return
-    has_texts = trace.source_text or trace.text
-    page = trace_page(trace, title="" if has_texts else file.name).encode()
-    if arguments.out is not None:
-        write_whole(arguments.out, page)
-        return
-    written = Path(tempfile.mkdtemp(prefix="headscope-")) / "trace.html"
-    write_whole(written, page)
-    print(written)
-    webbrowser.open(written.as_uri())
-
-
-def main(argv: list[str] | None = None) -> int:
-    """The command line; gives the exit status: 0, or 2 for what cannot be done."""
-    arguments = _parser().parse_args(argv)
-    try:
-        arguments.run(arguments)
-    except REFUSED as error:
-        print(error, file=sys.stderr)
-        return 2
-    except OSError as error:
-        print(unwritten(error), file=sys.stderr)
-        return 2
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,0 +1,82 @@
+"""The command: `headscope`, or `python -m headscope`."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+
+COMMANDS = {
+    "open": ("open", "open a saved trace, or the folder of a model, in the app"),
+    "desktop": ("app", "open the app in a desktop window"),
+    "translate": ("translate", "translate a sentence"),
+    "export": ("export", "write a figure, its numbers, or the whole heads view to a file"),
+    "export-hf": ("export_hf", "write a model as a folder that transformers loads"),
+    "unpickle": ("unpickle", "write a Hugging Face folder's pytorch_model.bin as safetensors"),
+}
+"""By name: the module in headscope.commands, and what it does."""
+
+
+def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="headscope",
+        description="See every attention head of a Transformer. Without a command, the app opens "
+        "in the browser.",
+    )
+    parser.add_argument(
+        "--port", type=int, help="of the app; 8501 or the next free one if not given"
+    )
+    parser.add_argument(
+        "--address", help="what the app listens to: localhost if not given; 0.0.0.0 lets in others"
+    )
+    parser.set_defaults(run=None)
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND")
+    for name, (module, about) in COMMANDS.items():
+        command = commands.add_parser(
+            name, help=about, description=f"{about[0].upper()}{about[1:]}."
+        )
+        # The others would bring torch along, and `--help` would take seconds.
+        if name in arguments:
+            found = import_module(f"{__package__}.commands.{module}")
+            found.fill(command)
+            command.set_defaults(run=found.run, refused=found.REFUSED)
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Do what the command line says.
+
+    Args:
+        argv: its arguments; None takes those of this process.
+
+    Returns:
+        The exit status: 0, 1 for what is refused; wrong usage ends the process with 2.
+    """
+    arguments = sys.argv[1:] if argv is None else list(argv)
+    asked = _parser(arguments).parse_args(arguments)
+    if asked.run is None:
+        from headscope.commands.app import serve
+
+        serve(asked)
+        return 0
+    try:
+        asked.run(asked)
+    except asked.refused as error:
+        print(error, file=sys.stderr)
+        return 1
+    except BrokenPipeError:
+        # Whoever read the output has seen enough; Python must not complain while it closes it.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except OSError as error:
+        from model.files import unwritten
+
+        print(unwritten(error), file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

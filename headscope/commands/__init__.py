@@ -1,0 +1,1 @@
+"""The commands: one module each, with `fill` for its options, `run` and what it refuses."""

@@ -1,0 +1,32 @@
+"""`headscope unpickle FOLDER`: the weights of a Hugging Face folder as safetensors."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from model.checkpoint import CheckpointError
+from model.foreign import save_without_pickle
+
+REFUSED = (CheckpointError,)
+"""Whose message is one sentence for the person who asked."""
+
+
+def fill(parser: argparse.ArgumentParser) -> None:
+    """Give the command its options."""
+    parser.add_argument("folder", type=Path, metavar="FOLDER", help="as Hugging Face saves it")
+    parser.add_argument(
+        "--trust-author",
+        action="store_true",
+        help="needed: opening a pickle can run whatever its author wrote there, with your rights",
+    )
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Write model.safetensors beside pytorch_model.bin, and print its path."""
+    if not arguments.trust_author:
+        raise CheckpointError(
+            "A .bin file is a pickle, and opening one can run whatever its author wrote there; "
+            "add --trust-author if you trust whoever made this one."
+        )
+    print(save_without_pickle(arguments.folder))

@@ -1,0 +1,31 @@
+"""The models that come with Headscope: where they are, in a checkout and in an installation."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from model import __file__ as _model
+
+CHECKPOINTS = Path(_model).resolve().parents[1] / "checkpoints"
+"""A folder of checkpoint folders."""
+
+
+def checkpoint_folder(checkpoint: str | os.PathLike[str]) -> Path:
+    """The folder of a checkpoint.
+
+    Args:
+        checkpoint: the name of a model that comes with Headscope, such as "en-de", or a path.
+            A folder of that name in the current directory is "./en-de".
+    """
+    path = Path(checkpoint)
+    if isinstance(checkpoint, str) and checkpoint == path.name:
+        shipped = CHECKPOINTS / checkpoint
+        return shipped if shipped.is_dir() else path
+    return path
+
+
+def checkpoint_name(folder: Path) -> str:
+    """What `checkpoint_folder` finds a folder by, from any directory: a name or a whole path."""
+    whole = folder.resolve()
+    return whole.name if whole.parent == CHECKPOINTS else str(whole)
