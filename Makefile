@@ -69,7 +69,7 @@ check: $(VENV)/.installed-dev ## Check format, lint and types; change nothing
 format: $(VENV)/.installed-dev ## Format, repair what the linter can repair, and write the README's tables
 	$(PY) -m ruff check --fix .
 	$(PY) -m ruff format .
-	$(PY) -m viz.views README.md
+	$(PY) -m viz.registry.pages README.md
 
 bench: $(VENV)/.installed-dev ## Run every benchmark, one after another
 	@for file in benchmarks/[!_]*.py; do \

@@ -8,25 +8,26 @@ from streamlit import runtime
 from streamlit.starlette import App
 
 if __name__ != "__main__":
-    from viz.shell import server
+    from viz.server import server
 
     app = App(__file__, lifespan=server.lifespan, middleware=server.MIDDLEWARE)
 
 elif not runtime.exists():
-    from viz.shell import desktop
+    from viz.desktop import desktop
 
     raise SystemExit(desktop.main())
 
 else:
     from viz.browser.drawer import close_drawer
     from viz.draw import style
-    from viz.shell import address, bar, session, stage, tools
-    from viz.shell.reader import show_reading
-    from viz.shell.scene_panel import title_scene
+    from viz.registry.pages import HOME, VIEWS
+    from viz.service import session
+    from viz.service.page_turns import BUILDING
+    from viz.shell import address, bar, stage, toolbar
     from viz.shell.theme import watch_theme
-    from viz.shell.turns import BUILDING
-    from viz.shell.welcome import show_welcome
-    from viz.views import HOME, VIEWS
+    from viz.talk.reading_footer import show_reading
+    from viz.talk.scene_panel import title_scene
+    from viz.talk.welcome import show_welcome
 
     with BUILDING.turn():
         st.set_page_config(page_title="Headscope", page_icon=style.ICON, layout="wide")
@@ -44,7 +45,7 @@ else:
         page = st.navigation(pages, position="top")
         address.begin_run(page.url_path, pages)
         stage.begin()
-        tools.show_tools()
+        toolbar.show_tools()
         # Before the page for whoever goes by keyboard, and filled after it, when its view stands.
         reading = st.container(key="reader")
         show_welcome()

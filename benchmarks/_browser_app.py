@@ -8,12 +8,12 @@ from starlette.middleware import Middleware
 from streamlit.starlette import App
 
 from benchmarks._inputs import Shape, made_up
-from model.measures import head_facts
+from model.explain.measures import head_facts
+from model.explain.reading import read
 from viz.browser.explorer import explorer
 from viz.heads.payload import pack
-from viz.heads.reading import read
-from viz.shell import garbage
-from viz.shell.component_code import ComponentCode
+from viz.server import idle_gc
+from viz.server.component_code import ComponentCode
 
 if __name__ != "__main__":
     app = App(__file__, middleware=[Middleware(ComponentCode)])
@@ -24,7 +24,7 @@ else:
     @st.cache_resource
     def collect_when_idle():
         """As the app does, once all that a page needs is loaded."""
-        return garbage.collect_when_idle()
+        return idle_gc.collect_when_idle()
 
     # One shape is measured at a time; the largest two traces hold 300 MB.
     @st.cache_resource(max_entries=2)

@@ -9,8 +9,8 @@ from typing import Self
 
 import numpy as np
 
-from model.tokenizer import Tokenizer
-from model.trace import AttentionKind, AttentionMap, Site, Tokens, Trace
+from model.paper.tokenizer import Tokenizer
+from model.trace.trace import AttentionKind, AttentionMap, Site, Tokens, Trace
 
 SENTENCE_PARTS = (
     ("A", "The", "One", "This"),

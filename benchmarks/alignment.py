@@ -21,7 +21,8 @@ import torch
 
 from benchmarks._measure import write
 from model import load
-from model.alignment_error import (
+from model.checkpoints.checkpoint import ALIGNMENT, write_json
+from model.explain.alignment_error import (
     AlignedPair,
     ErrorRate,
     Link,
@@ -29,13 +30,12 @@ from model.alignment_error import (
     read_aligned,
     turned,
 )
-from model.alignment_table import AlignmentTable, Combination, Read
-from model.attribution_methods import attributions
-from model.checkpoint import ALIGNMENT, write_json
-from model.trace import AttentionKind
+from model.explain.alignment_table import AlignmentTable, Combination, Read
+from model.explain.attribution_methods import attributions
+from model.explain.word_alignment import Weights, diagonal, mutual_argmax, row_argmax, word_map
+from model.trace.trace import AttentionKind
 from model.training.evaluate import reversed_columns
-from model.translator import Translator, resolve_device
-from model.word_alignment import Weights, diagonal, mutual_argmax, row_argmax, word_map
+from model.translate.translator import Translator, resolve_device
 
 GOLD = Path(__file__).parent / "gold" / "en-de.tsv"
 

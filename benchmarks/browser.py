@@ -35,10 +35,10 @@ from playwright.sync_api import Browser, Error, Page, ViewportSize, sync_playwri
 
 from benchmarks._inputs import Shape, made_up, sentences
 from benchmarks._measure import report, row
-from model.checkpoint import TOKENIZER
-from model.tokenizer import Tokenizer
-from model.trace import Trace
-from model.translator import resolve_device
+from model.checkpoints.checkpoint import TOKENIZER
+from model.paper.tokenizer import Tokenizer
+from model.trace.trace import Trace
+from model.translate.translator import resolve_device
 from tests.kit.running_app import (
     ROOT,
     AppServer,

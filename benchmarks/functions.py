@@ -12,11 +12,11 @@ import numpy as np
 import torch
 
 from benchmarks._measure import interleaved, parser, report, row
-from model.trace import AttentionKind, AttentionMap, Site, Tokens
+from model.explain.position_measures import formula_table
+from model.trace.trace import AttentionKind, AttentionMap, Site, Tokens
 from viz.draw.word_diff import word_diff
 from viz.heads.tables import weights_table
 from viz.positions.encoding import encoding_heatmap
-from viz.positions.measures import formula_table
 
 MOST = 512
 TARGETS = {"table drawn": 30, "repeated words compared": 1000, "weights listed": 500}

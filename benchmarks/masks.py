@@ -30,9 +30,9 @@ from benchmarks.browser import (
     visitor,
 )
 from model import Intervention
-from model.tokenizer import Tokenizer
-from model.translator import Translator, load
-from viz.heads.mask_edits import parse
+from model.paper.tokenizer import Tokenizer
+from model.translate.translator import Translator, load
+from viz.links.mask_edits import parse
 
 TOKENS = (32, 128)
 WORDS = ("the", "old", "man", "and", "the", "young", "woman", "see", "a", "small", "dog", "and")

@@ -19,8 +19,8 @@ from transformers import AutoConfig, AutoModelForSeq2SeqLM, MarianMTModel
 
 from benchmarks._measure import interleaved, parser, ratio, report, row
 from model import Translator, load
-from model.hugging_face import hugging_face_config
-from model.translator import resolve_device
+from model.checkpoints.export_hf import hugging_face_config
+from model.translate.translator import resolve_device
 
 TOKENS = 24
 SENTENCE = (

@@ -34,10 +34,10 @@ from benchmarks.browser import (
     settled,
     visitor,
 )
-from model.checkpoint import TOKENIZER, save_checkpoint
-from model.config import TransformerConfig
-from model.tokenizer import EOS, Tokenizer
-from model.transformer import Transformer
+from model.checkpoints.checkpoint import TOKENIZER, save_checkpoint
+from model.paper.config import TransformerConfig
+from model.paper.tokenizer import EOS, Tokenizer
+from model.paper.transformer import Transformer
 
 D_MODEL = POSITIONS = 512
 TARGET = 500

@@ -23,15 +23,15 @@ from torch import nn
 
 from benchmarks._measure import interleaved, parser, ratio, report, row
 from benchmarks.attention import TorchTransformer
-from model.checkpoint import load_checkpoint
-from model.config import TransformerConfig
-from model.tokenizer import PAD
+from model.checkpoints.checkpoint import load_checkpoint
+from model.paper.config import TransformerConfig
+from model.paper.tokenizer import PAD
+from model.paper.transformer import Transformer
 from model.training.batches import Batch
 from model.training.corpus import read_pairs
 from model.training.settings import load_settings
 from model.training.train import Trainer
-from model.transformer import Transformer
-from model.translator import resolve_device
+from model.translate.translator import resolve_device
 
 PEAKS = {"NVIDIA H200": 989.5e12, "NVIDIA H100": 989.5e12, "NVIDIA A100": 312e12}
 """What makers state for dense bf16 products, in operations a second, by the start of the name."""

@@ -23,34 +23,34 @@ if TYPE_CHECKING:
     from headscope import figures as figures
     from headscope.in_app import Opened as Opened
     from headscope.in_app import open as open
-    from model.alignment_error import alignment_error_rate as alignment_error_rate
-    from model.alignment_error import read_aligned as read_aligned
-    from model.attribution_methods import attributions as attributions
-    from model.effects import effects as effects
-    from model.head_edits import Gate as Gate
-    from model.head_edits import MeanAblation as MeanAblation
-    from model.head_edits import ReplacedWeights as ReplacedWeights
-    from model.intervention import Intervention as Intervention
-    from model.intervention import PositionEdit as PositionEdit
-    from model.mask_presets import PRESETS as PRESETS
-    from model.reader import load_reader as load_reader
-    from model.recording import recording as recording
-    from model.search import Sampling as Sampling
-    from model.search import Search as Search
-    from model.shipped import checkpoint_folder as checkpoint_folder
-    from model.taps import install_taps as install_taps
-    from model.trace import AttentionKind as AttentionKind
-    from model.trace import AttentionMap as AttentionMap
-    from model.trace import Site as Site
-    from model.trace import Tokens as Tokens
-    from model.trace import Trace as Trace
-    from model.translator import Translator as Translator
-    from model.translator import load as load
+    from model.checkpoints.shipped import checkpoint_folder as checkpoint_folder
+    from model.explain.alignment_error import alignment_error_rate as alignment_error_rate
+    from model.explain.alignment_error import read_aligned as read_aligned
+    from model.explain.attribution_methods import attributions as attributions
+    from model.explain.head_ablation import effects as effects
+    from model.explain.reading import Reading as Reading
+    from model.explain.reading import read as read
+    from model.explain.word_alignment import mutual_argmax as mutual_argmax
+    from model.explain.word_alignment import word_map as word_map
+    from model.paper.search import Sampling as Sampling
+    from model.paper.search import Search as Search
+    from model.record.head_edits import Gate as Gate
+    from model.record.head_edits import MeanAblation as MeanAblation
+    from model.record.head_edits import ReplacedWeights as ReplacedWeights
+    from model.record.intervention import Intervention as Intervention
+    from model.record.intervention import PositionEdit as PositionEdit
+    from model.record.mask_presets import PRESETS as PRESETS
+    from model.record.recording import recording as recording
+    from model.record.taps import install_taps as install_taps
+    from model.trace.trace import AttentionKind as AttentionKind
+    from model.trace.trace import AttentionMap as AttentionMap
+    from model.trace.trace import Site as Site
+    from model.trace.trace import Tokens as Tokens
+    from model.trace.trace import Trace as Trace
+    from model.translate.text_models import load_reader as load_reader
+    from model.translate.translator import Translator as Translator
+    from model.translate.translator import load as load
     from model.watch import watching as watching
-    from model.word_alignment import mutual_argmax as mutual_argmax
-    from model.word_alignment import word_map as word_map
-    from viz.heads.reading import Reading as Reading
-    from viz.heads.reading import read as read
     from viz.notebook import explore as explore
     from viz.notebook import show as show
     from viz.save.image import image as image

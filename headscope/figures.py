@@ -4,13 +4,16 @@ Most pictures are a class: `OneHead(hs.read(trace), hs.Site("cross", 3), head=2)
 `figure(hs.Layout())`, `numbers()`, a caption and an alternative text.
 """
 
-from model.attribution_methods import cross_attributions as cross_attributions
-from model.attribution_methods import self_attributions as self_attributions
-from model.checkpoint import read_alignment as read_alignment
-from model.effects import effects_of as effects_of
-from model.effects import removal as removal
-from model.effects import rewritten as rewritten
-from model.removal_file import read_removal as read_removal
+from model.checkpoints.checkpoint import read_alignment as read_alignment
+from model.explain.attribution_methods import cross_attributions as cross_attributions
+from model.explain.attribution_methods import self_attributions as self_attributions
+from model.explain.head_ablation import effects_of as effects_of
+from model.explain.head_ablation import removal as removal
+from model.explain.head_ablation import rewritten as rewritten
+from model.explain.position_measures import formula_table as formula_table
+from model.explain.reading import site_map as site_map
+from model.explain.removal_file import read_removal as read_removal
+from model.training.growth import read_growth as read_growth
 from viz.decoding.lens import lens_figure as lens_figure
 from viz.decoding.pictures import Certainty as Certainty
 from viz.decoding.pictures import ComparedSearches as ComparedSearches
@@ -19,12 +22,13 @@ from viz.decoding.pictures import OneStep as OneStep
 from viz.decoding.pictures import SearchTree as SearchTree
 from viz.decoding.pictures import SearchWidths as SearchWidths
 from viz.decoding.search import of_every_width as _searches_of_every_width
+from viz.draw.heatmap import head_figure as head_figure
 from viz.draw.panel_figure import panel_figure as panel_figure
 from viz.draw.panel_figure import panels_figure as panels_figure
 from viz.effects.alignment_map import alignment_figure as alignment_figure
-from viz.effects.beside_truth import beside_figure as beside_figure
 from viz.effects.effect_map import effect_figure as effect_figure
 from viz.effects.effect_map import effect_title as effect_title
+from viz.effects.estimate_vs_deletion import beside_figure as beside_figure
 from viz.effects.pictures import AlignmentMap as AlignmentMap
 from viz.effects.pictures import EffectMap as EffectMap
 from viz.effects.pictures import ExamplesCurve as ExamplesCurve
@@ -37,13 +41,7 @@ from viz.effects.ranking import ranking_title as ranking_title
 from viz.effects.ranking import scores as _method_scores
 from viz.effects.removal_curve import removal_figure as removal_figure
 from viz.effects.self_maps import self_figure as self_figure
-from viz.heads.changes import Changes as Changes
-from viz.heads.growth import growth_figure as growth_figure
-from viz.heads.heatmap import head_figure as head_figure
 from viz.heads.lines import lines_figure as lines_figure
-from viz.heads.mask_edits import decode as _decode_mask
-from viz.heads.mask_edits import intervention as _masks_intervention
-from viz.heads.mask_edits import parse as _parse_masks
 from viz.heads.matrices import matrices_figure as matrices_figure
 from viz.heads.overview import chosen_maps as chosen_maps
 from viz.heads.overview import heads_overview as heads_overview
@@ -54,7 +52,11 @@ from viz.heads.pictures import OneHead as OneHead
 from viz.heads.pictures import QueryKey as QueryKey
 from viz.heads.pictures import WeightMatrices as WeightMatrices
 from viz.heads.query_key import query_key_figure as query_key_figure
-from viz.heads.reading import site_map as site_map
+from viz.heads.training_curves import growth_figure as growth_figure
+from viz.links.link_interventions import Changes as Changes
+from viz.links.mask_edits import decode as _decode_mask
+from viz.links.mask_edits import intervention as _masks_intervention
+from viz.links.mask_edits import parse as _parse_masks
 from viz.masks.log_probs import log_prob_bars as log_prob_bars
 from viz.masks.mask import batch_masks as batch_masks
 from viz.masks.mask import edited_mask as edited_mask
@@ -76,7 +78,6 @@ from viz.positions.encoding import circle as circle
 from viz.positions.encoding import encoding_heatmap as encoding_heatmap
 from viz.positions.encoding import likeness_heatmap as likeness_heatmap
 from viz.positions.encoding import waves as waves
-from viz.positions.measures import formula_table as formula_table
 from viz.positions.pictures import ByOffset as ByOffset
 from viz.positions.pictures import Circle as Circle
 from viz.positions.pictures import EmbeddingSum as EmbeddingSum
@@ -86,12 +87,11 @@ from viz.positions.pictures import TermShares as TermShares
 from viz.positions.pictures import Waves as Waves
 from viz.positions.shuffle import distances_figure as distances_figure
 from viz.positions.shuffle import reordered as reordered
-from viz.positions.terms import neighbour_heads as neighbour_heads
-from viz.positions.terms import neighbours_figure as neighbours_figure
-from viz.positions.terms import parts_figure as parts_figure
-from viz.positions.terms import term_shares as term_shares
-from viz.positions.terms import terms_figure as terms_figure
-from viz.shell.growth import read_growth as read_growth
+from viz.positions.word_and_position import neighbour_heads as neighbour_heads
+from viz.positions.word_and_position import neighbours_figure as neighbours_figure
+from viz.positions.word_and_position import parts_figure as parts_figure
+from viz.positions.word_and_position import term_shares as term_shares
+from viz.positions.word_and_position import terms_figure as terms_figure
 
 # Clear names for what has a short one where it is written.
 compared_masks = _compared_masks

@@ -9,12 +9,12 @@ from pathlib import Path
 from types import TracebackType
 from urllib.parse import urlencode
 
-from model.checkpoint import CONFIG, CheckpointError
-from model.shipped import CHECKPOINTS
-from model.trace import Trace, TraceError
+from model.checkpoints.checkpoint import CONFIG, CheckpointError
+from model.checkpoints.shipped import CHECKPOINTS
+from model.trace.trace import Trace, TraceError
+from viz.desktop.desktop import Server
 from viz.heads.standalone import drawable
-from viz.shell.desktop import Server
-from viz.shell.openable import CHECKPOINTS_VARIABLE, TRACES_VARIABLE
+from viz.service.model_menu import CHECKPOINTS_VARIABLE, TRACES_VARIABLE
 
 _opened: list[Opened] = []
 """So that an app stays open whose value nobody kept."""

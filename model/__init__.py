@@ -1,14 +1,14 @@
 """The Transformer of "Attention Is All You Need", trained, with every attention head recorded."""
 
-from model.alignment_error import alignment_error_rate
-from model.attribution_methods import attributions
-from model.head_edits import Gate, HeadError, MeanAblation, ReplacedWeights
-from model.intervention import Intervention
-from model.mask_presets import PRESETS
-from model.mask_rules import MaskError
-from model.search import Sampling, Search
-from model.translation import Decoding, DecodingStep, SearchNode, Translation
-from model.translator import BatchTrace, Translator, load
+from model.explain.alignment_error import alignment_error_rate
+from model.explain.attribution_methods import attributions
+from model.paper.search import Sampling, Search
+from model.record.head_edits import Gate, HeadError, MeanAblation, ReplacedWeights
+from model.record.intervention import Intervention
+from model.record.mask_presets import PRESETS
+from model.record.mask_rules import MaskError
+from model.trace.translation import Decoding, DecodingStep, SearchNode, Translation
+from model.translate.translator import BatchTrace, Translator, load
 
 __all__ = [
     "PRESETS",

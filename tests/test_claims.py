@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from model import load
-from viz.views import VIEWS
+from viz.registry.pages import VIEWS
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "benchmarks" / "README.md").read_text(encoding="utf-8")

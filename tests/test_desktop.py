@@ -24,8 +24,8 @@ from PIL import ImageGrab
 from headscope.__main__ import main
 from tests.kit.running_app import BROWSERS
 from tests.kit.signals import heed_interrupts
-from viz.shell import desktop
-from viz.shell.session import PROCESS_VARIABLE
+from viz.desktop import desktop
+from viz.service.session import PROCESS_VARIABLE
 
 ROOT = Path(__file__).resolve().parents[1]
 NEEDED = {
@@ -247,7 +247,7 @@ def test_closing_the_window_ends_everything(screen: str, start: Callable[..., St
 
         wait_until(shows_much, START_SECONDS, lambda: f"at most {SHADES} colours are shown")
         commands = [Path(f"/proc/{pid}/cmdline").read_bytes() for pid in app.family()]
-        assert sum(b"viz.shell.worker" in command for command in commands) == 1
+        assert sum(b"viz.service.worker" in command for command in commands) == 1
         xdotool(screen, "windowfocus", window, "key", "ctrl+w")
         app.wait_for_end()
     assert app.process.returncode == 0

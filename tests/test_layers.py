@@ -28,14 +28,14 @@ OURS = {
     "draw": (*VALUES, "viz.draw"),
     "browser": (*VALUES, "viz.draw", "viz.browser"),
     "save": (*VALUES, "viz.draw", "viz.save"),
-    "registry": (*VALUES, "viz.draw", "viz.save", *WINGS, "viz.view"),
-    "wing": (*VALUES, "viz.draw", "viz.browser", "viz.save", "viz.heads", "viz.view"),
+    "registry": (*VALUES, "viz.draw", "viz.save", *WINGS, "viz.links.parameters"),
+    "wing": (*VALUES, "viz.draw", "viz.browser", "viz.save", "viz.heads", "viz.links.parameters"),
     "shell": ("model", "viz"),
     "page": ("model", "viz"),
     "window": (),
     "face": ("headscope", "model", "viz"),
     "notebook": ("model", "viz.heads", "viz.browser", "viz.widget"),
-    "app": ("viz.draw", "viz.browser", "viz.shell", "viz.views"),
+    "app": ("viz.draw", "viz.browser", "viz.shell", "viz.registry.pages"),
 }
 """What of our own the files of a folder may import."""
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from model.trace import Trace
+from model.trace.trace import Trace
 from viz.heads.standalone import trace_page
 
 if TYPE_CHECKING:

@@ -17,11 +17,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from model.measures import facts_of
-from model.trace import Site, Trace
+from model.explain.measures import facts_of
+from model.explain.reading import Seen, read
+from model.trace.trace import Site, Trace
 from viz.browser.files import joined
 from viz.heads.payload import JOINT, is_joint, pack
-from viz.heads.reading import Seen, read
 from viz.heads.standalone import drawable, opening, theme_variables
 
 try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from viz import ROOT
-from viz.shell import desktop
+from viz.desktop import desktop
 
 REFUSED = (desktop.ServerError,)
 """Whose message is one sentence for the person who asked."""

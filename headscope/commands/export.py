@@ -11,28 +11,28 @@ from pathlib import Path
 import torch
 
 from headscope.commands.translate import add_checkpoint, add_search_options, asked_search
-from model.attribution import METHODS, AttributionError
-from model.attribution_methods import cross_attributions, self_attributions
-from model.checkpoint import CheckpointError, read_alignment
-from model.effects import effects_of, removal
+from model.checkpoints.checkpoint import CheckpointError, read_alignment
+from model.checkpoints.shipped import checkpoint_name
+from model.explain.attribution import METHODS, AttributionError
+from model.explain.attribution_methods import cross_attributions, self_attributions
+from model.explain.examples import layers_read_later, read_examples
+from model.explain.head_ablation import effects_of, removal
+from model.explain.labels_file import read_labels
+from model.explain.removal_file import read_removal
 from model.files import write_whole
-from model.head_edits import HeadError
-from model.intervention import PositionError
-from model.labels_file import read_labels
-from model.mask_rules import MaskError
-from model.removal_file import read_removal
-from model.search import DecodingError
-from model.shipped import checkpoint_name
-from model.trace import AttentionKind, TraceError
-from model.translator import DeviceError, TextError, Translator, load
+from model.paper.search import DecodingError
+from model.record.head_edits import HeadError
+from model.record.intervention import PositionError
+from model.record.mask_rules import MaskError
+from model.trace.trace import AttentionKind, TraceError
+from model.translate.translator import DeviceError, TextError, Translator, load
 from viz.decoding.search import Settings
 from viz.effects.removal_curve import MEASURES
-from viz.heads.request import Request
-from viz.pictures import PICTURES
+from viz.links.request import Request
+from viz.registry.pictures import PICTURES
 from viz.save import image, notebook
 from viz.save.formats import FORMATS, IMAGES, NUMBERS, ExportError
 from viz.save.picture import Layout, Picture
-from viz.shell.examples import layers_read_later, read_examples
 
 KINDS = [str(kind) for kind in AttentionKind if kind is not AttentionKind.MODULE]
 

@@ -6,9 +6,9 @@ import argparse
 from pathlib import Path
 
 from headscope.commands.translate import add_snapshot
-from model.checkpoint import CheckpointError
-from model.hugging_face import ExportError, export
-from model.shipped import checkpoint_folder
+from model.checkpoints.checkpoint import CheckpointError
+from model.checkpoints.export_hf import ExportError, export
+from model.checkpoints.shipped import checkpoint_folder
 
 REFUSED = (CheckpointError, ExportError)
 """Whose message is one sentence for the person who asked."""

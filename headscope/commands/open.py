@@ -10,11 +10,11 @@ from pathlib import Path
 
 from headscope.in_app import open as open_in_app
 from headscope.in_app import read_trace
-from model.checkpoint import CheckpointError
+from model.checkpoints.checkpoint import CheckpointError
 from model.files import write_whole
-from model.trace import TraceError
+from model.trace.trace import TraceError
+from viz.desktop.desktop import ServerError, signals_raise
 from viz.heads.standalone import trace_page
-from viz.shell.desktop import ServerError, signals_raise
 
 REFUSED = (CheckpointError, ServerError, TraceError)
 """Whose message is one sentence for the person who asked."""

@@ -11,11 +11,11 @@ from typing import Any
 
 import torch
 
-from model.checkpoint import CheckpointError
-from model.search import AS_IN_THE_PAPER, DecodingError, Sampling, Search
-from model.shipped import CHECKPOINTS, checkpoint_folder
-from model.translation import Translation
-from model.translator import DeviceError, TextError, Translator, load
+from model.checkpoints.checkpoint import CheckpointError
+from model.checkpoints.shipped import CHECKPOINTS, checkpoint_folder
+from model.paper.search import AS_IN_THE_PAPER, DecodingError, Sampling, Search
+from model.trace.translation import Translation
+from model.translate.translator import DeviceError, TextError, Translator, load
 
 DEFAULT_CHECKPOINT = CHECKPOINTS / "en-de"
 

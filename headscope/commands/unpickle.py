@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from model.checkpoint import CheckpointError
-from model.foreign import save_without_pickle
+from model.checkpoints.checkpoint import CheckpointError
+from model.translate.hf_folder import save_without_pickle
 
 REFUSED = (CheckpointError,)
 """Whose message is one sentence for the person who asked."""

@@ -16,7 +16,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from model.checkpoint import (
+from model.checkpoints.checkpoint import (
     CheckpointError,
     load_checkpoint,
     load_weights,

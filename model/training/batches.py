@@ -16,7 +16,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from model.tokenizer import BOS, EOS, PAD
+from model.paper.tokenizer import BOS, EOS, PAD
 
 BUCKETS = (6, 8, 10, 12, 14, 16, 20, 24, 32, 48, 64, 96, 128)
 """Lengths that a source or a target is padded to, end token included."""

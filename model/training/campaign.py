@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from model.checkpoint import CheckpointError, read_json, write_json
+from model.checkpoints.checkpoint import CheckpointError, read_json, write_json
 
 STATE = "campaign.json"
 MAX_FAILURES = 2

@@ -9,12 +9,12 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from model.checkpoint import trained_without_causal_mask, training_runs
-from model.config import TransformerConfig
+from model.checkpoints.checkpoint import trained_without_causal_mask, training_runs
+from model.paper.config import TransformerConfig
 from model.training.corpus import CorpusError, Pair
 from model.training.evaluate import translation_scores
 from model.training.examples import Bad, Good
-from model.translator import Translator
+from model.translate.translator import Translator
 
 MEASURES = ("bleu", "chrf")
 

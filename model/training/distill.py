@@ -23,17 +23,17 @@ import sacrebleu
 import torch
 from tqdm import tqdm
 
-from model.checkpoint import CheckpointError, load_checkpoint, read_json, write_json
-from model.decoding import Hypothesis, beam_search
-from model.linear import pack_linears
-from model.positions import LengthError
-from model.search import DecodingError
-from model.tokenizer import Tokenizer
+from model.checkpoints.checkpoint import CheckpointError, load_checkpoint, read_json, write_json
+from model.paper.decoding import Hypothesis, beam_search
+from model.paper.linear import pack_linears
+from model.paper.positions import LengthError
+from model.paper.search import DecodingError
+from model.paper.tokenizer import Tokenizer
+from model.paper.transformer import Transformer
 from model.training.batches import padded
 from model.training.corpus import CorpusError, Pair, read_pairs
 from model.training.evaluate import reversed_columns
-from model.transformer import Transformer
-from model.translator import DeviceError, resolve_device
+from model.translate.translator import DeviceError, resolve_device
 
 LARGEST_RATIO = 2.2
 """Of the longer side's characters to the other's: beyond, something was left out or repeated."""

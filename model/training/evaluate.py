@@ -14,16 +14,16 @@ import torch
 from sacremoses import MosesTokenizer
 from tqdm import tqdm
 
-from model.checkpoint import METRICS, CheckpointError, load_checkpoint, read_json
-from model.decoding import beam_search, greedy
-from model.linear import pack_linears
-from model.positions import LengthError
-from model.search import DecodingError
-from model.tokenizer import Tokenizer
+from model.checkpoints.checkpoint import METRICS, CheckpointError, load_checkpoint, read_json
+from model.paper.decoding import beam_search, greedy
+from model.paper.linear import pack_linears
+from model.paper.positions import LengthError
+from model.paper.search import DecodingError
+from model.paper.tokenizer import Tokenizer
+from model.paper.transformer import Transformer
 from model.training.batches import padded
 from model.training.corpus import CorpusError, Pair, read_pairs
-from model.transformer import Transformer
-from model.translator import DeviceError, resolve_device
+from model.translate.translator import DeviceError, resolve_device
 
 
 def translate_all(

@@ -9,9 +9,9 @@ from itertools import zip_longest
 
 import sacrebleu
 
-from model.checkpoint import language_pair
+from model.checkpoints.checkpoint import language_pair
 from model.training.corpus import Pair
-from model.translator import TextError, Translator
+from model.translate.translator import TextError, Translator
 
 GOOD_WORDS = range(4, 15)
 BAD_WORDS = range(3, 10)

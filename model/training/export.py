@@ -17,8 +17,7 @@ from pathlib import Path
 import torch
 from tqdm import tqdm
 
-from model.attention import fuse_qkv
-from model.checkpoint import (
+from model.checkpoints.checkpoint import (
     CARD,
     EXAMPLES,
     LABELS,
@@ -36,6 +35,8 @@ from model.checkpoint import (
     unique_state,
     write_json,
 )
+from model.paper.attention import fuse_qkv
+from model.paper.transformer import Transformer
 from model.training.card import card, data_section
 from model.training.corpus import CorpusError, Pair, read_pairs
 from model.training.evaluate import evaluate_checkpoint, reversed_columns, translate_all
@@ -44,8 +45,7 @@ from model.training.labels import SampleError, write_labels
 from model.training.overlap import overlap_scores
 from model.training.removal import write_removal
 from model.training.snapshots import SENTENCES, kept_snapshots, snapshot_scores
-from model.transformer import Transformer
-from model.translator import TextError, load
+from model.translate.translator import TextError, load
 
 
 def fused(model: Transformer) -> Transformer:

@@ -19,8 +19,7 @@ from random import Random
 import torch
 from tqdm import tqdm
 
-from model.alignment import token_sources
-from model.checkpoint import (
+from model.checkpoints.checkpoint import (
     CARD,
     EXAMPLES,
     CheckpointError,
@@ -29,16 +28,25 @@ from model.checkpoint import (
     parse_json,
     trained_without_causal_mask,
 )
+from model.explain.labels import (
+    CONFIDENCE,
+    MIN_PASSING,
+    MIN_SENTENCES,
+    RULE,
+    Finding,
+    Sample,
+    Survey,
+)
+from model.explain.labels import survey as surveyed
+from model.explain.labels_file import save_labels
+from model.explain.source_rows import token_sources
 from model.files import write_whole
-from model.labels import CONFIDENCE, MIN_PASSING, MIN_SENTENCES, RULE, Finding, Sample, Survey
-from model.labels import survey as surveyed
-from model.labels_file import save_labels
-from model.reader import StackReader
-from model.trace import Trace
+from model.trace.trace import Trace
 from model.training.card import table
 from model.training.corpus import CorpusError, Pair, read_pairs
 from model.training.evaluate import reversed_columns
-from model.translator import TextError, Translator, load
+from model.translate.text_models import StackReader
+from model.translate.translator import TextError, Translator, load
 
 HEADING = "## What its heads do"
 

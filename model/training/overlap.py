@@ -17,14 +17,14 @@ from typing import Any
 
 import torch
 
-from model.checkpoint import CARD, METRICS, CheckpointError, read_json, write_json
-from model.positions import LengthError
-from model.search import DecodingError
-from model.tokenizer import normalize
+from model.checkpoints.checkpoint import CARD, METRICS, CheckpointError, read_json, write_json
+from model.paper.positions import LengthError
+from model.paper.search import DecodingError
+from model.paper.tokenizer import normalize
 from model.training.card import MEASURES, with_nearness
 from model.training.corpus import CorpusError, Pair, read_pairs
 from model.training.evaluate import evaluate_checkpoint, reversed_columns, translation_scores
-from model.translator import DeviceError
+from model.translate.translator import DeviceError
 
 Words = tuple[str, ...]
 

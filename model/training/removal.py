@@ -20,14 +20,14 @@ import torch
 from torch import Tensor
 from tqdm import tqdm
 
-from model.checkpoint import EXAMPLES, REMOVAL, CheckpointError, own_file, parse_json
-from model.decoding import greedy
-from model.editing_heads import editing_heads
-from model.effects import effects_of
-from model.head_effects import ExamplesRemoval, Removal
-from model.removal_file import save_removal
-from model.trace import Site, Tokens
-from model.translator import TextError, Translator, load
+from model.checkpoints.checkpoint import EXAMPLES, REMOVAL, CheckpointError, own_file, parse_json
+from model.explain.ablation_results import ExamplesRemoval, Removal
+from model.explain.head_ablation import effects_of
+from model.explain.removal_file import save_removal
+from model.paper.decoding import greedy
+from model.record.head_editing import editing_heads
+from model.trace.trace import Site, Tokens
+from model.translate.translator import TextError, Translator, load
 
 Head = tuple[Site, int]
 

@@ -10,8 +10,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from model.attention import MultiHead
-from model.transformer import Transformer
+from model.paper.attention import MultiHead
+from model.paper.transformer import Transformer
 
 _LEAST = 1e-6
 """Weights below it count as zero: the logarithm of less would have no gradient to speak of."""

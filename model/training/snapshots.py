@@ -11,14 +11,14 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from model.checkpoint import CheckpointError
-from model.tokenizer import PAD
-from model.trace import AttentionKind, AttentionMap, Trace
+from model.checkpoints.checkpoint import CheckpointError
+from model.paper.tokenizer import PAD
+from model.trace.trace import AttentionKind, AttentionMap, Trace
 from model.training.batches import Batches
 from model.training.corpus import Pair
 from model.training.evaluate import translate_all, translation_scores
 from model.training.loss import smoothed_cross_entropy
-from model.translator import Translator
+from model.translate.translator import Translator
 
 SENTENCES = 500
 """Sentences that are translated and recorded; the loss is over all."""

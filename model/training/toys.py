@@ -21,7 +21,7 @@ import torch.nn.functional as F
 from torch import Tensor
 from tqdm import tqdm
 
-from model.checkpoint import (
+from model.checkpoints.checkpoint import (
     CARD,
     EXAMPLES,
     METRICS,
@@ -30,20 +30,20 @@ from model.checkpoint import (
     save_checkpoint,
     write_json,
 )
-from model.config import TransformerConfig
 from model.files import write_whole
-from model.reader import StackReader
-from model.single_stack import DecoderOnly, EncoderOnly, SingleStack, single_stack
-from model.tokenizer import BOS, EOS, PAD, Tokenizer
-from model.toys import TASKS, Task
+from model.paper.config import TransformerConfig
+from model.paper.single_stack import DecoderOnly, EncoderOnly, SingleStack, single_stack
+from model.paper.tokenizer import BOS, EOS, PAD, Tokenizer
+from model.paper.transformer import Transformer
 from model.training.card import shape, table
 from model.training.corpus import Pair
 from model.training.evaluate import translate_all
 from model.training.examples import Bad, Good, entries
 from model.training.labels import write_labels
 from model.training.removal import write_removal
-from model.transformer import Transformer
-from model.translator import Translator, load
+from model.training.toy_tasks import TASKS, Task
+from model.translate.text_models import StackReader
+from model.translate.translator import Translator, load
 
 N_UNSEEN, N_SEEN, N_BEYOND = 1000, 9000, 200
 MANY = 40_000
@@ -344,7 +344,7 @@ def _tell(
         f"{metrics['training']['pairs']:,}; {metrics['training_seconds']} seconds on one CPU core "
         f"that others use too. Repeat with `python -m model.training.toys {directory.name} "
         f"--output DIR`.",
-        "## Data and licences\n\nMade by a rule in `model/toys.py`, so that nobody owns it.",
+        "## Data and licences\n\nMade by a rule in `model/training/toy_tasks.py`, so that nobody owns it.",
         "## Good at\n\nInputs that training never saw:\n\n"
         + table(("input", "output"), [(each.source, each.translation) for each in good]),
         f"## Bad at\n\nWhat lies beyond its training: {len(failed) / N_BEYOND:.0%} of "

@@ -29,7 +29,7 @@ from torch.nn.parallel import DistributedDataParallel
 from torch.utils.benchmark import Timer
 from tqdm import tqdm
 
-from model.checkpoint import (
+from model.checkpoints.checkpoint import (
     TARGET_TOKENIZER,
     TOKENIZER,
     Checkpoint,
@@ -46,9 +46,10 @@ from model.checkpoint import (
     unique_state,
     write_json,
 )
-from model.config import ConfigError, TransformerConfig
 from model.files import unwritten, write_whole
-from model.tokenizer import PAD, Tokenizer, TokenizerError
+from model.paper.config import ConfigError, TransformerConfig
+from model.paper.tokenizer import PAD, Tokenizer, TokenizerError
+from model.paper.transformer import Transformer
 from model.training.average import mean_weights, step_of
 from model.training.batches import BUCKETS, Batch, Batches
 from model.training.capitals import capitalized
@@ -61,8 +62,7 @@ from model.training.nouns import with_other_nouns
 from model.training.schedule import learning_rate, snapshot_steps
 from model.training.settings import SettingsError, TrainingSettings, load_settings
 from model.training.sharpness import RowEntropies
-from model.transformer import Transformer
-from model.translator import DeviceError, resolve_device
+from model.translate.translator import DeviceError, resolve_device
 
 STATE = "state"
 

@@ -8,10 +8,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from model.recording import AttentionRecord
+from model.record.recording import AttentionRecord
+from model.watch.call_sites import Spot
 from model.watch.editing import SiteEdit
 from model.watch.lineage import Candidate, Node, Product
-from model.watch.places import Spot
 
 if TYPE_CHECKING:
     from model.watch.recorder import Recorder

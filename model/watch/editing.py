@@ -12,13 +12,20 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from model.attention import masked_softmax
-from model.editing_heads import weights_in_place
-from model.head_edits import Gate, HeadEdit, HeadEdits, HeadError, MeanAblation, ReplacedWeights
-from model.intervention import Intervention, MaskEdits, MaskOrRule, allowed_array
-from model.mask_rules import MaskError
-from model.recording import CaptureError
-from model.trace import AttentionKind, Site
+from model.paper.attention import masked_softmax
+from model.record.head_editing import weights_in_place
+from model.record.head_edits import (
+    Gate,
+    HeadEdit,
+    HeadEdits,
+    HeadError,
+    MeanAblation,
+    ReplacedWeights,
+)
+from model.record.intervention import Intervention, MaskEdits, MaskOrRule, allowed_array
+from model.record.mask_rules import MaskError
+from model.record.recording import CaptureError
+from model.trace.trace import AttentionKind, Site
 
 Shape = tuple[int, int, int, int]
 """(batch, head, query, key)."""

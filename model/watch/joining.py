@@ -14,8 +14,8 @@ from itertools import pairwise
 import torch
 import torch.nn.functional as F
 
-from model.recording import AttentionRecord, CaptureError, Recording
-from model.trace import AttentionKind, Site
+from model.record.recording import AttentionRecord, CaptureError, Recording
+from model.trace.trace import AttentionKind, Site
 
 _CLOSE = 1e-4
 """How far weights and keys of one text may lie apart that were computed with fewer queries."""

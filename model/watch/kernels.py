@@ -12,8 +12,8 @@ import torch.nn.functional as F
 from torch import Tensor
 from torch.nn.attention.flex_attention import create_mask
 
-from model.attention import masked_softmax
-from model.recording import AttentionRecord
+from model.paper.attention import masked_softmax
+from model.record.recording import AttentionRecord
 from model.watch.editing import SiteEdit
 from model.watch.masks import FORBIDDEN
 

@@ -13,8 +13,8 @@ import torch
 from torch import Tensor
 from torch.multiprocessing.reductions import StorageWeakRef
 
+from model.watch.call_sites import Place, Spot
 from model.watch.editing import SiteEdit
-from model.watch.places import Place, Spot
 
 N_READ = 2
 """How many linear maps back is remembered: low-rank projections have two on the way to q and k."""

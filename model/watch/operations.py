@@ -16,8 +16,8 @@ from torch import Tensor
 
 from model.watch import kernels
 from model.watch.attending import edit_output
-from model.watch.flow import first_tensor, linear, other, pointwise, reshaped, unrelated
 from model.watch.lineage import Softmax
+from model.watch.propagation import first_tensor, linear, other, pointwise, reshaped, unrelated
 from model.watch.scoring import (
     added,
     chosen,

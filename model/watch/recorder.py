@@ -11,13 +11,13 @@ import torch
 from torch import Tensor, nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from model.intervention import UNCHANGED, Intervention
-from model.recording import CaptureError
+from model.record.intervention import UNCHANGED, Intervention
+from model.record.recording import CaptureError
+from model.watch.call_sites import Places
 from model.watch.editing import Edits
 from model.watch.lineage import Lineage
 from model.watch.masks import Masks
 from model.watch.operations import Handler, handler_of, unfollowed
-from model.watch.places import Places
 from model.watch.sites import Collection, Watched
 
 _PLAIN = {Tensor, nn.Parameter, nn.Buffer}

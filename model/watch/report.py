@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from model.watch.places import Place
+from model.watch.call_sites import Place
 
 if TYPE_CHECKING:
     from model.watch.sites import WatchedSite

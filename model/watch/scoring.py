@@ -8,9 +8,17 @@ import torch
 from torch import Tensor
 
 from model.watch.attending import attend, edit_weights, suspect
-from model.watch.flow import additive, first_tensor, leading, other, pointwise, protect, tensors
 from model.watch.lineage import Candidate, Node, Product, Scores, Softmax
 from model.watch.masks import FORBIDDEN
+from model.watch.propagation import (
+    additive,
+    first_tensor,
+    leading,
+    other,
+    pointwise,
+    protect,
+    tensors,
+)
 
 if TYPE_CHECKING:
     from model.watch.recorder import Recorder

@@ -11,13 +11,13 @@ from typing import Any, Unpack
 import torch
 from torch import Tensor
 
-from model.intervention import Intervention
-from model.recording import AttentionRecord, CaptureError, Recording, TraceFields, join_heads
-from model.trace import AttentionKind, Site, Trace
+from model.record.intervention import Intervention
+from model.record.recording import AttentionRecord, CaptureError, Recording, TraceFields, join_heads
+from model.trace.trace import AttentionKind, Site, Trace
+from model.watch.call_sites import Place, Spot
 from model.watch.editing import Edits, site_edits
 from model.watch.joining import Call, Joined, joined
 from model.watch.lineage import Softmax
-from model.watch.places import Place, Spot
 from model.watch.report import OtherSoftmax, Report, Suspicion
 
 Origins = tuple[frozenset[int], frozenset[int]]

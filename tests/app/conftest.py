@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from viz.shell import session
+from viz.service import session
 
 ROOT = Path(__file__).resolve().parents[2]
 SECONDS = 120

@@ -10,19 +10,19 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from model import labels
-from model.translator import load
+from model.explain import labels
+from model.translate.translator import load
 from tests.kit.shown import html, plain, warnings
 from tests.kit.tiny_checkpoint import PAIRS
 from viz.draw.labels import escape_html, visible
-from viz.shell import session
-from viz.shell.jobs import Timed
-from viz.views import DEFAULT_SENTENCE
+from viz.registry.pages import DEFAULT_SENTENCE
+from viz.service import session
+from viz.service.jobs import Timed
 
 OpenApp = Callable[..., AppTest]
 
 OWN = "Er hat einen neuen Computer gekauft."
-ABOUT = "viz/about/page.py"
+ABOUT = "viz/pages/about.py"
 HOSTILE = [
     "<s>",
     "<b>the cat</b>",
@@ -372,7 +372,7 @@ def test_the_about_page_has_no_bar_and_the_question_outlives_it(open_app: OpenAp
     go_to_about(app)
     assert len(app.text_input) == 0
     assert shared(app) == {}
-    app.switch_page("viz/heads/page.py").run()
+    app.switch_page("viz/pages/heads.py").run()
     assert large(app) == "Die Katze frisst."
     assert shared(app) == {"sentence": "The cat eats."}
     assert app.query_params["layer"] == "1"

@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 OpenApp = Callable[..., AppTest]
 
-HEADS, MASKS, DECODING = (f"viz/{page}/page.py" for page in ("heads", "masks", "decoding"))
+HEADS, MASKS, DECODING = (f"viz/pages/{page}.py" for page in ("heads", "masks", "decoding"))
 
 
 def go(app: AppTest, page: str) -> AppTest:

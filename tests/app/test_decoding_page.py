@@ -15,15 +15,15 @@ from streamlit.proto.WidgetStates_pb2 import WidgetState, WidgetStates
 from streamlit.testing.v1 import AppTest
 
 from model import Intervention, Sampling, Search
-from model.trace import AttentionKind
-from model.translator import Translator, load
+from model.trace.trace import AttentionKind
+from model.translate.translator import Translator, load
 from tests.kit.explorer_payload import Decoded
 from tests.kit.shown import captions, html, plain, query, said
 from tests.kit.tiny_checkpoint import PAIRS
-from viz.decoding import page_beams
-from viz.decoding.page_taken import NOT_AHEAD
 from viz.draw import style
-from viz.heads.mask_edits import Edit, write
+from viz.links.mask_edits import Edit, write
+from viz.pages import decoding_beams
+from viz.pages.decoding_forced_words import NOT_AHEAD
 
 OpenApp = Callable[..., AppTest]
 
@@ -36,7 +36,7 @@ def open_decoding(open_app: OpenApp) -> OpenApp:
 
     def open_at(**asked: str) -> AppTest:
         app = open_app()
-        app.switch_page("viz/decoding/page.py")
+        app.switch_page("viz/pages/decoding.py")
         for name, value in ({"sentence": SENTENCE} | asked).items():
             app.query_params[name] = value
         return app.run()
@@ -174,7 +174,7 @@ def test_a_click_on_no_point_of_the_tree_leads_nowhere(
 def test_the_branches_of_too_large_a_tree_come_without_their_attention(
     open_decoding: OpenApp, monkeypatch: pytest.MonkeyPatch, most: int, has_attention: bool
 ) -> None:
-    monkeypatch.setattr(page_beams, "MOST_CELLS", most)
+    monkeypatch.setattr(decoding_beams, "MOST_CELLS", most)
     app = open_decoding(section="beams")
     (found,) = [each.proto for each in app.get("bidi_component") if each.key == "branch"]
     assert (Decoded(found.bytes).header["cross"] is not None) is has_attention
@@ -261,7 +261,7 @@ def test_a_painted_mask_is_handed_over_holds_in_every_search_and_is_removed(
     n_source, n_target = len(own[0].source), len(own[0].tokens)
     padded[:, :2] = False
     masks = open_app()
-    masks.switch_page("viz/masks/page.py")
+    masks.switch_page("viz/pages/masks.py")
     painted = write([Edit(AttentionKind.CROSS, None, padded)])
     asked = {"part": "change", "masked": "cross", "edit": painted, "batch": sentences[1]}
     for name, value in ({"sentence": SENTENCE} | asked).items():

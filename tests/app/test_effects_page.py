@@ -12,12 +12,12 @@ from streamlit.proto.WidgetStates_pb2 import WidgetState, WidgetStates
 from streamlit.testing.v1 import AppTest
 
 from model import Intervention
-from model.attribution import METHODS
-from model.attribution_methods import cross_attributions, self_attributions
-from model.effects import effects
-from model.head_effects import Effects
-from model.trace import AttentionKind, Site
-from model.translator import Translator, load
+from model.explain.ablation_results import Effects
+from model.explain.attribution import METHODS
+from model.explain.attribution_methods import cross_attributions, self_attributions
+from model.explain.head_ablation import effects
+from model.trace.trace import AttentionKind, Site
+from model.translate.translator import Translator, load
 from tests.kit.shown import captions, html, plain, query, said
 from tests.kit.tiny_checkpoint import (
     PAIRS,
@@ -40,7 +40,7 @@ def open_effects(open_app: OpenApp) -> OpenApp:
 
     def open_at(*, folder: Path | None = None, **asked: str) -> AppTest:
         app = open_app(folder=folder) if folder else open_app()
-        app.switch_page("viz/effects/page.py")
+        app.switch_page("viz/pages/effects.py")
         for name, value in ({"sentence": SENTENCE} | asked).items():
             app.query_params[name] = value
         return app.run()

@@ -78,7 +78,7 @@ def test_another_text_is_read_anew_and_a_gap_is_filled(open_foreign):
 @pytest.mark.parametrize("page", ["masks", "positions", "effects", "decoding"])
 def test_pages_that_change_the_model_lead_to_the_heads(open_foreign, page):
     app = open_foreign("gpt2", sentence="the cat sat")
-    app.switch_page(f"viz/{page}/page.py").run()
+    app.switch_page(f"viz/pages/{page}.py").run()
     (told,) = [each.value for each in app.info]
     assert "Headscope's own models alone, and gpt2 is a Hugging Face folder" in told
     assert app.button(key="show-heads")
@@ -86,7 +86,7 @@ def test_pages_that_change_the_model_lead_to_the_heads(open_foreign, page):
 
 def test_about_tells_what_the_folder_says(open_foreign):
     app = open_foreign("gpt2", sentence="the cat sat")
-    app.switch_page("viz/about/page.py").run()
+    app.switch_page("viz/pages/about.py").run()
     said = text_of(app)
     assert "GPT2LMHeadModel of the family gpt2" in said
     assert "n\\_head: 2" in said

@@ -12,26 +12,26 @@ from streamlit.components.v2.bidi_component.main import _make_trigger_id
 from streamlit.proto.WidgetStates_pb2 import WidgetState, WidgetStates
 from streamlit.testing.v1 import AppTest
 
-from model.checkpoint import save_checkpoint
-from model.config import TransformerConfig
-from model.effects import effects
-from model.labels import RULES, opening_heads
-from model.labels_file import save_labels
-from model.measures import MEASURES, head_facts, written
-from model.tokenizer import Tokenizer
-from model.trace import AttentionKind, Site, Trace
-from model.transformer import Transformer
-from model.translator import load
+from model.checkpoints.checkpoint import save_checkpoint
+from model.explain.head_ablation import effects
+from model.explain.labels import RULES, opening_heads
+from model.explain.labels_file import save_labels
+from model.explain.measures import MEASURES, head_facts, written
+from model.explain.reading import Reading, read
+from model.paper.config import TransformerConfig
+from model.paper.tokenizer import Tokenizer
+from model.paper.transformer import Transformer
+from model.trace.trace import AttentionKind, Site, Trace
+from model.translate.translator import load
 from tests.kit.explorer_payload import Decoded
 from tests.kit.labels import tiny_survey
 from tests.kit.shown import captions, html, warnings
 from tests.kit.tiny_checkpoint import PAIRS
 from viz.draw.labels import axis_texts
+from viz.heads.head_sentences import head_words
 from viz.heads.query_key import alt_text
-from viz.heads.reading import Reading, read
-from viz.heads.words import head_words
-from viz.shell import session
-from viz.views import DEFAULT_SENTENCE
+from viz.registry.pages import DEFAULT_SENTENCE
+from viz.service import session
 
 OpenApp = Callable[..., AppTest]
 
@@ -280,7 +280,7 @@ def test_a_head_is_switched_off_on_the_effects_page_together_with_those_before(
     assert app.query_params["colored"] == "maps"
     # A click on a page's name brings its plain address.
     app.query_params = {}
-    app.switch_page("viz/heads/page.py").run()
+    app.switch_page("viz/pages/heads.py").run()
     switch_off(app, "1.0-0.3", "encoder")
     off = "cross.1.2-encoder.1.0-encoder.0.3"
     assert app.query_params == {"sentence": "The man eats.", "off": off, "way": "uniform"}

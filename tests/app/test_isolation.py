@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from model.intervention import UNCHANGED, Intervention, PositionEdit
-from model.trace import Trace
-from model.translator import Translator, load
+from model.record.intervention import UNCHANGED, Intervention, PositionEdit
+from model.trace.trace import Trace
+from model.translate.translator import Translator, load
 from tests.kit.tiny_checkpoint import PAIRS
-from viz.shell import session
-from viz.shell.session import Question
+from viz.service import session
+from viz.service.session import Question
 
 THREADS = 6
 ENGLISH = [english for english, _ in PAIRS]

@@ -13,17 +13,18 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from model.trace import Trace
-from model.translator import load
+from model.trace.trace import Trace
+from model.translate.translator import load
 from tests.kit.shown import said
-from viz.heads.mask_edits import Edit, write
+from viz.links.mask_edits import Edit, write
 from viz.masks.mask import batch_masks
+from viz.registry.pages import DEFAULT_SENTENCE
 from viz.save import image
 from viz.save.formats import FORMATS, IMAGES
 from viz.save.notebook import code
-from viz.shell import openable, save_menu
-from viz.shell.session import Question
-from viz.views import DEFAULT_SENTENCE
+from viz.service import model_menu
+from viz.service.session import Question
+from viz.shell import save_menu
 
 OpenApp = Callable[..., AppTest]
 
@@ -64,7 +65,7 @@ def open_page(open_app: OpenApp) -> OpenApp:
     def open_at(page: str = "heads", *menus: str, **query: str) -> AppTest:
         app = open_app(**query)
         if page != "heads":
-            app.switch_page(f"viz/{page}/page.py")
+            app.switch_page(f"viz/pages/{page}.py")
             for name, value in query.items():
                 app.query_params[name] = value
             app.run()
@@ -187,7 +188,7 @@ def test_every_head_and_the_whole_view_are_in_the_menu_of_the_picture(
 
 
 def test_a_painted_mask_goes_into_what_is_saved(open_page: OpenApp, trace: Trace) -> None:
-    padded = load(openable.checkpoints()["en-de"], device="cpu").trace_batch(
+    padded = load(model_menu.checkpoints()["en-de"], device="cpu").trace_batch(
         [DEFAULT_SENTENCE], [trace.text]
     )
     own = batch_masks(padded.padded, 0)["decoder"]

@@ -11,16 +11,16 @@ import pytest
 from streamlit.proto.WidgetStates_pb2 import WidgetState, WidgetStates
 from streamlit.testing.v1 import AppTest
 
-from model.intervention import UNCHANGED, Intervention
-from model.mask_presets import PRESETS
-from model.trace import AttentionKind, BoolArray
-from model.translator import Translator, load
+from model.record.intervention import UNCHANGED, Intervention
+from model.record.mask_presets import PRESETS
+from model.trace.trace import AttentionKind, BoolArray
+from model.translate.translator import Translator, load
 from tests.kit.explorer_payload import Decoded
 from tests.kit.shown import captions, headings, html, query, said
 from tests.kit.tiny_checkpoint import PAIRS
 from viz.draw.labels import axis_texts
-from viz.heads import mask_edits
-from viz.heads.mask_edits import EDITABLE, Edit
+from viz.links import mask_edits
+from viz.links.mask_edits import EDITABLE, Edit
 from viz.masks.mask import Cell, batch_masks
 
 OpenApp = Callable[..., AppTest]
@@ -46,7 +46,7 @@ def open_masks(open_app: OpenApp) -> OpenMasks:
 
     def open_at(**query: str) -> AppTest:
         app = open_app()
-        app.switch_page("viz/masks/page.py")
+        app.switch_page("viz/pages/masks.py")
         for name, value in (BATCH | {"layer": "0", "head": "0"} | query).items():
             app.query_params[name] = value
         return app.run()

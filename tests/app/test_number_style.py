@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from model.checkpoint import load_checkpoint, save_checkpoint
-from model.transformer import Transformer
+from model.checkpoints.checkpoint import load_checkpoint, save_checkpoint
+from model.paper.transformer import Transformer
 from tests.kit.number_style import FAULTS, faults, texts
 from tests.kit.tiny_checkpoint import write_tiny_checkpoint
 
@@ -54,7 +54,7 @@ def test_numbers_are_written_as_in_english(
         folder = checkpoints if model == "usual" else smallest
         app = open_app(folder=folder, **sentence, **MORE, **{name: value})
         if page != "heads":
-            app.switch_page(f"viz/{page}/page.py")
+            app.switch_page(f"viz/pages/{page}.py")
             for key, text in (sentence | MORE | {name: value}).items():
                 app.query_params[key] = text
             app.run()

@@ -15,18 +15,24 @@ from streamlit.proto.WidgetStates_pb2 import WidgetState, WidgetStates
 from streamlit.testing.v1 import AppTest
 from torch import nn
 
-from model.checkpoint import CONFIG, METRICS, is_single_stack, load_checkpoint, save_checkpoint
-from model.config import TransformerConfig
-from model.intervention import Intervention, PositionEdit
-from model.tokenizer import EOS, Tokenizer
-from model.transformer import Transformer
-from model.translator import Translator, load
+from model.checkpoints.checkpoint import (
+    CONFIG,
+    METRICS,
+    is_single_stack,
+    load_checkpoint,
+    save_checkpoint,
+)
+from model.explain.position_measures import by_offset, formula_table, likeness, offset_deviation
+from model.paper.config import TransformerConfig
+from model.paper.tokenizer import EOS, Tokenizer
+from model.paper.transformer import Transformer
+from model.record.intervention import Intervention, PositionEdit
+from model.translate.translator import Translator, load
 from tests.kit.explorer_payload import Decoded
 from tests.kit.shown import captions, headings, query, said
 from tests.kit.tiny_checkpoint import PAIRS
 from viz.draw.labels import axis_texts
-from viz.positions.measures import by_offset, formula_table, likeness, offset_deviation
-from viz.positions.terms import neighbour_heads, term_shares
+from viz.positions.word_and_position import neighbour_heads, term_shares
 
 OpenApp = Callable[..., AppTest]
 
@@ -101,7 +107,7 @@ def open_positions(open_app: OpenApp) -> OpenApp:
 
     def open_at(*, folder: Path | None = None, **query: str) -> AppTest:
         app = open_app(folder=folder) if folder else open_app()
-        app.switch_page("viz/positions/page.py")
+        app.switch_page("viz/pages/positions.py")
         for name, value in query.items():
             app.query_params[name] = value
         return app.run()

@@ -14,8 +14,8 @@ from streamlit.testing.v1 import AppTest
 
 from tests.kit.shown import plain, query
 from viz.about import glossary
-from viz.shell import scene_panel, scenes, talk_files
-from viz.shell.scenes import Scene, Talk
+from viz.talk import scene_panel, scenes, talk_files
+from viz.talk.scenes import Scene, Talk
 
 OpenApp = Callable[..., AppTest]
 
@@ -57,7 +57,7 @@ def go(app: AppTest, number: int) -> AppTest:
 def test_what_is_told_by_a_page_that_was_left_ends_in_no_error(open_app: OpenApp) -> None:
     """Streamlit forgets the components of a page before it calls them back."""
     app = open_app(folder=SHIPPED)
-    app.switch_page("viz/effects/page.py").run()
+    app.switch_page("viz/pages/effects.py").run()
     # Another page, of which AppTest, like a browser that is slow, has not heard.
     go(app, 2)
     tell(app, LINES, "dismissed", True)
@@ -102,7 +102,7 @@ def test_another_view_is_not_among_those_of_the_scene(open_app: OpenApp) -> None
 
 def test_on_another_page_no_view_is_the_scenes(open_app: OpenApp) -> None:
     app = open_app(folder=SHIPPED, read="1", scene="2", **READY.scenes[1].view)
-    app.switch_page("viz/about/page.py").run()
+    app.switch_page("viz/pages/about.py").run()
     assert told(app, TEXT)["views"] == []
 
 
@@ -157,7 +157,7 @@ def test_a_talk_that_is_not_here_is_not_read_as_another(open_app: OpenApp) -> No
 def test_both_lines_are_offered_on_every_page(open_app: OpenApp, page: str) -> None:
     app = open_app()
     if page != "heads":
-        app.switch_page(f"viz/{page}/page.py").run()
+        app.switch_page(f"viz/pages/{page}.py").run()
     lines = told(app, LINES)
     assert (lines["talk"], lines["question"]) == (READY.title, "What is a head?")
     assert dict(lines["terms"]) == glossary.TERMS
@@ -175,7 +175,7 @@ def test_the_glossary_has_its_eight_words_in_one_sentence_each() -> None:
 def test_the_glossary_stays_on_every_page_and_on_about(open_app: OpenApp) -> None:
     app = open_app()
     in_tools = [plain(each.value) for each in app.markdown]
-    app.switch_page("viz/about/page.py").run()
+    app.switch_page("viz/pages/about.py").run()
     on_about = [plain(each.value) for each in app.markdown]
     for term, sentence in glossary.TERMS.items():
         entry = f"**{term}.** {sentence}"

@@ -16,21 +16,22 @@ from streamlit.components.v2.bidi_component.main import _make_trigger_id
 from streamlit.proto.WidgetStates_pb2 import WidgetState, WidgetStates
 from streamlit.testing.v1 import AppTest
 
-from model.intervention import Intervention, PositionEdit
-from model.mask_presets import PRESETS
-from model.measures import head_facts
-from model.tokenizer import BOS, EOS
-from model.trace import AttentionKind, Trace
-from model.translator import Translator, load
+from model.explain.measures import head_facts
+from model.paper.tokenizer import BOS, EOS
+from model.record.intervention import Intervention, PositionEdit
+from model.record.mask_presets import PRESETS
+from model.trace.trace import AttentionKind, Trace
+from model.translate.translator import Translator, load
 from tests.kit.shown import captions, html, plain, query, said
-from viz import views
 from viz.decoding.attention import head_mean
 from viz.draw.labels import axis_texts
-from viz.heads import mask_edits
-from viz.shell import scene_panel, scenes, session, talk_files
-from viz.shell.scenes import Scene, Talk
-from viz.shell.session import Question
-from viz.views import DEFAULT_SENTENCE
+from viz.links import mask_edits
+from viz.registry import pages
+from viz.registry.pages import DEFAULT_SENTENCE
+from viz.service import session
+from viz.service.session import Question
+from viz.talk import scene_panel, scenes, talk_files
+from viz.talk.scenes import Scene, Talk
 
 OpenApp = Callable[..., AppTest]
 
@@ -131,15 +132,15 @@ def panel(open_app: OpenApp) -> AppTest:
 # ---- what a scene may hold -----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("page", views.VIEWS)
+@pytest.mark.parametrize("page", pages.VIEWS)
 def test_a_scene_may_hold_all_that_its_page_keeps_in_the_address(
     open_app: OpenApp, page: str
 ) -> None:
     app = open_app()
-    if page != views.HOME:
-        app.switch_page(f"viz/{page}/page.py").run()
+    if page != pages.HOME:
+        app.switch_page(f"viz/pages/{page}.py").run()
     known = set(app.session_state["_visit"].parameters)
-    assert known - OWN_NAMES == views.names(page)
+    assert known - OWN_NAMES == pages.names(page)
 
 
 # ---- going to a scene ----------------------------------------------------------------------------
@@ -205,7 +206,7 @@ def test_a_message_from_the_page_that_was_left_leads_nowhere(open_app: OpenApp) 
     before = dict(app.query_params)
     go(app, 6)
     assert app.session_state["_visit"].page == "masks"
-    app.switch_page("viz/heads/page.py")
+    app.switch_page("viz/pages/heads.py")
     app.query_params.clear()
     for name, values in before.items():
         app.query_params[name] = values
@@ -258,7 +259,7 @@ def test_the_title_leaves_with_its_page(open_app: OpenApp) -> None:
     app = go(open_app(folder=SHIPPED, present="1"), 1)
     # A click on a page's name brings its plain address.
     app.query_params = {}
-    app.switch_page("viz/about/page.py").run()
+    app.switch_page("viz/pages/about.py").run()
     assert named(app) is None
 
 

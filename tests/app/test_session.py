@@ -10,18 +10,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from model.checkpoint import CheckpointError
-from model.intervention import UNCHANGED, Intervention, Place
-from model.labels_file import save_labels
-from model.mask_rules import MaskError
+from model.checkpoints.checkpoint import CheckpointError
+from model.explain.labels_file import save_labels
+from model.record.intervention import UNCHANGED, Intervention, Place
+from model.record.mask_rules import MaskError
 from model.serving.queue import RequestQueue
 from model.serving.store import ResultStore
-from model.trace import AttentionKind, BoolArray, Trace
-from model.translator import TextError, Translator
+from model.trace.trace import AttentionKind, BoolArray, Trace
+from model.translate.translator import TextError, Translator
 from tests.kit.labels import tiny_survey
 from tests.kit.tiny_checkpoint import PAIRS, write_tiny_checkpoint
-from viz.shell import jobs, openable, session
-from viz.shell.session import Question
+from viz.service import jobs, model_menu, session
+from viz.service.session import Question
 
 EXAMPLES = [
     {"source": source, "translation": translation, "shows": f"Number {number}."}
@@ -44,31 +44,31 @@ def with_examples(folder: Path, tmp_path: Path) -> Path:
 def test_every_checkpoint_can_be_chosen_the_usual_one_first(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv(openable.CHECKPOINTS_VARIABLE, str(tmp_path))
+    monkeypatch.setenv(model_menu.CHECKPOINTS_VARIABLE, str(tmp_path))
     for name in ("zz", "en-de", "aa", "empty"):
         (tmp_path / name).mkdir()
         if name != "empty":
             (tmp_path / name / "config.json").write_text("{}")
     (tmp_path / "file").write_text("")
-    assert openable.checkpoints() == {name: tmp_path / name for name in ("en-de", "aa", "zz")}
-    assert list(openable.checkpoints()) == ["en-de", "aa", "zz"]
+    assert model_menu.checkpoints() == {name: tmp_path / name for name in ("en-de", "aa", "zz")}
+    assert list(model_menu.checkpoints()) == ["en-de", "aa", "zz"]
 
 
 def test_the_usual_checkpoint_counts_even_when_it_is_damaged(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv(openable.CHECKPOINTS_VARIABLE, str(tmp_path))
+    monkeypatch.setenv(model_menu.CHECKPOINTS_VARIABLE, str(tmp_path))
     (tmp_path / "en-de").mkdir()
-    assert list(openable.checkpoints()) == ["en-de"]
+    assert list(model_menu.checkpoints()) == ["en-de"]
 
 
 @pytest.mark.parametrize("name", [".", "nowhere"])
 def test_a_folder_without_checkpoints_is_answered_with_what_to_do(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    monkeypatch.setenv(openable.CHECKPOINTS_VARIABLE, str(tmp_path / name))
+    monkeypatch.setenv(model_menu.CHECKPOINTS_VARIABLE, str(tmp_path / name))
     with pytest.raises(CheckpointError, match="put a checkpoint folder there"):
-        openable.checkpoints()
+        model_menu.checkpoints()
 
 
 def test_examples_are_read_from_beside_the_weights(with_examples: Path) -> None:

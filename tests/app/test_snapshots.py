@@ -11,18 +11,18 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from model import load
-from model.checkpoint import CheckpointError, snapshot_file
-from model.labels import HeadValues
-from model.labels_file import save_labels
-from model.trace import Site
+from model.checkpoints.checkpoint import CheckpointError, snapshot_file
+from model.explain.examples import example_values, read_examples
+from model.explain.labels import HeadValues
+from model.explain.labels_file import save_labels
+from model.trace.trace import Site
+from model.training.growth import write_growth
 from tests.kit.labels import tiny_survey
 from tests.kit.shown import captions, plain, query, said
 from tests.kit.tiny_checkpoint import PAIRS, SNAPSHOTS, write_tiny_snapshots
-from viz.heads.growth import growth_of
-from viz.shell import session
-from viz.shell.examples import example_values, read_examples
-from viz.shell.growth import write_growth
-from viz.shell.jobs import snapshot_of
+from viz.heads.training_curves import growth_of
+from viz.service import session
+from viz.service.jobs import snapshot_of
 
 OpenApp = Callable[..., AppTest]
 
@@ -189,16 +189,16 @@ def test_every_page_shows_the_snapshot_and_the_step_outlives_the_way_there(
     open_childhood: OpenApp, both: Path
 ) -> None:
     app = open_childhood(step="2")
-    for page in ("viz/masks/page.py", "viz/positions/page.py", "viz/heads/page.py"):
+    for page in ("viz/pages/masks.py", "viz/pages/positions.py", "viz/pages/heads.py"):
         go_to(app, page)
         assert not app.error
         assert slider(app).value == 2
         assert asked(app).checkpoint == snapshot_file(both / NAME, 2)
         assert app.query_params["step"] == "2"
-    go_to(app, "viz/about/page.py")
+    go_to(app, "viz/pages/about.py")
     assert not app.error
     assert any(f"{NAME}: 0.1 million parameters" in plain(each.value) for each in app.markdown)
-    go_to(app, "viz/heads/page.py")
+    go_to(app, "viz/pages/heads.py")
     assert slider(app).value == 2
 
 

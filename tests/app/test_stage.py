@@ -8,12 +8,12 @@ import plotly.graph_objects as go
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from model.trace import Tokens
+from model.explain import position_measures
+from model.trace.trace import Tokens
 from tests.kit.shown import html, query, said, warnings
 from tests.kit.tiny_checkpoint import PAIRS, write_tiny_snapshots
 from viz.draw import style
 from viz.positions import encoding as figures
-from viz.positions import measures
 from viz.shell import stage
 from viz.shell.stage import Step, for_stage
 
@@ -25,7 +25,7 @@ TOPICS = ("table", "likeness", "words", "without", "shuffle", "learned", "formul
 
 
 def go_to(app: AppTest, page: str) -> AppTest:
-    app.switch_page(f"viz/{page}/page.py")
+    app.switch_page(f"viz/pages/{page}.py")
     return app.run()
 
 
@@ -228,7 +228,7 @@ def test_a_figure_on_stage_is_larger_and_stronger_and_as_high_as_its_place() -> 
     for dark in (False, True):
         usual, strong = style.look(dark), style.stage_look(dark)
         figure = figures.encoding_heatmap(
-            measures.formula_table(8, 2, 10_000.0), tokens=tokens, dark=dark
+            position_measures.formula_table(8, 2, 10_000.0), tokens=tokens, dark=dark
         )
         before = go.Figure(figure)
         made = for_stage(figure, dark=dark)

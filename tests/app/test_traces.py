@@ -11,16 +11,17 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from model.trace import Trace
-from model.translator import load
+from model.trace.trace import Trace
+from model.translate.translator import load
 from tests.app.conftest import ROOT
 from tests.app.test_heads_page import component, select, selected, sent
 from tests.kit import traces
 from tests.kit.shown import html, said, warnings
-from viz.shell import dropped, openable
-from viz.shell.openable import TRACES_VARIABLE
-from viz.view import View
-from viz.views import VIEWS
+from viz.links.parameters import View
+from viz.registry.pages import VIEWS
+from viz.service import model_menu
+from viz.service.model_menu import TRACES_VARIABLE
+from viz.shell import uploaded_trace
 
 OpenApp = Callable[..., AppTest]
 
@@ -48,7 +49,7 @@ def folder(tmp_path: Path, own: Trace, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def page(app: AppTest, name: str) -> AppTest:
-    return app.switch_page(f"viz/{name}/page.py").run()
+    return app.switch_page(f"viz/pages/{name}.py").run()
 
 
 def drop(app: AppTest, name: str, content: bytes) -> AppTest:
@@ -214,7 +215,7 @@ def test_folders_and_files_are_listed_once_and_a_missing_one_is_passed_over(
     (folder / "notes.txt").write_text("none", encoding="utf-8")
     places = [str(other / "gpt.npz"), "", str(folder / "missing"), str(folder), str(other)]
     monkeypatch.setenv(TRACES_VARIABLE, os.pathsep.join(places))
-    assert openable.traces() == {
+    assert model_menu.traces() == {
         "bert.npz": folder / "bert.npz",
         "gpt.npz": other / "gpt.npz",
         "own.npz": folder / "own.npz",
@@ -266,11 +267,11 @@ def test_a_bad_file_that_is_dropped_gets_its_sentence(
 def test_what_all_drop_together_is_bounded(
     open_app: OpenApp, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(dropped, "ALL_BYTES", 400)
+    monkeypatch.setattr(uploaded_trace, "ALL_BYTES", 400)
     app = drop(open_app(), "mine.npz", traces.DECODER)
     assert "holds as many dropped traces as it can" in said(app)
 
 
 def test_the_server_takes_as_much_as_the_page_offers_to_take() -> None:
     config = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))
-    assert config["server"]["maxUploadSize"] == dropped.MOST_MEGABYTES
+    assert config["server"]["maxUploadSize"] == uploaded_trace.MOST_MEGABYTES

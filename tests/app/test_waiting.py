@@ -11,13 +11,13 @@ import streamlit as st
 import torch
 from streamlit.testing.v1 import AppTest
 
-from model.checkpoint import CheckpointError
+from model.checkpoints.checkpoint import CheckpointError
 from model.serving.queue import RequestQueue, ServiceError
-from model.translation import Translation
-from model.translator import Translator
+from model.trace.translation import Translation
+from model.translate.translator import Translator
 from tests.kit.tiny_checkpoint import write_tiny_checkpoint
-from viz.shell import jobs, session
-from viz.shell.jobs import version_of
+from viz.service import jobs, session
+from viz.service.jobs import version_of
 
 OpenApp = Callable[..., AppTest]
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from model.checkpoint import EXAMPLES
+from model.checkpoints.checkpoint import EXAMPLES
 from tests.kit.shown import query, warnings
-from viz.views import DEFAULT_SENTENCE
+from viz.registry.pages import DEFAULT_SENTENCE
 
 OpenApp = Callable[..., AppTest]
 

@@ -20,7 +20,7 @@ from playwright.sync_api import (
     sync_playwright,
 )
 
-from model.translator import Translator, load
+from model.translate.translator import Translator, load
 from tests.kit.heads_page import LOADING, HeadsPage
 from tests.kit.running_app import (
     CAME_BEFORE,

@@ -16,8 +16,8 @@ from PIL import Image
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from model import Translator, load
-from model.measures import head_facts
-from model.trace import AttentionKind, Site, Trace
+from model.explain.measures import head_facts
+from model.trace.trace import AttentionKind, Site, Trace
 from tests.kit.running_app import (
     CAME_BEFORE,
     ROOT,
@@ -26,9 +26,9 @@ from tests.kit.running_app import (
     launch,
     serve,
 )
-from viz.heads import mask_edits
+from viz.links import mask_edits
 from viz.masks.mask import batch_masks
-from viz.shell.scene_panel import ready_talk
+from viz.talk.scene_panel import ready_talk
 
 CHECKPOINT = ROOT / "checkpoints" / "en-de"
 FOLDER = ROOT / "docs" / "screenshots"

@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 from playwright.sync_api import expect
 
-from model.measures import head_facts, head_numbers
-from model.trace import AttentionKind, Trace
-from model.translator import Translator
+from model.explain.measures import head_facts, head_numbers
+from model.explain.reading import Reading, read
+from model.trace.trace import AttentionKind, Trace
+from model.translate.translator import Translator
 from tests.kit.heads_page import (
     GAMMAS,
     REM,
@@ -23,12 +24,11 @@ from tests.kit.heads_page import (
     wrong_cells,
     wrong_tiles,
 )
+from viz.draw.heatmap import alt_text as alt_of_head
 from viz.draw.labels import axis_texts
 from viz.draw.style import LIGHT
-from viz.heads.heatmap import alt_text as alt_of_head
+from viz.heads.head_sentences import head_words
 from viz.heads.query_key import alt_text
-from viz.heads.reading import Reading, read
-from viz.heads.words import head_words
 
 Visitor = Callable[..., HeadsPage]
 KINDS = {"encoder": "Encoder", "decoder": "Decoder", "cross": "Cross", "joint": "All three"}

@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
-from model.trace import Trace
-from model.translator import Translator
+from model.explain.examples import Example
+from model.explain.reading import read
+from model.trace.trace import Trace
+from model.translate.translator import Translator
 from tests.kit.heads_page import (
     SENTENCE,
     HeadsPage,
@@ -24,9 +26,7 @@ from tests.kit.heads_page import (
 )
 from viz.draw.style import DARK, LIGHT
 from viz.heads.query_key import alt_text
-from viz.heads.reading import read
-from viz.shell.examples import Example
-from viz.shell.session import examples
+from viz.service.session import examples
 
 Visitor = Callable[..., HeadsPage]
 SECTIONS = {

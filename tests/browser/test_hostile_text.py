@@ -5,12 +5,12 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from model.trace import Trace
-from model.translator import TextError, Translator
+from model.explain.reading import read
+from model.trace.trace import Trace
+from model.translate.translator import TextError, Translator
 from tests.kit.heads_page import SENTENCE, HeadsPage, wrong_cells
 from viz.draw.labels import axis_texts, visible
-from viz.heads.reading import read
-from viz.view import MOST_CHARACTERS
+from viz.links.parameters import MOST_CHARACTERS
 
 PASTE = "The cat sat on the mat. " * 417
 HOSTILE = {

@@ -18,8 +18,9 @@ import pytest
 from PIL import Image
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from model.trace import Trace
-from model.translator import Translator
+from model.explain.reading import read
+from model.trace.trace import Trace
+from model.translate.translator import Translator
 from tests.browser.conftest import CHECKPOINTS_VARIABLE, Watch
 from tests.kit.heads_page import (
     LOADING,
@@ -31,7 +32,6 @@ from tests.kit.heads_page import (
 )
 from tests.kit.running_app import serve
 from viz.draw.labels import axis_texts
-from viz.heads.reading import read
 from viz.save import image
 from viz.shell.save_menu import FORMAT_NAMES
 

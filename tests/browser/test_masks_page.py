@@ -12,12 +12,12 @@ import pytest
 from numpy.typing import NDArray
 from playwright.sync_api import Locator, expect
 
-from model.intervention import Intervention
-from model.trace import AttentionKind, BoolArray, Trace
-from model.translator import Translator
+from model.record.intervention import Intervention
+from model.trace.trace import AttentionKind, BoolArray, Trace
+from model.translate.translator import Translator
 from tests.kit.heads_page import LOADING, Frame, HeadsPage, channels, pixels, wait_until_calm
 from viz.draw.style import DARK, LIGHT
-from viz.heads.mask_edits import EDITABLE, Edit, parse, write
+from viz.links.mask_edits import EDITABLE, Edit, parse, write
 from viz.masks.mask import Mask, batch_masks, edited_mask, mask_difference
 
 SENTENCES = ("The cat sat on the mat.", "A man reads.", "He doesn't come to work because he's ill.")

@@ -1,4 +1,4 @@
-"""No page needs what the server's security policy forbids (viz/shell/server.py, headers)."""
+"""No page needs what the server's security policy forbids (viz/server/server.py, headers)."""
 
 from __future__ import annotations
 

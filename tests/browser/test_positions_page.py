@@ -9,12 +9,12 @@ from urllib.parse import quote, urlencode
 import pytest
 from playwright.sync_api import Locator, expect
 
-from model.intervention import Intervention, PositionEdit
-from model.translator import Translator
+from model.record.intervention import Intervention, PositionEdit
+from model.translate.translator import Translator
 from tests.kit.heads_page import LOADING, SHORTLY, HeadsPage, wait_until_calm
 from viz.draw.labels import axis_texts
 from viz.draw.style import DARK, LIGHT
-from viz.positions.terms import neighbour_heads
+from viz.positions.word_and_position import neighbour_heads
 
 SENTENCE = "She told me that she had never seen such a beautiful garden."
 """Its translation needs positions, at least the shipped model's."""

@@ -17,8 +17,8 @@ from PIL import Image
 from playwright.sync_api import Page, expect
 
 from tests.kit.heads_page import LOADING, SLOWDOWN, HeadsPage, wait_until_calm
-from viz.shell import scenes
-from viz.shell.scenes import Scene, Talk
+from viz.talk import scenes
+from viz.talk.scenes import Scene, Talk
 
 READY = scenes.parse(
     (Path(scenes.__file__).with_name("talks") / "attention-in-eleven-scenes.json").read_bytes()

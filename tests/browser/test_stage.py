@@ -12,8 +12,8 @@ import pytest
 from playwright.sync_api import Browser, expect
 from playwright.sync_api import TimeoutError as PlaywrightTimeoutError
 
-from model.checkpoint import snapshots
-from model.translator import Translator
+from model.checkpoints.checkpoint import snapshots
+from model.translate.translator import Translator
 from tests.browser.conftest import (
     CHECKPOINTS_VARIABLE,
     MILLISECONDS,

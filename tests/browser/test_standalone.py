@@ -13,13 +13,13 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from headscope.__main__ import main
-from model.measures import head_facts
-from model.trace import Tokens, Trace
-from model.translator import Translator
+from model.explain.measures import head_facts
+from model.explain.reading import Reading, Seen, read
+from model.trace.trace import Tokens, Trace
+from model.translate.translator import Translator
 from tests.kit.heads_page import SENTENCE, HeadsPage, picture, pixels, wrong_cells, wrong_tiles
 from viz.draw.labels import axis_texts
 from viz.draw.style import DARK, LIGHT
-from viz.heads.reading import Reading, Seen, read
 from viz.heads.standalone import heads_page
 from viz.notebook import show
 

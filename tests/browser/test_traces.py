@@ -14,7 +14,7 @@ from tests.kit import traces
 from tests.kit.heads_page import HeadsPage, title
 from tests.kit.running_app import CAME_BEFORE, serve
 from tests.kit.tiny_checkpoint import write_tiny_checkpoint
-from viz.shell.openable import CHECKPOINTS_VARIABLE, TRACES_VARIABLE
+from viz.service.model_menu import CHECKPOINTS_VARIABLE, TRACES_VARIABLE
 
 
 @pytest.fixture(scope="module")

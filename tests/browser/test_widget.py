@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from model.trace import Trace
-from model.translator import Translator
+from model.explain.reading import read
+from model.trace.trace import Trace
+from model.translate.translator import Translator
 from tests.kit.heads_page import SENTENCE, HeadsPage, wrong_cells
 from viz.draw.style import DARK, LIGHT
-from viz.heads.reading import read
 from viz.notebook import explore
 
 MODEL = """

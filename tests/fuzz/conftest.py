@@ -10,11 +10,11 @@ import hypothesis
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from model.translator import Translator, load
+from model.translate.translator import Translator, load
 from tests.kit.fuzz import PROFILE
-from viz import views
-from viz.shell import session
-from viz.view import View
+from viz.links.parameters import View
+from viz.registry import pages
+from viz.service import session
 
 ROOT = Path(__file__).parents[2]
 
@@ -39,12 +39,12 @@ def open_page(checkpoints: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ob
         # The limits are those of this process.
         monkeypatch.setenv(session.PROCESS_VARIABLE, "0")
         app = AppTest.from_file(ROOT / "app.py", default_timeout=120)
-        if view.name != views.HOME:
+        if view.name != pages.HOME:
             # Its pages are known after a run.
             app.run().switch_page(view.script)
         app.query_params = dict(query)
         app.run()
-        assert app.session_state["_visit"].page == ("" if view.name == views.HOME else view.name)
+        assert app.session_state["_visit"].page == ("" if view.name == pages.HOME else view.name)
         return app
 
     return open_at

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
-from model.trace import AttentionKind
+from model.trace.trace import AttentionKind
 from tests.kit.fuzz import (
     LINK,
     MARKUP,
@@ -27,15 +27,15 @@ from tests.kit.fuzz import (
     require_sentence,
     texts,
 )
-from viz import views
-from viz.heads import mask_edits
-from viz.view import Parameter, View, parse, write
+from viz.links import mask_edits
+from viz.links.parameters import Parameter, View, parse, write
+from viz.registry import pages
 
 MASK = mask_edits.write([mask_edits.Edit(AttentionKind.DECODER, None, np.tri(4, dtype=np.bool_))])
 
 
 def parameters(view: View) -> tuple[Parameter, ...]:
-    return (*view.parameters, *(views.SHARED if view.asks else ()), *views.AROUND)
+    return (*view.parameters, *(pages.SHARED if view.asks else ()), *pages.AROUND)
 
 
 def written(parameter: Parameter) -> st.SearchStrategy[str]:
@@ -64,11 +64,11 @@ def queries(view: View) -> st.SearchStrategy[dict[str, str]]:
     return st.builds(lambda known, other: {**other, **known}, few | usual, unknown)
 
 
-@pytest.mark.parametrize("name", views.VIEWS)
+@pytest.mark.parametrize("name", pages.VIEWS)
 @cases(1000)
 @given(data=st.data())
 def test_any_address_is_read_or_refused_in_sentences(name: str, data: st.DataObject) -> None:
-    view = views.VIEWS[name]
+    view = pages.VIEWS[name]
     query = data.draw(queries(view))
     with limits(seconds=2, megabytes=64):
         values, notices = parse(query, parameters(view))
@@ -105,13 +105,13 @@ def require_harmless(app: AppTest) -> None:
         assert not is_markup or MARKUP not in text, text
 
 
-@pytest.mark.parametrize("name", views.VIEWS)
+@pytest.mark.parametrize("name", pages.VIEWS)
 @cases(60)
 @given(data=st.data())
 def test_any_address_opens_its_page_without_a_traceback_or_markup(
     open_page, name: str, data: st.DataObject
 ) -> None:
-    view = views.VIEWS[name]
+    view = pages.VIEWS[name]
     # Half a character never comes through a browser.
     query = {
         key.encode(errors="replace").decode(): text.encode(errors="replace").decode()
@@ -140,4 +140,4 @@ def test_whatever_a_checkpoint_says_of_itself_no_page_shows_a_traceback_or_marku
         folder = shutil.copytree(checkpoints / "en-de", Path(parent) / "en-de")
         (folder / "metrics.json").write_text(json.dumps(metrics), encoding="utf-8")
         with limits(seconds=60, megabytes=512):
-            require_harmless(open_page(views.VIEWS[name], {"topic": "learned"}, Path(parent)))
+            require_harmless(open_page(pages.VIEWS[name], {"topic": "learned"}, Path(parent)))

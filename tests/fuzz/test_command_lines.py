@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from headscope.__main__ import main
 from tests.kit.fuzz import cases, limits, numbers, require_sentence, texts
-from viz.pictures import PICTURES
+from viz.registry.pictures import PICTURES
 from viz.save.formats import FORMATS, IMAGES
 
 VALUES = st.one_of(numbers().map(str), texts(2), st.sampled_from(["cpu", "cross", "auto", "0"]))

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model.mask_rules import MaskError
-from model.translator import Translator
+from model.record.mask_rules import MaskError
+from model.translate.translator import Translator
 from tests.kit.fuzz import cases, json_values, limits, require_sentence, texts
 from viz.browser.matrices import read_edit
-from viz.heads import mask_edits
-from viz.heads.mask_edits import EDITABLE, Edit
+from viz.links import mask_edits
+from viz.links.mask_edits import EDITABLE, Edit
 
 SIZES = st.sampled_from([1, 2, 7, 8, 9, 64])
 LAYERS = st.none() | st.lists(st.integers(0, 4), min_size=1, max_size=3, unique=True).map(tuple)

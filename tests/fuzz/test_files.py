@@ -16,13 +16,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model.checkpoint import CheckpointError
-from model.trace import Trace, TraceError
-from model.translator import TextError, Translator, load
+from model.checkpoints.checkpoint import CheckpointError
+from model.explain.examples import read_examples
+from model.trace.trace import Trace, TraceError
+from model.translate.translator import TextError, Translator, load
 from tests.kit.fuzz import altered, cases, damaged, json_values, limits, require_sentence, texts
 from viz.heads.standalone import trace_page
-from viz.shell import scene_panel, scenes
-from viz.shell.examples import read_examples
+from viz.talk import scene_panel, scenes
 
 TALK = scene_panel.READY.read_bytes()
 

@@ -16,7 +16,7 @@ from streamlit.testing.v1 import AppTest
 from tests.fuzz.test_addresses import require_harmless
 from tests.kit.explorer_payload import Decoded
 from tests.kit.fuzz import altered, cases, json_values, limits
-from viz import views
+from viz.registry import pages
 
 SELECTED = {
     **{"attention": "cross", "layer": "1", "head": "2", "view": "head", "words": "", "cell": "2.3"},
@@ -102,7 +102,7 @@ def test_any_message_of_a_component_leaves_a_page_without_a_traceback_or_markup(
     data: st.DataObject,
 ) -> None:
     name, query = place
-    app = open_page(views.VIEWS[name], query)
+    app = open_page(pages.VIEWS[name], query)
     for _ in range(data.draw(st.integers(1, 2))):
         told = [
             (element, event) for element in app.get("bidi_component") for event in events(element)

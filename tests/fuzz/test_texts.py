@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model.search import Search
-from model.translator import TextError
+from model.paper.search import Search
+from model.translate.translator import TextError
 from tests.kit.fuzz import cases, limits, require_sentence, texts
 
 

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from PIL import Image
 from playwright.sync_api import Locator, Page, ViewportSize, expect
 
-from model.trace import AttentionKind, BoolArray, FloatArray, Site
+from model.explain.reading import Seen
+from model.trace.trace import AttentionKind, BoolArray, FloatArray, Site
 from viz.draw.style import LIGHT, Look
-from viz.heads.reading import Seen
 
 Pixels = NDArray[np.uint8]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from model.labels import MIN_SENTENCES, Finding, Sample, Survey
-from model.trace import AttentionKind, Site
+from model.explain.labels import MIN_SENTENCES, Finding, Sample, Survey
+from model.trace.trace import AttentionKind, Site
 
 
 def values(passing: int, count: int = MIN_SENTENCES) -> np.ndarray:

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from model.linear import packed_rows_are_apart
+from model.paper.linear import packed_rows_are_apart
 
 _HAS_KERNEL = torch.backends.quantized.engine in ("x86", "fbgemm")
 

@@ -11,14 +11,14 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
-from model.alignment_error import ErrorRate
-from model.alignment_table import DIGITS, AlignmentTable, Combination, Read
-from model.checkpoint import ALIGNMENT, save_checkpoint, save_snapshots, write_json
-from model.config import TransformerConfig
-from model.head_effects import ExamplesRemoval, Removal
-from model.removal_file import save_removal
-from model.tokenizer import BOS, EOS, PAD, Tokenizer
-from model.transformer import Transformer
+from model.checkpoints.checkpoint import ALIGNMENT, save_checkpoint, save_snapshots, write_json
+from model.explain.ablation_results import ExamplesRemoval, Removal
+from model.explain.alignment_error import ErrorRate
+from model.explain.alignment_table import DIGITS, AlignmentTable, Combination, Read
+from model.explain.removal_file import save_removal
+from model.paper.config import TransformerConfig
+from model.paper.tokenizer import BOS, EOS, PAD, Tokenizer
+from model.paper.transformer import Transformer
 
 PAIRS = (
     ("He has bought a new computer.", "Er hat einen neuen Computer gekauft."),

@@ -7,9 +7,9 @@ from typing import Any, Literal
 import torch
 from torch import Tensor, nn
 
-from model.attention import AdditiveAttention, MultiHeadAttention, ScaledDotProductAttention
-from model.hugging_face import hugging_face_config, hugging_face_state
-from model.transformer import DecoderLayer, EncoderLayer, Transformer
+from model.checkpoints.export_hf import hugging_face_config, hugging_face_state
+from model.paper.attention import AdditiveAttention, MultiHeadAttention, ScaledDotProductAttention
+from model.paper.transformer import DecoderLayer, EncoderLayer, Transformer
 
 Direction = Literal["theirs to ours", "ours to theirs"]
 DIRECTIONS: tuple[Direction, ...] = ("theirs to ours", "ours to theirs")

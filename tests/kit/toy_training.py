@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from model.checkpoint import read_tensors
+from model.checkpoints.checkpoint import read_tensors
 
 WORDS = {
     "one": "eins", "two": "zwei", "three": "drei", "four": "vier", "five": "fünf", "six": "sechs"

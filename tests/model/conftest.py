@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 import torch
 
-from model.config import TransformerConfig
-from model.transformer import Transformer
-from model.translator import Translator, load
+from model.paper.config import TransformerConfig
+from model.paper.transformer import Transformer
+from model.translate.translator import Translator, load
 from tests.kit.tiny_checkpoint import write_tiny_checkpoint
 
 TINY: dict[str, Any] = {

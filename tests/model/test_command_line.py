@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from headscope.__main__ import main
-from model.search import Sampling, Search
-from model.trace import Trace
-from model.translator import Translator
+from model.paper.search import Sampling, Search
+from model.trace.trace import Trace
+from model.translate.translator import Translator
 from tests.kit.full_disk import full_disk
 from tests.kit.tiny_checkpoint import write_tiny_snapshots
 

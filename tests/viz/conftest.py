@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from choreographer.browsers.chromium import Chromium
 
-from model.trace import Trace
-from model.translator import Translator, load
+from model.trace.trace import Trace
+from model.translate.translator import Translator, load
 from tests.kit.tiny_checkpoint import (
     write_tiny_alignment,
     write_tiny_checkpoint,

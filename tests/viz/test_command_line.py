@@ -20,15 +20,15 @@ import pytest
 
 from headscope.__main__ import main
 from headscope.commands.export import KINDS
-from model.attribution_methods import self_attributions
-from model.checkpoint import ALIGNMENT, REMOVAL
-from model.search import Search
-from model.trace import AttentionKind, Site, Trace
-from model.translator import Translator
+from model.checkpoints.checkpoint import ALIGNMENT, REMOVAL
+from model.explain.attribution_methods import self_attributions
+from model.explain.reading import Reading, read
+from model.paper.search import Search
+from model.trace.trace import AttentionKind, Site, Trace
+from model.translate.translator import Translator
 from tests.kit.explorer_payload import Decoded
 from tests.kit.full_disk import full_disk
-from viz.heads.reading import Reading, read
-from viz.pictures import PICTURES
+from viz.registry.pictures import PICTURES
 from viz.save import image
 from viz.save.picture import Layout
 

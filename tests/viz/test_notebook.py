@@ -22,18 +22,18 @@ import torch
 from torch import nn
 
 from headscope.__main__ import main
-from model.recording import CaptureError
-from model.trace import AttentionKind, AttentionMap, Site, Tokens, Trace, TraceError
+from model.explain.reading import read
+from model.record.recording import CaptureError
+from model.trace.trace import AttentionKind, AttentionMap, Site, Tokens, Trace, TraceError
 from tests.kit.explorer_payload import Decoded
 from tests.kit.running_app import ROOT
 from tests.kit.signals import end_group, heed_interrupts
+from viz.draw.heatmap import head_figure
 from viz.heads import standalone
-from viz.heads.heatmap import head_figure
 from viz.heads.pictures import HeadLines, OneHead
-from viz.heads.reading import read
 from viz.notebook import show
 from viz.save.picture import Layout
-from viz.shell.session import PROCESS_VARIABLE
+from viz.service.session import PROCESS_VARIABLE
 
 WORDS = Tokens.unnamed(["The", "cat", "<b>", "down"])
 

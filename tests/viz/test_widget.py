@@ -17,11 +17,11 @@ import traitlets
 from comm.base_comm import BaseComm
 from torch import nn
 
-from model.trace import TraceError
+from model.explain.reading import read
+from model.trace.trace import TraceError
 from model.watch import watching
 from tests.kit.explorer_payload import Decoded
 from tests.viz.browser.test_explorer import a_trace, packed
-from viz.heads.reading import read
 from viz.notebook import Explorer, explore
 from viz.widget import ExplorerWidget, Selection
 

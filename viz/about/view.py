@@ -1,5 +1,5 @@
 """The page about the app as it declares itself."""
 
-from viz.view import View
+from viz.links.parameters import View
 
 VIEW = View("about", "About", ":material/info:", asks=False)

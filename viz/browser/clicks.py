@@ -7,7 +7,7 @@ from collections.abc import Callable
 import streamlit as st
 
 from viz.browser.files import joined
-from viz.browser.told import do_told, last_done
+from viz.browser.messages import do_told, last_done
 
 _clicks = st.components.v2.component(
     "headscope_clicks",
@@ -33,7 +33,7 @@ def do_clicks(chart: str, do: Callable[..., None]) -> None:
 
     Args:
         chart: its key.
-        do: as of `viz.browser.told.do_told`, called with what was clicked, unchecked.
+        do: as of `viz.browser.messages.do_told`, called with what was clicked, unchecked.
     """
     do_told(key_of(chart), "clicks", do)
 

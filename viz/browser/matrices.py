@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from viz.browser.envelope import Body, seal
 from viz.browser.files import fetched
-from viz.browser.told import told
+from viz.browser.messages import told
 from viz.draw import style
 from viz.draw.labels import axis_texts
 from viz.draw.panels import PAINTING_HELP, Panel

@@ -15,7 +15,7 @@ from typing import Any
 import streamlit as st
 
 from viz.browser.files import joined
-from viz.browser.told import told
+from viz.browser.messages import told
 from viz.draw import style
 
 _NOTES = (

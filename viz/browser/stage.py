@@ -8,7 +8,7 @@ from typing import Any
 import streamlit as st
 
 from viz.browser.files import fetched
-from viz.browser.told import do_told, last_done
+from viz.browser.messages import do_told, last_done
 from viz.draw import style
 
 _KEY = "stage"
@@ -71,7 +71,7 @@ def do_presses(do: Callable[[str], None]) -> None:
     """Do what was pressed and is not done yet, in its order.
 
     Args:
-        do: as of `viz.browser.told.do_told`, called with a key.
+        do: as of `viz.browser.messages.do_told`, called with a key.
     """
 
     def pressed(*what: Any) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import streamlit as st
 
 from viz.browser.files import joined
-from viz.browser.told import told
+from viz.browser.messages import told
 
 _word_order = st.components.v2.component(
     "headscope_word_order",

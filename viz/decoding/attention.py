@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from model.trace import AttentionKind, FloatArray, Site, Trace
+from model.trace.trace import AttentionKind, FloatArray, Site, Trace
 
 NAMED = 4
 """Up to so many heads of a mean are named."""

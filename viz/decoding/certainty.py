@@ -7,9 +7,9 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from model.trace import Tokens
-from model.translation import DecodingStep
-from model.words import WORD_START, special
+from model.trace.trace import Tokens
+from model.trace.translation import DecodingStep
+from model.trace.word_grouping import WORD_START, special
 from viz.draw import css, style
 from viz.draw.labels import CONTINUED, axis_labels, axis_texts, escape_html
 

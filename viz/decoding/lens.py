@@ -8,7 +8,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from model.logit_lens import LogitLens
+from model.trace.logit_lens import LogitLens
 from viz.draw import style
 from viz.draw.labels import axis_labels, axis_texts, escape_html
 

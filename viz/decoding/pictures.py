@@ -11,14 +11,15 @@ from typing import ClassVar
 import numpy as np
 import plotly.graph_objects as go
 
-from model.logit_lens import LogitLens
-from model.search import Search
-from model.trace import AttentionKind, Tokens, Trace
-from model.translation import Decoding, DecodingStep
+from model.paper.search import Search
+from model.trace.logit_lens import LogitLens
+from model.trace.trace import AttentionKind, Tokens, Trace
+from model.trace.translation import Decoding, DecodingStep
 from viz.decoding import certainty, steps, tree
 from viz.decoding import lens as lens_map
 from viz.decoding.attention import HeadMean, head_mean
-from viz.decoding.found import (
+from viz.decoding.search import WIDEST, of_every_width, search_name, written_settings
+from viz.decoding.search_results import (
     Found,
     by_width,
     compared,
@@ -27,12 +28,11 @@ from viz.decoding.found import (
     found_figure,
     widths_words,
 )
-from viz.decoding.search import WIDEST, of_every_width, search_name, written_settings
 from viz.draw import style
 from viz.draw.labels import token_text
-from viz.heads.changes import UNCHANGED, Changes
-from viz.heads.chosen import Head
-from viz.heads.request import Request
+from viz.links.head_refs import Head
+from viz.links.link_interventions import UNCHANGED, Changes
+from viz.links.request import Request
 from viz.save.formats import ExportError
 from viz.save.notebook import Lines, public
 from viz.save.numbers import Numbers

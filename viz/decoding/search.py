@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass, replace
 
-from model.search import AS_IN_THE_PAPER, Sampling, Search
+from model.paper.search import AS_IN_THE_PAPER, Sampling, Search
 
 WAYS = {"search": "Beam search", "sampling": "Sampling"}
 """A beam of one is greedy decoding."""

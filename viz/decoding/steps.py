@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from model.trace import FloatArray, Tokens
-from model.translation import DecodingStep
+from model.trace.trace import FloatArray, Tokens
+from model.trace.translation import DecodingStep
 from viz.draw import style
 from viz.draw.labels import axis_labels, escape_html
 

@@ -11,9 +11,9 @@ from typing import Any, Literal
 
 import plotly.graph_objects as go
 
-from model.search import Search
-from model.translation import Decoding, SearchNode
-from model.words import END, START, WORD_START
+from model.paper.search import Search
+from model.trace.translation import Decoding, SearchNode
+from model.trace.word_grouping import END, START, WORD_START
 from viz.draw import style
 from viz.draw.constants import CONSTANTS
 from viz.draw.labels import escape_html, plain_text, token_text, visible

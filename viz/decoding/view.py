@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from model.search import Search
-from model.trace import AttentionKind
+from model.paper.search import Search
+from model.trace.trace import AttentionKind
 from viz.decoding.search import RANGES, USUAL, WAYS, Settings, written_settings
-from viz.heads.changes import Changes
-from viz.heads.chosen import Head, heads_parameter, read_heads
-from viz.heads.mask_edits import MAX_CHARACTERS
-from viz.view import Parameter, View, choice, integer, pattern, text
+from viz.links.head_refs import Head, heads_parameter, read_heads
+from viz.links.link_interventions import Changes
+from viz.links.mask_edits import MAX_CHARACTERS
+from viz.links.parameters import Parameter, View, choice, integer, pattern, text
 
 SECTIONS = {
     "steps": "Steps",

@@ -6,8 +6,8 @@ import html
 import re
 import unicodedata
 
-from model.trace import NO_ID, Tokens
-from model.words import WORD_START
+from model.trace.trace import NO_ID, Tokens
+from model.trace.word_grouping import WORD_START
 from viz.draw import style
 
 CONTINUED = "…"

@@ -8,8 +8,8 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from model.alignment_error import ErrorRate
-from model.alignment_table import AlignmentTable, Combination, Read
+from model.explain.alignment_error import ErrorRate
+from model.explain.alignment_table import AlignmentTable, Combination, Read
 from viz.draw import style
 from viz.effects.layer_head_axes import add_axes
 

@@ -11,12 +11,12 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 from plotly.colors import sample_colorscale
 
-from model.head_effects import Effects
-from model.trace import AttentionKind, FloatArray, Site
+from model.explain.ablation_results import Effects
+from model.trace.trace import AttentionKind, FloatArray, Site
 from viz.draw import style
 from viz.draw.labels import axis_texts, escape_html
 from viz.effects.layer_head_axes import add_axes
-from viz.heads.chosen import KINDS
+from viz.links.head_refs import KINDS
 
 LOSS = "loss of log-probability"
 CHANGED = "words changed"

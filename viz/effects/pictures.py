@@ -10,15 +10,22 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from model.alignment_table import AlignmentTable
-from model.attribution import Agreements, Attributions, SelfAttributions
-from model.head_effects import Effects, ExamplesRemoval, Removal
-from model.trace import AttentionKind, FloatArray, Site
+from model.explain.ablation_results import Effects, ExamplesRemoval, Removal
+from model.explain.alignment_table import AlignmentTable
+from model.explain.attribution import Agreements, Attributions, SelfAttributions
+from model.trace.trace import AttentionKind, FloatArray, Site
 from viz.draw.labels import axis_texts
 from viz.draw.word_diff import word_diff
-from viz.effects import alignment_map, beside_truth, effect_map, ranking, removal_curve, self_maps
+from viz.effects import (
+    alignment_map,
+    effect_map,
+    estimate_vs_deletion,
+    ranking,
+    removal_curve,
+    self_maps,
+)
 from viz.effects.view import MAPS
-from viz.heads.request import Request
+from viz.links.request import Request
 from viz.save.formats import ExportError
 from viz.save.notebook import Lines, recorded
 from viz.save.numbers import Numbers
@@ -278,7 +285,7 @@ class MapBesideTruth(_OfMaps):
     """The truth, and beside it what one method makes of it.
 
     Attributes:
-        method: a name in `model.attribution.METHODS`.
+        method: a name in `model.explain.attribution.METHODS`.
         alone: whether its map stands alone, with the rings of the truth.
     """
 
@@ -306,30 +313,32 @@ class MapBesideTruth(_OfMaps):
 
     @property
     def title(self) -> str:
-        return beside_truth.beside_title(self.method, self.site, self.head)
+        return estimate_vs_deletion.beside_title(self.method, self.site, self.head)
 
     @property
     def alt(self) -> str:
-        return beside_truth.beside_alt_text(
+        return estimate_vs_deletion.beside_alt_text(
             self.found, self.method, self.site, self.head, self.later
         )
 
     @property
     def caption(self) -> str:
         by_prediction = self.found.map(self.method, self.site).by_prediction
-        return beside_truth.beside_caption(self.method, self.site, self.later and not by_prediction)
+        return estimate_vs_deletion.beside_caption(
+            self.method, self.site, self.later and not by_prediction
+        )
 
     @property
     def token_sentence(self) -> str:
         """What both maps say of the target token, in plain text; "" without one."""
         if self.token is None:
             return ""
-        return beside_truth.token_sentence(
+        return estimate_vs_deletion.token_sentence(
             self.found, self.method, self.site, self.head, self.later, self.token
         )
 
     def figure(self, layout: Layout) -> go.Figure:
-        return beside_truth.beside_figure(
+        return estimate_vs_deletion.beside_figure(
             self.found,
             self.method,
             self.site,
@@ -344,7 +353,7 @@ class MapBesideTruth(_OfMaps):
         found, cells = self.found, ("target", "source")
         estimate = found.estimate(self.method, self.site, self.head, later=self.later)
         return Numbers(
-            {"method": self.method, "part": beside_truth.part_name(self.site, self.head)},
+            {"method": self.method, "part": estimate_vs_deletion.part_name(self.site, self.head)},
             {"target": found.predictions, "source": found.source},
             {"deletion_loss": (cells, found.deletion_losses), "estimate": (cells, estimate)},
         )
@@ -369,7 +378,7 @@ class SelfMap(Picture):
         target: a translation of one's own; empty for the model's.
         head: None for all heads together.
         token: the target token whose row of the decoder is framed, from 0; None for none.
-        method: a name in `model.attribution.METHODS`.
+        method: a name in `model.explain.attribution.METHODS`.
         alone: whether its map stands alone.
     """
 
@@ -407,7 +416,7 @@ class SelfMap(Picture):
 
     def numbers(self) -> Numbers:
         found, cells = self.found, ("query", "key")
-        part = beside_truth.part_name(found.site, self.head)
+        part = estimate_vs_deletion.part_name(found.site, self.head)
         return Numbers(
             {"method": self.method, "attention": str(found.site.kind), "part": part},
             {"query": found.tokens, "key": found.tokens},
@@ -518,7 +527,7 @@ class MapRanking(_OfMaps):
                         np.float64,
                     )
         return Numbers(
-            {"part": beside_truth.part_name(self.site, self.head)},
+            {"part": estimate_vs_deletion.part_name(self.site, self.head)},
             {"place": range(len(shown))},
             {name: (("place",), values) for name, values in columns.items()},
         )

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from model.agreement import Agreement, MeanAgreement, mean_agreement
-from model.attribution import METHODS, TELLING, Agreements, Attributions
-from model.trace import Site
+from model.explain.agreement import Agreement, MeanAgreement, mean_agreement
+from model.explain.attribution import METHODS, TELLING, Agreements, Attributions
+from model.trace.trace import Site
 from viz.draw import style
 from viz.draw.labels import escape_html
-from viz.effects.beside_truth import part_name
 from viz.effects.effect_map import lower_first
+from viz.effects.estimate_vs_deletion import part_name
 
 CORRELATION, TOP = "Rank correlation", "Same token on top"
 """The two numbers of a method."""

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import plotly.graph_objects as go
 
-from model.head_effects import ExamplesRemoval, Removal
+from model.explain.ablation_results import ExamplesRemoval, Removal
 from viz.draw import style
 from viz.draw.labels import escape_html
 from viz.effects.effect_map import lower_first

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import plotly.graph_objects as go
 
-from model.attribution import METHODS, SelfAttributions
-from model.trace import AttentionKind, Site
+from model.explain.attribution import METHODS, SelfAttributions
+from model.trace.trace import AttentionKind, Site
 from viz.draw import style
+from viz.draw.heatmap import row_noun
 from viz.draw.labels import axis_texts
-from viz.effects.beside_truth import part_name
 from viz.effects.effect_map import lower_first
+from viz.effects.estimate_vs_deletion import part_name
 from viz.effects.side_by_side import GREATEST, Panel, Sides, greatest, maps_figure
-from viz.heads.heatmap import row_noun
 
 PLAIN = "weights"
 """The method that the others stand beside."""

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from model.trace import BoolArray, FloatArray, Tokens
+from model.trace.trace import BoolArray, FloatArray, Tokens
 from viz.draw import style
+from viz.draw.heatmap import cell_names, forbidden_traces
 from viz.draw.labels import escape_html, side_texts
 from viz.effects.effect_map import lower_first
-from viz.heads.heatmap import cell_names, forbidden_traces
 
 Cells = Sequence[tuple[int, int]]
 

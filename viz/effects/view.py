@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from model.attribution import METHODS
-from model.head_edits import Gate, HeadEdit, MeanAblation, ReplacedWeights
-from model.intervention import Intervention
-from model.trace import AttentionKind, FloatArray, Site
+from model.explain.attribution import METHODS
+from model.record.head_edits import Gate, HeadEdit, MeanAblation, ReplacedWeights
+from model.record.intervention import Intervention
+from model.trace.trace import AttentionKind, FloatArray, Site
 from viz.effects.removal_curve import MEASURES
-from viz.heads.chosen import Head, heads_parameter, read_heads
-from viz.view import View, choice, flag, integer, pattern
+from viz.links.head_refs import Head, heads_parameter, read_heads
+from viz.links.parameters import View, choice, flag, integer, pattern
 
 WAYS = {
     "gate": "Fade or remove",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from model.trace import AttentionKind, Trace
+from model.trace.trace import AttentionKind, Trace
 from viz.draw.style import count_of
 
 LAYERS = {

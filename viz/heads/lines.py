@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from model.trace import AttentionMap
+from model.trace.trace import AttentionMap
 from viz.draw import style
 from viz.draw.constants import CONSTANTS
+from viz.draw.heatmap import key_title, row_noun
 from viz.draw.labels import escape_html, side_texts
-from viz.heads.heatmap import key_title, row_noun
 
 FAINTEST: float = CONSTANTS["FAINTEST"]
 """Weights below are left out, as in the browser: they would be a grey veil."""

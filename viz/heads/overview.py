@@ -8,10 +8,10 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from model.trace import AttentionKind, AttentionMap
+from model.explain.reading import Seen
+from model.trace.trace import AttentionKind, AttentionMap
 from viz.draw import style
 from viz.draw.labels import axis_labels
-from viz.heads.reading import Seen
 
 TILE, NARROW_TILE = 110, 60
 """Pixels along the side of a head at most, and on a narrow figure."""

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from model.trace import AttentionKind, AttentionMap, Site, Tokens
+from model.explain.reading import Seen
+from model.trace.trace import AttentionKind, AttentionMap, Site, Tokens
 from viz.draw import style
+from viz.draw.heatmap import key_title, row_titles
 from viz.draw.panels import Panel
-from viz.heads.heatmap import key_title, row_titles
-from viz.heads.reading import Seen
 
 JOINED = (AttentionKind.ENCODER, AttentionKind.CROSS, AttentionKind.DECODER)
 """What the square holds, in the order in which it is read."""

@@ -15,16 +15,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from model.labels import Label, opening_heads
-from model.measures import EFFECT, Measure, head_numbers
-from model.trace import AttentionKind, AttentionMap, FloatArray, Site, Tokens, TraceError
+from model.explain.labels import Label, opening_heads
+from model.explain.measures import EFFECT, Measure, head_numbers
+from model.explain.reading import Seen, measures_of
+from model.trace.trace import AttentionKind, AttentionMap, FloatArray, Site, Tokens, TraceError
 from viz.browser.envelope import Body, seal
 from viz.draw import style
 from viz.draw.constants import CONSTANTS
+from viz.draw.heatmap import caption, key_title, nouns, row_titles
 from viz.draw.labels import axis_texts
-from viz.heads.heatmap import caption, key_title, nouns, row_titles
-from viz.heads.reading import Seen, measures_of
-from viz.heads.words import HeadWords, words_of
+from viz.heads.head_sentences import HeadWords, words_of
 
 EXACT_CELLS = 500_000
 """Up to so many weights in all, each is sent exactly; beyond, as one byte (to 1/255)."""

@@ -10,21 +10,21 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from model.labels import Label
-from model.measures import MEASURES, facts_of
-from model.terms import HeadMatrices
-from model.trace import AttentionKind, AttentionMap, FloatArray, Site
-from viz.draw import style
+from model.explain.labels import Label
+from model.explain.measures import MEASURES, facts_of
+from model.explain.reading import Reading, Seen
+from model.trace.terms import HeadMatrices
+from model.trace.trace import AttentionKind, AttentionMap, FloatArray, Site
+from viz.draw import heatmap, style
 from viz.draw.panel_figure import panel_figure, panels_figure
-from viz.heads import growth, heatmap
 from viz.heads import query_key as inside
+from viz.heads import training_curves
 from viz.heads.lines import lines_figure
 from viz.heads.matrices import matrices_alt_text, matrices_caption, matrices_figure
 from viz.heads.overview import chosen_maps, heads_overview, overview_alt_text
 from viz.heads.panels import compared_panels, joint_maps, joint_panel
 from viz.heads.payload import JOINT
-from viz.heads.reading import Reading, Seen
-from viz.heads.request import Request
+from viz.links.request import Request
 from viz.save.formats import ExportError
 from viz.save.notebook import Lines, opened, recorded, recorded_elsewhere
 from viz.save.numbers import Arrays, Axes, Numbers, cell_axes, of_head, panels_numbers
@@ -548,7 +548,7 @@ class HeadGrowth(Picture):
         checkpoint: the model's folder, as a notebook finds it.
     """
 
-    grown: growth.Growth
+    grown: training_curves.Growth
     measure: str
     site: Site
     head: int
@@ -558,7 +558,7 @@ class HeadGrowth(Picture):
 
     @property
     def title(self) -> str:
-        return f"{growth.NAMES[self.measure]}, over training"
+        return f"{training_curves.NAMES[self.measure]}, over training"
 
     @property
     def name(self) -> str:
@@ -566,15 +566,15 @@ class HeadGrowth(Picture):
 
     @property
     def alt(self) -> str:
-        return growth.growth_alt_text(self.grown, self.measure, self.site.kind)
+        return training_curves.growth_alt_text(self.grown, self.measure, self.site.kind)
 
     @property
     def caption(self) -> str:
-        return growth.growth_caption(self.grown, self.measure, self.site.kind)
+        return training_curves.growth_caption(self.grown, self.measure, self.site.kind)
 
     def figure(self, layout: Layout) -> go.Figure:
         chosen = self.site.layer, self.head
-        return growth.growth_figure(
+        return training_curves.growth_figure(
             self.grown, self.measure, self.site.kind, chosen, **layout.options
         )
 

@@ -11,10 +11,10 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from model.trace import AttentionMap, FloatArray
+from model.trace.trace import AttentionMap, FloatArray
 from viz.draw import style
+from viz.draw.heatmap import key_title
 from viz.draw.labels import axis_labels, axis_texts, escape_html, side_texts
-from viz.heads.heatmap import key_title
 
 STRIP_HEIGHT, BARS_HEIGHT = 68, 128
 """Pixels of the two vectors as colours, and of anything drawn as bars."""

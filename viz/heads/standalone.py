@@ -13,17 +13,17 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from model.labels import Label, opening_heads
-from model.measures import facts_of
-from model.trace import AttentionKind, FloatArray, Site, Trace, TraceError
-from model.trace_file import require_shares
+from model.explain.labels import Label, opening_heads
+from model.explain.measures import facts_of
+from model.explain.reading import Seen, read
+from model.trace.trace import AttentionKind, FloatArray, Site, Trace, TraceError
+from model.trace.trace_file import require_shares
 from viz import ROOT
 from viz.browser.explorer import CSS, HTML
 from viz.browser.files import joined
 from viz.draw import style
 from viz.draw.labels import escape_html, visible
 from viz.heads.payload import pack, require_alike
-from viz.heads.reading import Seen, read
 from viz.heads.view import SELECTED, VIEW
 
 _HERE = Path(__file__)

@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from model.labels import Label
-from model.measures import Measure
-from model.trace import AttentionMap, Site, Tokens
+from model.explain.labels import Label
+from model.explain.measures import Measure
+from model.trace.trace import AttentionMap, Site, Tokens
 from viz.draw.labels import axis_texts
 
 

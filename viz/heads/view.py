@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from model.measures import EFFECT, MEASURES
-from model.trace import AttentionKind
+from model.explain.measures import EFFECT, MEASURES
+from model.explain.reading import Reading
+from model.trace.trace import AttentionKind
 from viz.draw.constants import CONSTANTS
-from viz.heads.growth import GROWN
 from viz.heads.payload import JOINT
-from viz.heads.reading import Reading
-from viz.view import Parameter, View, choice, flag, integer, pattern
+from viz.heads.training_curves import GROWN
+from viz.links.parameters import Parameter, View, choice, flag, integer, pattern
 
 ATTENTIONS = (*AttentionKind, JOINT)
 TRAINING = "training"

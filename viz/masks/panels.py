@@ -10,15 +10,20 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from model.trace import AttentionKind, AttentionMap, BoolArray, FloatArray, Site, Tokens, Trace
+from model.trace.trace import (
+    AttentionKind,
+    AttentionMap,
+    BoolArray,
+    FloatArray,
+    Site,
+    Tokens,
+    Trace,
+)
 from viz.draw import css, style, word_diff
+from viz.draw.heatmap import key_title, row_noun
 from viz.draw.labels import NOTHING, escape_html, visible
 from viz.draw.panel_figure import panel_figure
 from viz.draw.panels import Panel
-from viz.heads.heatmap import (
-    key_title,
-    row_noun,
-)
 from viz.masks.mask import (
     COMPARED_NAMES,
     EVERY_QUERY,

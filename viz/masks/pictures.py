@@ -10,11 +10,19 @@ from typing import ClassVar
 import numpy as np
 import plotly.graph_objects as go
 
-from model.trace import AttentionKind, AttentionMap, BoolArray, FloatArray, Site, Tokens, Trace
+from model.trace.trace import (
+    AttentionKind,
+    AttentionMap,
+    BoolArray,
+    FloatArray,
+    Site,
+    Tokens,
+    Trace,
+)
 from viz.draw.panel_figure import panels_figure
 from viz.draw.panels import Panel
-from viz.heads.mask_edits import Edit, encode, write
-from viz.heads.request import Request
+from viz.links.mask_edits import Edit, encode, write
+from viz.links.request import Request
 from viz.masks.log_probs import log_prob_alt_text, log_prob_bars, log_prob_caption
 from viz.masks.mask import Mask, batch_masks, token_grid
 from viz.masks.panels import (

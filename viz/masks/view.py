@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from model.trace import AttentionKind
-from viz.heads import mask_edits
-from viz.heads.mask_edits import EDITABLE
-from viz.view import MOST_CHARACTERS, Parameter, View, choice, integer, pattern, text
+from model.trace.trace import AttentionKind
+from viz.links import mask_edits
+from viz.links.mask_edits import EDITABLE
+from viz.links.parameters import MOST_CHARACTERS, Parameter, View, choice, integer, pattern, text
 
 MOST_SENTENCES = 6
 """In one batch, the sentence of the bar included."""

@@ -10,10 +10,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from model.trace import FloatArray, Tokens
-from viz.draw import style
-from viz.draw.labels import escape_html, side_texts
-from viz.positions.measures import (
+from model.explain.position_measures import (
     BASE,
     EQUAL,
     ROUND,
@@ -30,6 +27,9 @@ from viz.positions.measures import (
     row_norms,
     wavelengths,
 )
+from model.trace.trace import FloatArray, Tokens
+from viz.draw import style
+from viz.draw.labels import escape_html, side_texts
 
 MODEL_TITLE = "Position encodings"
 FORMULA_TITLE = "The formula, not the model"

@@ -10,12 +10,13 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from model.intervention import PositionEdit
-from model.terms import EmbeddingParts
-from model.trace import AttentionKind, FloatArray, Tokens
-from viz.heads.request import Request
-from viz.positions import encoding, measures, shuffle, terms
-from viz.positions.terms import NeighbourHead
+from model.explain import position_measures
+from model.record.intervention import PositionEdit
+from model.trace.terms import EmbeddingParts
+from model.trace.trace import AttentionKind, FloatArray, Tokens
+from viz.links.request import Request
+from viz.positions import encoding, shuffle, word_and_position
+from viz.positions.word_and_position import NeighbourHead
 from viz.save.notebook import Lines
 from viz.save.numbers import Numbers, array_name
 from viz.save.picture import Layout, Picture
@@ -235,7 +236,7 @@ class Similarity(Picture):
         return encoding.likeness_heatmap(self.rows, cosine=self.cosine, **layout.options)
 
     def numbers(self) -> Numbers:
-        alike = measures.likeness(self.rows, cosine=self.cosine)
+        alike = position_measures.likeness(self.rows, cosine=self.cosine)
         cells = ("position", "other_position")
         places = range(len(alike))
         return Numbers({}, dict.fromkeys(cells, places), {_similarity(self.cosine): (cells, alike)})
@@ -276,7 +277,7 @@ class ByOffset(Picture):
         return encoding.by_offset_figure(self.rows, cosine=self.cosine, **layout.options)
 
     def numbers(self) -> Numbers:
-        found = measures.by_offset(self.rows, cosine=self.cosine)
+        found = position_measures.by_offset(self.rows, cosine=self.cosine)
         arrays = {"mean": found.mean, "least": found.low, "greatest": found.high}
         return Numbers(
             {},
@@ -313,14 +314,14 @@ class EmbeddingSum(Picture):
 
     @property
     def alt(self) -> str:
-        return terms.parts_alt_text(self.parts)
+        return word_and_position.parts_alt_text(self.parts)
 
     @property
     def caption(self) -> str:
-        return terms.parts_caption(self.parts)
+        return word_and_position.parts_caption(self.parts)
 
     def figure(self, layout: Layout) -> go.Figure:
-        return terms.parts_figure(self.parts, **layout.options)
+        return word_and_position.parts_figure(self.parts, **layout.options)
 
     def numbers(self) -> Numbers:
         cells = ("token", "dimension")
@@ -359,18 +360,18 @@ class TermShares(Picture):
     @classmethod
     def of(cls, request: Request) -> TermShares:
         found = request.translator.score_terms(request.text).terms
-        return cls(terms.term_shares(found), request.text)
+        return cls(word_and_position.term_shares(found), request.text)
 
     @property
     def alt(self) -> str:
-        return terms.terms_alt_text(self.shares)
+        return word_and_position.terms_alt_text(self.shares)
 
     @property
     def caption(self) -> str:
-        return terms.terms_caption()
+        return word_and_position.terms_caption()
 
     def figure(self, layout: Layout) -> go.Figure:
-        return terms.terms_figure(self.shares, **layout.options)
+        return word_and_position.terms_figure(self.shares, **layout.options)
 
     def numbers(self) -> Numbers:
         n_heads = len(next(iter(self.shares.values())))
@@ -410,14 +411,14 @@ class NeighbourHeads(Picture):
 
     @property
     def alt(self) -> str:
-        return terms.neighbours_alt_text(self.heads)
+        return word_and_position.neighbours_alt_text(self.heads)
 
     @property
     def caption(self) -> str:
-        return terms.neighbours_caption(self.heads)
+        return word_and_position.neighbours_caption(self.heads)
 
     def figure(self, layout: Layout) -> go.Figure:
-        return terms.neighbours_figure(self.heads, **layout.options)
+        return word_and_position.neighbours_figure(self.heads, **layout.options)
 
     def numbers(self) -> Numbers:
         heads = self.heads

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from model.intervention import PositionEdit, Sides
-from viz.view import View, choice, flag, integer, pattern
+from model.record.intervention import PositionEdit, Sides
+from viz.links.parameters import View, choice, flag, integer, pattern
 
 PARTS = {
     "table": "The table",

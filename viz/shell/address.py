@@ -23,7 +23,7 @@ import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from viz.draw.labels import escape_markdown
-from viz.view import Parameter, parse, write
+from viz.links.parameters import Parameter, parse, write
 
 V = TypeVar("V")
 

@@ -12,32 +12,33 @@ from typing import Any, NoReturn
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from model.answer import Answer, Purpose
-from model.checkpoint import (
+from model.checkpoints.checkpoint import (
     CheckpointError,
     language_pair,
     snapshots,
     trained_without_causal_mask,
 )
-from model.foreign import MASK
-from model.reader import reader_facts
+from model.explain.examples import Example
 from model.serving.queue import ServiceError
-from model.toys import Task
-from model.trace import AttentionKind, TraceError
-from model.translation import Translation
-from model.translator import DeviceError, TextError, Translator
+from model.trace.text_result import Answer, Purpose
+from model.trace.trace import AttentionKind, TraceError
+from model.trace.translation import Translation
+from model.training.toy_tasks import Task
+from model.translate.hf_folder import MASK
+from model.translate.text_models import reader_facts
+from model.translate.translator import DeviceError, TextError, Translator
 from viz.draw import css
 from viz.draw.labels import escape_html, escape_markdown, visible
 from viz.draw.style import count_of, fixed, percent
 from viz.heads.about_trace import input_text, shape_of
 from viz.heads.view import HeadsView
+from viz.links.parameters import Parameter, View, choice, write
 from viz.masks.view import VIEW as MASKS
 from viz.masks.view import MasksView
-from viz.shell import address, dropped, session, stage
-from viz.shell.examples import Example
-from viz.shell.jobs import snapshot_of
-from viz.shell.language import is_foreign
-from viz.shell.openable import (
+from viz.registry.pages import CHECKPOINT, HOME, SENTENCE, SHARED, STEP, TARGET, VIEWS
+from viz.service import session
+from viz.service.jobs import snapshot_of
+from viz.service.model_menu import (
     DROPPED,
     TOY,
     TRACE_SUFFIX,
@@ -48,8 +49,8 @@ from viz.shell.openable import (
     openables,
     toy_task,
 )
-from viz.view import Parameter, View, choice, write
-from viz.views import CHECKPOINT, HOME, SENTENCE, SHARED, STEP, TARGET, VIEWS
+from viz.shell import address, stage, uploaded_trace
+from viz.shell.language import is_foreign
 
 MAX_UNSEEN = 12
 """How many characters that the model never saw are named."""
@@ -142,7 +143,7 @@ def _show_heads() -> None:
 
 def _show_bar() -> session.Question | None:
     try:
-        found = openables(dropped.name())
+        found = openables(uploaded_trace.name())
     except CheckpointError as error:
         st.error(escape_markdown(str(error)), icon=":material/error:")
         return None
@@ -225,7 +226,7 @@ def _row() -> DeltaGenerator:
 def _show_trace(found: Mapping[str, Openable], chosen: Openable) -> session.Question | None:
     """The bar of a saved trace: its own text, which nobody can change."""
     try:
-        trace = dropped.trace() if chosen.is_dropped else session.saved_trace(chosen.path)
+        trace = uploaded_trace.trace() if chosen.is_dropped else session.saved_trace(chosen.path)
     except TraceError as error:
         trace, refusal = None, str(error)
     sentence = input_text(trace) if trace is not None else ""
@@ -437,7 +438,7 @@ def _offer_models(found: Mapping[str, Openable]) -> None:
         format_func=lambda name: _menu_label(name, found[name]),
         width=CHECKPOINT_WIDTH,
     )
-    dropped.offer()
+    uploaded_trace.offer()
 
 
 def _menu_label(name: str, openable: Openable) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from viz.heads.chosen import Head
+from viz.links.head_refs import Head
 from viz.shell import address
 
 _CHOSEN, _SEEN, _OPENING, _LAST = "_head_chosen", "_head_seen", "_head_opening", "_head_page"

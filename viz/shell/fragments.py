@@ -9,8 +9,9 @@ from typing import ParamSpec
 
 import streamlit as st
 
-from viz.shell import address, session
-from viz.shell.turns import BUILDING
+from viz.service import session
+from viz.service.page_turns import BUILDING
+from viz.shell import address
 
 P = ParamSpec("P")
 

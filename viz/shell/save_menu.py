@@ -12,17 +12,17 @@ from typing import Any
 
 import streamlit as st
 
-from model.checkpoint import CheckpointError
-from model.shipped import checkpoint_name
-from model.trace import TraceError
+from model.checkpoints.checkpoint import CheckpointError
+from model.checkpoints.shipped import checkpoint_name
+from model.trace.trace import TraceError
 from viz.draw import style
 from viz.draw.labels import escape_markdown
 from viz.save import image, notebook
 from viz.save.formats import FORMAT_NAMES, IMAGES, MIME, NUMBERS, ExportError
 from viz.save.picture import Layout, Picture
+from viz.service.session import Question
 from viz.shell import address, bar, stage
 from viz.shell.fragments import fragment
-from viz.shell.session import Question
 from viz.shell.theme import is_dark
 from viz.shell.width import is_narrow
 

@@ -6,10 +6,10 @@ import socket
 
 import streamlit as st
 
+from viz.service.model_menu import DROPPED
 from viz.shell import address, share
 from viz.shell.copy_link import copy_link
 from viz.shell.fragments import fragment
-from viz.shell.openable import DROPPED
 
 WIDTH = 340
 """Pixels; the popover would else be as wide as the page leaves it."""

@@ -19,11 +19,11 @@ from streamlit.delta_generator import DeltaGenerator
 from viz.browser.stage import do_presses, stage_foot
 from viz.draw import css, style
 from viz.draw.labels import visible
+from viz.registry.pages import PRESENT
 from viz.save.picture import Layout, Picture
 from viz.shell import address
 from viz.shell.theme import is_dark
 from viz.shell.width import is_narrow, is_phone
-from viz.views import PRESENT
 
 LAST_HELP = "F: full screen · Esc: back"
 

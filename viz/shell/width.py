@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from viz.browser.files import joined
-from viz.browser.told import told
+from viz.browser.messages import told
 from viz.draw import style
 
 GAP = 64

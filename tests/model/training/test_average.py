@@ -8,7 +8,7 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
-from model.checkpoint import (
+from model.checkpoints.checkpoint import (
     CheckpointError,
     load_checkpoint,
     read_json,

@@ -10,7 +10,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model.tokenizer import BOS, EOS, PAD
+from model.paper.tokenizer import BOS, EOS, PAD
 from model.training.batches import BUCKETS, Batches, padded
 
 SENTENCES = st.lists(st.lists(st.integers(4, 99), min_size=1, max_size=30), min_size=1, max_size=60)

@@ -6,7 +6,7 @@ import pytest
 import sacrebleu
 
 from model import load
-from model.decoding import Hypothesis
+from model.paper.decoding import Hypothesis
 from model.training.corpus import Pair, read_pairs
 from model.training.distill import Search, _fault, distilled, main
 from tests.kit.tiny_checkpoint import PAIRS, write_tiny_checkpoint

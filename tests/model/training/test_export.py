@@ -12,7 +12,7 @@ import torch
 from safetensors.torch import save_file
 
 from model import load
-from model.checkpoint import (
+from model.checkpoints.checkpoint import (
     load_checkpoint,
     read_json,
     read_tensors,
@@ -20,7 +20,7 @@ from model.checkpoint import (
     snapshot_file,
     snapshots,
 )
-from model.removal_file import read_removal
+from model.explain.removal_file import read_removal
 from model.training.corpus import read_pairs
 from model.training.export import main as export
 from model.training.schedule import snapshot_steps

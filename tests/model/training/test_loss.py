@@ -8,8 +8,8 @@ import torch.nn.functional as F
 from hypothesis import given
 from hypothesis import strategies as st
 
+from model.paper.transformer import Dropout
 from model.training.loss import divergence, smoothed_cross_entropy
-from model.transformer import Dropout
 
 
 @given(

@@ -13,12 +13,12 @@ import sacrebleu
 import torch
 
 from model import Intervention, Translator
-from model.checkpoint import CheckpointError
-from model.decoding import greedy
-from model.editing_heads import editing_heads
-from model.effects import effects
-from model.head_effects import ExamplesRemoval
-from model.removal_file import read_removal, save_removal
+from model.checkpoints.checkpoint import CheckpointError
+from model.explain.ablation_results import ExamplesRemoval
+from model.explain.head_ablation import effects
+from model.explain.removal_file import read_removal, save_removal
+from model.paper.decoding import greedy
+from model.record.head_editing import editing_heads
 from model.training.removal import examples_removal
 from model.training.removal import main as removal
 from tests.kit.tiny_checkpoint import PAIRS

@@ -6,7 +6,7 @@ import itertools
 
 import pytest
 
-from model.config import TransformerConfig
+from model.paper.config import TransformerConfig
 from model.training.schedule import learning_rate, snapshot_steps
 from model.training.settings import CONFIGS, SettingsError, load_settings, training_settings
 

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 import torch
 
-from model.config import TransformerConfig
-from model.recording import recording
-from model.taps import install_taps
-from model.tokenizer import BOS, EOS, PAD
+from model.paper.config import TransformerConfig
+from model.paper.tokenizer import BOS, EOS, PAD
+from model.paper.transformer import Transformer
+from model.record.recording import recording
+from model.record.taps import install_taps
 from model.training.sharpness import RowEntropies
-from model.transformer import Transformer
 
 SHAPE = {
     "vocab_size": 40, "d_model": 16, "d_ff": 32, "n_heads": 2, "n_encoder_layers": 2,

@@ -12,9 +12,9 @@ import torch
 import torch.nn.functional as F
 
 from model import Translator, load
-from model.measures import head_facts
-from model.tokenizer import BOS, EOS
-from model.trace import AttentionKind, AttentionMap, Site, Tokens
+from model.explain.measures import head_facts
+from model.paper.tokenizer import BOS, EOS
+from model.trace.trace import AttentionKind, AttentionMap, Site, Tokens
 from model.training.corpus import Pair
 from model.training.evaluate import translate_all, translation_scores
 from model.training.snapshots import (
@@ -23,7 +23,7 @@ from model.training.snapshots import (
     snapshot_scores,
     validation_loss,
 )
-from model.translator import TextError
+from model.translate.translator import TextError
 from tests.kit.tiny_checkpoint import PAIRS, SNAPSHOTS, write_tiny_snapshots
 
 pytestmark = pytest.mark.slow

@@ -8,10 +8,10 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from model.head_edits import HeadError, MeanAblation
-from model.intervention import Intervention, PositionEdit
-from model.mask_rules import MaskError
-from model.recording import CaptureError
+from model.record.head_edits import HeadError, MeanAblation
+from model.record.intervention import Intervention, PositionEdit
+from model.record.mask_rules import MaskError
+from model.record.recording import CaptureError
 from model.watch import Watched, watching
 from tests.model.watch.test_families import BART, BERT, IDS, MASK, PAIR, TEXT, Family, build
 

@@ -7,8 +7,8 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from model.recording import CaptureError
-from model.trace import Trace, TraceError
+from model.record.recording import CaptureError
+from model.trace.trace import Trace, TraceError
 from model.watch import watching
 from tests.model.watch.test_edits import HUGGING_FACE, Attention
 from tests.model.watch.test_families import FAMILIES, IDS, TEXT, build, pairs

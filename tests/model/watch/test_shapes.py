@@ -11,7 +11,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from model.attention import masked_softmax
+from model.paper.attention import masked_softmax
 from model.watch import Watched, watching
 
 WIDTH, HEADS, LENGTH = 8, 2, 5

@@ -1,6 +1,6 @@
 """torch's own modules, watched: against what taps record, and bit for bit what they give unwatched.
 
-Taps compute the same formula from a module's own parameters (model/taps.py), and know nothing of
+Taps compute the same formula from a module's own parameters (model/record/taps.py), and know nothing of
 operations; the two share the function that applies a mask.
 """
 
@@ -10,9 +10,9 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from model.recording import recording
-from model.taps import install_taps
-from model.trace import AttentionKind, Site
+from model.record.recording import recording
+from model.record.taps import install_taps
+from model.trace.trace import AttentionKind, Site
 from model.watch import Watched, watching
 
 CONTEXTS = (torch.no_grad, torch.inference_mode, torch.enable_grad)

@@ -8,11 +8,11 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from model.recording import CaptureError, recording
-from model.taps import install_taps
-from model.trace import ARRAYS, Tokens, Trace
-from model.transformer import Transformer
-from model.translator import Translator
+from model.paper.transformer import Transformer
+from model.record.recording import CaptureError, recording
+from model.record.taps import install_taps
+from model.trace.trace import ARRAYS, Tokens, Trace
+from model.translate.translator import Translator
 from model.watch import watching
 from tests.kit.torch_twins import hugging_face_twin
 

@@ -8,15 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model.labels import Label, opening_heads
-from model.measures import MEASURES, head_facts, head_numbers
-from model.trace import AttentionKind, AttentionMap, Site, Tokens, Trace
+from model.explain.labels import Label, opening_heads
+from model.explain.measures import MEASURES, head_facts, head_numbers
+from model.explain.reading import Reading, Seen, read
+from model.trace.trace import AttentionKind, AttentionMap, Site, Tokens, Trace
 from tests.kit.explorer_payload import Decoded
 from viz.draw import style
 from viz.draw.labels import axis_texts
+from viz.heads.head_sentences import head_words
 from viz.heads.payload import EXACT_CELLS, JOINT, pack
-from viz.heads.reading import Reading, Seen, read
-from viz.heads.words import head_words
 
 KINDS = (AttentionKind.ENCODER, AttentionKind.DECODER, AttentionKind.CROSS)
 N_HEADS = 3

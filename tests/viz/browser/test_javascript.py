@@ -16,9 +16,10 @@ import numpy as np
 import playwright
 import pytest
 
-from model.measures import MEASURES, Measure, head_facts, written
-from model.trace import AttentionKind, Tokens
-from model.translation import Decoding, DecodingStep, SearchNode, Translation
+from model.explain.measures import MEASURES, Measure, head_facts, written
+from model.explain.reading import Seen, read
+from model.trace.trace import AttentionKind, Tokens
+from model.trace.translation import Decoding, DecodingStep, SearchNode, Translation
 from tests.kit.heads_page import HALF_A_STEP, scale
 from tests.viz.browser.test_explorer import a_trace, packed
 from tests.viz.browser.test_matrices import a_mask, a_panel, told
@@ -29,11 +30,10 @@ from viz.decoding.payload import pack as pack_decoding
 from viz.decoding.payload import pack_branches
 from viz.draw import style
 from viz.draw.constants import CONSTANTS
+from viz.draw.heatmap import alt_text
 from viz.draw.labels import axis_texts
 from viz.heads import payload
-from viz.heads.heatmap import alt_text
 from viz.heads.panels import joint_panel
-from viz.heads.reading import Seen, read
 
 VIZ = Path(__file__).parents[3] / "viz"
 NODE = Path(playwright.__file__).parent / "driver" / "node"

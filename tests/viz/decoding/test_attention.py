@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from model import Search, Translator
-from model.recording import recording
-from model.trace import AttentionKind, Site
+from model.record.recording import recording
+from model.trace.trace import AttentionKind, Site
 from viz.decoding.attention import head_mean
-from viz.heads.changes import UNCHANGED, Changes
+from viz.links.link_interventions import UNCHANGED, Changes
 
 SENTENCE = "The cat sat on the mat."
 CROSS, DECODER = AttentionKind.CROSS, AttentionKind.DECODER

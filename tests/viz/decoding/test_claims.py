@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from model import Search, load
-from model.checkpoint import load_checkpoint, save_checkpoint
-from model.transformer import Transformer
+from model.checkpoints.checkpoint import load_checkpoint, save_checkpoint
+from model.paper.transformer import Transformer
 from viz.decoding.lens import NEAR, lens_caption
 from viz.decoding.pictures import Certainty, OneStep
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from model import Intervention, Sampling, Search, Translator
-from model.trace import AttentionKind, Site, Tokens
-from model.translation import Decoding
+from model.trace.trace import AttentionKind, Site, Tokens
+from model.trace.translation import Decoding
 from tests.kit.pictures import LAYOUTS, require_same, values
 from viz.decoding.certainty import certainty_figure, certainty_html, hesitant
 from viz.decoding.lens import settled
@@ -25,8 +25,8 @@ from viz.decoding.pictures import (
 )
 from viz.decoding.search import of_every_width
 from viz.draw.labels import visible
-from viz.heads.changes import Changes
-from viz.heads.mask_edits import Edit, write
+from viz.links.link_interventions import Changes
+from viz.links.mask_edits import Edit, write
 
 SENTENCE = "The cat sat on the mat."
 NARROW = Search(beam=2)

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from model.search import Sampling, Search
-from model.translation import Decoding
-from model.translator import Translator
+from model.paper.search import Sampling, Search
+from model.trace.translation import Decoding
+from model.translate.translator import Translator
 from tests.kit.pictures import LAYOUTS, require_same, values
 from viz.decoding.pictures import SearchTree
 from viz.decoding.search import search_name

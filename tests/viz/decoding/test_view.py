@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from model.search import Search
+from model.paper.search import Search
 from viz.decoding.view import MOST_CHOICES, VIEW, DecodingView
-from viz.view import parse
+from viz.links.parameters import parse
 
 TAKEN = next(each for each in VIEW.parameters if each.name == "taken")
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from model.alignment_table import AlignmentTable, Read
-from model.checkpoint import read_alignment
+from model.checkpoints.checkpoint import read_alignment
+from model.explain.alignment_table import AlignmentTable, Read
 from tests.kit.pictures import LAYOUTS, require_same, values
 from viz.effects import alignment_map
 from viz.effects.pictures import AlignmentMap

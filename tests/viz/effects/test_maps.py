@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 from model import Translator
-from model.agreement import mean_agreement, rank_correlation
-from model.attribution import METHODS, TELLING, Attributions
-from model.attribution_methods import cross_attributions, self_attributions
-from model.trace import AttentionKind, Site
+from model.explain.agreement import mean_agreement, rank_correlation
+from model.explain.attribution import METHODS, TELLING, Attributions
+from model.explain.attribution_methods import cross_attributions, self_attributions
+from model.trace.trace import AttentionKind, Site
 from tests.kit.pictures import LAYOUTS, require_same, values
 from tests.kit.tiny_checkpoint import PAIRS
 from viz.draw import style
-from viz.effects import beside_truth, ranking, self_maps
+from viz.effects import estimate_vs_deletion, ranking, self_maps
 from viz.effects.pictures import MapBesideTruth, MapRanking, SelfMap
 from viz.effects.view import EffectsView, written_part
 
@@ -35,7 +35,7 @@ def test_both_maps_are_drawn_as_they_are_each_on_its_own_scale(
     for site, head in ((None, None), (CROSS, None), (CROSS, 2)):
         estimate = found.map(method, site).of(head)
         for narrow in (False, True):
-            figure = beside_truth.beside_figure(found, method, site, head, narrow=narrow)
+            figure = estimate_vs_deletion.beside_figure(found, method, site, head, narrow=narrow)
             for trace, drawn in zip(figure.data, (found.deletion_losses, estimate), strict=False):
                 np.testing.assert_array_equal(trace.z, drawn)
                 limit = float(np.abs(drawn).max())
@@ -46,7 +46,7 @@ def test_both_maps_are_drawn_as_they_are_each_on_its_own_scale(
 def test_rings_are_where_deletion_costs_most_and_dots_where_the_estimate_is_greatest(
     found: Attributions,
 ) -> None:
-    figure = beside_truth.beside_figure(found, "norms", CROSS, 2)
+    figure = estimate_vs_deletion.beside_figure(found, "norms", CROSS, 2)
     in_truth, in_estimate, dots = figure.data[2:5]
     losses, norms = found.deletion_losses, found.map("norms", CROSS).heads[2]
     rows = [row for row in range(len(losses)) if losses[row].max() >= TELLING]
@@ -62,7 +62,7 @@ def test_rings_are_where_deletion_costs_most_and_dots_where_the_estimate_is_grea
 
 
 def test_a_layer_read_one_row_later_has_no_row_for_the_last_token(found: Attributions) -> None:
-    figure = beside_truth.beside_figure(found, "weights", CROSS, later=True)
+    figure = estimate_vs_deletion.beside_figure(found, "weights", CROSS, later=True)
     weights = found.map("weights", CROSS).together
     np.testing.assert_array_equal(figure.data[1].z[:-1], weights[1:])
     assert np.isnan(figure.data[1].z[-1]).all()
@@ -81,8 +81,8 @@ def test_a_layer_read_one_row_later_has_no_row_for_the_last_token(found: Attribu
 
 
 def test_one_map_alone_keeps_the_rings_of_the_truth(found: Attributions) -> None:
-    alone = beside_truth.beside_figure(found, "weights", alone=True, narrow=True)
-    both = beside_truth.beside_figure(found, "weights")
+    alone = estimate_vs_deletion.beside_figure(found, "weights", alone=True, narrow=True)
+    both = estimate_vs_deletion.beside_figure(found, "weights")
     np.testing.assert_array_equal(alone.data[0].z, found.map("weights", None).together)
     assert list(alone.data[1].x) == list(both.data[2].x)
     assert alone.data[1].marker.symbol == "circle-open"

@@ -10,17 +10,17 @@ import pytest
 from plotly.colors import hex_to_rgb, unlabel_rgb
 
 from model import Intervention, Translator
-from model.effects import effects, effects_of, removal, rewritten
-from model.head_edits import MeanAblation
-from model.head_effects import Effects, ExamplesRemoval, Removal
-from model.removal_file import read_removal, save_removal
-from model.trace import AttentionKind, Site
+from model.explain.ablation_results import Effects, ExamplesRemoval, Removal
+from model.explain.head_ablation import effects, effects_of, removal, rewritten
+from model.explain.removal_file import read_removal, save_removal
+from model.record.head_edits import MeanAblation
+from model.trace.trace import AttentionKind, Site
 from tests.kit.pictures import LAYOUTS, require_same, values
 from viz.draw import style
 from viz.effects import effect_map
 from viz.effects.pictures import EffectMap, ExamplesCurve, RemovalCurve, WordMap, changed_words
 from viz.effects.view import EffectsView
-from viz.heads.chosen import written_heads
+from viz.links.head_refs import written_heads
 
 SENTENCE, TARGET = "The cat sat on the mat.", "Der Hund saß auf der Matte."
 

@@ -10,9 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from model.measures import head_facts
-from model.trace import AttentionKind, Site, Trace
-from model.translator import load
+from model.explain.measures import head_facts
+from model.explain.reading import AS_RECORDED, Reading, Seen, read
+from model.trace.trace import AttentionKind, Site, Trace
+from model.translate.translator import load
 from tests.kit.pictures import LAYOUTS, require_files, require_same, values
 from viz.heads.pictures import (
     Facts,
@@ -23,7 +24,6 @@ from viz.heads.pictures import (
     WholeView,
     selected,
 )
-from viz.heads.reading import AS_RECORDED, Reading, Seen, read
 from viz.save.notebook import code
 from viz.save.picture import Layout, Picture
 

@@ -11,14 +11,14 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model.attention import (
+from model.paper.attention import (
     AdditiveAttention,
     AttentionFunction,
     DotProductAttention,
     ScaledDotProductAttention,
     masked_softmax,
 )
-from model.trace import AttentionKind, AttentionMap, Site, Tokens
+from model.trace.trace import AttentionKind, AttentionMap, Site, Tokens
 from viz.draw import style
 from viz.heads.query_key import alt_text, arithmetic, caption, equations, query_key_figure
 

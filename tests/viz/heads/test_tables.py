@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from model.labels import Label
-from model.measures import MEASURES, head_facts
-from model.trace import AttentionKind, AttentionMap, Site, Tokens
+from model.explain.labels import Label
+from model.explain.measures import MEASURES, head_facts
+from model.trace.trace import AttentionKind, AttentionMap, Site, Tokens
 from viz.heads.tables import facts_table, weights_table
 
 SOURCE = Tokens(("▁The", "▁the", "▁the", "</s>"), (10, 11, 11, 3))

@@ -12,14 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as st_numpy
 
-from model.attention import ScaledDotProductAttention, masked_softmax
-from model.config import TransformerConfig
-from model.mask_presets import PRESETS
-from model.masks import causal_allowed, decoder_allowed, padding_allowed
-from model.recording import recording
-from model.taps import install_taps
-from model.trace import AttentionKind, AttentionMap, Site, Tokens, Trace
-from model.transformer import Transformer
+from model.paper.attention import ScaledDotProductAttention, masked_softmax
+from model.paper.config import TransformerConfig
+from model.paper.masks import causal_allowed, decoder_allowed, padding_allowed
+from model.paper.transformer import Transformer
+from model.record.mask_presets import PRESETS
+from model.record.recording import recording
+from model.record.taps import install_taps
+from model.trace.trace import AttentionKind, AttentionMap, Site, Tokens, Trace
 from viz.draw import style
 from viz.draw.labels import visible
 from viz.draw.word_diff import diff_html, word_diff

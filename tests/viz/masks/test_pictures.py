@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from model import BatchTrace, Intervention, Translation, Translator
-from model.mask_presets import PRESETS
-from model.trace import AttentionKind, AttentionMap, BoolArray, FloatArray, Tokens, Trace
+from model.record.mask_presets import PRESETS
+from model.trace.trace import AttentionKind, AttentionMap, BoolArray, FloatArray, Tokens, Trace
 from tests.kit.pictures import LAYOUTS, require_files, require_same, values
-from viz.heads.mask_edits import Edit, intervention
+from viz.links.mask_edits import Edit, intervention
 from viz.masks.mask import Mask, batch_masks, edited_mask, preset_mask
 from viz.masks.panels import moved_heads
 from viz.masks.pictures import (

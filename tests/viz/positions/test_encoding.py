@@ -14,8 +14,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model.positions import sinusoidal_table
-from model.trace import AttentionKind, AttentionMap, FloatArray, Site, Tokens, Trace
+from model.explain.position_measures import (
+    by_offset,
+    formula_table,
+    likeness,
+    offset_deviation,
+    on_circle,
+    rotation_angles,
+    rotation_deviation,
+    row_norms,
+    wavelengths,
+)
+from model.paper.positions import sinusoidal_table
+from model.trace.trace import AttentionKind, AttentionMap, FloatArray, Site, Tokens, Trace
 from viz.draw import style
 from viz.positions.encoding import (
     FORMULA_TITLE,
@@ -37,18 +48,7 @@ from viz.positions.encoding import (
     waves_alt_text,
     waves_caption,
 )
-from viz.positions.measures import (
-    by_offset,
-    formula_table,
-    likeness,
-    offset_deviation,
-    on_circle,
-    rotation_angles,
-    rotation_deviation,
-    row_norms,
-    wavelengths,
-)
-from viz.positions.terms import (
+from viz.positions.word_and_position import (
     MOST_HEADS,
     neighbour_heads,
     neighbours_alt_text,

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from model import Translator
-from model.intervention import Intervention, PositionEdit
+from model.explain.position_measures import formula_table
+from model.record.intervention import Intervention, PositionEdit
 from tests.kit.pictures import LAYOUTS, require_same, values
-from viz.positions import pictures, terms
-from viz.positions.measures import formula_table
+from viz.positions import pictures, word_and_position
 from viz.positions.shuffle import reordered
 
 SENTENCE = "The cat sat on the mat."
@@ -23,7 +23,7 @@ def test_every_picture_comes_back(folder: Path, translator: Translator) -> None:
     tokens = translator.embedding_parts(SENTENCE).tokens
     short = translator.position_table(len(tokens))
     made_up = formula_table(8, 20, 50.0)
-    shares = terms.term_shares(translator.score_terms(SENTENCE).terms)
+    shares = word_and_position.term_shares(translator.score_terms(SENTENCE).terms)
     first = pictures.Positions(short, BASE, None, SENTENCE, tokens)
     for picture in (
         first,
@@ -52,7 +52,7 @@ def test_heads_of_neighbours_come_back(
 ) -> None:
     translation = translator.translate(SENTENCE)
     after = translator.trace_of(translation, under=Intervention(positions=edit))
-    heads = terms.neighbour_heads(translator.trace_of(translation), after)
+    heads = word_and_position.neighbour_heads(translator.trace_of(translation), after)
     picture = pictures.NeighbourHeads(heads, SENTENCE, edit)
     require_same(picture, folder, LAYOUTS[:2])
     assert values(picture, "share_after").tolist() == [each.after for each in heads]

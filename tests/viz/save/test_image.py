@@ -20,14 +20,14 @@ import pypdf
 import pytest
 from PIL import Image
 
-from model.trace import Trace
-from model.translator import Translator
+from model.explain.reading import read
+from model.trace.trace import Trace
+from model.translate.translator import Translator
 from tests.kit.hostile_map import hostile_map
 from viz.draw import style
+from viz.draw.heatmap import attention_heatmap, head_figure
 from viz.draw.labels import axis_texts
 from viz.draw.panel_figure import panel_figure
-from viz.heads.heatmap import attention_heatmap, head_figure
-from viz.heads.reading import read
 from viz.masks.mask import batch_masks
 from viz.masks.panels import mask_figure, number_panel, weights_panel
 from viz.save import image

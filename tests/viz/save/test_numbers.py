@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model.trace import Tokens, Trace, TraceError
+from model.explain.reading import read
+from model.trace.trace import Tokens, Trace, TraceError
 from tests.kit.hostile_map import hostile_map
 from viz.draw.labels import axis_texts
 from viz.heads.pictures import OneHead, QueryKey
-from viz.heads.reading import read
 from viz.save.formats import ExportError
 from viz.save.numbers import Numbers
 

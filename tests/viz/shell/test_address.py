@@ -11,17 +11,17 @@ from streamlit.proto.WidgetStates_pb2 import WidgetStates
 from streamlit.runtime.scriptrunner import RerunData, ScriptRunner, StopException
 from streamlit.testing.v1 import AppTest, local_script_runner
 
-from model.trace import AttentionKind
-from viz import view
+from model.trace.trace import AttentionKind
+from viz.links import parameters
 from viz.shell import address
 
 PARAMETERS = (
-    view.text("sentence", "The cat.", most=50),
-    view.text("target", most=50),
-    view.choice("attention", AttentionKind.CROSS, AttentionKind),
-    view.integer("layer", 3, low=-2, high=11),
-    view.flag("words"),
-    view.flag("specials", True),
+    parameters.text("sentence", "The cat.", most=50),
+    parameters.text("target", most=50),
+    parameters.choice("attention", AttentionKind.CROSS, AttentionKind),
+    parameters.integer("layer", 3, low=-2, high=11),
+    parameters.flag("words"),
+    parameters.flag("specials", True),
 )
 # What a browser can send: no lone surrogates.
 TEXTS = st.text(st.characters(codec="utf-8"), max_size=50)
@@ -40,23 +40,23 @@ DEFAULTS = {parameter.name: parameter.default for parameter in PARAMETERS}
 
 @given(LEGAL)
 def test_what_is_written_is_read_back(values: dict[str, Any]) -> None:
-    assert view.parse(view.write(values, PARAMETERS), PARAMETERS) == (values, {})
+    assert parameters.parse(parameters.write(values, PARAMETERS), PARAMETERS) == (values, {})
 
 
 @given(LEGAL)
 def test_only_what_differs_from_the_defaults_stands_in_an_address(values: dict[str, Any]) -> None:
-    written = view.write(values, PARAMETERS)
+    written = parameters.write(values, PARAMETERS)
     assert set(written) == {name for name in values if values[name] != DEFAULTS[name]}
 
 
 def test_the_defaults_need_no_address() -> None:
-    assert view.write(DEFAULTS, PARAMETERS) == {}
-    assert view.write({}, PARAMETERS) == {}
-    assert view.parse({}, PARAMETERS) == (DEFAULTS, {})
+    assert parameters.write(DEFAULTS, PARAMETERS) == {}
+    assert parameters.write({}, PARAMETERS) == {}
+    assert parameters.parse({}, PARAMETERS) == (DEFAULTS, {})
 
 
 def test_names_of_no_parameter_are_passed_over() -> None:
-    assert view.parse({"utm_source": "x", "layers": "1"}, PARAMETERS) == (DEFAULTS, {})
+    assert parameters.parse({"utm_source": "x", "layers": "1"}, PARAMETERS) == (DEFAULTS, {})
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,9 @@ def test_names_of_no_parameter_are_passed_over() -> None:
 def test_an_illegal_value_gives_way_to_the_default_and_is_named(
     name: str, text: str, said: str
 ) -> None:
-    values, notices = view.parse({name: text, "words" if name != "words" else "x": "1"}, PARAMETERS)
+    values, notices = parameters.parse(
+        {name: text, "words" if name != "words" else "x": "1"}, PARAMETERS
+    )
     assert values == DEFAULTS | ({"words": True} if name != "words" else {})
     assert len(notices) == 1
     assert notices[name].startswith(f"The address asks for {name} “{text[:40]}")
@@ -85,18 +87,18 @@ def test_an_illegal_value_gives_way_to_the_default_and_is_named(
 @given(st.text(st.characters(codec="utf-8")))
 def test_any_text_in_an_address_gives_a_legal_value(text: str) -> None:
     query = dict.fromkeys(DEFAULTS, text)
-    values, notices = view.parse(query, PARAMETERS)
+    values, notices = parameters.parse(query, PARAMETERS)
     assert len(notices) <= len(PARAMETERS)
-    assert view.parse(view.write(values, PARAMETERS), PARAMETERS) == (values, {})
+    assert parameters.parse(parameters.write(values, PARAMETERS), PARAMETERS) == (values, {})
 
 
 def test_control_characters_in_a_notice_are_made_visible() -> None:
-    notice = view.parse({"layer": "\n\u202e\x00"}, PARAMETERS)[1]["layer"]
+    notice = parameters.parse({"layer": "\n\u202e\x00"}, PARAMETERS)[1]["layer"]
     assert "“␊⟨U+202E⟩␀”" in notice
 
 
 def test_a_long_list_of_choices_is_cut_in_its_notice() -> None:
-    notice = view.parse({"n": "x"}, [view.choice("n", 0, range(100))])[1]["n"]
+    notice = parameters.parse({"n": "x"}, [parameters.choice("n", 0, range(100))])[1]["n"]
     assert "which is none of 0, 1, 2, 3, 4, 5, 6, 7, …; shown instead: “0”." in notice
 
 
@@ -104,25 +106,25 @@ def test_a_long_list_of_choices_is_cut_in_its_notice() -> None:
     ("name", "value"), [("sentence", "x" * 51), ("layer", 99), ("layer", None)]
 )
 def test_a_value_that_would_not_be_read_back_is_left_out(name: str, value: Any) -> None:
-    assert view.write({name: value, "words": True}, PARAMETERS) == {"words": "1"}
+    assert parameters.write({name: value, "words": True}, PARAMETERS) == {"words": "1"}
 
 
 def small_app() -> None:
     """A sentence bar with one field, and pages one and two with a parameter each."""
     import streamlit as st
 
-    from viz import view
+    from viz.links import parameters
     from viz.shell import address
 
     page = st.session_state.get("page", "one")
     address.begin_run(
         page, [st.Page(lambda: None, title=each, url_path=each) for each in ("one", "two")]
     )
-    address.open_address([view.text("sentence", "usual", most=20)])
+    address.open_address([parameters.text("sentence", "usual", most=20)])
     if page != "none":
         st.text_input("Sentence", key="sentence")
     own = "layer" if page == "one" else "size"
-    address.open_address([view.integer(own, 3, low=0, high=5)])
+    address.open_address([parameters.integer(own, 3, low=0, high=5)])
     st.slider("Own", 0, 5, key=own)
     st.button("Anything else", key="else")
     st.button("Go", key="go", on_click=address.navigate, args=("two", {"size": "5"}))
@@ -229,7 +231,7 @@ def test_an_address_is_cleaned_of_all_that_says_nothing(app: AppTest) -> None:
 
 def test_what_is_shown_instead_may_be_said_in_words() -> None:
     layer = dataclasses.replace(PARAMETERS[3], instead="the first one is shown")
-    notice = view.parse({"layer": "99"}, [layer])[1]["layer"]
+    notice = parameters.parse({"layer": "99"}, [layer])[1]["layer"]
     assert notice.endswith("to 11; the first one is shown.")
 
 

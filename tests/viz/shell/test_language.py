@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from model.checkpoint import language_pair
+from model.checkpoints.checkpoint import language_pair
 from viz.shell.language import is_foreign
 
 CHECKPOINTS = Path(__file__).parents[3] / "checkpoints"

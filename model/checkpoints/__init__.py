@@ -1,0 +1,1 @@
+"""Models on disk: weights, tokenizer, metrics and card."""

@@ -1,0 +1,533 @@
+"""A checkpoint on disk: config.json, *.safetensors, tokenizer.model, metrics.json and card.md.
+
+target_tokenizer.model is beside them where the target has a vocabulary of its own.
+examples.json, removal.json and labels.json may be beside them, which the app shows.
+
+One that shows how a model learned holds its weights at several steps of the training as
+snapshots/STEP.safetensors; without a model.safetensors beside them, the last is the model.
+
+Weights are safetensors and everything else is JSON or SentencePiece's own format, so loading one
+runs no code of whoever made it.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save
+from torch import Tensor
+
+from model.checkpoints.eight_bits import QuantizationError, dequantized, quantized
+from model.explain.alignment_error import AlignmentError
+from model.explain.alignment_table import AlignmentTable
+from model.files import write_whole
+from model.paper.config import ConfigError, TransformerConfig
+from model.paper.single_stack import SingleStack, single_stack
+from model.paper.tokenizer import Tokenizer, TokenizerError
+from model.paper.transformer import Transformer
+
+CARD = "card.md"
+CONFIG, WEIGHTS, TOKENIZER, METRICS = (
+    "config.json",
+    "model.safetensors",
+    "tokenizer.model",
+    "metrics.json",
+)
+TARGET_TOKENIZER = "target_tokenizer.model"
+INDEX = "model.safetensors.index.json"
+EXAMPLES, ALIGNMENT = "examples.json", "alignment.json"
+REMOVAL, LABELS = "removal.json", "labels.json"
+SNAPSHOTS = "snapshots"
+SHARD_BYTES = 45_000_000
+"""A weights file larger than this is split, for code hosts warn above 50 MB."""
+
+MAX_JSON_BYTES = 16_000_000
+"""Of one JSON file: what describes a model takes a thousandth of that."""
+
+_NAMED_PAIR = re.compile(r"([a-z]{2,3})-([a-z]{2,3})(?![a-z])")
+_SNAPSHOT = re.compile(r"(0|[1-9][0-9]{0,8})\.safetensors")
+"""The name of a snapshot's file: its step, written in one way only."""
+
+_PICKLES = (b"\x80", b"PK\x03\x04")
+"""How a pickle begins, and the archive around one that torch.save writes."""
+
+_Model = TypeVar("_Model", Transformer, SingleStack)
+
+
+class CheckpointError(ValueError):
+    """A checkpoint that is missing, incomplete or damaged; the message says what and where."""
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """What a checkpoint folder holds, in memory."""
+
+    model: Transformer
+    tokenizer: Tokenizer
+    metrics: dict[str, Any]
+
+
+def save_checkpoint(
+    directory: Path,
+    model: Transformer | SingleStack,
+    tokenizer: Tokenizer,
+    *,
+    metrics: dict[str, Any] | None = None,
+    bits: Literal[8, 16, 32] = 16,
+) -> None:
+    """Write a checkpoint folder.
+
+    Args:
+        directory: made if missing; files of the same names are replaced.
+        model: the Transformer, or one stack of it.
+        tokenizer: its vocabulary.
+        metrics: for metrics.json.
+        bits: of a stored weight: 16 is half precision, and 8 is for matrices, with a scale a row.
+    """
+    _save_all_but_weights(directory, model, tokenizer, metrics)
+    state = _stored(model, bits)
+    shards = _shards(state)
+    if len(shards) == 1:
+        write_whole(directory / WEIGHTS, save(state))
+        return
+    weight_map: dict[str, str] = {}
+    for number, names in enumerate(shards, start=1):
+        file = f"model-{number:05}-of-{len(shards):05}.safetensors"
+        write_whole(directory / file, save({name: state[name] for name in names}))
+        weight_map |= dict.fromkeys(names, file)
+    write_json(directory / INDEX, {"weight_map": weight_map})
+
+
+def save_snapshots(
+    directory: Path,
+    models: Mapping[int, Transformer],
+    tokenizer: Tokenizer,
+    *,
+    metrics: dict[str, Any] | None = None,
+) -> None:
+    """Write a checkpoint folder of one model at several steps of its training, in float16.
+
+    Args:
+        directory: as in save_checkpoint.
+        models: by step, of one configuration; that of the last step is the checkpoint's model.
+        tokenizer: as in save_checkpoint.
+        metrics: for metrics.json.
+
+    Raises:
+        ValueError: if there is no model, or their configurations differ.
+    """
+    if len({model.config for model in models.values()}) != 1:
+        raise ValueError("Snapshots are one or more models of the same configuration.")
+    _save_all_but_weights(directory, models[max(models)], tokenizer, metrics)
+    (directory / SNAPSHOTS).mkdir(exist_ok=True)
+    for step, model in models.items():
+        write_whole(snapshot_file(directory, step), save(_stored(model, 16)))
+
+
+def snapshots(directory: str | PathLike[str]) -> tuple[int, ...]:
+    """The steps of training that a checkpoint folder keeps the weights of, ascending.
+
+    Empty where it keeps the weights of the trained model alone, and where there is no such folder.
+    """
+    try:
+        names = [file.name for file in (Path(directory) / SNAPSHOTS).iterdir()]
+    except OSError:
+        return ()
+    return tuple(sorted(int(match[1]) for match in map(_SNAPSHOT.fullmatch, names) if match))
+
+
+def snapshot_file(directory: Path, step: int) -> Path:
+    """Where a checkpoint folder keeps its weights after so many steps."""
+    return directory / SNAPSHOTS / f"{step}.safetensors"
+
+
+def load_checkpoint(directory: Path, *, snapshot: int | None = None) -> Checkpoint:
+    """Read a checkpoint folder; the model is on the CPU, in float32 and in eval mode.
+
+    Args:
+        directory: the folder.
+        snapshot: which of `snapshots`, counted from 0, or from the end if negative; None gives the
+            trained model.
+
+    Raises:
+        CheckpointError: if a file is missing or damaged, the files do not belong together, or there
+            is no such snapshot.
+    """
+    return Checkpoint(*_load(directory, Transformer, snapshot))
+
+
+def load_single_stack(directory: Path) -> tuple[SingleStack, Tokenizer, dict[str, Any]]:
+    """The model, the vocabulary and the metrics of a folder with an encoder or a decoder alone.
+
+    Raises:
+        CheckpointError: as load_checkpoint.
+    """
+    return _load(directory, single_stack, None)
+
+
+def is_single_stack(directory: Path) -> bool:
+    """Whether a folder's configuration is of an encoder or a decoder alone."""
+    try:
+        return bool(
+            TransformerConfig.from_dict(read_json(own_file(directory, CONFIG))).single_stack
+        )
+    except (CheckpointError, ConfigError):
+        return False
+
+
+def _load(
+    directory: Path, make: Callable[[TransformerConfig], _Model], snapshot: int | None
+) -> tuple[_Model, Tokenizer, dict[str, Any]]:
+    if not directory.is_dir():
+        raise CheckpointError(
+            f"There is no checkpoint folder {directory}; name one that holds a {CONFIG}."
+        )
+    try:
+        config = TransformerConfig.from_dict(read_json(own_file(directory, CONFIG)))
+        tokenizer = read_tokenizer(directory, separate=config.target_vocab_size is not None)
+    except (ConfigError, TokenizerError) as error:
+        raise CheckpointError(f"The checkpoint {directory} is damaged: {error}") from error
+    if bool(config.single_stack) == (make is Transformer):
+        held = config.single_stack or "an encoder and a decoder"
+        opens = "headscope.load_reader" if config.single_stack else "headscope.load"
+        raise CheckpointError(
+            f"The checkpoint {directory} holds {held}; open it in the app, or with {opens}."
+        )
+    sides = ((tokenizer, config.vocab_size), (tokenizer.target, config.output_size))
+    for vocabulary, size in sides:
+        if len(vocabulary) != size:
+            raise CheckpointError(
+                f"The checkpoint {directory} is damaged: its "
+                f"{'tokenizer' if vocabulary is tokenizer else 'target tokenizer'} has "
+                f"{len(vocabulary)} pieces and its model {size}."
+            )
+    try:
+        state = dequantized(_read_weights(directory, snapshot))
+    except QuantizationError as error:
+        raise CheckpointError(f"The weights in {directory} are damaged: {error}") from error
+    # Before the model is made: sizes in a configuration cost nothing, and memory does.
+    found, least = sum(value.numel() for value in state.values()), _least_parameters(config)
+    if found < least:
+        raise CheckpointError(
+            f"The weights in {directory} do not fit its configuration: there are {found:,} numbers "
+            f"where such a model has more than {least:,}."
+        )
+    _require_weights(state, directory)
+    model = make(config)
+    load_weights(model, state, directory)
+    has_metrics = (directory / METRICS).exists()
+    metrics = read_json(own_file(directory, METRICS)) if has_metrics else {}
+    return model.eval(), tokenizer, metrics
+
+
+def read_tokenizer(directory: Path, *, separate: bool) -> Tokenizer:
+    """The vocabulary of a folder, with the target's own if there are two.
+
+    Raises:
+        CheckpointError: if a file is a link out of the folder.
+        TokenizerError: if one is missing or damaged.
+    """
+    tokenizer = Tokenizer.load(own_file(directory, TOKENIZER))
+    if not separate:
+        return tokenizer
+    target = Tokenizer.load(own_file(directory, TARGET_TOKENIZER))
+    return Tokenizer(tokenizer.serialized, target)
+
+
+def save_tokenizer(directory: Path, tokenizer: Tokenizer) -> None:
+    """Write the vocabulary, and the target's own before it if there are two."""
+    if tokenizer.target is not tokenizer:
+        tokenizer.target.save(directory / TARGET_TOKENIZER)
+    else:
+        (directory / TARGET_TOKENIZER).unlink(missing_ok=True)
+    tokenizer.save(directory / TOKENIZER)
+
+
+def unique_state(model: Transformer | SingleStack) -> dict[str, Tensor]:
+    """The model's state, with a tied matrix once."""
+    state = model.state_dict()
+    if model.config.tie_embeddings:
+        for name in model.tied:
+            del state[name]
+    return state
+
+
+def load_weights(model: Transformer | SingleStack, state: dict[str, Tensor], origin: Path) -> None:
+    """Fill a model with what unique_state gave, of any floating type.
+
+    Raises:
+        CheckpointError: if names or shapes are not the model's.
+    """
+    expected = {name: value.shape for name, value in unique_state(model).items()}
+    found = {name: value.shape for name, value in state.items()}
+    if expected != found:
+        wrong = sorted(
+            name for name in expected.keys() | found.keys() if expected.get(name) != found.get(name)
+        )
+        raise CheckpointError(
+            f"The weights in {origin} do not fit its configuration, first at {wrong[0]}."
+        )
+    model.load_state_dict(state, strict=False)
+
+
+def longest_trained(metrics: Mapping[str, Any]) -> dict[str, int] | None:
+    """How many tokens the longest "source" and "target" had that a model was trained on.
+
+    Args:
+        metrics: of its checkpoint, by anyone.
+
+    Returns:
+        both with their end token, at least 1; None where the metrics do not say.
+    """
+    found = metrics.get("longest")
+    lengths = found if isinstance(found, dict) else {}
+    known = {
+        side: length
+        for side in ("source", "target")
+        if type(length := lengths.get(side)) is int and length > 0
+    }
+    return known if len(known) == 2 else None
+
+
+def training_runs(metrics: Mapping[str, Any]) -> list[dict[str, int]] | None:
+    """The runs of training that a checkpoint's weights went through, the first one first.
+
+    Args:
+        metrics: of its checkpoint, by anyone.
+
+    Returns:
+        "steps" and "target_tokens" of each; None where the metrics do not say.
+    """
+    before = metrics.get("started_from", [])
+    runs = [*before, metrics] if isinstance(before, list) else []
+    counts = [
+        {
+            name: count
+            for name in ("steps", "target_tokens")
+            if isinstance(run, dict) and type(count := run.get(name)) is int and 0 <= count < 10**15
+        }
+        for run in runs
+    ]
+    return counts if counts and all(len(count) == 2 for count in counts) else None
+
+
+def trained_without_causal_mask(metrics: Mapping[str, Any]) -> bool:
+    """Whether a model saw in training the very tokens that it was to predict.
+
+    Args:
+        metrics: of its checkpoint, by anyone; False where they do not say.
+    """
+    training = metrics.get("training")
+    return isinstance(training, dict) and training.get("causal") is False
+
+
+def language_pair(name: str) -> tuple[str, str]:
+    """The codes of source and target language by a checkpoint's name: en-de, or en-de-small.
+
+    Two empty texts where the name gives none.
+    """
+    named = _NAMED_PAIR.match(name)
+    return (named[1], named[2]) if named else ("", "")
+
+
+def own_file(directory: Path, name: str) -> Path:
+    """Where a checkpoint folder holds a file, which need not be there.
+
+    Raises:
+        CheckpointError: if a link leads out of the folder, or there is something else than a file.
+    """
+    path = directory / name
+    # What a link of somebody else's shows is nothing of theirs.
+    if not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(directory)):
+        raise CheckpointError(
+            f"{path} is a link out of its folder; put the file itself into the checkpoint."
+        )
+    # A pipe would be waited for, and for ever.
+    if path.exists() and not path.is_file():
+        raise CheckpointError(f"The checkpoint lacks a readable {path}: what is there is no file.")
+    return path
+
+
+def read_alignment(directory: Path) -> AlignmentTable | None:
+    """How far the heads of a checkpoint are from hand-made alignments.
+
+    None where its file is missing or malformed.
+    """
+    try:
+        return AlignmentTable.from_json(parse_json(own_file(directory, ALIGNMENT)))
+    except (AlignmentError, CheckpointError):
+        return None
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """A JSON object from a file of a checkpoint.
+
+    Raises:
+        CheckpointError: if the file is missing or holds something else.
+    """
+    content = parse_json(path)
+    if not isinstance(content, dict):
+        raise CheckpointError(f"{path} is damaged: it is not a JSON object.")
+    return content
+
+
+def parse_json(path: Path) -> Any:
+    """What a JSON file of a checkpoint holds.
+
+    Raises:
+        CheckpointError: if the file is missing or too large, is no JSON, or an object in it has a
+            field twice.
+    """
+    try:
+        with path.open("rb") as opened:
+            written = opened.read(MAX_JSON_BYTES + 1)
+    except OSError as error:
+        raise CheckpointError(f"The checkpoint lacks a readable {path}.") from error
+    if len(written) > MAX_JSON_BYTES:
+        raise CheckpointError(f"{path} is damaged: it has more than {MAX_JSON_BYTES:,} bytes.")
+    try:
+        return json.loads(
+            written.decode("utf-8"), object_pairs_hook=functools.partial(_object, path)
+        )
+    except CheckpointError:
+        raise
+    except ValueError as error:
+        raise CheckpointError(f"{path} is damaged: it is not JSON.") from error
+    except RecursionError as error:
+        raise CheckpointError(f"{path} is damaged: it nests far too deeply.") from error
+
+
+def _object(path: Path, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    content = dict(pairs)
+    if len(content) < len(pairs):
+        raise CheckpointError(f"{path} is damaged: one of its objects has a field twice.")
+    return content
+
+
+def write_json(path: Path, content: dict[str, Any]) -> None:
+    """A JSON file that a person can read."""
+    write_whole(path, f"{json.dumps(content, indent=2, ensure_ascii=False)}\n".encode())
+
+
+def read_tensors(path: Path) -> dict[str, Tensor]:
+    """Named tensors of a safetensors file.
+
+    Raises:
+        CheckpointError: if the file is missing or damaged.
+    """
+    try:
+        with path.open("rb") as opened:
+            start = opened.read(8)
+            # A safetensors file begins with the length of its header, which may begin so too.
+            is_longer = int.from_bytes(start, "little") > path.stat().st_size
+            if start.startswith(_PICKLES) and is_longer:
+                raise CheckpointError(
+                    f"{path} is a pickle, whatever its name says, and opening one runs whatever "
+                    "its author wrote there; have the weights saved as safetensors."
+                )
+        return load_file(path)
+    except OSError as error:
+        raise CheckpointError(f"The checkpoint lacks a readable {path}.") from error
+    except SafetensorError as error:
+        raise CheckpointError(f"{path} is damaged: it is not a safetensors file.") from error
+
+
+def _save_all_but_weights(
+    directory: Path,
+    model: Transformer | SingleStack,
+    tokenizer: Tokenizer,
+    metrics: dict[str, Any] | None,
+) -> None:
+    directory.mkdir(parents=True, exist_ok=True)
+    write_json(directory / CONFIG, model.config.to_dict())
+    save_tokenizer(directory, tokenizer)
+    write_json(directory / METRICS, metrics or {})
+    for stale in [*directory.glob("model*.safetensors"), directory / INDEX]:
+        stale.unlink(missing_ok=True)
+    for step in snapshots(directory):
+        snapshot_file(directory, step).unlink()
+
+
+def _stored(model: Transformer | SingleStack, bits: Literal[8, 16, 32]) -> dict[str, Tensor]:
+    state = {name: value.detach().cpu() for name, value in unique_state(model).items()}
+    if bits == 8:
+        return quantized(state)
+    dtype = torch.float16 if bits == 16 else torch.float32
+    return {name: value.to(dtype).contiguous() for name, value in state.items()}
+
+
+def _read_weights(directory: Path, snapshot: int | None) -> dict[str, Tensor]:
+    steps = snapshots(directory)
+    if snapshot is not None:
+        if not steps:
+            raise CheckpointError(
+                f"The checkpoint {directory} has no snapshots of its training; load it without one."
+            )
+        if not -len(steps) <= snapshot < len(steps):
+            raise CheckpointError(
+                f"The checkpoint {directory} has no snapshot {snapshot}; choose one from 0 to "
+                f"{len(steps) - 1}, or a negative number to count from the end."
+            )
+        return _read_snapshot(directory, steps[snapshot])
+    if not (directory / INDEX).exists():
+        if steps and not (directory / WEIGHTS).exists():
+            return _read_snapshot(directory, steps[-1])
+        return read_tensors(own_file(directory, WEIGHTS))
+    weight_map = read_json(own_file(directory, INDEX)).get("weight_map")
+    files = list(weight_map.values()) if isinstance(weight_map, dict) else []
+    # An index may name files of its own folder alone, whoever wrote it.
+    if not files or any(not isinstance(file, str) or Path(file).name != file for file in files):
+        raise CheckpointError(f"{directory / INDEX} is damaged: it names no weights files.")
+    state: dict[str, Tensor] = {}
+    for file in sorted(set(files)):
+        state |= read_tensors(own_file(directory, file))
+    return state
+
+
+def _read_snapshot(directory: Path, step: int) -> dict[str, Tensor]:
+    name = snapshot_file(directory, step).relative_to(directory)
+    return read_tensors(own_file(directory, str(name)))
+
+
+def _require_weights(state: dict[str, Tensor], origin: Path) -> None:
+    for name, value in state.items():
+        if not value.is_floating_point():
+            kind = str(value.dtype).removeprefix("torch.")
+            raise CheckpointError(
+                f"The weights in {origin} are damaged: {name} holds {kind} and no weights."
+            )
+        if not value.isfinite().all():
+            raise CheckpointError(
+                f"The weights in {origin} are damaged: {name} holds what is no finite number."
+            )
+
+
+def _least_parameters(config: TransformerConfig) -> int:
+    """Of the matrices that every such model has, without the decoder's second attention."""
+    heads = config.n_heads * (config.key_width + config.value_width)
+    layer = 2 * config.d_model * (config.d_ff + heads)
+    layers = config.n_encoder_layers + config.n_decoder_layers
+    pieces = config.vocab_size + (config.target_vocab_size or 0)
+    return pieces * config.d_model + layers * layer
+
+
+def _shards(state: dict[str, Tensor]) -> list[list[str]]:
+    shards: list[list[str]] = [[]]
+    size = 0
+    for name, value in state.items():
+        if shards[-1] and size + value.nbytes > SHARD_BYTES:
+            shards.append([])
+            size = 0
+        shards[-1].append(name)
+        size += value.nbytes
+    return shards

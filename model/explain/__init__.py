@@ -1,0 +1,1 @@
+"""What heads do: measures, labels, ablation, attribution, alignment."""

@@ -1,0 +1,157 @@
+"""How far cross-attention is from alignments made by hand, as it is kept with a checkpoint."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, NamedTuple
+
+from model.explain.alignment_error import AlignmentError, ErrorRate
+
+DIGITS = 6
+"""So many decimals of a share are kept."""
+
+
+class Read(NamedTuple):
+    """Whose weights words are linked by, and in which row.
+
+    Attributes:
+        layer: counted from 0.
+        head: None for all heads of the layer together.
+        later: whether in the row that has read a target word, and not in the one that predicts it.
+    """
+
+    layer: int
+    head: int | None
+    later: bool
+
+    @property
+    def name(self) -> str:
+        """Such as "head 0.5, one row later"."""
+        whose = f"layer {self.layer}" if self.head is None else f"head {self.layer}.{self.head}"
+        return f"{whose}, {'one row later' if self.later else 'output row'}"
+
+
+class Combination(NamedTuple):
+    """The best of many ways to link words.
+
+    Attributes:
+        heads: whose, in words.
+        map: what links, "weights" or "norms".
+        rule: how words are linked, such as "row ∩ column".
+        n_candidates: among how many it is the best.
+        rate: its error rate, measured on the pairs that it was chosen by.
+    """
+
+    heads: str
+    map: str
+    rule: str
+    n_candidates: int
+    rate: ErrorRate
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AlignmentTable:
+    """Error rates of one checkpoint on one gold set.
+
+    Attributes:
+        gold: the name of the gold set's file.
+        n_pairs: how many sentence pairs it has.
+        diagonal: of linking each word with the one as far along in the other sentence.
+        rates: by weights and row argmax, of every layer and head in both rows.
+        best: the best heads and pairs of heads.
+    """
+
+    gold: str
+    n_pairs: int
+    diagonal: ErrorRate
+    rates: Mapping[Read, ErrorRate]
+    best: tuple[Combination, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """What `from_json` reads, with shares rounded to DIGITS decimals."""
+        return {
+            "gold": self.gold,
+            "pairs": self.n_pairs,
+            "diagonal": _written(self.diagonal),
+            "rates": [read._asdict() | _written(rate) for read, rate in self.rates.items()],
+            "best": [{**each._asdict(), "rate": _written(each.rate)} for each in self.best],
+        }
+
+    @classmethod
+    def from_json(cls, data: Any) -> AlignmentTable:
+        """The table that `to_json` wrote.
+
+        Raises:
+            AlignmentError: if it is none, or lacks a head.
+        """
+        try:
+            rates = {
+                Read(_count(each["layer"]), _head(each["head"]), each["later"] is True): _rate(each)
+                for each in data["rates"]
+            }
+            best = tuple(
+                Combination(
+                    heads=_text(each["heads"]),
+                    map=_text(each["map"]),
+                    rule=_text(each["rule"]),
+                    n_candidates=_count(each["n_candidates"]),
+                    rate=_rate(each["rate"]),
+                )
+                for each in data["best"]
+            )
+            table = cls(
+                gold=_text(data["gold"]),
+                n_pairs=_count(data["pairs"]),
+                diagonal=_rate(data["diagonal"]),
+                rates=rates,
+                best=best,
+            )
+        except (KeyError, TypeError, ValueError) as error:
+            raise AlignmentError("The table of alignment errors is malformed.") from error
+        if not best or set(rates) != set(table.reads()):
+            raise AlignmentError("The table of alignment errors is incomplete.")
+        return table
+
+    def reads(self) -> list[Read]:
+        """Every layer and head in both rows."""
+        layers = range(1 + max((each.layer for each in self.rates), default=-1))
+        heads = range(self.n_heads)
+        return [
+            Read(layer, head, later)
+            for later in (False, True)
+            for layer in layers
+            for head in (*heads, None)
+        ]
+
+    @property
+    def n_heads(self) -> int:
+        """Of a layer."""
+        return 1 + max((each.head for each in self.rates if each.head is not None), default=-1)
+
+
+def _written(rate: ErrorRate) -> dict[str, float]:
+    return {name: round(value, DIGITS) for name, value in asdict(rate).items()}
+
+
+def _rate(data: Any) -> ErrorRate:
+    shares = {name: float(data[name]) for name in ("error", "precision", "recall", "low", "high")}
+    if not all(0 <= share <= 1 for share in shares.values()):
+        raise ValueError("a share lies outside 0 to 1")
+    return ErrorRate(**shares)
+
+
+def _count(value: Any) -> int:
+    if type(value) is not int or not 0 <= value < 1000:
+        raise ValueError("no count")
+    return value
+
+
+def _head(value: Any) -> int | None:
+    return None if value is None else _count(value)
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError("no text")
+    return value

@@ -1,0 +1,388 @@
+"""Attributions: maps of how much each key matters to a query, held against deleted tokens."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from model.explain.agreement import Agreement, rank_correlation, top_agreement
+from model.trace.trace import AttentionKind, BoolArray, FloatArray, Site, Tokens, Trace
+
+_NOT_LATER: Mapping[int, bool] = MappingProxyType({})
+
+TELLING = 0.5
+"""What a token's log-probability must lose at least, or nothing is known of its source."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Method:
+    """What is said of a method; model/explain/attribution_methods.py computes it.
+
+    Attributes:
+        title: its name for people, in sentence case.
+        unit: what its numbers are.
+        paper: where it is from.
+        leaves_out: what it does not see, in one sentence.
+    """
+
+    title: str
+    unit: str
+    paper: str
+    leaves_out: str
+
+
+METHODS: Mapping[str, Method] = MappingProxyType(
+    {
+        "weights": Method(
+            title="Weights",
+            unit="weight",
+            paper="Vaswani et al. 2017, section 3.2",
+            leaves_out="The values: a large weight on a short value adds little.",
+        ),
+        "norms": Method(
+            title="Norms",
+            unit="length of what is added",
+            paper="Kobayashi et al. 2020, “Attention is Not Only a Weight: Analyzing Transformers "
+            "with Vector Norms”, section 3",
+            leaves_out="In which direction a vector points, the residual connection, the "
+            "feed-forward network and every other layer.",
+        ),
+        "residual_norms": Method(
+            title="Norms with residual and layer norm",
+            unit="length of what is added",
+            paper="Kobayashi et al. 2021, “Incorporating Residual and Normalization Layers into "
+            "Analysis of Masked Language Models”, section 3",
+            leaves_out="In which direction a vector points, the feed-forward network and every "
+            "other layer. In cross-attention with pre-norm it is the same as the norms.",
+        ),
+        "rollout": Method(
+            title="Rollout",
+            unit="share",
+            paper="Abnar and Zuidema 2020, “Quantifying Attention Flow in Transformers”, section 3",
+            leaves_out="Values, W_O and the feed-forward networks; half of every layer counts as "
+            "its residual connection, whatever the model does.",
+        ),
+        "value_zeroing": Method(
+            title="Value zeroing",
+            unit="share of the turn",
+            paper="Mohebbi et al. 2023, “Quantifying Context Mixing in Transformers”, section 3",
+            leaves_out="Every other layer, and that the weights would be others without the token.",
+        ),
+        "gradient_times_weight": Method(
+            title="Gradient × weight",
+            unit="loss to first order",
+            paper="Serrano and Smith 2019, “Is Attention Interpretable?”, section 5",
+            leaves_out="All that is not linear: it sees a small change of a weight and not its "
+            "end, and no other weight takes its place.",
+        ),
+    }
+)
+"""Every method by its name in an AttributionMap."""
+
+
+class AttributionError(ValueError):
+    """Something was asked of attributions that they do not hold; the message says what they do."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class AttributionMap:
+    """What one method gives of one site or of the whole model, for one sentence.
+
+    Attributes:
+        method: its name in METHODS.
+        site: whose queries and keys these are; None for the whole model, whose rows are those of
+            the target and whose columns are the source.
+        heads: of each head alone, (head, query, key); none for the whole model.
+        together: of all heads together, (query, key).
+        by_prediction: whether its rows are of what they predict, whichever token the layer looks
+            for; then it is never read one row later.
+    """
+
+    method: str
+    site: Site | None
+    heads: FloatArray
+    together: FloatArray
+    by_prediction: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "heads", _read_only(self.heads))
+        object.__setattr__(self, "together", _read_only(self.together))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _remade(self)
+
+    def of(self, head: int | None) -> FloatArray:
+        """The map of one head, or of all together for None; (query, key).
+
+        Raises:
+            AttributionError: if there is no such head.
+        """
+        if head is None:
+            return self.together
+        if not 0 <= head < len(self.heads):
+            raise AttributionError(
+                f"The map of {_named(self.site)} has {len(self.heads)} heads, counted from 0; "
+                f"there is no head {head}."
+            )
+        found: FloatArray = self.heads[head]
+        return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Attributions:
+    """What every method says of one sentence, beside what deleting its tokens does.
+
+    Attributes:
+        source: what the encoder read.
+        target: what the decoder read, <s> first; the rows of maps.
+        predictions: what each of these rows went on to predict.
+        deletion_losses: the truth: what the log-probability of each prediction loses where a source
+            token is deleted from attention, (target, source); see `model.explain.deletion`.
+        maps: of every method, of each site and of the whole model.
+    """
+
+    source: Tokens
+    target: Tokens
+    predictions: Tokens
+    deletion_losses: FloatArray
+    maps: tuple[AttributionMap, ...]
+
+    @property
+    def nbytes(self) -> int:
+        """What all maps hold, in bytes."""
+        held = (each.heads.nbytes + each.together.nbytes for each in self.maps)
+        return self.deletion_losses.nbytes + sum(held)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "deletion_losses", _read_only(self.deletion_losses))
+        object.__setattr__(self, "maps", tuple(self.maps))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _remade(self)
+
+    def map(self, method: str, site: Site | None) -> AttributionMap:
+        """What one method gives of one site, or of the whole model for None.
+
+        Raises:
+            AttributionError: if it is not among the maps.
+        """
+        for each in self.maps:
+            if (each.method, each.site) == (method, site):
+                return each
+        methods = {each.method: None for each in self.maps}
+        sites = {_named(each.site): None for each in self.maps}
+        raise AttributionError(
+            f"There is no map of {method} for {_named(site)}; there are {', '.join(methods)} for "
+            f"{', '.join(sites)}."
+        )
+
+    def correlation(
+        self, method: str, site: Site | None, head: int | None = None, *, later: bool = False
+    ) -> Agreement:
+        """How well a map ranks the source tokens of each prediction as their deletion does.
+
+        Args:
+            method: as in `map`.
+            site: of cross-attention, or None for the whole model; no other map has the axes of the
+                truth.
+            head: None for all together.
+            later: whether the map is read one row later, in the row that has read the token; see
+                `model.explain.source_rows.read_later`. Maps by prediction and of the whole model are not,
+                whatever is asked.
+
+        Raises:
+            AttributionError: if there is no such map, or it has other axes.
+        """
+        return rank_correlation(*self._beside(method, site, head, later))
+
+    def top_agreement(
+        self, method: str, site: Site | None, head: int | None = None, *, later: bool = False
+    ) -> Agreement:
+        """Whether a map is greatest at the source token whose deletion costs each prediction most.
+
+        Left out are predictions that no deletion costs as much as TELLING. Arguments and errors are
+        those of `correlation`.
+        """
+        return top_agreement(*self._beside(method, site, head, later), least=TELLING)
+
+    def estimate(
+        self, method: str, site: Site | None, head: int | None = None, *, later: bool = False
+    ) -> FloatArray:
+        """A map with the rows and columns of the truth, (target, source).
+
+        Read one row later, its last row is nan: the token predicted last is never read. Arguments
+        and errors are those of `correlation`.
+        """
+        if site is not None and site.kind is not AttentionKind.CROSS:
+            raise AttributionError(
+                f"The rows and columns of {site} are not target and source, so its maps cannot be "
+                "held against the deletion of source tokens; choose cross-attention."
+            )
+        found = self.map(method, site)
+        estimate = found.of(head)
+        if not later or site is None or found.by_prediction:
+            return estimate
+        unread = np.full_like(estimate[:1], np.nan)
+        return _read_only(np.concatenate([estimate[1:], unread]))
+
+    def agreements(self, *, later: Mapping[int, bool] = _NOT_LATER) -> Agreements:
+        """How well each map that has the axes of the truth agrees with it.
+
+        Args:
+            later: the layers that are read one row later, as `model.explain.source_rows.read_later` gives
+                them.
+        """
+        found = {}
+        for each in self.maps:
+            site = each.site
+            if site is not None and site.kind is not AttentionKind.CROSS:
+                continue
+            row = site is not None and later.get(site.layer, False)
+            for head in (None, *range(len(each.heads))):
+                place = each.method, site, head
+                found[place] = HeldAgainstTruth(
+                    correlation=self.correlation(*place, later=row),
+                    top=self.top_agreement(*place, later=row),
+                )
+        return found
+
+    def _beside(
+        self, method: str, site: Site | None, head: int | None, later: bool
+    ) -> tuple[FloatArray, FloatArray]:
+        estimate = self.estimate(method, site, head, later=later)
+        read = slice(-1 if np.isnan(estimate[-1]).all() else None)
+        return estimate[read], self.deletion_losses[read]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class AttributionPart:
+    """Some of the maps of `Attributions`, or some of their rows.
+
+    Attributes:
+        maps: each with the same rows of the target.
+    """
+
+    maps: tuple[AttributionMap, ...]
+
+    @property
+    def nbytes(self) -> int:
+        """What all maps hold, in bytes."""
+        return sum(each.heads.nbytes + each.together.nbytes for each in self.maps)
+
+
+def joined(
+    trace: Trace, parts: Sequence[AttributionPart], losses: Sequence[FloatArray]
+) -> Attributions:
+    """What was computed in parts, as one.
+
+    Args:
+        trace: of the sentence.
+        parts: those with rows of the same maps in the order of the rows.
+        losses: of deleted source tokens, (target, some of the source), in their order.
+    """
+    rows: dict[tuple[str, Site | None], list[AttributionMap]] = {}
+    for part in parts:
+        for each in part.maps:
+            rows.setdefault((each.method, each.site), []).append(each)
+    maps = [
+        replace(
+            those[0],
+            heads=np.concatenate([each.heads for each in those], axis=1),
+            together=np.concatenate([each.together for each in those]),
+        )
+        for those in rows.values()
+    ]
+    return Attributions(
+        source=trace.source,
+        target=trace.target,
+        predictions=trace.predictions,
+        deletion_losses=np.concatenate(losses, axis=1),
+        maps=tuple(maps),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SelfAttributions:
+    """What every method says of one site of self-attention, for one sentence.
+
+    No truth stands beside it: deletion tells how much target tokens need source tokens, and here
+    both sides are tokens of one sentence.
+
+    Attributes:
+        site: of the encoder or of the decoder.
+        tokens: its queries and its keys.
+        allowed: where it may look, (query, key), or (head, query, key) where heads differ.
+        maps: of every method.
+        token: the row of the target whose prediction gradients are of; None for the rows of the
+            decoder each its own, and for the encoder's all together.
+    """
+
+    site: Site
+    tokens: Tokens
+    allowed: BoolArray
+    maps: tuple[AttributionMap, ...]
+    token: int | None = None
+
+    @property
+    def nbytes(self) -> int:
+        """What all maps hold, in bytes."""
+        maps = sum(each.heads.nbytes + each.together.nbytes for each in self.maps)
+        return maps + self.allowed.nbytes
+
+    def map(self, method: str) -> AttributionMap:
+        """What one method gives.
+
+        Raises:
+            AttributionError: if it is not among the maps.
+        """
+        for each in self.maps:
+            if each.method == method:
+                return each
+        methods = ", ".join(each.method for each in self.maps)
+        raise AttributionError(f"There is no map of {method}; there are {methods}.")
+
+    def allowed_to(self, head: int | None) -> BoolArray:
+        """Where a head may look, or with None any of them, (query, key)."""
+        if self.allowed.ndim == 2:
+            return self.allowed
+        return np.logical_or.reduce(self.allowed) if head is None else self.allowed[head]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeldAgainstTruth:
+    """How well one map of one sentence agrees with the truth.
+
+    Attributes:
+        correlation: as `Attributions.correlation`.
+        top: as `Attributions.top_agreement`.
+    """
+
+    correlation: Agreement
+    top: Agreement
+
+
+Place = tuple[str, Site | None, int | None]
+"""A method, a site and a head; None stands for the whole model, and for all heads together."""
+Agreements = Mapping[Place, HeldAgainstTruth]
+
+
+def _named(site: Site | None) -> str:
+    return "the whole model" if site is None else str(site)
+
+
+def _remade(value: Any) -> tuple[Any, ...]:
+    # A copy in another process is read-only as well.
+    kind: Callable[..., Any] = type(value)
+    values = {each.name: getattr(value, each.name) for each in fields(value)}
+    return functools.partial(kind, **values), ()
+
+
+def _read_only(array: FloatArray) -> FloatArray:
+    view = np.asarray(array, dtype=np.float32).view()
+    view.setflags(write=False)
+    return view

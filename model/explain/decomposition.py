@@ -1,0 +1,155 @@
+"""A teacher-forced pass taken apart into its attention sub-layers, as tensors.
+
+The sub-layers are the model's own modules, run in the model's order; between them nothing is
+computed anew, and the logits are the model's. Run with gradients enabled, everything stays in one
+graph.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import cast
+
+import torch
+from torch import Tensor
+
+from model.paper.attention import NOTHING, MultiHead, Relative
+from model.paper.masks import decoder_allowed, padding_allowed
+from model.paper.transformer import DecoderLayer, EncoderLayer, Residual, Transformer
+from model.record.recording import recording
+from model.trace.trace import AttentionKind, Site
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Sublayer:
+    """One attention with its residual connection, and what went through it.
+
+    Attributes:
+        attention: the module.
+        residual: what surrounds it.
+        x: what the residual connection adds, (batch, query, d_model).
+        weights: after the softmax, (batch, head, query, key).
+        v: projected values, (batch, head, key, d_v).
+        heads: every head's output before W_O, (batch, head, query, d_v).
+        update: the output of attention, (batch, query, d_model).
+        rest: what the layer makes of the sub-layer's output, (any batch, query, d_model).
+    """
+
+    attention: MultiHead
+    residual: Residual
+    x: Tensor
+    weights: Tensor
+    v: Tensor
+    heads: Tensor
+    update: Tensor
+    rest: Callable[[Tensor], Tensor]
+
+    def transformed_values(self) -> Tensor:
+        """f(x) of each key: its value through W_O (Kobayashi et al. 2020).
+
+        Returns:
+            (batch, head, key, d_model); their sum over heads and keys, by weight, plus the bias of
+            W_O is the output of attention.
+        """
+        return self.attention.head_parts(self.v)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Decomposition:
+    """A pass with its parts.
+
+    Attributes:
+        sublayers: every attention, by site.
+        logits: (batch, target, vocab).
+    """
+
+    sublayers: dict[Site, Sublayer]
+    logits: Tensor
+
+
+def decompose(model: Transformer, source: Tensor, target: Tensor) -> Decomposition:
+    """Run a model and keep the parts; equal to `model(source, target)` to float32 rounding.
+
+    Args:
+        model: one that `install_taps` has seen.
+        source: token ids, (batch, source).
+        target: what the decoder reads, (batch, target).
+    """
+    sublayers: dict[Site, Sublayer] = {}
+
+    def attend(
+        site: Site,
+        attention: MultiHead,
+        residual: Residual,
+        x: Tensor,
+        keys: Tensor | None,
+        allowed: Tensor,
+        relative: Relative,
+        rest: Callable[[Tensor], Tensor],
+    ) -> Tensor:
+        def sublayer(y: Tensor) -> Tensor:
+            if keys is None:
+                q, (k, v) = attention.project(y, relative.rotation)
+            else:
+                q, (k, v) = attention.project_query(y), attention.project_key_value(keys)
+            heads, weights = attention.attend_heads(q, k, v, allowed, relative.bias)
+            update: Tensor = attention.w_o(heads.transpose(1, 2).flatten(2))
+            sublayers[site] = Sublayer(
+                attention=attention,
+                residual=residual,
+                x=x,
+                weights=cast("Tensor", weights),
+                v=v,
+                heads=heads,
+                update=update,
+                rest=rest,
+            )
+            return update
+
+        return residual(x, sublayer)
+
+    source_allowed = padding_allowed(source, model.config.pad_id)
+    target_allowed = decoder_allowed(target, model.config.pad_id)
+    # Where parameters take no gradient, the graph begins here.
+    x, embedded = (
+        model.embed(embedding, token_ids).requires_grad_(torch.is_grad_enabled())
+        for embedding, token_ids in (
+            (model.source_embedding, source),
+            (model.target_embedding, target),
+        )
+    )
+    x = model.encoder.positions.embed(x)
+    relative = model.encoder.positions.relative(source.shape[1])
+    # Whoever records is given weights.
+    with recording():
+        for number, below in enumerate(cast("Iterable[EncoderLayer]", model.encoder.layers)):
+            rest, site = _feed_forward(below), Site(AttentionKind.ENCODER, number)
+            module = below.self_attention, below.self_residual
+            x = rest(attend(site, *module, x, None, source_allowed, relative, rest))
+        memory = model.encoder.final_norm(x)
+        x = model.decoder.positions.embed(embedded)
+        relative = model.decoder.positions.relative(target.shape[1])
+        for number, layer in enumerate(cast("Iterable[DecoderLayer]", model.decoder.layers)):
+            rest, site = _feed_forward(layer), Site(AttentionKind.DECODER, number)
+            both = _cross_attention(layer, memory, source_allowed, rest)
+            module = layer.self_attention, layer.self_residual
+            x = attend(site, *module, x, None, target_allowed, relative, both)
+            site = Site(AttentionKind.CROSS, number)
+            module = layer.cross_attention, layer.cross_residual
+            x = rest(attend(site, *module, x, memory, source_allowed, NOTHING, rest))
+        return Decomposition(sublayers=sublayers, logits=model.output(model.decoder.final_norm(x)))
+
+
+def _feed_forward(layer: EncoderLayer | DecoderLayer) -> Callable[[Tensor], Tensor]:
+    return lambda x: layer.feed_forward_residual(x, layer.feed_forward)
+
+
+def _cross_attention(
+    layer: DecoderLayer, memory: Tensor, allowed: Tensor, rest: Callable[[Tensor], Tensor]
+) -> Callable[[Tensor], Tensor]:
+    def both(x: Tensor) -> Tensor:
+        keys = memory.expand(len(x), -1, -1)
+        return rest(layer.cross_residual(x, lambda y: layer.cross_attention(y, keys, allowed)[0]))
+
+    return both

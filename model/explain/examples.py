@@ -1,0 +1,65 @@
+"""The sentences that come with a checkpoint, and what its heads do with them."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from model.checkpoints.checkpoint import EXAMPLES, CheckpointError, own_file, parse_json
+from model.explain.labels import HeadValues, survey
+from model.explain.source_rows import read_later, token_sources
+from model.trace.trace import Site, Trace
+from model.translate.translator import TextError, Translator
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A sentence that comes with a checkpoint.
+
+    Attributes:
+        source: what to translate.
+        translation: what the model makes of it.
+        shows: what there is to see, in one sentence.
+    """
+
+    source: str
+    translation: str
+    shows: str
+
+
+def read_examples(folder: Path) -> tuple[Example, ...]:
+    """The sentences that the model does well on; none where their file is missing or malformed."""
+    try:
+        listed = parse_json(own_file(folder, EXAMPLES))
+        found = tuple(
+            Example(entry["source"], entry["translation"], entry["shows"]) for entry in listed
+        )
+    except (CheckpointError, TypeError, KeyError):
+        return ()
+    fields = [field for each in found for field in (each.source, each.translation, each.shows)]
+    return found if all(isinstance(field, str) and field.strip() for field in fields) else ()
+
+
+def example_values(
+    translator: Translator, examples: Sequence[Example]
+) -> Mapping[Site, tuple[HeadValues, ...]]:
+    """What labels are measured by, of each head and for each example that this model can take."""
+    traces = example_traces(translator, examples)
+    return survey((trace, token_sources(translator, trace)) for trace in traces)
+
+
+def layers_read_later(translator: Translator, examples: Sequence[Example]) -> Mapping[int, bool]:
+    """Which layers look at the source of a token in the row that has read it; none without any."""
+    traces = example_traces(translator, examples)
+    return read_later(traces, [token_sources(translator, trace) for trace in traces])
+
+
+def example_traces(translator: Translator, examples: Sequence[Example]) -> list[Trace]:
+    """What every head does on each example that this model can take, with its translation."""
+    traces = []
+    for example in examples:
+        with contextlib.suppress(TextError):
+            traces.append(translator.trace(example.source, example.translation))
+    return traces

@@ -1,0 +1,520 @@
+"""What heads are called, and what earns them a label: what holds on new sentences as well.
+
+A label is earned by weight and not by the largest weight alone (compare Voita et al. 2019,
+"Analyzing Multi-Head Self-Attention", section 5, where a head counts as positional whose largest
+weight falls on one relative position at least 90% of the time):
+
+* half of the weight or more for the heads that look at a neighbour, at the start or end of the
+  sentence or at punctuation, so that all else together gets less;
+* 90% of the greatest possible entropy for heads that spread their weight;
+* for cross-attention, half of the weight on a token's source, beyond what shuffled rows would give.
+  The source of a token is the one without which the model finds it least likely, which no weight
+  takes part in (see model.alignment). The shape of the rows alone would not do: rows that each look
+  at one token picked at random share as much information with the tokens as most heads do, and a
+  head that runs through the source ahead of the target and then rests on </s> follows its order
+  without pairing what belongs together.
+
+Each must hold on average and in four of five sentences, and for more than the sentences at hand: it
+is measured on MIN_SENTENCES sentences that are none of the model's examples, and the lower ends of
+both 95% intervals must reach the thresholds. A point estimate at a threshold would miss it on every
+other set of sentences. A sentence counts only where it can tell; see model.measures.telling_facts.
+A head that earns no label has a line all the same, with its number. A label says what a head mostly
+does, and not what the model uses it for.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from statistics import NormalDist
+from types import MappingProxyType
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from model.explain.measures import (
+    MEASURES,
+    ON_SOURCE,
+    TOKENS,
+    Values,
+    on_sources,
+    pairing,
+    telling_facts,
+)
+from model.trace.trace import AttentionKind, AttentionMap, Site, Trace
+
+MIN_SENTENCES = 500
+"""A label needs so many sentences that can tell."""
+
+MIN_PASSING = 0.8
+"""The share of them in which it must hold."""
+
+CONFIDENCE = 0.95
+"""Of the intervals around that share and around the mean."""
+
+HALF = 0.5
+"""The share of the weight that earns a label, and makes a place one that a head is mostly at."""
+
+OFTEN = 0.2
+"""The share of the weight from which on a line without a label names a place."""
+
+SHARP = 0.2
+"""The share of the greatest entropy up to which each row looks at little more than one token."""
+
+_DIGITS = 4
+"""Of the numbers that are kept."""
+
+_Z = NormalDist().inv_cdf((1 + CONFIDENCE) / 2)
+
+HeadValues = Mapping[str, Values]
+"""Of one head, by measure, the value of each sentence that can tell, (sentence,)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A label and what earns it, for the kinds of attention that have its measure.
+
+    Attributes:
+        text: the label.
+        measure: the key of what is measured, by which the label is stored too.
+        least: the value to reach.
+        needs: the same in words, such as "at least 50% of its weight".
+        wording: the numbers in a sentence, with {mean} and {share} for them.
+        place: what is looked at, for the line of a head that falls short; empty for none.
+    """
+
+    text: str
+    measure: str
+    least: float
+    needs: str
+    wording: str
+    place: str = ""
+
+    @property
+    def kinds(self) -> frozenset[AttentionKind]:
+        """The kinds of attention whose heads can earn it."""
+        return _KINDS[self.measure]
+
+    def holds(self, values: Values) -> bool:
+        """Whether it holds of these very sentences: on average, and in enough of them."""
+        return bool(len(values)) and bool(
+            values.mean() >= self.least
+            and np.count_nonzero(values >= self.least) >= MIN_PASSING * len(values)
+        )
+
+    def is_earned(self, values: Values) -> bool:
+        """Whether these sentences are enough to expect it of others."""
+        count = len(values)
+        if count < MIN_SENTENCES:
+            return False
+        lowest_mean = values.mean() - _Z * values.std(ddof=1) / math.sqrt(count)
+        passing = int(np.count_nonzero(values >= self.least))
+        return bool(lowest_mean >= self.least and wilson(passing, count)[0] >= MIN_PASSING)
+
+
+_KINDS = {measure.key: measure.kinds for measure in (*MEASURES, *ON_SOURCE)}
+
+RULES = (
+    *(
+        Rule(
+            f"looks at {place}",
+            key,
+            HALF,
+            f"at least {HALF:.0%} of its weight",
+            "On average, {mean} of its weight goes there; in {share}, at least half does.",
+            place,
+        )
+        for key, place in (
+            ("previous", "the previous token"),
+            ("same", "the same token"),
+            ("next", "the next token"),
+            ("start", "the sentence start"),
+            ("end", "the sentence end"),
+            ("punctuation", "punctuation"),
+        )
+    ),
+    *(
+        Rule(
+            f"pairs {token} with its source",
+            key,
+            HALF,
+            f"at least {HALF:.0%} of its weight beyond chance",
+            "On average, {mean} of its weight beyond chance goes to that source; in {share}, at "
+            "least half does.",
+            f"the source of {token}",
+        )
+        for key, token in (
+            ("predicted_source", "the predicted token"),
+            ("read_source", "the token just read"),
+        )
+    ),
+    Rule(
+        "spreads its weight almost evenly",
+        "entropy_share",
+        0.9,
+        "at least 90% of the greatest possible entropy",
+        "On average, its rows reach {mean} of the greatest possible entropy; in {share}, at least "
+        "90%.",
+    ),
+)
+"""Every label with its threshold; the first one earned is given."""
+
+RULE = {rule.measure: rule for rule in RULES}
+
+PAIRS_TOKENS = frozenset(
+    rule.text for rule in RULES if rule.measure not in (*TOKENS, "entropy_share")
+)
+"""The labels that say which tokens belong together, and not only where a head rests."""
+
+NO_LABEL = (
+    f"No label: nothing it does holds for certain in {MIN_PASSING:.0%} of {MIN_SENTENCES} "
+    "sentences."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """What a head does, in words.
+
+    Attributes:
+        text: such as "looks at the previous token"; for a head that earns no label what comes
+            nearest, with its number: "often the previous token, 43%".
+        reason: the numbers behind it, one sentence.
+        earned: whether it is a label.
+        share: in how many sentences it holds: "94% of 500 sentences (92–96%)", with the 95%
+            interval; empty for a head without a label.
+        telling: how much the head says of which tokens belong together, from 0 (or a little below)
+            to 1: its weight on a token's source beyond chance, or where that is not known, the
+            mutual information of row and key as a share of the most there could be.
+    """
+
+    text: str
+    reason: str
+    earned: bool = True
+    share: str = ""
+    telling: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What one head does over the sentences of a survey.
+
+    Attributes:
+        means: of each measure of which enough sentences can tell, by its key.
+        label: the measure of the rule that it earns; None for none.
+        sentences: that can tell of this rule.
+        passing: of these, those in which the threshold is reached.
+    """
+
+    means: Mapping[str, float]
+    label: str | None = None
+    sentences: int = 0
+    passing: int = 0
+
+    @classmethod
+    def of(cls, values: HeadValues) -> Self:
+        """By the values of each sentence."""
+        means = {
+            key: round(float(each.mean()), _DIGITS)
+            for key, each in values.items()
+            if len(each) >= MIN_SENTENCES
+        }
+        for rule in RULES:
+            own = values.get(rule.measure, np.empty(0))
+            if rule.is_earned(own):
+                passing = int(np.count_nonzero(own >= rule.least))
+                return cls(means, rule.measure, len(own), passing)
+        return cls(means)
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Of the share of sentences in which the label holds."""
+        return wilson(self.passing, self.sentences)
+
+    @property
+    def share(self) -> str:
+        """Of an earned label: "94% of 500 sentences (92–96%)"."""
+        low, high = self.interval
+        share = _percent(self.passing / self.sentences)
+        return f"{share} of {self.sentences:,} sentences ({100 * low:.0f}–{high:.0%})"
+
+    @property
+    def in_words(self) -> Label | None:
+        """The label, or what comes nearest to one; None where too few sentences can tell."""
+        if not self.means:
+            return None
+        telling = max(
+            (self.means[measure.key] for measure in ON_SOURCE if measure.key in self.means),
+            default=self.means.get("pairing", 0.0),
+        )
+        if self.label is None:
+            return Label(_nearest(self.means), NO_LABEL, earned=False, telling=telling)
+        rule = RULE[self.label]
+        reason = rule.wording.format(mean=_percent(self.means[self.label]), share=self.share)
+        return Label(rule.text, reason, share=self.share, telling=telling)
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """The sentences of a survey, none of which is an example of the model.
+
+    Attributes:
+        data: what they were drawn from.
+        licence: of these data.
+        sentences: how many were read.
+    """
+
+    data: str
+    licence: str
+    sentences: int
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """What every head of a model does over new sentences, as labels.json holds it.
+
+    Attributes:
+        sample: the sentences.
+        heads: for each site one entry a head.
+    """
+
+    sample: Sample
+    heads: Mapping[Site, tuple[Finding, ...]]
+
+    @property
+    def labels(self) -> Mapping[Site, tuple[Label | None, ...]]:
+        """For each site one entry a head; cannot be changed."""
+        return MappingProxyType(
+            {site: tuple(head.in_words for head in heads) for site, heads in self.heads.items()}
+        )
+
+    @property
+    def n_heads(self) -> int:
+        """Of the whole model."""
+        return sum(map(len, self.heads.values()))
+
+    @property
+    def earned(self) -> list[tuple[Site, int, Finding]]:
+        """Site, head and finding of every head with a label, by site."""
+        return [
+            (site, head, finding)
+            for site, heads in sorted(self.heads.items())
+            for head, finding in enumerate(heads)
+            if finding.label is not None
+        ]
+
+    def to_json(self) -> dict[str, Any]:
+        """What labels.json holds."""
+        return {
+            "sample": asdict(self.sample),
+            "heads": {
+                str(site): [_to_json(head) for head in heads] for site, heads in self.heads.items()
+            },
+        }
+
+    @classmethod
+    def from_json(cls, content: Any) -> Self:
+        """The inverse of `to_json`.
+
+        Raises:
+            ValueError: if it is not what `to_json` gives, or a label in it is not earned.
+        """
+        try:
+            sample = Sample(**content["sample"])
+            heads = {
+                site: tuple(_from_json(site.kind, each) for each in found)
+                for name, found in content["heads"].items()
+                for site in [_site(name)]
+            }
+        except (AttributeError, KeyError, OverflowError, TypeError) as error:
+            raise ValueError("a field is missing or of another kind") from error
+        texts = (sample.data, sample.licence)
+        if not all(isinstance(text, str) and text.strip() for text in texts):
+            raise ValueError("it does not say what the sentences were")
+        if type(sample.sentences) is not int or sample.sentences < MIN_SENTENCES:
+            raise ValueError(f"it is of fewer than {MIN_SENTENCES} sentences")
+        every = [head for found in heads.values() for head in found]
+        if not every or any(head.sentences > sample.sentences for head in every):
+            raise ValueError("its numbers of sentences disagree")
+        return cls(sample, heads)
+
+
+def wilson(passing: int, count: int) -> tuple[float, float]:
+    """The interval of CONFIDENCE around a share by Wilson's score; 0 to 1 for a count of 0.
+
+    From Wilson 1927, "Probable inference, the law of succession, and statistical inference".
+    """
+    if not count:
+        return 0.0, 1.0
+    share, weight = passing / count, _Z * _Z / count
+    middle = share + weight / 2
+    half = math.sqrt(weight * (share * (1 - share) + weight / 4))
+    low, high = ((middle + side * half) / (1 + weight) for side in (-1, 1))
+    return max(low, 0.0), min(high, 1.0)
+
+
+def survey(
+    recorded: Iterable[tuple[Trace, Mapping[int, int]]], *, enough: int | None = None
+) -> Mapping[Site, tuple[HeadValues, ...]]:
+    """What labels are earned by, of every head and for every sentence.
+
+    Args:
+        recorded: traces of one model, of different sentences; each with the position of a token's
+            source by the row that predicts the token, as model.alignment.token_sources gives it.
+            They are read one by one, and need not fit into memory together.
+        enough: for each measure and head, so many sentences that can tell are kept, the first
+            ones; no more traces are read than that takes. None keeps all.
+
+    Returns:
+        For each site one entry a head, by measure.
+
+    Raises:
+        ValueError: if a site has more heads in one trace than in another.
+    """
+    found: dict[Site, dict[str, list[Values]]] = {}
+    counts: dict[tuple[Site, str], NDArray[np.intp]] = {}
+    for read, (trace, sources) in enumerate(recorded, start=1):
+        for site, seen in trace.maps.items():
+            columns = found.setdefault(site, {key: [] for key in _SURVEYED})
+            before = columns["pairing"][-1:]
+            if before and len(before[0]) != seen.n_heads:
+                lowest, highest = sorted((len(before[0]), seen.n_heads))
+                raise ValueError(
+                    f"{site} has {lowest} heads in one trace and {highest} in another; give traces "
+                    "of one model."
+                )
+            facts = telling_facts(seen)
+            none, none_told = np.full(seen.n_heads, np.nan), np.zeros(seen.n_heads, np.intp)
+            facts = {} if facts is None else facts | on_sources(seen, sources)
+            for key in _SURVEYED:
+                values = facts.get(key, none)
+                columns[key].append(values)
+                counts[site, key] = ~np.isnan(values) + counts.get((site, key), none_told)
+        if enough is not None and read >= enough:
+            told = [each for each in counts.values() if each.any()]
+            if all((each >= enough).all() for each in told):
+                break
+    return {
+        site: tuple(
+            {key: _known(values, head, enough) for key, values in columns.items()}
+            for head in range(len(columns["pairing"][0]))
+        )
+        for site, columns in sorted(found.items())
+    }
+
+
+_SURVEYED = ("pairing", *RULE)
+"""The measures of a survey."""
+
+
+def _known(sentences: Sequence[Values], head: int, enough: int | None) -> Values:
+    values = np.array([each[head] for each in sentences])
+    return values[~np.isnan(values)][:enough]
+
+
+def opening_heads(
+    maps: Mapping[Site, AttentionMap], labels: Mapping[Site, tuple[Label | None, ...]]
+) -> dict[AttentionKind, tuple[int, int]]:
+    """The head of each kind of attention to begin with: the one that says most.
+
+    Heads whose label says which tokens belong together come first, and among them, or among all
+    where there is none, the most telling one. Where nothing is known of any, it is the head whose
+    rows tell most about the token they look at: the one of the largest mutual information, which
+    the measure "pairing" scales, and which is as low for a head that is even as for one that rests
+    on one token. The first of several alike.
+
+    Args:
+        maps: of one trace.
+        labels: of a `Survey`, by site; sites may be absent.
+
+    Returns:
+        For each kind its layer, counted among the layers that the trace has of it, and its head.
+    """
+    opening = {}
+    for kind in dict.fromkeys(site.kind for site in maps):
+        sites = sorted(site for site in maps if site.kind is kind)
+        surveyed = {
+            (place, head): (label.earned and label.text in PAIRS_TOKENS, label.telling)
+            for place, site in enumerate(sites)
+            for head, label in enumerate(labels.get(site, ()))
+            if label is not None
+        }
+        opening[kind] = (
+            max(surveyed, key=lambda head: surveyed[head])
+            if surveyed
+            else _most_telling([maps[site] for site in sites])
+        )
+    return opening
+
+
+def _most_telling(layers: Sequence[AttentionMap]) -> tuple[int, int]:
+    """The layer and the head of the largest mutual information of row and token looked at."""
+    told = [np.nan_to_num(pairing(seen), nan=-1) for seen in layers]
+    layer = int(np.argmax([values.max(initial=-1) for values in told]))
+    return layer, int(np.argmax(told[layer])) if len(told[layer]) else 0
+
+
+def _nearest(means: Mapping[str, float]) -> str:
+    """What a head without a label does most, with the number: "often the previous token, 43%"."""
+    places = [rule for rule in RULES if rule.place and rule.measure in means]
+    most = max(places, key=lambda rule: means[rule.measure], default=None)
+    if most is not None and means[most.measure] >= OFTEN:
+        mean = means[most.measure]
+        return f"{'mostly' if mean >= HALF else 'often'} {most.place}, {_percent(mean)}"
+    if "entropy_share" in means:
+        spread = _percent(means["entropy_share"])
+        place = "no one place" if means["entropy_share"] > SHARP else "mostly one token a row"
+        return f"{place}, {spread} of the greatest entropy"
+    return "no one place"
+
+
+def _percent(share: float) -> str:
+    """Whole percent, except where that would make all of nearly all."""
+    return f"{share:.1%}" if 0.995 <= share < 1 else f"{share:.0%}"
+
+
+def _site(name: str) -> Site:
+    kind, layer = name.split(".")
+    return Site(AttentionKind(kind), int(layer))
+
+
+def _to_json(head: Finding) -> dict[str, Any]:
+    means = dict(head.means)
+    if head.label is None:
+        return {"means": means}
+    return {
+        "label": head.label,
+        "sentences": head.sentences,
+        "passing": head.passing,
+        "interval": [round(end, _DIGITS) for end in head.interval],
+        "means": means,
+    }
+
+
+def _from_json(kind: AttentionKind, content: Mapping[str, Any]) -> Finding:
+    means = dict(content["means"])
+    if not means.keys() <= set(_SURVEYED) or not all(
+        isinstance(mean, float | int) and -1 <= mean <= 1.01 for mean in means.values()
+    ):
+        raise ValueError("a mean is of no known measure or out of range")
+    if "label" not in content:
+        return Finding(means)
+    rule = RULE.get(content["label"])
+    count, passing = content["sentences"], content["passing"]
+    if rule is None or kind not in rule.kinds:
+        raise ValueError("a label is of no known rule, or of another kind of attention")
+    if type(count) is not int or type(passing) is not int or not 0 <= passing <= count:
+        raise ValueError("a number of sentences is out of range")
+    found = Finding(means, rule.measure, count, passing)
+    interval = content["interval"]
+    if np.shape(interval) != (2,) or not np.allclose(interval, found.interval, atol=10**-_DIGITS):
+        raise ValueError("an interval is not that of its numbers")
+    if (
+        count < MIN_SENTENCES
+        or found.interval[0] < MIN_PASSING
+        or means.get(rule.measure, 0) < rule.least
+    ):
+        raise ValueError("a label in it is not earned by its own numbers")
+    return found

@@ -1,0 +1,59 @@
+"""Labels of heads, to disk and back: labels.json of a checkpoint folder; see model.labels."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from model.checkpoints.checkpoint import CONFIG, LABELS, CheckpointError, own_file, read_json
+from model.explain.labels import Survey
+from model.files import write_whole
+from model.paper.config import TransformerConfig
+from model.trace.trace import AttentionKind, Site
+
+
+def save_labels(directory: Path, found: Survey) -> None:
+    """Write labels.json of a checkpoint folder, one head a line."""
+    content = found.to_json()
+    sites = [
+        f"    {json.dumps(site)}: [\n"
+        + ",\n".join(f"      {json.dumps(head)}" for head in heads)
+        + "\n    ]"
+        for site, heads in content["heads"].items()
+    ]
+    sample = json.dumps(content["sample"], ensure_ascii=False)
+    listed = ",\n".join(sites)
+    text = f'{{\n  "sample": {sample},\n  "heads": {{\n{listed}\n  }}\n}}\n'
+    write_whole(directory / LABELS, text.encode())
+
+
+def read_labels(directory: Path) -> Survey | None:
+    """What labels.json of a checkpoint folder holds; None where there is no such file.
+
+    Raises:
+        CheckpointError: if the file is damaged, or of another model.
+    """
+    path = own_file(directory, LABELS)
+    if not path.exists():
+        return None
+    content = read_json(path)
+    try:
+        found = Survey.from_json(content)
+        config = TransformerConfig.from_dict(read_json(own_file(directory, CONFIG)))
+        if {site: len(heads) for site, heads in found.heads.items()} != dict.fromkeys(
+            _sites(config), config.n_heads
+        ):
+            raise ValueError("its heads are not those of this model")
+    except ValueError as error:
+        raise CheckpointError(
+            f"{path} is damaged: {error}. Delete it, or write it anew with python -m "
+            "model.training.labels."
+        ) from None
+    return found
+
+
+def _sites(config: TransformerConfig) -> list[Site]:
+    encoder = [Site(AttentionKind.ENCODER, layer) for layer in range(config.n_encoder_layers)]
+    decoder = [Site(AttentionKind.DECODER, layer) for layer in range(config.n_decoder_layers)]
+    cross = [] if config.single_stack else [Site(AttentionKind.CROSS, s.layer) for s in decoder]
+    return [*encoder, *decoder, *cross]

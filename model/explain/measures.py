@@ -1,0 +1,556 @@
+"""What a head does, as numbers: measures of its attention weights.
+
+That heads come in kinds which a few numbers tell apart, such as heads that look at a neighbour, is
+from Voita et al. 2019 ("Analyzing Multi-Head Self-Attention", section 5) and Clark et al. 2019
+("What Does BERT Look At?", section 3: neighbours, separators, punctuation, and heads that spread
+their weight). model/explain/labels.py names heads by these numbers.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from model.numbers import fixed, percent
+from model.trace.trace import (
+    AttentionKind,
+    AttentionMap,
+    BoolArray,
+    FloatArray,
+    Site,
+    Tokens,
+    Trace,
+)
+from model.trace.word_grouping import END, START, punctuation
+
+Values = NDArray[np.float64]
+
+SELF = frozenset({AttentionKind.ENCODER, AttentionKind.DECODER, AttentionKind.MODULE})
+EVERY = frozenset(AttentionKind)
+
+UNKNOWN = "–"
+"""How a value is written that does not apply."""
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """A number that says something of a head.
+
+    Attributes:
+        key: by which `head_facts` gives it.
+        name: in sentence case.
+        unit: "bits", "share" (0 to 1), "tokens", "words", "correlation" (-1 to 1) or "nats".
+        meaning: one plain sentence.
+        kinds: the kinds of attention for which it is defined.
+    """
+
+    key: str
+    name: str
+    unit: str
+    meaning: str
+    kinds: frozenset[AttentionKind]
+
+
+EFFECT = Measure(
+    "effect",
+    "Loss without the head",
+    "nats",
+    "What the translation’s log-probability, a natural logarithm, loses when this head alone is "
+    "switched off.",
+    frozenset(kind for kind in AttentionKind if kind is not AttentionKind.MODULE),
+)
+"""Not read off a trace: the model runs again for it, when heads are to be ordered by it."""
+
+
+@functools.cache
+def measures(*, words: bool = False, specials: bool = True) -> tuple[Measure, ...]:
+    """Every measure, in the order in which they are shown.
+
+    Args:
+        words: whether rows and columns are whole words; otherwise they are tokens.
+        specials: whether the special tokens are among them.
+    """
+    one = "word" if words else "token"
+    counted = f", special tokens {'included' if specials else 'left out'}"
+    return (
+        Measure(
+            "entropy",
+            "Entropy",
+            "bits",
+            "How widely a row spreads its weight, on average over the rows: 0 bits is one "
+            f"{one}, and each further bit is twice as many {one}s{counted}.",
+            EVERY,
+        ),
+        Measure(
+            "entropy_share",
+            "Entropy, share of maximum",
+            "share",
+            "A row's entropy as a share of the most it could have, on average over the rows with a "
+            f"choice: 0% is one {one}, 100% is all allowed {one}s alike{counted}.",
+            EVERY,
+        ),
+        Measure(
+            "distance",
+            "Mean distance",
+            f"{one}s",
+            f"How many {one}s away from itself a row looks, on average by weight{counted}.",
+            SELF,
+        ),
+        Measure(
+            "previous",
+            f"On the previous {one}",
+            "share",
+            f"The weight on the {one} just before the row's own, on average over the rows that "
+            f"have one and may look elsewhere as well{counted}.",
+            SELF,
+        ),
+        Measure(
+            "same",
+            f"On the same {one}",
+            "share",
+            f"The weight on the row's own {one}, on average over the rows that may look elsewhere "
+            f"as well{counted}.",
+            SELF,
+        ),
+        Measure(
+            "next",
+            f"On the next {one}",
+            "share",
+            f"The weight on the {one} just after the row's own, on average over the rows that have "
+            f"one and may look elsewhere as well{counted}.",
+            SELF - {AttentionKind.DECODER},
+        ),
+        Measure(
+            "start",
+            "On the sentence start",
+            "share",
+            "The weight on <s>, on average over the rows that may look elsewhere as well.",
+            SELF,
+        ),
+        Measure(
+            "end",
+            "On the sentence end",
+            "share",
+            "The weight on </s>, on average over the rows that may look elsewhere as well.",
+            EVERY - {AttentionKind.DECODER},
+        ),
+        Measure(
+            "punctuation",
+            "On punctuation",
+            "share",
+            f"The weight on {one}s that are punctuation, on average over the rows that may look at "
+            "one and elsewhere as well; not given where fewer than half of the rows "
+            f"may{counted}.",
+            EVERY,
+        ),
+        Measure(
+            "pairing",
+            "Pairing",
+            "share",
+            f"How much a row tells of the {one} that it looks at (their mutual information): 0% "
+            f"is all rows alike, 100% is one {one} a row with the rows spread evenly over as many "
+            f"{one}s as possible; rows that each look at one {one} picked at random mostly come "
+            f"above 65%{counted}.",
+            frozenset({AttentionKind.CROSS}),
+        ),
+        Measure(
+            "diagonal",
+            "Diagonal",
+            "correlation",
+            "The correlation of a row's position with the positions it looks at: 1 is a straight "
+            f"line from the first {one}s to the last, 0 is no order; where a row may only look "
+            f"back, a head without preference lies above 0 as well{counted}.",
+            EVERY,
+        ),
+    )
+
+
+MEASURES = measures()
+"""Every measure of a trace as it was recorded."""
+
+OFFSETS = {"previous": -1, "same": 0, "next": 1}
+"""How far the key lies from the query, for the shares that compare positions."""
+
+TOKENS: Mapping[str, Callable[[str], bool]] = MappingProxyType(
+    {"start": START.__eq__, "end": END.__eq__, "punctuation": punctuation}
+)
+"""Which keys count, for the shares that look at tokens."""
+
+MIN_TOKENS = 5
+"""Sentences with fewer tokens on either axis tell nothing."""
+
+MAX_BY_CHANCE = 0.25
+"""Where a head without preference has a larger share than that, the sentence cannot tell."""
+
+MIN_ROWS = 0.5
+"""The share of rows that must have such a token to look at, or the sentence cannot tell."""
+
+ON_SOURCE = tuple(
+    Measure(
+        key,
+        f"On the source of {token}, beyond chance",
+        "share",
+        f"The weight on the source of {token}, less what rows in any other order would give on "
+        "average; the source is the token without which the model finds it least likely.",
+        frozenset({AttentionKind.CROSS}),
+    )
+    for key, token in (
+        ("predicted_source", "the token predicted"),
+        ("read_source", "the token just read"),
+    )
+)
+"""What can be told of a sentence only by running the model again: labels count it, pages do not."""
+
+MIN_SOURCES = 4
+"""So many tokens of known source a sentence needs, or it cannot tell."""
+
+_CHUNK = 1 << 18
+"""Cells worked on at a time: they stay in the processor's cache, and no long trace is doubled."""
+
+_ROUNDING = 1e-9
+
+
+def head_facts(seen: AttentionMap) -> dict[str, Values]:
+    """Every measure of every head of one site.
+
+    Rows without an allowed key attended to nothing and count nowhere. Shares count the rows that
+    may look at such a key and at another one: without a choice, a row says nothing of its head, and
+    where fewer than MIN_ROWS of the rows have it, the few say nothing of the head either.
+    Rows whose weights add up to less than 1, as with special tokens hidden, are scaled to 1 for
+    what describes a distribution (entropy, distance, pairing, diagonal), and stay as they are for
+    the shares of weight; rows left without weight count for these alone. Positions are those of the
+    axes given. Sums run in float64, logarithms in float32: values are exact to about 1e-6.
+
+    Args:
+        seen: the map; it is not changed.
+
+    Returns:
+        Each measure's key with (head,) values; nan where it does not apply: to the kind, to axes of
+        different lengths where positions are compared, to a head all of whose weight lies on one
+        key where a correlation is asked for, or where no row counts.
+    """
+    n_heads, n_queries, n_keys = seen.weights.shape
+    facts = {measure.key: np.full(n_heads, np.nan) for measure in MEASURES}
+    if n_queries == 0 or n_keys == 0:
+        return facts
+    allowed = allowed_per_head(seen.allowed)
+    choices = np.count_nonzero(allowed, axis=-1)
+    step = max(1, _CHUNK // (n_queries * n_keys))
+    for first in range(0, n_heads, step):
+        heads = slice(first, first + step)
+        for key, values in _spread(
+            seen.weights[heads], choices if len(choices) == 1 else choices[heads]
+        ).items():
+            facts[key][heads] = values
+    for key, shares, rows in _places(seen.weights, allowed, choices, seen.keys):
+        many = np.count_nonzero(rows, axis=-1) >= MIN_ROWS * n_queries
+        facts[key][:] = np.where(many, _mean(shares, rows), np.nan)
+    for measure in MEASURES:
+        if seen.site.kind not in measure.kinds:
+            facts[measure.key][:] = np.nan
+    return facts
+
+
+def facts_of(maps: Mapping[Site, AttentionMap]) -> dict[Site, dict[str, Values]]:
+    """`head_facts` of every site of a trace."""
+    found = {}
+    for sites, seen in joined(maps):
+        facts = head_facts(seen)
+        for site, heads in sites.items():
+            found[site] = {key: values[heads] for key, values in facts.items()}
+    return found
+
+
+def joined(
+    maps: Mapping[Site, AttentionMap],
+) -> Iterator[tuple[Mapping[Site, slice], AttentionMap]]:
+    """The layers of one kind as one map where they can be, and where in it each site's heads are.
+
+    For what is found head by head: numpy takes longer to be called than to compute as little as
+    one layer of a sentence.
+    """
+    groups: list[list[AttentionMap]] = []
+    for each in maps.values():
+        if groups and _go_together(groups[-1], each):
+            groups[-1].append(each)
+        else:
+            groups.append([each])
+    for layers in groups:
+        first = layers[0]
+        ends = np.cumsum([each.n_heads for each in layers]).tolist()
+        sites = {
+            each.site: slice(end - each.n_heads, end)
+            for each, end in zip(layers, ends, strict=True)
+        }
+        if len(layers) == 1:
+            yield sites, first
+            continue
+        weights = np.concatenate([each.weights for each in layers])
+        yield (
+            sites,
+            AttentionMap(
+                first.site,
+                weights=weights,
+                allowed=first.allowed,
+                queries=first.queries,
+                keys=first.keys,
+            ),
+        )
+
+
+def _go_together(layers: Sequence[AttentionMap], other: AttentionMap) -> bool:
+    first = layers[0]
+    return (
+        first.site.kind is other.site.kind
+        and (first.queries, first.keys) == (other.queries, other.keys)
+        # One mask for all heads.
+        and first.allowed.ndim == 2
+        and np.array_equal(first.allowed, other.allowed)
+        # Those of a long sentence are copied for nothing.
+        and sum(each.weights.size for each in layers) + other.weights.size <= _CHUNK
+    )
+
+
+def on_sources(seen: AttentionMap, sources: Mapping[int, int]) -> dict[str, Values]:
+    """The weight on tokens' sources, less what shuffled rows would give; (head,) values.
+
+    The mean over all orders of the rows is exact: each row then stands at each place equally often.
+
+    Args:
+        seen: a map.
+        sources: the position of a token's source by the row that predicts the token.
+
+    Returns:
+        The measures ON_SOURCE; nan for other attention than cross-attention, and where fewer than
+        MIN_SOURCES tokens have a known source.
+    """
+    found = {}
+    for later, measure in enumerate(ON_SOURCE):
+        rows = [row for row in sources if row + later < len(seen.queries)]
+        beyond = np.full(seen.n_heads, np.nan)
+        if seen.site.kind is AttentionKind.CROSS and len(rows) >= MIN_SOURCES:
+            # (head, row, the source of each row)
+            cells = seen.weights[:, [row + later for row in rows]][:, :, [sources[r] for r in rows]]
+            own = np.diagonal(cells, axis1=1, axis2=2).mean(axis=-1, dtype=np.float64)
+            beyond = own - cells.mean(axis=(1, 2), dtype=np.float64)
+        found[measure.key] = beyond
+    return found
+
+
+def pairing(seen: AttentionMap) -> Values:
+    """The mutual information of row and key as a share of the most there could be, (head,)."""
+    if 0 in seen.weights.shape:
+        return np.full(seen.n_heads, np.nan)
+    choices = np.count_nonzero(allowed_per_head(seen.allowed), axis=-1)
+    return _spread(seen.weights, choices)["pairing"]
+
+
+def resting(traces: Sequence[Trace]) -> dict[str, tuple[int, int]]:
+    """How many heads put most of their weight on the sentence start, the end, or punctuation.
+
+    Args:
+        traces: of one model, of different sentences, as recorded.
+
+    Returns:
+        By measure the heads whose mean over the sentences is more than half of the weight, and the
+        heads of which the measure can be told at all.
+    """
+    found: dict[tuple[Site, str], list[Values]] = {}
+    for trace in traces:
+        for site, seen in trace.maps.items():
+            facts = head_facts(seen)
+            for key in TOKENS:
+                found.setdefault((site, key), []).append(facts[key])
+    counts = dict.fromkeys(TOKENS, (0, 0))
+    for (_, key), sentences in found.items():
+        values = np.stack(sentences)
+        known = np.count_nonzero(~np.isnan(values), axis=0)
+        means = np.nansum(values, axis=0) / np.maximum(known, 1)
+        most, told = counts[key]
+        counts[key] = (
+            most + int(np.count_nonzero(means > 0.5)),
+            told + int(np.count_nonzero(known)),
+        )
+    return counts
+
+
+def written(measure: Measure, value: float) -> str:
+    """A value with its unit: "38%", "1.23 bits", "1.4 tokens", "0.81"; "–" for nan."""
+    if math.isnan(value):
+        return UNKNOWN
+    match measure.unit:
+        case "share":
+            return percent(value)
+        case "bits":
+            return f"{fixed(value, 2)} bits"
+        case "tokens" | "words":
+            return f"{fixed(value, 1)} {measure.unit}"
+    return fixed(value, 2)
+
+
+def head_numbers(
+    kind: AttentionKind, facts: Mapping[str, float], measured: Sequence[Measure] = MEASURES
+) -> str:
+    """A head in numbers: how wide its rows are, where most of the weight of one kind is, how far.
+
+    Args:
+        kind: of its attention.
+        facts: its value of each measure.
+        measured: the measures, as the trace was read that they are of.
+
+    Returns:
+        Such as "1.20 bits (38% of the maximum), 61% on the previous token, mean distance 1.4
+        tokens"; what does not apply is left out.
+    """
+    known = {
+        measure.key: measure
+        for measure in measured
+        if kind in measure.kinds and not math.isnan(facts.get(measure.key, math.nan))
+    }
+
+    def value(key: str) -> str:
+        return written(known[key], facts[key])
+
+    parts = []
+    if "entropy" in known:
+        share = f" ({value('entropy_share')} of the maximum)" if "entropy_share" in known else ""
+        parts.append(value("entropy") + share)
+    places = [key for key in known if key in OFFSETS or key in TOKENS]
+    if places:
+        most = max(places, key=lambda key: facts[key])
+        parts.append(f"{value(most)} {_lower(known[most].name)}")
+    if "pairing" in known:
+        parts.append(f"pairing {value('pairing')}")
+    for key in ("distance", "diagonal"):
+        if key in known:
+            parts.append(f"{_lower(known[key].name)} {value(key)}")
+            break
+    return ", ".join(parts) or "no row to measure"
+
+
+def _lower(name: str) -> str:
+    return name[0].lower() + name[1:]
+
+
+def allowed_per_head(allowed: BoolArray) -> BoolArray:
+    """A map's mask as (head, query, key), with one entry for all heads where they share it."""
+    return allowed if allowed.ndim == 3 else allowed[None]
+
+
+def _spread(weights: FloatArray, choices: NDArray[np.intp]) -> dict[str, Values]:
+    """What every cell goes into: how wide rows are and how they lie, (head,) each."""
+    n_queries, n_keys = weights.shape[1:]
+    queries, keys = np.arange(n_queries, dtype=np.float64), np.arange(n_keys, dtype=np.float64)
+    precise = weights.astype(np.float64)
+    powers = np.stack([np.ones(n_keys), keys, keys * keys], axis=-1)
+    total, first, second = np.moveaxis(precise @ powers, -1, 0)
+    live = total > 0
+    # (head, query): what a row's sums are divided by.
+    total = np.where(live, total, 1)
+    logarithms = np.log2(np.maximum(weights, np.finfo(np.float32).tiny))
+    entropy = np.log2(total) - np.vecdot(precise, logarithms) / total
+    entropy = np.maximum(entropy, 0)
+    known = np.log2(np.maximum(choices, 2))
+    facts = {
+        "entropy": _mean(entropy, live),
+        "entropy_share": _mean(entropy / known, live & (choices >= 2)),
+        "diagonal": _correlation(queries, first / total, second / total, live),
+    }
+    if n_queries == n_keys:
+        distances = np.abs(queries[:, None] - keys)
+        away = np.vecdot(precise, distances)
+        facts["distance"] = _mean(away / total, live)
+    rows = np.count_nonzero(live, axis=-1)
+    shares = np.einsum("hqk,hq->hk", precise, live / total) / np.maximum(rows, 1)[:, None]
+    overall = -(shares * np.log2(np.maximum(shares, np.finfo(np.float64).tiny))).sum(axis=-1)
+    most = np.log2(np.minimum(rows, n_keys).clip(1))
+    told = np.maximum(overall - facts["entropy"], 0)
+    facts["pairing"] = np.divide(told, most, out=np.full(len(most), np.nan), where=most > 0)
+    return facts
+
+
+def _correlation(
+    queries: Values, mean_keys: Values, mean_squares: Values, live: BoolArray
+) -> Values:
+    """Pearson's, of query and key where all rows weigh the same, (head,); nan for a point."""
+    queries = np.broadcast_to(queries, live.shape)
+    query, key = _mean(queries, live), _mean(mean_keys, live)
+    query_variance = _mean(queries * queries, live) - query * query
+    key_variance = _mean(mean_squares, live) - key * key
+    covariance = _mean(queries * mean_keys, live) - query * key
+    # Rounding leaves a variance of 0 a little beside it.
+    known = (query_variance > _ROUNDING * query * query) & (key_variance > _ROUNDING * key * key)
+    scale = np.sqrt(np.where(known, query_variance * key_variance, np.nan))
+    return np.clip(covariance / scale, -1, 1)
+
+
+def _places(
+    weights: FloatArray, allowed: BoolArray, choices: NDArray[np.intp], keys: Tokens
+) -> Iterator[tuple[str, NDArray[Any], BoolArray]]:
+    """The measures of weight on certain keys: key, (head, row) shares, and the rows that count."""
+    choice = choices >= 2
+    n_queries, n_keys = weights.shape[1:]
+    if n_queries == n_keys:
+        for key, offset in OFFSETS.items():
+            shares = np.diagonal(weights, offset, 1, 2)
+            rows = np.diagonal(allowed, offset, 1, 2)
+            first = max(0, -offset)
+            yield key, shares, rows & choice[:, first : first + shares.shape[1]]
+    for key, columns in _columns(keys):
+        shares = weights[:, :, columns].sum(axis=-1, dtype=np.float64)
+        yield key, shares, choice & allowed[:, :, columns].any(axis=-1)
+
+
+@functools.lru_cache(maxsize=64)
+def _columns(tokens: Tokens) -> tuple[tuple[str, NDArray[np.intp]], ...]:
+    """The positions of the tokens that count, for each measure that has some."""
+    found = [
+        (key, np.flatnonzero([counts(token) for token in tokens])) for key, counts in TOKENS.items()
+    ]
+    return tuple((key, columns) for key, columns in found if len(columns) > 0)
+
+
+def _mean(values: NDArray[Any], rows: BoolArray) -> Values:
+    """The mean over the rows that count, (head,); nan where none does."""
+    counts = np.count_nonzero(rows, axis=-1)
+    sums = np.vecdot(values, rows.astype(np.float64))
+    return np.divide(sums, counts, out=np.full(len(sums), np.nan), where=counts > 0)
+
+
+def even_shares(seen: AttentionMap) -> dict[str, Values]:
+    """The shares of weight of a head that spreads it evenly over all that it may look at.
+
+    Returns:
+        Those measures that are shares of weight on certain keys, as far as the axes have them, with
+        (head,) values, or one for all heads where they share their mask.
+    """
+    allowed = allowed_per_head(seen.allowed)
+    choices = np.count_nonzero(allowed, axis=-1)
+    even = (allowed / np.maximum(choices, 1)[..., None]).astype(np.float32)
+    return {
+        key: _mean(shares, rows) for key, shares, rows in _places(even, allowed, choices, seen.keys)
+    }
+
+
+def telling_facts(seen: AttentionMap) -> dict[str, Values] | None:
+    """`head_facts` with nan for the shares of weight that chance alone makes large.
+
+    The mutual information stands under "pairing" for every kind of attention.
+
+    Returns:
+        None where an axis has fewer than MIN_TOKENS tokens: such a sentence tells nothing.
+    """
+    if min(len(seen.queries), len(seen.keys)) < MIN_TOKENS:
+        return None
+    facts = head_facts(seen)
+    for key, even in even_shares(seen).items():
+        facts[key] = np.where(even <= MAX_BY_CHANCE, facts[key], np.nan)
+    facts["pairing"] = pairing(seen)
+    return facts

@@ -1,0 +1,654 @@
+"""Attention, from the formula up to many heads (Vaswani et al. 2017, section 3.2).
+
+An attention module returns `(output, weights)`. Weights are None while nobody asks for them: then
+torch's fused kernel runs and the matrix of weights never exists. Who asks (`need_weights`) gets
+the explicit formula. Both give the same output to float32 rounding.
+
+A query that may look at nothing (every key forbidden) gets weights of zero and an output of zero.
+A plain softmax would give NaN (over -inf) or a false uniform row (over -1e9).
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Sequence
+from typing import ClassVar, NamedTuple, Self, cast
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from model.paper.config import CHOICES, ConfigError, TransformerConfig
+from model.paper.linear import Linear
+from model.paper.masks import rows_without_keys
+
+KeyValue = tuple[Tensor, Tensor]
+"""Projected keys (batch, head, key, d_k) and values (batch, head, key, d_v)."""
+
+Rotation = tuple[Tensor, Tensor]
+"""Cosine and sine of each position's angles, (position, d_k / 2) each."""
+
+
+class Relative(NamedTuple):
+    """What positions do inside a self-attention, where they are not in the embeddings.
+
+    Attributes:
+        rotation: of queries and keys; None turns nothing.
+        bias: what is added to scores before the mask, broadcastable to (batch, head, query, key);
+            None adds nothing.
+    """
+
+    rotation: Rotation | None = None
+    bias: Tensor | None = None
+
+
+NOTHING = Relative()
+"""Of positions that are in the embeddings, and of attention over the source."""
+
+
+def rotated(x: Tensor, rotation: Rotation) -> Tensor:
+    """Queries or keys with each pair of numbers turned by its angle (Su et al. 2021, equation 34).
+
+    Args:
+        x: (batch, head, token, d_k); the pairs are (0, 1), (2, 3), …
+        rotation: of each token.
+    """
+    cos, sin = rotation
+    first, second = x[..., 0::2], x[..., 1::2]
+    turned = first * cos - second * sin, first * sin + second * cos
+    return torch.stack(turned, dim=-1).flatten(-2)
+
+
+def masked_softmax(scores: Tensor, allowed: Tensor | None) -> Tensor:
+    """Softmax over the allowed keys alone; zeros elsewhere and in rows with no allowed key.
+
+    Args:
+        scores: (batch, head, query, key).
+        allowed: boolean, broadcastable to scores, or None for "all".
+
+    Returns:
+        weights, of the shape of scores.
+    """
+    if allowed is None:
+        return scores.softmax(dim=-1)
+    # An empty row keeps finite scores through the softmax, so that neither it nor its gradient
+    # is ever NaN, and is zeroed with the other forbidden cells afterwards.
+    visible = allowed | rows_without_keys(allowed)
+    weights = scores.masked_fill(~visible, -math.inf).softmax(dim=-1)
+    return weights.masked_fill(~allowed, 0.0)
+
+
+class AttentionFunction(nn.Module, ABC):
+    """softmax(scores)V; how a query and a key make a score is what tells one from another.
+
+    A module of its own, so that a forward hook on it sees q, k, v and allowed go in and weights
+    come out.
+    """
+
+    is_product: ClassVar[bool] = False
+    """Whether a score is a product of query and key, apart from a factor."""
+
+    dropout = 0.0
+    """On the weights, in training."""
+
+    @classmethod
+    def require(cls, config: TransformerConfig) -> None:
+        """Check that a model of this shape can have it.
+
+        Raises:
+            ConfigError: if it cannot.
+        """
+
+    @classmethod
+    @abstractmethod
+    def of(cls, config: TransformerConfig, n_heads: int) -> Self:
+        """The function for so many heads of a model."""
+
+    @abstractmethod
+    def scores(self, q: Tensor, k: Tensor) -> Tensor:
+        """Scores before masking, without what positions add, (batch, head, query, key)."""
+
+    def biased_scores(self, q: Tensor, k: Tensor, bias: Tensor | None) -> Tensor:
+        """Scores before masking, with what positions add, (batch, head, query, key)."""
+        return self.scores(q, k) if bias is None else self.scores(q, k) + bias
+
+    def forward(
+        self,
+        q: Tensor,
+        k: Tensor,
+        v: Tensor,
+        allowed: Tensor | None = None,
+        need_weights: bool = False,
+        bias: Tensor | None = None,
+    ) -> tuple[Tensor, Tensor | None]:
+        """Attend.
+
+        Args:
+            q: (batch, head, query, d_k).
+            k: (batch, head, key, d_k).
+            v: (batch, head, key, d_v).
+            allowed: boolean, broadcastable to (batch, head, query, key), or None for "all".
+            need_weights: whether to return the weights.
+            bias: what positions add to the scores, as in `Relative`.
+
+        Returns:
+            output (batch, head, query, d_v), and weights (batch, head, query, key) or None.
+        """
+        weights = masked_softmax(self.biased_scores(q, k, bias), allowed)
+        weights = F.dropout(weights, self.dropout, self.training)
+        return weights @ v, weights if need_weights else None
+
+
+class ScaledDotProductAttention(AttentionFunction):
+    """softmax(QKᵀ/√d_k)V, equation 1 of section 3.2.1."""
+
+    is_product = True
+
+    def __init__(self, *, fused: bool = True) -> None:
+        super().__init__()
+        self.fused = fused
+
+    @classmethod
+    def of(cls, config: TransformerConfig, n_heads: int) -> Self:
+        """The same for any number of heads."""
+        return cls(fused=config.fused_attention)
+
+    def scale(self, d_k: int) -> float | Tensor:
+        """What QKᵀ is multiplied by: one over the temperature √d_k.
+
+        A number, or (head, 1, 1).
+        """
+        return 1.0 / math.sqrt(d_k)
+
+    def scores(self, q: Tensor, k: Tensor) -> Tensor:
+        """Scores before masking, (batch, head, query, key)."""
+        return (q @ k.transpose(-2, -1)) * self.scale(q.shape[-1])
+
+    def forward(
+        self,
+        q: Tensor,
+        k: Tensor,
+        v: Tensor,
+        allowed: Tensor | None = None,
+        need_weights: bool = False,
+        bias: Tensor | None = None,
+    ) -> tuple[Tensor, Tensor | None]:
+        """Attend, in torch's fused kernel where nobody needs the weights."""
+        if self.fused and not need_weights:
+            return self._fused(q, k, v, allowed, bias), None
+        return super().forward(q, k, v, allowed, need_weights, bias)
+
+    def _fused(
+        self, q: Tensor, k: Tensor, v: Tensor, allowed: Tensor | None, bias: Tensor | None
+    ) -> Tensor:
+        scale = self.scale(q.shape[-1])
+        if isinstance(scale, Tensor):
+            q, scale = q * scale.to(q.dtype), 1.0
+        dropout = self.dropout if self.training else 0.0
+        if bias is not None:
+            bias = bias.to(q.dtype)
+        if allowed is None:
+            return F.scaled_dot_product_attention(
+                q, k, v, attn_mask=bias, dropout_p=dropout, scale=scale
+            )
+        # Kernels differ in what they make of a row with no allowed key, so none is shown one.
+        empty = rows_without_keys(allowed)
+        mask = allowed | empty
+        if bias is not None:
+            mask = torch.where(mask, bias, -math.inf)
+        output = F.scaled_dot_product_attention(
+            q, k, v, attn_mask=mask, dropout_p=dropout, scale=scale
+        )
+        return output.masked_fill(empty, 0.0)
+
+
+class DotProductAttention(ScaledDotProductAttention):
+    """softmax(QKᵀ)V: the same without the temperature (section 3.2.1; Luong et al. 2015)."""
+
+    def scale(self, d_k: int) -> float:
+        """Always 1."""
+        return 1.0
+
+
+class LearnedTemperatureAttention(ScaledDotProductAttention):
+    """softmax(QKᵀ/τ)V with a τ that each head learns, from √d_k on (Lee et al. 2021, section 3.2).
+
+    Its logarithm is the parameter, so that no step of training makes it negative.
+    """
+
+    def __init__(self, n_heads: int, d_k: int, *, fused: bool = True) -> None:
+        super().__init__(fused=fused)
+        self.log_temperature = nn.Parameter(torch.full((n_heads,), math.log(d_k) / 2))
+
+    @classmethod
+    def of(cls, config: TransformerConfig, n_heads: int) -> Self:
+        """With a temperature for each head."""
+        return cls(n_heads, config.key_width, fused=config.fused_attention)
+
+    def scale(self, d_k: int) -> Tensor:
+        """One over each head's temperature, (head, 1, 1)."""
+        return torch.exp(-self.log_temperature)[:, None, None]
+
+
+class AdditiveAttention(AttentionFunction):
+    """softmax(wᵀ tanh(q + k))V with a learned w per head (Bahdanau et al. 2015, appendix A.1.2).
+
+    The two matrices of the paper are the query and key projections of the multi-head module.
+    """
+
+    def __init__(self, n_heads: int, d_k: int) -> None:
+        super().__init__()
+        self.w = nn.Parameter(torch.empty(n_heads, d_k))
+        nn.init.normal_(self.w, std=d_k**-0.5)
+
+    @classmethod
+    def of(cls, config: TransformerConfig, n_heads: int) -> Self:
+        """With a w for each head."""
+        return cls(n_heads, config.key_width)
+
+    def scores(self, q: Tensor, k: Tensor) -> Tensor:
+        """Scores before masking, (batch, head, query, key)."""
+        summed = torch.tanh(q.unsqueeze(-2) + k.unsqueeze(-3))
+        return torch.einsum("bhqkd,hd->bhqk", summed, self.w)
+
+
+class SharedAdditiveAttention(AttentionFunction):
+    """softmax(vᵀ tanh(W q + U k))V with W, U and v that all heads of a module share.
+
+    The comparison has a width d_a of its own, as the alignment model of Bahdanau et al. 2015
+    (appendix A.1.2) has.
+    """
+
+    def __init__(self, d_k: int, d_a: int) -> None:
+        super().__init__()
+        self.w = nn.Linear(d_k, d_a, bias=False)
+        self.u = nn.Linear(d_k, d_a, bias=False)
+        self.v = nn.Parameter(torch.empty(d_a))
+        nn.init.normal_(self.v, std=d_a**-0.5)
+
+    @classmethod
+    def require(cls, config: TransformerConfig) -> None:
+        """Refuse heads that are modules of their own, which share nothing."""
+        if config.head_layout == "per_head":
+            raise ConfigError(
+                "additive_shared scoring has one v for all heads, which the per_head layout keeps "
+                "apart; choose another of the two."
+            )
+
+    @classmethod
+    def of(cls, config: TransformerConfig, n_heads: int) -> Self:
+        """The same for any number of heads."""
+        return cls(config.key_width, config.d_a or config.key_width)
+
+    def scores(self, q: Tensor, k: Tensor) -> Tensor:
+        """Scores before masking, (batch, head, query, key)."""
+        return torch.tanh(self.w(q).unsqueeze(-2) + self.u(k).unsqueeze(-3)) @ self.v
+
+
+SCORINGS: dict[str, type[AttentionFunction]] = {
+    "scaled_dot_product": ScaledDotProductAttention,
+    "dot_product": DotProductAttention,
+    "learned_temperature": LearnedTemperatureAttention,
+    "additive": AdditiveAttention,
+    "additive_shared": SharedAdditiveAttention,
+}
+"""How a query and a key make a score, by its name in a TransformerConfig."""
+
+CHOICES["scoring"] = SCORINGS
+
+
+def _attention_function(config: TransformerConfig, n_heads: int) -> AttentionFunction:
+    function = SCORINGS[config.scoring].of(config, n_heads)
+    function.dropout = config.attention_dropout
+    return function
+
+
+class MultiHead(nn.Module, ABC):
+    """Concat(head_1 … head_h)W_O with head_i = Attention(QW_Q, KW_K, VW_V) (section 3.2.2).
+
+    What both layouts of the parameters share. d_k and d_v are free.
+    """
+
+    def __init__(self, config: TransformerConfig) -> None:
+        super().__init__()
+        self.n_heads = config.n_heads
+        self.d_v = config.value_width
+        self.w_o = Linear(self.n_heads * self.d_v, config.d_model, bias=config.attention_bias)
+
+    @abstractmethod
+    def project_query(self, queries: Tensor) -> Tensor:
+        """(batch, query, d_model) -> (batch, head, query, d_k)."""
+
+    @abstractmethod
+    def project_key_value(self, keys: Tensor) -> KeyValue:
+        """(batch, key, d_model) -> (batch, head, key, d_k) and (batch, head, key, d_v)."""
+
+    @abstractmethod
+    def projections(self, head: int) -> tuple[Tensor, Tensor, Tensor]:
+        """W_Q, W_K and W_V of one head, (d_model, d_k), (d_model, d_k) and (d_model, d_v)."""
+
+    @abstractmethod
+    def attend_heads(
+        self, q: Tensor, k: Tensor, v: Tensor, allowed: Tensor | None, bias: Tensor | None = None
+    ) -> tuple[Tensor, Tensor | None]:
+        """Every head's output (batch, head, query, d_v), and the weights if asked for."""
+
+    def project(self, tokens: Tensor, rotation: Rotation | None = None) -> tuple[Tensor, KeyValue]:
+        """Queries, keys and values of the same tokens, for self-attention.
+
+        Args:
+            tokens: (batch, token, d_model).
+            rotation: of queries and keys by their positions, as `rotated` takes it; None for none.
+        """
+        q, (k, v) = self.project_together(tokens)
+        if rotation is None:
+            return q, (k, v)
+        return rotated(q, rotation), (rotated(k, rotation), v)
+
+    def project_together(self, tokens: Tensor) -> tuple[Tensor, KeyValue]:
+        """What `project` turns: queries, keys and values as the projections give them."""
+        return self.project_query(tokens), self.project_key_value(tokens)
+
+    def forward(
+        self,
+        queries: Tensor,
+        keys: Tensor,
+        allowed: Tensor | None = None,
+        relative: Relative = NOTHING,
+    ) -> tuple[Tensor, Tensor | None]:
+        """Attend from `queries` to `keys`, which also give the values.
+
+        Args:
+            queries: (batch, query, d_model).
+            keys: (batch, key, d_model); the same tensor for self-attention.
+            allowed: boolean, broadcastable to (batch, head, query, key), or None for "all".
+            relative: what positions do inside a self-attention; nothing in any other.
+
+        Returns:
+            output (batch, query, d_model), and weights (batch, head, query, key), which are None
+            unless a tap on the attention function asks for them.
+        """
+        if queries is keys:
+            q, key_value = self.project(queries, relative.rotation)
+        else:
+            q, key_value = self.project_query(queries), self.project_key_value(keys)
+        return self.attend(q, key_value, allowed, relative.bias)
+
+    def attend(
+        self,
+        q: Tensor,
+        key_value: KeyValue,
+        allowed: Tensor | None = None,
+        bias: Tensor | None = None,
+    ) -> tuple[Tensor, Tensor | None]:
+        """The rest of forward, from projected queries, keys and values on."""
+        heads, weights = self.attend_heads(q, *key_value, allowed, bias)
+        # (batch, head, query, d_v) -> (batch, query, head * d_v)
+        return self.w_o(heads.transpose(1, 2).flatten(2)), weights
+
+    def attend_apart(
+        self, q: Tensor, key_values: Sequence[KeyValue], allowed: Sequence[Tensor | None]
+    ) -> Tensor:
+        """What `attend` gives of queries whose keys are of several lengths.
+
+        Args:
+            q: (batch, head, query, d_k).
+            key_values: each of the next of the queries, (own batch, head, own key, width).
+            allowed: for each of them, as `forward` takes it.
+
+        Returns:
+            (batch, query, d_model).
+        """
+        own = q.split([len(k) for k, _ in key_values])
+        heads = [
+            self.attend_heads(each, *key_value, mask)[0]
+            for each, key_value, mask in zip(own, key_values, allowed, strict=True)
+        ]
+        together = heads[0] if len(heads) == 1 else torch.cat(heads)
+        output: Tensor = self.w_o(together.transpose(1, 2).flatten(2))
+        return output
+
+    def head_matrices(self, head: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """What `projections` gives, and the head's rows of W_O, (d_v, d_model).
+
+        Raises:
+            IndexError: if there is no such head.
+        """
+        if not 0 <= head < self.n_heads:
+            raise IndexError(f"There is no head {head}; choose one from 0 to {self.n_heads - 1}.")
+        w_o = self.w_o.weight.unflatten(1, (self.n_heads, self.d_v))[:, head].T
+        return *self.projections(head), w_o
+
+    def head_parts(self, heads: Tensor) -> Tensor:
+        """What each head alone adds to the output through its slice of W_O.
+
+        Args:
+            heads: (batch, head, query, d_v), each head's output before they are concatenated.
+
+        Returns:
+            (batch, head, query, d_model); its sum over heads plus the bias is the output.
+        """
+        weight = self.w_o.weight.unflatten(1, (self.n_heads, self.d_v))
+        return torch.einsum("bhqv,dhv->bhqd", heads, weight)
+
+
+class MultiHeadAttention(MultiHead):
+    """All heads in one batched product.
+
+    The projections are three parameters (w_q, w_k, w_v) or, with `fused_qkv`, one (w_qkv) whose
+    rows are theirs: all of them stacked in that order, or those of one head after another.
+    """
+
+    def __init__(self, config: TransformerConfig) -> None:
+        super().__init__(config)
+        keys, values = self.n_heads * config.key_width, self.n_heads * self.d_v
+        self.widths = (keys, keys, values)
+        self.fused_qkv = config.fused_qkv
+        self.by_head = config.fused_layout == "by_head"
+        bias = config.attention_bias
+        if self.fused_qkv:
+            self.w_qkv = Linear(config.d_model, sum(self.widths), bias=bias)
+        else:
+            self.w_q = Linear(config.d_model, keys, bias=bias)
+            self.w_k = Linear(config.d_model, keys, bias=bias)
+            self.w_v = Linear(config.d_model, values, bias=bias)
+        self.attention = _attention_function(config, config.n_heads)
+
+    def project_together(self, tokens: Tensor) -> tuple[Tensor, KeyValue]:
+        """Queries, keys and values of the same tokens, in one product where they are fused."""
+        if not self.fused_qkv:
+            return super().project_together(tokens)
+        if self.by_head:
+            q, k, v = self._split_heads(self.w_qkv(tokens)).split(self._head_widths, dim=-1)
+        else:
+            q, k, v = map(self._split_heads, self.w_qkv(tokens).split(self.widths, dim=-1))
+        return q, (k, v)
+
+    def project_query(self, queries: Tensor) -> Tensor:
+        """(batch, query, d_model) -> (batch, head, query, d_k)."""
+        if not self.fused_qkv:
+            return self._split_heads(self.w_q(queries))
+        if self.by_head:
+            return self.project_together(queries)[0]
+        return self._split_heads(self.w_qkv.rows(queries, 0, self.widths[0]))
+
+    def project_key_value(self, keys: Tensor) -> KeyValue:
+        """(batch, key, d_model) -> (batch, head, key, d_k) and (batch, head, key, d_v)."""
+        if not self.fused_qkv:
+            return self._split_heads(self.w_k(keys)), self._split_heads(self.w_v(keys))
+        if self.by_head:
+            return self.project_together(keys)[1]
+        both = self.w_qkv.rows(keys, self.widths[0], sum(self.widths))
+        k, v = both.split(self.widths[1:], dim=-1)
+        return self._split_heads(k), self._split_heads(v)
+
+    def attend_heads(
+        self, q: Tensor, k: Tensor, v: Tensor, allowed: Tensor | None, bias: Tensor | None = None
+    ) -> tuple[Tensor, Tensor | None]:
+        """Every head's output (batch, head, query, d_v), and the weights if asked for."""
+        return self.attention(q, k, v, allowed, bias=bias)
+
+    def projections(self, head: int) -> tuple[Tensor, Tensor, Tensor]:
+        """W_Q, W_K and W_V of one head, (d_model, d_k), (d_model, d_k) and (d_model, d_v)."""
+        if self.by_head:
+            own = self.w_qkv.weight.unflatten(0, (self.n_heads, -1))[head]
+            w_q, w_k, w_v = (each.T for each in own.split(self._head_widths))
+            return w_q, w_k, w_v
+        if self.fused_qkv:
+            every = self.w_qkv.weight.split(self.widths)
+        else:
+            every = self.w_q.weight, self.w_k.weight, self.w_v.weight
+        # (head * width, d_model), as linear layers hold them.
+        w_q, w_k, w_v = (each.unflatten(0, (self.n_heads, -1))[head].T for each in every)
+        return w_q, w_k, w_v
+
+    @property
+    def _head_widths(self) -> list[int]:
+        return [width // self.n_heads for width in self.widths]
+
+    def blocks(self) -> list[Tensor]:
+        """The rows of w_qkv that are one projection's, or one head's of one; views."""
+        weight = self.w_qkv.weight.data
+        if not self.by_head:
+            return list(weight.split(self.widths))
+        parts = weight.unflatten(0, (self.n_heads, -1)).split(self._head_widths, dim=1)
+        return [head for part in parts for head in part]
+
+    def _split_heads(self, x: Tensor) -> Tensor:
+        # (batch, token, head * width) -> (batch, head, token, width)
+        return x.unflatten(-1, (self.n_heads, -1)).transpose(1, 2)
+
+
+class AttentionHead(nn.Module):
+    """One head as a small module of its own: three projections and an attention function."""
+
+    def __init__(self, config: TransformerConfig) -> None:
+        super().__init__()
+        bias = config.attention_bias
+        self.w_q = Linear(config.d_model, config.key_width, bias=bias)
+        self.w_k = Linear(config.d_model, config.key_width, bias=bias)
+        self.w_v = Linear(config.d_model, config.value_width, bias=bias)
+        self.attention = _attention_function(config, 1)
+
+
+class PerHeadAttention(MultiHead):
+    """A list of small modules whose outputs are concatenated, as many tutorials write it.
+
+    The same function as MultiHeadAttention with the same parameters.
+    """
+
+    def __init__(self, config: TransformerConfig) -> None:
+        super().__init__(config)
+        self.heads = nn.ModuleList(AttentionHead(config) for _ in range(config.n_heads))
+
+    @property
+    def _heads(self) -> Iterable[AttentionHead]:
+        return cast("Iterable[AttentionHead]", self.heads)
+
+    def project_query(self, queries: Tensor) -> Tensor:
+        """(batch, query, d_model) -> (batch, head, query, d_k)."""
+        return torch.stack([head.w_q(queries) for head in self._heads], dim=1)
+
+    def project_key_value(self, keys: Tensor) -> KeyValue:
+        """(batch, key, d_model) -> (batch, head, key, d_k) and (batch, head, key, d_v)."""
+        k = torch.stack([head.w_k(keys) for head in self._heads], dim=1)
+        v = torch.stack([head.w_v(keys) for head in self._heads], dim=1)
+        return k, v
+
+    def projections(self, head: int) -> tuple[Tensor, Tensor, Tensor]:
+        """W_Q, W_K and W_V of one head, (d_model, d_k), (d_model, d_k) and (d_model, d_v)."""
+        one = list(self._heads)[head]
+        return one.w_q.weight.T, one.w_k.weight.T, one.w_v.weight.T
+
+    def attend_heads(
+        self, q: Tensor, k: Tensor, v: Tensor, allowed: Tensor | None, bias: Tensor | None = None
+    ) -> tuple[Tensor, Tensor | None]:
+        """Every head's output (batch, head, query, d_v), and the weights if asked for."""
+        outputs, weights = [], []
+        for i, head in enumerate(self._heads):
+            own = slice(i, i + 1)
+            mask = allowed if allowed is None or allowed.shape[1] == 1 else allowed[:, own]
+            added = bias if bias is None or bias.shape[1] == 1 else bias[:, own]
+            output, head_weights = head.attention(q[:, own], k[:, own], v[:, own], mask, bias=added)
+            outputs.append(output)
+            weights.append(head_weights)
+        heads = torch.cat(outputs, dim=1)
+        if any(each is None for each in weights):
+            return heads, None
+        return heads, torch.cat(weights, dim=1)
+
+
+HEAD_LAYOUTS: dict[str, Callable[[TransformerConfig], MultiHead]] = {
+    "batched": MultiHeadAttention,
+    "per_head": PerHeadAttention,
+}
+"""How the heads' parameters are laid out: name -> maker(config)."""
+
+CHOICES["head_layout"] = HEAD_LAYOUTS
+
+StateDict = dict[str, Tensor]
+
+
+def fuse_qkv(state: StateDict) -> StateDict:
+    """Parameters of separate projections, rewritten for a model with `fused_qkv`, stacked.
+
+    Args:
+        state: a state dict whose attention modules have w_q, w_k and w_v.
+
+    Returns:
+        the same function's parameters with w_qkv; other entries are passed on.
+    """
+    fused = {}
+    for name, value in state.items():
+        owner, projection, leaf = _split_name(name)
+        if projection in ("w_k", "w_v"):
+            continue
+        if projection == "w_q":
+            parts = [state[f"{owner}{each}.{leaf}"] for each in ("w_q", "w_k", "w_v")]
+            fused[f"{owner}w_qkv.{leaf}"] = torch.cat(parts)
+        else:
+            fused[name] = value
+    return fused
+
+
+def split_qkv(state: StateDict, config: TransformerConfig) -> StateDict:
+    """The inverse of fuse_qkv."""
+    widths = config.key_width, config.key_width, config.value_width
+    by_head = config.fused_layout == "by_head"
+    split = {}
+    for name, value in state.items():
+        owner, projection, leaf = _split_name(name)
+        if projection == "w_qkv":
+            if by_head:
+                heads = value.unflatten(0, (config.n_heads, -1)).split(widths, dim=1)
+                parts = [part.flatten(0, 1) for part in heads]
+            else:
+                parts = list(value.split([config.n_heads * width for width in widths]))
+            for each, part in zip(("w_q", "w_k", "w_v"), parts, strict=True):
+                split[f"{owner}{each}.{leaf}"] = part
+        else:
+            split[name] = value
+    return split
+
+
+def _split_name(name: str) -> tuple[str, str, str]:
+    # "layers.0.self_attention.w_q.bias" -> "layers.0.self_attention.", "w_q", "bias"
+    module, _, leaf = name.rpartition(".")
+    owner, dot, projection = module.rpartition(".")
+    return owner + dot, projection, leaf
+
+
+def batch_heads(state: StateDict, config: TransformerConfig) -> StateDict:
+    """Parameters of one module per head, rewritten for the batched layout."""
+    batched = {}
+    for name, value in state.items():
+        owner, projection, leaf = _split_name(name)
+        attention, found, head = owner.rpartition("heads.")
+        if not found:
+            batched[name] = value
+        elif head == "0.":
+            heads = range(config.n_heads)
+            parts = [state[f"{attention}heads.{i}.{projection}.{leaf}"] for i in heads]
+            batched[f"{attention}{projection}.{leaf}"] = torch.cat(parts)
+    return batched

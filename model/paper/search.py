@@ -1,0 +1,108 @@
+"""How a translation is looked for: plain values, without torch; model/paper/decoding.py follows them."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Sequence
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any, TypeGuard
+
+
+class DecodingError(ValueError):
+    """Settings that no decoding can follow; the message says which."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sampling:
+    """Draw each token instead of searching for the best sentence.
+
+    Attributes:
+        temperature: divides the logits; below 1 sharper, above 1 flatter.
+        top_k: draw from the k likeliest tokens alone; None draws from all.
+        top_p: draw from the fewest tokens whose probabilities reach p (Holtzman et al. 2020,
+            section 3.1), of those that top_k leaves; None draws from all.
+        seed: makes the draws repeatable; None draws others each time.
+        n_samples: sentences that are drawn; the first of them are those of a smaller number.
+
+    Raises:
+        DecodingError: if a field has no such value.
+    """
+
+    temperature: float = 1.0
+    top_k: int | None = None
+    top_p: float | None = None
+    seed: int | None = None
+    n_samples: int = 1
+
+    def __post_init__(self) -> None:
+        if not (_is_number(self.temperature) and 0 < self.temperature < math.inf):
+            raise DecodingError(f"The temperature must be above 0; it is {self.temperature!r}.")
+        for name, least in (("top_k", 1), ("seed", 0), ("n_samples", 1)):
+            if name == "n_samples" or getattr(self, name) is not None:
+                object.__setattr__(self, name, _whole(getattr(self, name), name, least))
+        if self.top_p is not None and not (_is_number(self.top_p) and 0 < self.top_p <= 1):
+            raise DecodingError(f"top_p must lie above 0 and at most 1; it is {self.top_p!r}.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Search:
+    """How a translation is looked for.
+
+    Whatever is chosen, the score of a translation is its log-probability, that of the prefix
+    included, over the length penalty.
+
+    Attributes:
+        beam: width of the beam search; 1 decodes greedily.
+        length_penalty: its exponent, the α of section 6.1.
+        sampling: draw instead of searching; beam then does nothing.
+        prefix: token ids that the translation must begin with, as `Translator.prefix` cuts them
+            from a text; with the end token as their last they are all of it.
+
+    Raises:
+        DecodingError: if a field has no such value.
+    """
+
+    beam: int = 4
+    length_penalty: float = 0.6
+    sampling: Sampling | None = None
+    prefix: Sequence[int] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "beam", _whole(self.beam, "The beam", 1))
+        require_alpha(self.length_penalty)
+        try:
+            prefix = tuple(operator.index(token_id) for token_id in self.prefix)
+        except TypeError:
+            prefix = (-1,)
+        if min(prefix, default=0) < 0:
+            raise DecodingError(
+                "A prefix must be token ids, whole numbers from 0; cut a text into them with "
+                "Translator.prefix."
+            )
+        object.__setattr__(self, "prefix", prefix)
+
+
+def require_alpha(alpha: object) -> None:
+    """Raises DecodingError if the exponent of a length penalty is no finite number from 0."""
+    if not (_is_number(alpha) and 0 <= alpha < math.inf):
+        raise DecodingError(f"alpha of the length penalty must be at least 0; it is {alpha!r}.")
+
+
+def _is_number(value: object) -> TypeGuard[float]:
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def _whole(value: Any, name: str, least: int) -> int:
+    try:
+        number = least - 1 if isinstance(value, bool) else operator.index(value)
+    except TypeError:
+        number = least - 1
+    if number < least:
+        raise DecodingError(f"{name} must be a whole number from {least}; it is {value!r}.")
+    return number
+
+
+AS_IN_THE_PAPER = Search()
+"""A beam of 4 and α = 0.6 (section 6.1)."""

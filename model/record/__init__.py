@@ -1,0 +1,1 @@
+"""Recording a pass, and running it with other masks, positions or heads."""

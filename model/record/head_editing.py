@@ -1,0 +1,249 @@
+"""Editing single heads of a running model: a context, which the taps of model/record/taps.py ask.
+
+    with editing_heads({("cross", 2, 3): 0}):
+        model(source, target)       as if that head gave nothing
+
+A head is edited between its attention function and W_O, so that a cache of keys and values, a beam
+and a batch see nothing of it. The model itself is not changed, and other threads keep every head.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from model.paper.attention import masked_softmax
+from model.paper.transformer import decoding_position
+from model.record.head_edits import Gate, HeadEdits, HeadError, Heads, MeanAblation, ReplacedWeights
+from model.record.recording import CaptureError
+from model.trace.trace import AttentionKind, Site
+
+Output = tuple[Tensor, Tensor | None]
+"""What an attention function returns: heads (batch, head, query, d_v), and weights or None."""
+
+
+class HeadEditing:
+    """What is done to heads in one thread."""
+
+    def __init__(self, sentences: tuple[HeadEdits, ...]) -> None:
+        self._sentences = sentences
+        self._sites = {site for each in sentences for site in each.sites}
+        self._met: set[Site] = set()
+
+    def concerns(self, site: Site) -> bool:
+        """Whether anything is done to a head of the site, in any sentence."""
+        return site in self._sites
+
+    def edited(
+        self,
+        site: Site,
+        part: int,
+        parts: int,
+        function: Any,
+        request: Mapping[str, Any],
+        output: Output,
+    ) -> Output:
+        """What one call of an attention function gives instead.
+
+        Args:
+            site: where the function belongs.
+            part: which of the functions that share the site's heads it is, from 0.
+            parts: how many functions share them.
+            function: the function.
+            request: its arguments by name: q, k, v and allowed.
+            output: what it returned; heads that nothing is done to keep every bit.
+
+        Raises:
+            HeadError: if the site has no such head, a mean is not as long as the head's output, or
+                there are not as many sentences as edits.
+        """
+        self._met.add(site)
+        q, v = request["q"], request["v"]
+        self._require_batch(len(q))
+        n_heads = q.shape[1]
+        heads, weights = output[0].clone(), None if output[1] is None else output[1].clone()
+        for sentence, edits in enumerate(self._sentences):
+            rows = slice(None) if len(self._sentences) == 1 else slice(sentence, sentence + 1)
+            for head, edit in edits.at(site).items():
+                if head >= n_heads * parts:
+                    raise HeadError(
+                        f"There is no head {head} at {site}; choose one from 0 to "
+                        f"{n_heads * parts - 1}."
+                    )
+                own = head - part * n_heads
+                if not 0 <= own < n_heads:
+                    continue
+                match edit:
+                    case Gate(factor=0):
+                        # Not a product, whose zeros would have signs.
+                        heads[rows, own] = 0.0
+                    case Gate(factor=factor):
+                        heads[rows, own] *= factor
+                    case MeanAblation(mean=mean):
+                        heads[rows, own] = _fitting(mean, site, head, heads)
+                    case ReplacedWeights():
+                        replaced = _replaced(edit, site, head, own, rows, function, request)
+                        heads[rows, own] = replaced @ v[rows, own]
+                        if weights is not None:
+                            weights[rows, own] = replaced
+        return heads, weights
+
+    def require_met(self) -> None:
+        """Raises CaptureError if no attention ran where something was to be done."""
+        for site in sorted(self._sites - self._met):
+            raise CaptureError(
+                f"No attention ran at {site}, so its heads stayed as they are; call "
+                "install_taps(model) once, and edit what the model has and runs."
+            )
+
+    def _require_batch(self, batch: int) -> None:
+        n_sentences = len(self._sentences)
+        if n_sentences == 1:
+            return
+        if decoding_position.get() is not None:
+            raise CaptureError(
+                "Sentences of a batch that is decoded come and go; decode those whose heads are "
+                "edited one at a time."
+            )
+        if n_sentences != batch:
+            raise HeadError(
+                "Each sentence of the batch needs its own edits of heads: there are "
+                f"{batch} and {n_sentences}."
+            )
+
+
+def _fitting(mean: tuple[float, ...], site: Site, head: int, heads: Tensor) -> Tensor:
+    if len(mean) != heads.shape[-1]:
+        raise HeadError(
+            f"The mean for {site.head_name(head)} has {len(mean)} numbers, but the head gives "
+            f"{heads.shape[-1]}; give it as many."
+        )
+    return torch.tensor(mean, dtype=heads.dtype, device=heads.device)
+
+
+def _replaced(
+    edit: ReplacedWeights,
+    site: Site,
+    head: int,
+    own: int,
+    rows: slice,
+    function: Any,
+    request: Mapping[str, Any],
+) -> Tensor:
+    """Weights of one head in some sentences, (batch, query, key)."""
+    q, k, mask = (request[name] for name in ("q", "k", "allowed"))
+    shape = (*q.shape[:3], k.shape[2])
+    if mask is None:
+        mask = torch.ones((), dtype=torch.bool, device=q.device)
+    step = decoding_position.get()
+    # All rows of q in a decoding step are hypotheses at one position.
+    positions = range(shape[2]) if step is None else [step] * shape[2]
+
+    def weights() -> Tensor:
+        scores = function.biased_scores(q, k, request["bias"])
+        return masked_softmax(scores, request["allowed"])[rows, own]
+
+    allowed = mask.expand(shape)[rows, own]
+    return weights_in_place(edit, site, head, weights, allowed, positions, q.dtype)
+
+
+def weights_in_place(
+    edit: ReplacedWeights,
+    site: Site,
+    head: int,
+    weights: Callable[[], Tensor],
+    allowed: Tensor,
+    positions: Sequence[int],
+    dtype: torch.dtype,
+) -> Tensor:
+    """Weights that take the place of a head's own, (batch, query, key).
+
+    Args:
+        edit: which.
+        site: where the head is.
+        head: its number among the site's.
+        weights: the head's own, (batch, query, key), for patterns that ask for them.
+        allowed: True = may attend, (batch, query, key).
+        positions: of the queries.
+        dtype: of what is returned.
+    """
+    n_keys = allowed.shape[-1]
+    if edit.pattern == "uniform":
+        return _shared(allowed, dtype)
+    if edit.pattern == "shuffled":
+        own = weights()
+        ranks = torch.tensor(
+            np.stack([_ranks(edit.seed, site, head, each, n_keys) for each in positions]),
+            device=allowed.device,
+        )
+        # The allowed keys from left to right, and the same ones in random order; the rest after.
+        places = (~allowed).to(torch.uint8).argsort(dim=-1, stable=True)
+        dealt = ranks.expand(allowed.shape).masked_fill(~allowed, torch.inf)
+        return torch.zeros_like(own).scatter(
+            -1, places, own.gather(-1, dealt.argsort(dim=-1, stable=True))
+        )
+    keys = torch.arange(n_keys, device=allowed.device)
+    if edit.pattern == "first":
+        wanted = torch.zeros(len(positions), 1, device=allowed.device)
+    else:
+        wanted = torch.tensor(positions, device=allowed.device)[:, None]
+    distance = (keys - wanted).abs().to(torch.float32).expand(allowed.shape)
+    # Of several that are as near, the first.
+    nearest = distance.masked_fill(~allowed, torch.inf).argmin(dim=-1, keepdim=True)
+    return _shared((keys == nearest) & allowed, dtype)
+
+
+def _shared(chosen: Tensor, dtype: torch.dtype) -> Tensor:
+    """Rows that look at the chosen keys alike; empty where none is."""
+    return chosen.to(dtype) / chosen.sum(dim=-1, keepdim=True).clamp(min=1)
+
+
+def _ranks(seed: int, site: Site, head: int, position: int, n_keys: int) -> Any:
+    # The first numbers of a stream are the same however many follow, so a row's shuffle does not
+    # depend on keys that are masked or not there yet.
+    salt = [seed, list(AttentionKind).index(site.kind), site.layer, head, position]
+    return np.random.default_rng(salt).random(n_keys)
+
+
+active_head_edits: ContextVar[HeadEditing | None] = ContextVar("editing_heads", default=None)
+"""Whose edits of heads hold in this thread; the taps ask."""
+
+
+@contextmanager
+def editing_heads(
+    heads: Heads | Sequence[Heads], *, sites: Sequence[Site] | None = None
+) -> Generator[None, None, None]:
+    """Edit heads of every tapped model that runs in this thread until the block ends.
+
+    Inside another such block, the inner one holds alone. Recordings show the weights that were
+    used: a gate and a mean leave a head the weights it had, though not its output; replaced weights
+    stand in the place of its own, whose scores are recorded as they were.
+
+    Args:
+        heads: for every sentence that runs; or a sequence of them, one for each of a batch. Each is
+            a mapping as `HeadEdits` takes it.
+        sites: those of the model, to refuse others at once.
+
+    Raises:
+        HeadError: if a head or an edit is none, or does not fit the model.
+        CaptureError: if a head is to be edited that cannot be (nn.MultiheadAttention), or, when the
+            block ends, no attention ran at its site.
+    """
+    given = heads if isinstance(heads, Sequence) else [heads]
+    each = tuple(one if isinstance(one, HeadEdits) else HeadEdits(one) for one in given)
+    if sites is not None:
+        for one in each:
+            one.require_sites(sites)
+    edits = HeadEditing(each)
+    token = active_head_edits.set(edits)
+    try:
+        yield
+    finally:
+        active_head_edits.reset(token)
+    edits.require_met()

@@ -1,0 +1,245 @@
+"""What can be done to single heads: checked values that can be compared and hashed, without torch.
+
+    Intervention(heads={("cross", 2, 3): 0, ("encoder", 0, 1): "uniform"})
+
+model/record/head_editing.py makes a model follow them.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal, Self, get_args
+
+import numpy as np
+
+from model.trace.trace import AttentionKind, AttentionMap, Site
+
+Pattern = Literal["uniform", "diagonal", "shuffled", "first"]
+"""Weights that take the place of a head's own; see `ReplacedWeights`."""
+
+
+class HeadError(ValueError):
+    """An edit of a head that is none or does not fit; the message says why and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """What a head gives, multiplied by a factor before W_O (Michel et al. 2019, section 2.3).
+
+    Attributes:
+        factor: from 0, which removes the head, to 1, which changes no bit.
+
+    Raises:
+        HeadError: if it is no such number.
+    """
+
+    factor: float
+
+    def __post_init__(self) -> None:
+        try:
+            factor = math.nan if isinstance(self.factor, bool | str) else float(self.factor)
+        except (TypeError, ValueError):
+            factor = math.nan
+        if not 0 <= factor <= 1:
+            raise HeadError(
+                "A gate must be a number from 0, which removes a head, to 1, which leaves it; it "
+                f"is {self.factor!r}."
+            )
+        object.__setattr__(self, "factor", factor)
+
+
+@dataclass(frozen=True, slots=True)
+class MeanAblation:
+    """The mean of a head's outputs in place of each (Wang et al. 2022, section 2.1).
+
+    Unlike a gate of 0, it takes away only what the head makes of this sentence.
+
+    Attributes:
+        mean: the head's output before W_O, (d_v,), averaged over all queries of many examples.
+
+    Raises:
+        HeadError: if it is no array of finite numbers with one axis.
+    """
+
+    mean: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        try:
+            # A tensor comes from its device by itself; this file need not know torch for that.
+            given: Any = self.mean
+            array = np.asarray(given.detach().cpu() if hasattr(given, "detach") else given, float)
+        except (TypeError, ValueError):
+            array = np.empty(0)
+        if array.ndim != 1 or not array.size or not np.isfinite(array).all():
+            raise HeadError(
+                "The mean of a head's outputs must be finite numbers along one axis, (d_v,); "
+                "average weights @ v over queries, as MeanAblation.over does."
+            )
+        object.__setattr__(self, "mean", tuple(array.tolist()))
+
+    @classmethod
+    def over(cls, maps: Iterable[AttentionMap], head: int) -> Self:
+        """The mean over every query of a head's recorded examples.
+
+        Args:
+            maps: of one site, a sentence each, with values.
+            head: which of the site's heads, from 0.
+
+        Raises:
+            HeadError: if there is no map, or one without values.
+        """
+        heads = [seen.head(head) for seen in maps]
+        outputs = [each.weights @ each.v for each in heads if each.v is not None]
+        if not outputs or len(outputs) < len(heads):
+            raise HeadError("A mean needs at least one recorded example, and the values of each.")
+        return cls(tuple(np.concatenate(outputs).mean(axis=0, dtype=np.float64).tolist()))
+
+
+@dataclass(frozen=True, slots=True)
+class ReplacedWeights:
+    """Other weights in place of a head's own, over the keys that its mask allows.
+
+    Each row of weights depends on the query's position and on what the mask allows it, so that a
+    sentence written token by token gets the rows of the whole pass. A row without keys stays empty.
+
+    Attributes:
+        pattern: "uniform" looks at all keys alike; "diagonal" at the key of the query's own
+            position, or where there is none at the nearest one, the earlier of two; "first" at the
+            first key; "shuffled" deals a row's own weights out to its keys at random.
+        seed: of "shuffled"; whole, from 0.
+
+    Raises:
+        HeadError: if there is no such pattern or seed.
+    """
+
+    pattern: Pattern
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.pattern not in get_args(Pattern):
+            raise HeadError(
+                f"There is no pattern {self.pattern!r} of weights; choose one of "
+                f"{', '.join(get_args(Pattern))}."
+            )
+        try:
+            seed = operator.index(self.seed)
+        except TypeError:
+            seed = -1
+        if seed < 0 or (seed and self.pattern != "shuffled"):
+            raise HeadError(
+                f"A seed is a whole number from 0 and for shuffled weights alone; it is "
+                f"{self.seed!r} for {self.pattern} ones."
+            )
+        object.__setattr__(self, "seed", seed)
+
+
+HeadEdit = Gate | MeanAblation | ReplacedWeights
+"""What is done to a head."""
+
+# Any stands for the ways to name a head and an edit; HeadEdits lists them.
+Heads = Mapping[Any, Any]
+
+
+class HeadEdits(Mapping[tuple[Site, int], HeadEdit]):
+    """What is done to which head, checked; heads in the order of sites.
+
+    A head is named by (kind, layer, head) or (Site, head). An edit is a Gate, a MeanAblation or a
+    ReplacedWeights, or for short the gate's number, the pattern's name or the mean's array. A gate
+    of 1 does nothing and is left out.
+
+    Raises:
+        HeadError: if a head or an edit is none, or a head is named twice.
+    """
+
+    def __init__(self, heads: Heads) -> None:
+        if not isinstance(heads, Mapping):
+            raise HeadError(
+                'Edits of heads go by the head, as in {("cross", 2, 3): 0}; '
+                f"a {type(heads).__name__} does not say which."
+            )
+        found: dict[tuple[Site, int], HeadEdit] = {}
+        for named, given in heads.items():
+            place = _place(named)
+            if place in found:
+                site, head = place
+                raise HeadError(f"There are two edits for {site.head_name(head)}; give one.")
+            found[place] = _edit(place, given)
+        self._by_head = {place: found[place] for place in sorted(found) if found[place] != Gate(1)}
+
+    def __getitem__(self, place: tuple[Site, int]) -> HeadEdit:
+        return self._by_head[place]
+
+    def __iter__(self) -> Iterator[tuple[Site, int]]:
+        return iter(self._by_head)
+
+    def __len__(self) -> int:
+        return len(self._by_head)
+
+    def __hash__(self) -> int:
+        return hash(tuple(self._by_head.items()))
+
+    def __eq__(self, other: object) -> bool:
+        return self._by_head == other._by_head if isinstance(other, HeadEdits) else NotImplemented
+
+    def at(self, site: Site) -> Mapping[int, HeadEdit]:
+        """What is done to a site's heads, by their numbers."""
+        return self._by_site.get(site, {})
+
+    @property
+    def sites(self) -> tuple[Site, ...]:
+        """Where anything is done."""
+        return tuple(self._by_site)
+
+    def require_sites(self, sites: Iterable[Site]) -> None:
+        """Raises HeadError if a head belongs to no site of a model."""
+        known = tuple(sites)
+        for site in self.sites:
+            if site not in known:
+                raise HeadError(
+                    f"There is no {site} in this model whose heads could be edited; it has "
+                    f"{', '.join(map(str, known))}."
+                )
+
+    @cached_property
+    def _by_site(self) -> dict[Site, dict[int, HeadEdit]]:
+        by_site: dict[Site, dict[int, HeadEdit]] = {}
+        for (site, head), edit in self._by_head.items():
+            by_site.setdefault(site, {})[head] = edit
+        return by_site
+
+
+def _place(named: Any) -> tuple[Site, int]:
+    try:
+        *where, head = named
+        site, number = (where[0] if len(where) == 1 else where), operator.index(head)
+        if not isinstance(site, Site):
+            kind, layer = site
+            site = Site(AttentionKind(kind), operator.index(layer))
+        if number >= 0:
+            return site, number
+    except (TypeError, ValueError):
+        pass
+    raise HeadError(
+        'A head is named by its kind of attention, layer and number, as in ("cross", 2, 3), or by '
+        f"a Site and its number, both from 0; {named!r} is neither."
+    )
+
+
+def _edit(place: tuple[Site, int], given: Any) -> HeadEdit:
+    if isinstance(given, Gate | MeanAblation | ReplacedWeights):
+        return given
+    if isinstance(given, str):
+        return ReplacedWeights(given)  # type: ignore[arg-type]
+    if isinstance(given, Sequence) or (hasattr(given, "ndim") and given.ndim > 0):
+        return MeanAblation(tuple(given))
+    if isinstance(given, int | float | np.number):
+        return Gate(float(given) if not isinstance(given, bool) else given)
+    site, head = place
+    raise HeadError(
+        f"What is done to {site.head_name(head)} must be a gate from 0 to 1, a pattern of weights "
+        f"({', '.join(get_args(Pattern))}) or the mean of its outputs; {given!r} is none of these."
+    )

@@ -1,0 +1,334 @@
+"""Recording what attention does: one pass, in one thread, as tensors and then as a trace.
+
+install_taps(model)             once, when the model is loaded (model/record/taps.py)
+with recording() as seen:       around one forward pass, in any thread
+model(source, target)
+trace = seen.trace(source=..., target=..., ...)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any, TypedDict, Unpack
+
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from model.trace.trace import (
+    AttentionKind,
+    AttentionMap,
+    BoolArray,
+    FloatArray,
+    Site,
+    Tokens,
+    Trace,
+)
+
+
+class CaptureError(RuntimeError):
+    """Nothing fitting was seen or edited, or a module cannot be; the message says what to do."""
+
+
+class CaptureWarning(UserWarning):
+    """A model holds attention that recordings of it will lack."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class AttentionRecord:
+    """One call of one attention, for the whole batch, as tensors without a graph.
+
+    Attributes:
+        weights: after the softmax and before dropout, (batch, head, query, key); rows with no
+            allowed key are zeros. Where a head's weights were replaced (model/record/head_edits.py), those
+            that took their place; a gate and a mean change what a head gives and not its weights.
+        scores: before masking, (batch, head, query, key). An additive mask is not part of them.
+            None if not known, and so q, k and v.
+        q: projected queries, (batch, head, query, d_k).
+        k: projected keys, (batch, head, key, d_k).
+        v: projected values, (batch, head, key, d_v).
+        allowed: True = may attend, broadcastable to weights, or None for "all".
+        extra_keys: names of keys at the end that the module added and the text does not have.
+    """
+
+    weights: Tensor
+    scores: Tensor | None
+    q: Tensor | None
+    k: Tensor | None
+    v: Tensor | None
+    allowed: Tensor | None
+    extra_keys: tuple[str, ...] = ()
+
+    @property
+    def n_queries(self) -> int:
+        """Length of the query axis, padding included."""
+        return self.weights.shape[2]
+
+    @property
+    def n_keys(self) -> int:
+        """Length of the key axis, padding included and extra keys not."""
+        return self.weights.shape[3] - len(self.extra_keys)
+
+
+class TraceFields(TypedDict, total=False):
+    """What a trace says beside its maps, as in Trace; None for what is not known."""
+
+    source: Tokens | None
+    target: Tokens | None
+    predictions: Tokens | None
+    text: str
+    source_text: str
+    log_probs: FloatArray | None
+
+
+class Recording:
+    """What the taps saw between the two ends of a `with recording()`."""
+
+    def __init__(self) -> None:
+        self._calls: dict[Site, list[AttentionRecord]] = {}
+        # Heads of a site that run one after another wait here until the last of them is seen.
+        self._parts: dict[Site, list[AttentionRecord]] = {}
+
+    @property
+    def sites(self) -> tuple[Site, ...]:
+        """Every site that was recorded, in the order of sites."""
+        return tuple(sorted(self._calls))
+
+    def calls(self, site: Site) -> tuple[AttentionRecord, ...]:
+        """Every call of a site, in order: several after step-by-step decoding, for example.
+
+        Raises:
+            CaptureError: if the site was not recorded.
+        """
+        if site not in self._calls:
+            listing = ", ".join(map(str, self.sites))
+            raise CaptureError(
+                f"Nothing was recorded at {site}; there is {listing or 'no record at all'}."
+            )
+        return tuple(self._calls[site])
+
+    def __getitem__(self, site: Site) -> AttentionRecord:
+        """The one call of a site.
+
+        Raises:
+            CaptureError: if the site was not recorded, or more than once.
+        """
+        calls = self.calls(site)
+        if len(calls) > 1:
+            raise CaptureError(
+                f"{site} ran {len(calls)} times in this recording; record a single pass, or "
+                "choose among calls()."
+            )
+        return calls[0]
+
+    def __iter__(self) -> Iterator[Site]:
+        return iter(self.sites)
+
+    def maps(
+        self,
+        sentence: int = 0,
+        *,
+        source: Tokens | None = None,
+        target: Tokens | None = None,
+        axes: Mapping[Site, tuple[Tokens, Tokens]] | None = None,
+    ) -> dict[Site, AttentionMap]:
+        """One sentence of the batch, without its padding.
+
+        Labels cover the sentence from its first position on; what lies beyond them is padding and
+        is left out. Where labels are None, the positions 0, 1, … of the whole axis take their
+        place, as they do for attention of unknown role. Keys that a module added by itself keep
+        their place at the end.
+
+        Args:
+            sentence: index into the batch.
+            source: labels of the encoder's tokens.
+            target: labels of the decoder's inputs.
+            axes: labels (queries, keys) of single sites, which come before source and target.
+
+        Raises:
+            CaptureError: if nothing was recorded, a site ran twice, there is no such sentence, or
+                the labels do not fit what was recorded.
+        """
+        if not self._calls:
+            raise CaptureError(
+                "Nothing was recorded; call install_taps(model) once and run the model inside "
+                "`with recording()`."
+            )
+        maps = {}
+        for site in self.sites:
+            queries, keys = (axes or {}).get(site, site.kind.axes(source, target, None))
+            maps[site] = _sentence_map(site, self[site], sentence, queries, keys)
+        return maps
+
+    def trace(
+        self,
+        sentence: int = 0,
+        *,
+        axes: Mapping[Site, tuple[Tokens, Tokens]] | None = None,
+        **named: Unpack[TraceFields],
+    ) -> Trace:
+        """One sentence of the batch as a trace; arguments as in `maps` and in Trace.
+
+        All may be left out; source and target are positions then.
+
+        Raises:
+            CaptureError: as `maps` does.
+            TraceError: if the lengths of labels, predictions and log_probs disagree.
+        """
+        source, target = named.get("source"), named.get("target")
+        predictions = named.get("predictions")
+        if source is None:
+            source = self._positions(AttentionKind.ENCODER, "n_keys")
+        if target is None:
+            target = self._positions(AttentionKind.DECODER, "n_queries")
+        return Trace(
+            source=source,
+            target=target,
+            predictions=Tokens() if predictions is None else predictions,
+            text=named.get("text", ""),
+            source_text=named.get("source_text", ""),
+            maps=self.maps(sentence, source=source, target=target, axes=axes),
+            log_probs=named.get("log_probs"),
+        )
+
+    def add(self, site: Site, part: int, parts: int, record: AttentionRecord) -> None:
+        """Store what a tap saw.
+
+        Args:
+            site: where.
+            part: which of the functions that share the site's heads, from 0.
+            parts: how many functions share them.
+            record: what the function did for its heads.
+        """
+        if part == 0:
+            self._parts[site] = []
+        seen = self._parts[site]
+        seen.append(record)
+        if part == parts - 1:
+            self._calls.setdefault(site, []).append(join_heads(seen))
+            del self._parts[site]
+
+    def _positions(self, own: AttentionKind, cross_axis: str) -> Tokens:
+        # The text nobody named is as long as its own attention, or as its side of cross-attention.
+        for site in self.sites:
+            if site.kind is own:
+                return Tokens.unnamed(range(self[site].n_queries))
+            if site.kind is AttentionKind.CROSS:
+                return Tokens.unnamed(range(getattr(self[site], cross_axis)))
+        return Tokens()
+
+
+active_recording: ContextVar[Recording | None] = ContextVar("recording", default=None)
+"""Who records in this thread; the taps ask."""
+
+
+@contextmanager
+def recording() -> Generator[Recording, None, None]:
+    """Record every tapped attention that runs in this thread until the block ends.
+
+    Other threads are not recorded, whatever model they share with this one. Inside another
+    recording, the inner one records and the outer one does not. What was seen stays readable after
+    the block, also when the block raised.
+    """
+    seen = Recording()
+    token = active_recording.set(seen)
+    try:
+        yield seen
+    finally:
+        active_recording.reset(token)
+
+
+def join_heads(parts: list[AttentionRecord]) -> AttentionRecord:
+    """The heads of one site that ran one after another, as one record."""
+    if len(parts) == 1:
+        return parts[0]
+    # Heads that share one mask were all given the same tensor.
+    shared = all(part.allowed is parts[0].allowed for part in parts)
+    return AttentionRecord(
+        weights=torch.cat([part.weights for part in parts], dim=1),
+        scores=_join([part.scores for part in parts]),
+        q=_join([part.q for part in parts]),
+        k=_join([part.k for part in parts]),
+        v=_join([part.v for part in parts]),
+        allowed=parts[0].allowed if shared else torch.cat([*map(_full_mask, parts)], dim=1),
+    )
+
+
+def _join(parts: list[Tensor | None]) -> Tensor | None:
+    known = [part for part in parts if part is not None]
+    return torch.cat(known, dim=1) if len(known) == len(parts) else None
+
+
+def _full_mask(record: AttentionRecord) -> Tensor:
+    allowed = record.allowed
+    if allowed is None:
+        allowed = torch.ones((), dtype=torch.bool, device=record.weights.device)
+    return allowed.expand(record.weights.shape)
+
+
+def _sentence_map(
+    site: Site,
+    record: AttentionRecord,
+    sentence: int,
+    queries: Tokens | None,
+    keys: Tokens | None,
+) -> AttentionMap:
+    batch = record.weights.shape[0]
+    if not 0 <= sentence < batch:
+        raise CaptureError(
+            f"The batch holds {batch} sentences, counted from 0; there is no sentence {sentence}."
+        )
+    queries = Tokens.unnamed(range(record.n_queries)) if queries is None else queries
+    keys = Tokens.unnamed(range(record.n_keys)) if keys is None else keys
+    for axis, labels, length in (
+        ("queries", queries, record.n_queries),
+        ("keys", keys, record.n_keys),
+    ):
+        if len(labels) > length:
+            raise CaptureError(f"{site} has {length} {axis}, but {len(labels)} labels were given.")
+    rows = slice(len(queries))
+    if record.weights[sentence, :, rows, len(keys) : record.n_keys].any():
+        raise CaptureError(
+            f"{site} attends to keys after the {len(keys)} that have labels; label every token, "
+            "and let padding come last."
+        )
+
+    def kept(x: Tensor, axis: int) -> Tensor:
+        x = x[sentence]
+        if not record.extra_keys:
+            return x.narrow(axis, 0, len(keys))
+        positions = [*range(len(keys)), *range(record.n_keys, record.weights.shape[3])]
+        return x.index_select(axis, torch.tensor(positions, device=x.device))
+
+    return AttentionMap(
+        site,
+        weights=_array(kept(record.weights, 2)[:, rows]),
+        allowed=_allowed_array(record, lambda allowed: kept(allowed, 2)[:, rows]),
+        queries=queries,
+        keys=keys + Tokens.unnamed(record.extra_keys),
+        scores=None if record.scores is None else _array(kept(record.scores, 2)[:, rows]),
+        q=None if record.q is None else _array(record.q[sentence, :, rows]),
+        k=None if record.k is None else _array(kept(record.k, 1)),
+        v=None if record.v is None else _array(kept(record.v, 1)),
+    )
+
+
+def _allowed_array(record: AttentionRecord, sentence_of: Callable[[Tensor], Tensor]) -> BoolArray:
+    # Expanding costs no memory: (batch, head, query, key) -> (head, query, key) of one sentence.
+    by_head = sentence_of(_full_mask(record))
+    allowed = record.allowed
+    heads_share = allowed is None or allowed.dim() < 3 or allowed.shape[-3] == 1
+    if heads_share or bool((by_head == by_head[:1]).all()):
+        by_head = by_head[0]
+    return _array(by_head, torch.bool)
+
+
+def _array(x: Tensor, dtype: torch.dtype = torch.float32) -> NDArray[Any]:
+    x = x.to("cpu", dtype)
+    # A part of a batch would keep the whole batch alive.
+    if x.untyped_storage().nbytes() > x.numel() * x.element_size():
+        x = x.clone(memory_format=torch.contiguous_format)
+    return x.numpy()

@@ -1,0 +1,1 @@
+"""What one pass showed, as arrays and strings without torch."""

@@ -1,0 +1,87 @@
+"""What the encoder's first layer reads and scores, split into words and positions: plain values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+import numpy as np
+
+from model.trace.trace import FloatArray, Tokens
+
+TERMS = ("word-word", "word-position", "position-word", "position-position", "bias")
+"""The parts of a first layer's scores, in the order of ScoreTerms; the query's part is named first.
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class EmbeddingParts:
+    """What the encoder's first layer reads, and what it is the sum of (sections 3.4 and 3.5).
+
+    Attributes:
+        tokens: the source tokens, ending with </s>.
+        word: their embeddings, (source, d_model).
+        scaled: the same times √d_model, where the model scales them.
+        position: the encodings of their positions.
+        sum: scaled + position, exactly what the first layer gets.
+    """
+
+    tokens: Tokens
+    word: FloatArray
+    scaled: FloatArray
+    position: FloatArray
+    sum: FloatArray
+
+    def __post_init__(self) -> None:
+        for name in ("word", "scaled", "position", "sum"):
+            object.__setattr__(self, name, _read_only(getattr(self, name)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ScoreTerms:
+    """The scores of the encoder's first layer, and the terms that they are the sum of.
+
+    Attributes:
+        tokens: labels of both axes.
+        terms: by the names in TERMS, (head, query, key) each; "word-position" is the query's word
+            with the key's position. "bias" is all that the biases of W_Q, W_K and, in a pre-norm
+            model, of the norm have a part in.
+        scores: as recorded, before the softmax, (head, query, key).
+    """
+
+    tokens: Tokens
+    terms: Mapping[str, FloatArray]
+    scores: FloatArray
+
+    def __post_init__(self) -> None:
+        terms = {name: _read_only(self.terms[name]) for name in TERMS}
+        object.__setattr__(self, "terms", MappingProxyType(terms))
+        object.__setattr__(self, "scores", _read_only(self.scores))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class HeadMatrices:
+    """The parameters of one head but its biases (section 3.2.2).
+
+    Attributes:
+        w_q: (d_model, d_k).
+        w_k: (d_model, d_k).
+        w_v: (d_model, d_v).
+        w_o: the head's rows of W_O, (d_v, d_model).
+    """
+
+    w_q: FloatArray
+    w_k: FloatArray
+    w_v: FloatArray
+    w_o: FloatArray
+
+    def __post_init__(self) -> None:
+        for name in ("w_q", "w_k", "w_v", "w_o"):
+            object.__setattr__(self, name, _read_only(getattr(self, name)))
+
+
+def _read_only(array: FloatArray) -> FloatArray:
+    view = np.asarray(array, dtype=np.float32).view()
+    view.setflags(write=False)
+    return view

@@ -1,0 +1,266 @@
+"""Traces on disk: one .npz that numpy reads without pickle, refused in a sentence if damaged."""
+
+from __future__ import annotations
+
+import io
+import math
+import os
+import re
+import zipfile
+import zlib
+from collections.abc import Callable, Mapping
+from reprlib import repr as shortened
+from typing import Any, BinaryIO, TypeVar
+
+import numpy as np
+from numpy.lib import format as npy
+from numpy.typing import NDArray
+
+from model.files import whole_file
+from model.trace.trace import (
+    ARRAYS,
+    AXES,
+    MOST_BYTES,
+    NO_ID,
+    SEQUENCES,
+    TEXTS,
+    AttentionMap,
+    Site,
+    Tokens,
+    Trace,
+    TraceError,
+    known_kind,
+)
+
+FORMAT = "headscope-trace-2"
+"""What a saved trace says it is, under the name "format"; docs/traces.md describes it."""
+
+READ = ("headscope-trace-1", FORMAT)
+"""The formats that are read: the first one is the second with nothing left out."""
+
+ROUNDING = 0.02
+"""So far from 1 a row of weights may add up to; numbers of 16 bits need it."""
+
+_Part = TypeVar("_Part")
+
+
+def save_trace(trace: Trace, file: str | os.PathLike[str] | BinaryIO) -> None:
+    """Write a trace; arguments and errors as in `Trace.save`."""
+    arrays: dict[str, Any] = {"format": np.array(FORMAT)}
+    for name in TEXTS:
+        if getattr(trace, name):
+            arrays[name] = _strings(name, getattr(trace, name))
+    for name in SEQUENCES:
+        if getattr(trace, name):
+            arrays |= _token_arrays(name, getattr(trace, name))
+    if trace.log_probs is not None:
+        arrays["log_probs"] = trace.log_probs
+    for site, seen in trace.maps.items():
+        require_shares(seen)
+        arrays |= {
+            f"{site}.{name}": getattr(seen, name)
+            for name in ARRAYS
+            if getattr(seen, name) is not None
+        }
+        # Most axes are the trace's own; only others are worth their own entries.
+        usual_axes = site.kind.axes(trace.source, trace.target, Tokens())
+        for axis, usual in zip(AXES, usual_axes, strict=True):
+            if getattr(seen, axis) != usual:
+                arrays |= _token_arrays(f"{site}.{axis}", getattr(seen, axis))
+    # A zip file whose directory is damaged may lose entries without a word.
+    arrays["contents"] = np.array(sorted(arrays))
+    if isinstance(file, str | os.PathLike):
+        with whole_file(file) as opened:
+            np.savez(opened, allow_pickle=False, **arrays)
+    else:
+        np.savez(file, allow_pickle=False, **arrays)
+
+
+def load_trace(file: str | os.PathLike[str] | BinaryIO, most_bytes: int = MOST_BYTES) -> Trace:
+    """Read a trace; arguments and errors as in `Trace.load`."""
+    entries = _read_arrays(file, most_bytes)
+    if _take(entries, "format", _string) not in READ:
+        raise TraceError("The file is no trace that this version of Headscope can read.")
+    lost = set(_take(entries, "contents", _words)) - {*entries, "format"}
+    if lost:
+        raise TraceError(f"The file is damaged: it lacks {_named(min(lost))}.")
+    text, source_text = (_take(entries, name, _string) if name in entries else "" for name in TEXTS)
+    source, target, predictions = (_take_tokens(entries, name) for name in SEQUENCES)
+    log_probs = entries.pop("log_probs", None)
+    maps = {}
+    for site in _sites(entries):
+        usual = site.kind.axes(source, target, Tokens())
+        queries, keys = (
+            _take_tokens(entries, f"{site}.{axis}") or tokens
+            for axis, tokens in zip(AXES, usual, strict=True)
+        )
+        arrays: dict[str, Any] = {name: entries.pop(f"{site}.{name}", None) for name in ARRAYS}
+        if arrays["weights"] is None:
+            raise TraceError(f"The trace lacks {site}.weights.")
+        if arrays["allowed"] is None:
+            arrays["allowed"] = np.ones(arrays["weights"].shape[1:], dtype=np.bool_)
+        maps[site] = AttentionMap(site, queries=queries, keys=keys, **arrays)
+        require_shares(maps[site])
+    if entries:
+        raise TraceError(f"The trace holds an unknown entry, {_named(min(entries))}.")
+    return Trace(
+        source=source,
+        target=target,
+        predictions=predictions,
+        text=text,
+        source_text=source_text,
+        maps=maps,
+        log_probs=log_probs,
+    )
+
+
+def require_shares(seen: AttentionMap) -> None:
+    """Refuse weights that no softmax made.
+
+    Raises:
+        TraceError: unless each weight lies from 0 to 1 and each row adds up to 1, but for rounding,
+            or is all zeros, as that of a query which attends to nothing is.
+    """
+    name = f"The weights of {seen.site}"
+    if not np.isfinite(seen.weights).all():
+        raise TraceError(f"{name} hold NaN or an infinity; write zeros where nothing is attended.")
+    if seen.weights.min(initial=0) < 0 or seen.weights.max(initial=0) > 1 + ROUNDING:
+        raise TraceError(f"{name} must lie from 0 to 1: store them after the softmax.")
+    sums = seen.weights.sum(axis=-1)
+    wrong = np.argwhere((abs(sums - 1) > ROUNDING) & (sums != 0))
+    if len(wrong):
+        head, query = wrong[0].tolist()
+        raise TraceError(
+            f"{name} must add up to 1 over the keys, and those of head {head} and query {query} "
+            f"add up to {sums[head, query]:.3g}."
+        )
+
+
+def _strings(name: str, value: str | tuple[str, ...]) -> NDArray[np.str_]:
+    array = np.array(value, dtype=np.str_)
+    if array.tolist() != (value if isinstance(value, str) else list(value)):
+        raise TraceError(f"{name} ends in a NUL character, which an .npz file cannot hold.")
+    return array
+
+
+def _token_arrays(name: str, tokens: Tokens) -> dict[str, NDArray[Any]]:
+    return {
+        f"{name}.tokens": _strings(f"A token of {name}", tokens.tokens),
+        f"{name}.ids": np.array(tokens.ids, dtype=np.int64),
+    }
+
+
+UNREADABLE = (
+    zipfile.BadZipFile,
+    zlib.error,
+    EOFError,
+    KeyError,
+    MemoryError,
+    RuntimeError,  # a flipped bit makes an entry look encrypted or compressed by unknown means
+    ValueError,
+)
+"""What numpy and zipfile raise for a file they cannot make sense of."""
+
+
+def _read_arrays(
+    file: str | os.PathLike[str] | BinaryIO, most_bytes: int
+) -> dict[str, NDArray[Any]]:
+    if isinstance(file, str | os.PathLike):
+        with open(file, "rb") as opened:
+            return _read_arrays(opened, most_bytes)
+    is_array = file.read(len(npy.MAGIC_PREFIX)) == npy.MAGIC_PREFIX
+    file.seek(0)
+    if is_array:
+        raise TraceError("The file holds one array and is no saved trace.")
+    try:
+        with zipfile.ZipFile(file) as archive:
+            entries = archive.infolist()
+            if sum(entry.file_size for entry in entries) > most_bytes:
+                raise TraceError(
+                    f"The trace is too large: its arrays hold more than {_written(most_bytes)}; "
+                    "record a shorter text, or leave out scores, q, k and v."
+                )
+            return {
+                entry.filename.removesuffix(".npy"): _array(archive.read(entry))
+                for entry in entries
+            }
+    except TraceError:
+        raise
+    except UNREADABLE as error:
+        raise TraceError("The file is damaged or is no saved trace.") from error
+
+
+def _written(n_bytes: int) -> str:
+    return f"{n_bytes >> 30} GiB" if n_bytes >= 1 << 30 else f"{n_bytes >> 20} MiB"
+
+
+def _array(content: bytes) -> NDArray[Any]:
+    """One array of an archive, without a copy; never objects, and never more than is there."""
+    stream = io.BytesIO(content)
+    if npy.read_magic(stream) != (1, 0):
+        raise ValueError
+    shape, is_fortran, dtype = npy.read_array_header_1_0(stream)
+    start = stream.tell()
+    if dtype.hasobject or math.prod(shape) * dtype.itemsize != len(content) - start:
+        raise ValueError
+    return np.ndarray(shape, dtype, content, start, order="F" if is_fortran else "C")
+
+
+def _named(entry: str) -> str:
+    """An entry's name, which anybody may have chosen, in one line of readable length."""
+    return entry if re.fullmatch(r"[\w.]{1,80}", entry) else shortened(entry)
+
+
+def _sites(entries: Mapping[str, Any]) -> list[Site]:
+    found = set()
+    for name in entries:
+        kind, _, rest = name.partition(".")
+        layer, _, field = rest.partition(".")
+        if not (layer.isdecimal() and layer.isascii() and field):
+            raise TraceError(f"The trace holds an unknown entry, {_named(name)}.")
+        found.add(Site(known_kind(kind), int(layer)))
+    return sorted(found)
+
+
+def _take(
+    entries: dict[str, NDArray[Any]], name: str, read: Callable[[str, NDArray[Any]], _Part]
+) -> _Part:
+    if name not in entries:
+        raise TraceError(f"The file is no saved trace, or lacks its {name}.")
+    return read(name, entries.pop(name))
+
+
+def _take_tokens(entries: dict[str, NDArray[Any]], name: str) -> Tokens:
+    """Those of that name, none where there are none, and without ids where it has no ids."""
+    if f"{name}.tokens" not in entries:
+        return Tokens()
+    tokens = _take(entries, f"{name}.tokens", _words)
+    if f"{name}.ids" not in entries:
+        return Tokens(tokens, (NO_ID,) * len(tokens))
+    return Tokens(tokens, _take(entries, f"{name}.ids", _ids))
+
+
+def _string(name: str, array: NDArray[Any]) -> str:
+    if array.dtype.kind != "U" or array.ndim != 0:
+        raise TraceError(f"{name} in the file must be one string.")
+    return _readable(name, array)
+
+
+def _words(name: str, array: NDArray[Any]) -> tuple[str, ...]:
+    if array.dtype.kind != "U" or array.ndim != 1:
+        raise TraceError(f"{name} in the file must be a list of strings.")
+    return tuple(_readable(name, array))
+
+
+def _readable(name: str, array: NDArray[Any]) -> Any:
+    """Texts as Python has them."""
+    try:
+        return array.tolist()
+    except ValueError:
+        raise TraceError(f"{name} in the file holds what is no character.") from None
+
+
+def _ids(name: str, array: NDArray[Any]) -> tuple[int, ...]:
+    if array.dtype.kind != "i" or array.ndim != 1:
+        raise TraceError(f"{name} in the file must be a list of whole numbers.")
+    return tuple(array.tolist())

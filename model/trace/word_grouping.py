@@ -1,0 +1,101 @@
+"""The words that tokens make, and weights between words instead of tokens."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from model.trace.trace import NO_ID, BoolArray, Tokens
+
+WORD_START = "▁"
+"""SentencePiece's mark of a space before a token, and so of the start of a word."""
+
+START, END, PADDING = "<s>", "</s>", "<pad>"
+"""The special tokens: they stand for no part of the text."""
+
+
+_SPECIAL = {START, END, PADDING, "[CLS]", "[SEP]", "[PAD]", "<bos>", "<eos>", "<|endoftext|>"}
+
+
+def special(token: str) -> bool:
+    """Whether a token stands for no part of the text: <s>, </s>, <pad>, or another model's."""
+    return token in _SPECIAL
+
+
+def punctuation(token: str) -> bool:
+    """Whether a token is punctuation throughout, by Unicode's categories P*, a space aside."""
+    text = token.removeprefix(WORD_START)
+    return bool(text) and all(unicodedata.category(character)[0] == "P" for character in text)
+
+
+def words(tokens: Tokens) -> Iterator[slice]:
+    """The tokens of each word, in order: every position once.
+
+    Words are what spaces part, with each punctuation mark before and after them a word of its own;
+    special tokens, and labels that are no tokens, stand alone.
+    """
+    alone = [
+        special(token) or token_id == NO_ID
+        for token, token_id in zip(tokens.tokens, tokens.ids, strict=True)
+    ]
+    first = 0
+    for position in range(1, len(tokens) + 1):
+        if (
+            position == len(tokens)
+            or alone[position]
+            or alone[position - 1]
+            or tokens.tokens[position].startswith(WORD_START)
+        ):
+            yield from _parts(tokens.tokens, first, position)
+            first = position
+
+
+def _parts(tokens: Sequence[str], first: int, end: int) -> Iterator[slice]:
+    """What is between two spaces: each punctuation mark before the word, the word, each after."""
+    cuts = list(range(first, end + 1))
+    if end - first > 1 and tokens[first] == WORD_START:
+        # A space by itself belongs to what follows it.
+        del cuts[1]
+    marks = [punctuation(tokens[right - 1]) for right in cuts[1:]]
+    if all(marks):
+        inner = cuts
+    else:
+        before = marks.index(False)
+        after = len(marks) - marks[::-1].index(False)
+        inner = [*cuts[: before + 1], *cuts[after:]]
+    yield from map(slice, inner, inner[1:])
+
+
+def word_weights(
+    weights: NDArray[np.floating[Any]],
+    query_starts: NDArray[np.intp],
+    key_starts: NDArray[np.intp],
+    looking: BoolArray | None = None,
+) -> NDArray[np.floating[Any]]:
+    """Weights between words: summed over a word's keys, averaged over its queries.
+
+    So a row still adds up to 1 ("What Does BERT Look At?", Clark et al. 2019, section 4.1).
+
+    Args:
+        weights: (head, query, key).
+        query_starts: the position of each query word's first token, (query word,).
+        key_starts: the same of the keys, (key word,).
+        looking: the queries that count, (query,) or (head, query); None for all. A word without
+            any stays zeros.
+
+    Returns:
+        (head, query word, key word); the array itself where no word has more than one token.
+    """
+    n_queries, n_keys = weights.shape[1:]
+    if len(key_starts) < n_keys:
+        weights = np.add.reduceat(weights, key_starts, axis=2)
+    if len(query_starts) < n_queries:
+        counted = np.ones(n_queries) if looking is None else looking
+        counts = np.add.reduceat(counted.astype(np.float32), query_starts, axis=-1)
+        weights = np.add.reduceat(weights, query_starts, axis=1)
+        weights = weights / np.maximum(counts, 1)[..., None]
+    return weights

@@ -1,0 +1,131 @@
+"""Write how the heads of a model emerged: growth.json, and a part of its card.
+
+python -m model.training.growth --run runs/childhood --checkpoint checkpoints/en-de-childhood
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from pathlib import Path
+
+import torch
+from tqdm import tqdm
+
+from model.checkpoints.checkpoint import (
+    CARD,
+    CheckpointError,
+    load_checkpoint,
+    load_weights,
+    own_file,
+    read_json,
+    read_tensors,
+    write_json,
+)
+from model.explain.examples import example_values, read_examples
+from model.explain.labels_file import read_labels
+from model.files import write_whole
+from model.paper.transformer import Transformer
+from model.training.snapshots import kept_snapshots
+from model.translate.translator import Translator
+from viz.heads.training_curves import Growth, growth_of
+
+FILE = "growth.json"
+
+HEADING = "## When heads emerged"
+
+
+def write_growth(directory: Path, growth: Growth) -> None:
+    """Write growth.json of a checkpoint folder."""
+    write_json(directory / FILE, growth.to_json())
+
+
+def read_growth(directory: Path) -> Growth | None:
+    """What growth.json of a checkpoint folder holds; None where there is no such file.
+
+    Of the labels, which growth.json takes from the examples, those stay that the trained model's
+    heads earn on new sentences, by labels.json.
+
+    Raises:
+        CheckpointError: if one of the files is damaged.
+    """
+    path = own_file(directory, FILE)
+    if not path.exists():
+        return None
+    content = read_json(path)
+    found = read_labels(directory)
+    try:
+        return Growth.from_json(content).with_labels(found.labels if found else {})
+    except ValueError as error:
+        raise CheckpointError(
+            f"{path} is damaged: {error}. Delete it, or write it anew with python -m "
+            "model.training.growth."
+        ) from None
+
+
+def grown(run: Path, checkpoint: Path) -> Growth:
+    """What heads did at each step of which a run kept the weights, over a checkpoint's examples.
+
+    Args:
+        run: the folder of the training run.
+        checkpoint: the folder of the exported model, with its examples.
+
+    Raises:
+        CheckpointError: if the run is unfinished or kept no snapshots, or the checkpoint brings no
+            examples.
+    """
+    finished = load_checkpoint(run / "averaged")
+    examples = read_examples(checkpoint)
+    if not examples:
+        raise CheckpointError(f"{checkpoint} brings no examples; export it with --card first.")
+    learned = {}
+    for step, file in tqdm(kept_snapshots(run).items(), unit="snapshot"):
+        model = Transformer(finished.model.config)
+        load_weights(model, read_tensors(file), file)
+        learned[step] = example_values(Translator(model, finished.tokenizer), examples)
+    return growth_of(learned)
+
+
+def card_with(card: str, growth: Growth) -> str:
+    """A card with the moments at which heads emerged, before its scores."""
+    rows = [
+        f"| {site.head_name(head)} | {label} | {since:,} |"
+        for site, head, label, since in growth.kept()
+    ]
+    found = "\n".join(["| head | label in the end | since step |", "| --- | --- | ---: |", *rows])
+    part = (
+        f"{HEADING}\n\nThe heads that earn a label in the end, and the step from which on it holds "
+        f"over the examples, measured at {len(growth.steps)} steps of the run. This folder keeps "
+        "the weights of some of them; `growth.json` holds the measures of every head.\n\n"
+        f"{found if rows else 'No head has a label in the end.'}\n\n"
+    )
+    without = re.sub(rf"{HEADING}\n.*?(?=^## )", "", card, flags=re.DOTALL | re.MULTILINE)
+    return without.replace("## Scores\n", f"{part}## Scores\n", 1)
+
+
+def main(argv: list[str] | None = None) -> int:
+    """The command line; gives the exit status."""
+    parser = argparse.ArgumentParser(
+        prog="python -m model.training.growth", description=(__doc__ or "").partition("\n")[0]
+    )
+    parser.add_argument("--run", type=Path, required=True, help="the folder of a training run")
+    parser.add_argument("--checkpoint", type=Path, required=True, help="the exported model")
+    arguments = parser.parse_args(argv)
+    torch.set_num_threads(1)
+    try:
+        found = grown(arguments.run, arguments.checkpoint)
+        write_growth(arguments.checkpoint, found)
+        labels = read_labels(arguments.checkpoint)
+        found = found.with_labels(labels.labels if labels else {})
+        card = arguments.checkpoint / CARD
+        if card.exists():
+            write_whole(card, card_with(card.read_text(encoding="utf-8"), found).encode())
+    except CheckpointError as error:
+        print(error, file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""Text in, translation and trace out."""

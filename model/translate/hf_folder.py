@@ -1,0 +1,612 @@
+"""Models of Hugging Face's, opened from a folder on the disk and recorded as they are.
+
+model = load_foreign("opus-mt-en-de")
+answer = model.read("The cat sat on the mat.")
+answer.trace        what every head did while the model read its own output again
+
+transformers is asked for, and nothing else: no network, none of a folder's own code, and weights
+from safetensors alone. It is imported when the first folder is opened.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import lru_cache
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+
+from model.checkpoints.checkpoint import (
+    CONFIG,
+    INDEX,
+    WEIGHTS,
+    CheckpointError,
+    own_file,
+    read_json,
+)
+from model.record.recording import CaptureError
+from model.trace.text_result import Answer, FolderFacts, Purpose, sizes_of
+from model.trace.trace import Tokens, Trace, TraceError
+from model.trace.word_grouping import START, WORD_START
+from model.translate.translator import TextError, resolve_device
+from model.watch import watching
+
+MOST_TOKENS = 512
+"""Of one text: what is typed, or what is written for it."""
+
+NEW_TOKENS = 32
+"""So much a language model writes on, at most."""
+
+MOST_WEIGHTS = 20_000_000
+"""Of all heads together; a picture of all heads takes no more."""
+
+FILLS = 5
+"""Tokens that are given for a gap, likeliest first."""
+
+MOST_BEAMS = 8
+MOST_LAYERS = 512
+MOST_NUMBER = 1 << 22
+"""The largest whole number that a configuration may hold: positions and vocabularies have less."""
+
+MASK = "[MASK]"
+"""What stands for a gap in a typed text, whatever the model's own mark is."""
+
+PICKLE = "pytorch_model.bin"
+
+_SEARCH = (
+    *("bad_words_ids", "begin_suppress_tokens", "bos_token_id", "decoder_start_token_id"),
+    *("early_stopping", "eos_token_id", "forced_bos_token_id", "forced_eos_token_id"),
+    *("length_penalty", "no_repeat_ngram_size", "num_beams", "pad_token_id"),
+    *("repetition_penalty", "suppress_tokens"),
+)
+"""What is taken over of a folder's way to write; all else may run code, or for ever."""
+
+_LAYERS = ("layer", "depth")
+_POSITIONS = ("max_position_embeddings", "n_positions", "max_seq_len")
+
+
+def is_foreign(directory: Path) -> bool:
+    """Whether a folder's configuration is one of Hugging Face's."""
+    try:
+        found = (directory / CONFIG).stat()
+        return _says_model_type(directory, found.st_mtime_ns, found.st_size)
+    except OSError:
+        return False
+
+
+@lru_cache(maxsize=256)
+def _says_model_type(directory: Path, changed: int, size: int) -> bool:
+    try:
+        return "model_type" in read_json(own_file(directory, CONFIG))
+    except CheckpointError:
+        return False
+
+
+def folder_facts(directory: Path) -> FolderFacts:
+    """What a folder says of its model, without transformers.
+
+    Raises:
+        CheckpointError: if its configuration is missing or damaged.
+    """
+    config = read_json(own_file(directory, CONFIG))
+    named = config.get("architectures")
+    architecture = named[0] if isinstance(named, list) and named else ""
+    if not isinstance(config.get("model_type"), str) or not isinstance(architecture, str):
+        raise CheckpointError(
+            f"{directory / CONFIG} is damaged: model_type and architectures must be names."
+        )
+    for name, value in _numbers(config):
+        most = MOST_LAYERS if any(part in name for part in _LAYERS) else MOST_NUMBER
+        if not -most <= value <= most:
+            raise CheckpointError(
+                f"{directory / CONFIG} is damaged: {name} is {value:,}, and more than {most:,} "
+                "is nothing that a model has."
+            )
+    return FolderFacts(config["model_type"], architecture, sizes_of(config))
+
+
+def _numbers(content: Any, name: str = "") -> Iterator[tuple[str, int]]:
+    if isinstance(content, dict):
+        for key, value in content.items():
+            yield from _numbers(value, key)
+    elif isinstance(content, int) and not isinstance(content, bool):
+        yield name, content
+
+
+def load_foreign(directory: str | os.PathLike[str], *, device: str = "auto") -> ForeignModel:
+    """A model from a Hugging Face folder.
+
+    Args:
+        directory: a folder with config.json, tokenizer files and model.safetensors or its parts.
+        device: "auto", "cpu", "cuda" or "cuda:1".
+
+    Raises:
+        CheckpointError: if transformers is not installed, the folder is incomplete or damaged, too
+            large for this machine, or needs code of its own.
+        DeviceError: if the machine has no such device.
+    """
+    folder = Path(directory)
+    place = resolve_device(device)
+    facts = folder_facts(folder)
+    _require_plain(folder)
+    stored = _stored_elements(folder)
+    transformers = _transformers()
+    with _refusing(folder):
+        settings = transformers.AutoConfig.from_pretrained(
+            folder, local_files_only=True, trust_remote_code=False
+        )
+    task, auto = _class_for(transformers, folder, settings, facts)
+    with _refusing(folder):
+        with torch.device("meta"):
+            outline = auto.from_config(
+                settings, trust_remote_code=False, attn_implementation="eager"
+            )
+        # Of parameters that layers share, one.
+        needed = sum(each.numel() for each in outline.parameters())
+    _require_memory(folder, needed, stored, place)
+    with _refusing(folder):
+        loaded, found = auto.from_pretrained(
+            folder,
+            local_files_only=True,
+            trust_remote_code=False,
+            use_safetensors=True,
+            # Also keeps a configuration from naming a kernel that would be fetched.
+            attn_implementation="eager",
+            dtype=torch.float32,
+            output_loading_info=True,
+        )
+        tokenizer = transformers.AutoTokenizer.from_pretrained(
+            folder, local_files_only=True, trust_remote_code=False
+        )
+    # What pools a text into one vector reads no attention.
+    missing = sorted(name for name in found["missing_keys"] if "pooler" not in name)
+    if missing:
+        raise CheckpointError(
+            f"The weights in {folder} are incomplete: {missing[0]} and "
+            f"{len(missing) - 1} others are missing; copy the folder again."
+        )
+    for name, parameter in loaded.named_parameters():
+        if not parameter.isfinite().all():
+            raise CheckpointError(
+                f"The weights in {folder} are damaged: {name} holds what is no finite number."
+            )
+    return ForeignModel(loaded.to(place).eval(), tokenizer, task, facts, place, folder.name)
+
+
+def save_without_pickle(directory: Path) -> Path:
+    """Write the weights of a folder's pytorch_model.bin beside it as model.safetensors.
+
+    A .bin file is a pickle. torch reads it with what runs code left out, which is safer and no
+    promise: whoever calls this trusts its author.
+
+    Returns:
+        the file that was written.
+
+    Raises:
+        CheckpointError: if there is no such file, or it holds something else than tensors.
+        OSError: if the file cannot be written.
+    """
+    source, written = own_file(directory, PICKLE), own_file(directory, WEIGHTS)
+    if not source.exists():
+        raise CheckpointError(f"There is no {source}; name a folder that holds one.")
+    if written.exists():
+        raise CheckpointError(f"{written} is there already; nothing is to be done.")
+    try:
+        state = torch.load(source, map_location="cpu", weights_only=True)
+    except Exception as error:
+        raise CheckpointError(
+            f"{source} is damaged, or holds something else than tensors."
+        ) from error
+    if not isinstance(state, dict) or not all(
+        isinstance(name, str) and isinstance(each, torch.Tensor) for name, each in state.items()
+    ):
+        raise CheckpointError(f"{source} holds something else than tensors by name.")
+    # Tensors that share memory are written once each.
+    save_file(
+        {name: each.contiguous().clone() for name, each in state.items()},
+        written,
+        metadata={"format": "pt"},
+    )
+    return written
+
+
+class ForeignModel:
+    """A model of Hugging Face's with its tokenizer; `load_foreign` gives one."""
+
+    def __init__(
+        self,
+        model: Any,
+        tokenizer: Any,
+        purpose: Purpose,
+        facts: FolderFacts,
+        device: torch.device,
+        name: str,
+    ) -> None:
+        self.model, self.tokenizer = model, tokenizer
+        self.purpose, self.facts, self.device, self.name = purpose, facts, device, name
+        self.n_parameters = sum(each.numel() for each in model.parameters())
+        self._spelling = _spelling(tokenizer)
+
+    def read(self, text: str) -> Answer:
+        """What the model makes of a text, and what every head did for it.
+
+        A model that writes does so first, as its folder says, and then reads all of it in one pass.
+
+        Args:
+            text: what to translate or to write on from; for a model that fills gaps, [MASK] stands
+                for each.
+
+        Raises:
+            TextError: if the text is empty or too long, or the model cannot run on it.
+        """
+        # Whatever a tokenizer cannot encode becomes a question mark.
+        text = text.encode("utf-8", "replace").decode()
+        if not text.strip():
+            raise TextError("The text is empty; type one.")
+        asked = text.replace(MASK, self.tokenizer.mask_token or MASK)
+        try:
+            with torch.inference_mode():
+                given = self.tokenizer(asked, return_tensors="pt")
+                given = {
+                    name: given[name].to(self.device)
+                    for name in ("input_ids", "attention_mask", "token_type_ids")
+                    if name in given
+                }
+                self._require_room(given["input_ids"])
+                return self._read(text, given)
+        except (CaptureError, TraceError, LookupError, TypeError, AttributeError) as error:
+            raise TextError(self._could_not(error)) from error
+        except ValueError as error:
+            if isinstance(error, TextError):
+                raise
+            raise TextError(self._could_not(error)) from error
+        except RuntimeError as error:
+            # Of a GPU, and of memory, whoever asked knows what to do.
+            if self.device.type != "cpu" or "alloc" in str(error):
+                raise
+            raise TextError(self._could_not(error)) from error
+
+    def _could_not(self, error: Exception) -> str:
+        return f"{self.name} could not run on this text: {_first_line(error)}"
+
+    def _read(self, text: str, given: dict[str, Any]) -> Answer:
+        match self.purpose:
+            case Purpose.TRANSLATE:
+                return self._translate(text, given)
+            case Purpose.CONTINUE:
+                return self._continue(text, given)
+            case _:
+                return self._fill(text, given)
+
+    def _translate(self, text: str, given: dict[str, Any]) -> Answer:
+        given.pop("token_type_ids", None)
+        written = self._generate(given, most=self._room)
+        with watching() as seen:
+            logits = self.model(**given, decoder_input_ids=written[:, :-1], use_cache=False).logits
+        ids = written[0].tolist()
+        trace = seen.trace(
+            source=self._tokens(given["input_ids"][0].tolist()),
+            target=self._tokens(ids[:-1]),
+            predictions=self._tokens(ids[1:]),
+            text=self._text(ids),
+            source_text=text,
+            log_probs=_log_probs(logits[0], ids[1:]),
+        )
+        return self._answer(trace, finished=self._ends(ids), n_written=len(ids) - 1)
+
+    def _continue(self, text: str, given: dict[str, Any]) -> Answer:
+        given.pop("token_type_ids", None)
+        n_given = given["input_ids"].shape[1]
+        # Of one token alone, nothing tells that it could not look ahead.
+        least = 2 if n_given == 1 else 1
+        most = max(least, min(NEW_TOKENS, self._room - n_given))
+        written = self._generate(given, most=most, least=least)
+        with watching() as seen:
+            logits = self.model(input_ids=written[:, :-1], use_cache=False).logits
+        ids = written[0].tolist()
+        # Within what was typed, the model predicts as well, and seldom what stands there.
+        predicted = logits[0, : n_given - 1].argmax(-1).tolist() + ids[n_given:]
+        trace = seen.trace(
+            source=Tokens(),
+            target=self._tokens(ids[:-1]),
+            predictions=self._tokens(predicted),
+            text=self._text(ids),
+            source_text=text,
+            log_probs=_log_probs(logits[0], predicted),
+        )
+        return self._answer(trace, finished=self._ends(ids), n_written=len(ids) - n_given)
+
+    def _fill(self, text: str, given: dict[str, Any]) -> Answer:
+        with watching() as seen:
+            output = self.model(**given)
+        ids = given["input_ids"][0].tolist()
+        fills, filled = [], list(ids)
+        if self.purpose is Purpose.FILL:
+            for place in [i for i, each in enumerate(ids) if each == self.tokenizer.mask_token_id]:
+                found = output.logits[0, place].float().softmax(-1).topk(FILLS)
+                likeliest = found.indices.tolist()
+                filled[place] = likeliest[0]
+                words = [self.tokenizer.decode([each]).strip() for each in likeliest]
+                fills.append(tuple(zip(words, found.values.tolist(), strict=True)))
+        tokens = self._tokens(ids)
+        is_causal = all(each.site.kind == "decoder" for each in seen.sites)
+        trace = seen.trace(
+            source=Tokens() if is_causal else tokens,
+            target=tokens if is_causal else Tokens(),
+            predictions=Tokens(),
+            text=self._text(filled) if fills else "",
+            source_text=text,
+        )
+        return self._answer(trace, fills=tuple(fills))
+
+    def _answer(
+        self,
+        trace: Trace,
+        *,
+        finished: bool = True,
+        n_written: int = 0,
+        fills: tuple[tuple[tuple[str, float], ...], ...] = (),
+    ) -> Answer:
+        device = self.device.type
+        return Answer(trace, finished, n_written, fills, self.purpose, self.n_parameters, device)
+
+    def _generate(self, given: dict[str, Any], *, most: int, least: int = 1) -> Any:
+        own = self.model.generation_config
+        settings = {name: getattr(own, name, None) for name in _SEARCH}
+        settings["num_beams"] = max(1, min(settings["num_beams"] or 1, MOST_BEAMS))
+        if settings["pad_token_id"] is None:
+            settings["pad_token_id"] = self.tokenizer.pad_token_id
+        config = type(own)(
+            **{name: value for name, value in settings.items() if value is not None},
+            max_new_tokens=most,
+            min_new_tokens=least,
+            do_sample=False,
+        )
+        self.model.generation_config = config
+        try:
+            return self.model.generate(**given)
+        finally:
+            self.model.generation_config = own
+
+    @property
+    def _room(self) -> int:
+        """How many tokens one text may have."""
+        config = self.model.config.get_text_config()
+        known = [getattr(config, name, None) for name in _POSITIONS]
+        found = [each for each in known if isinstance(each, int) and each > 0]
+        if "roberta" in self.facts.model_type or self.facts.model_type == "camembert":
+            # Its first rows of positions are those of padding.
+            found = [each - (config.pad_token_id or 0) - 1 for each in found]
+        return int(min(MOST_TOKENS, self.tokenizer.model_max_length, *found))
+
+    def _require_room(self, ids: Any) -> None:
+        length, room = ids.shape[1], self._room
+        if not length:
+            raise TextError("The text is empty for this model's tokenizer; type another.")
+        # A language model writes at least two more.
+        least = 2 if self.purpose is Purpose.CONTINUE else 0
+        if length + least > room:
+            raise TextError(
+                f"The text has {length:,} tokens and this model takes {room - least:,} here; "
+                "shorten it."
+            )
+        if int(ids.max()) >= self.model.get_input_embeddings().weight.shape[0]:
+            raise TextError(
+                "This folder's tokenizer has tokens that its model does not know; its files are "
+                "not of one model."
+            )
+        config = self.model.config
+        n_heads = getattr(config, "num_hidden_layers", 1) * getattr(
+            config, "num_attention_heads", 1
+        )
+        if n_heads * length**2 > MOST_WEIGHTS:
+            most = int((MOST_WEIGHTS / n_heads) ** 0.5)
+            raise TextError(
+                f"The text has {length:,} tokens, and of a model with {n_heads:,} heads {most:,} "
+                "can be shown; shorten it."
+            )
+
+    def _ends(self, ids: list[int]) -> bool:
+        ends = self.model.generation_config.eos_token_id
+        return ids[-1] in (ends if isinstance(ends, list) else [ends])
+
+    def _text(self, ids: list[int]) -> str:
+        known = [each for each in ids if each < len(self.tokenizer)]
+        return str(self.tokenizer.decode(known, skip_special_tokens=True))
+
+    def _tokens(self, ids: list[int]) -> Tokens:
+        """Tokens as SentencePiece would spell them: "▁" before each that begins a word."""
+        specials = set(self.tokenizer.all_special_ids)
+        # A model may have more rows than its tokenizer has tokens.
+        known = len(self.tokenizer)
+        pieces = [
+            str(self.tokenizer.convert_ids_to_tokens(each)) if each < known else f"<{each}>"
+            for each in ids
+        ]
+        found = [
+            piece if each in specials else self._spelled(piece)
+            for each, piece in zip(ids, pieces, strict=True)
+        ]
+        if self._spelling == "bytes":
+            # The first word has no space before it.
+            for number, (before, each) in enumerate(pairwise([None, *ids])):
+                is_first = before is None or before in specials
+                if is_first and each not in specials and not found[number].startswith(WORD_START):
+                    found[number] = WORD_START + found[number]
+        return Tokens(tuple(found), tuple(ids))
+
+    def _spelled(self, piece: str) -> str:
+        match self._spelling:
+            case "bytes":
+                text = str(self.tokenizer.convert_tokens_to_string([piece]))
+                return WORD_START + text[1:] if text.startswith(" ") else text
+            case "wordpiece":
+                return piece[2:] if piece.startswith("##") else WORD_START + piece
+            case _:
+                return piece
+
+
+def _spelling(tokenizer: Any) -> str:
+    """How a tokenizer marks where words begin: "bytes" as GPT-2, "wordpiece" as BERT, or "▁"."""
+    vocabulary = tokenizer.get_vocab()
+    count = {
+        "bytes": sum(piece.startswith("Ġ") for piece in vocabulary),
+        "wordpiece": sum(piece.startswith("##") for piece in vocabulary),
+        START: sum(piece.startswith(WORD_START) for piece in vocabulary),
+    }
+    return max(count, key=lambda name: count[name])
+
+
+def _log_probs(logits: Any, ids: list[int]) -> Any:
+    rows = logits.float().log_softmax(-1).cpu().numpy()
+    return rows[np.arange(len(ids)), ids]
+
+
+def _transformers() -> Any:
+    """The library, told to fetch nothing.
+
+    Raises:
+        CheckpointError: if it is not installed.
+    """
+    os.environ |= {"HF_HUB_OFFLINE": "1", "HF_HUB_DISABLE_TELEMETRY": "1"}
+    try:
+        import transformers
+    except ImportError as error:
+        raise CheckpointError(
+            "This folder is one of Hugging Face's, which the library transformers opens, and it is "
+            "not installed here; run pip install transformers."
+        ) from error
+    transformers.logging.set_verbosity_error()
+    transformers.logging.disable_progress_bar()
+    return transformers
+
+
+def _require_plain(folder: Path) -> None:
+    """Refuse what is not weights in safetensors, with files of its own alone."""
+    try:
+        names = sorted(os.listdir(folder))
+    except OSError as error:
+        raise CheckpointError(f"The folder {folder} cannot be read.") from error
+    for name in names:
+        if not (folder / name).is_dir():
+            own_file(folder, name)
+    config = read_json(own_file(folder, CONFIG))
+    if "quantization_config" in config:
+        raise CheckpointError(
+            f"The weights in {folder} are quantised, and here they are opened in full precision "
+            "alone; take the model they were made from."
+        )
+    if "adapter_config.json" in names:
+        raise CheckpointError(
+            f"{folder} holds an adapter of another model; merge it into that model and save it."
+        )
+    if WEIGHTS in names or INDEX in names:
+        return
+    if any(name.endswith((".bin", ".pt", ".pth")) for name in names):
+        raise CheckpointError(
+            f"The weights in {folder} are a pickle (.bin), and opening one can run whatever its "
+            "author wrote there; if you trust the author, the command unpickle of Headscope's "
+            "command line writes them as safetensors."
+        )
+    raise CheckpointError(f"The folder {folder} lacks {WEIGHTS}.")
+
+
+def _stored_elements(folder: Path) -> int:
+    """How many numbers the weights files hold, by their headers alone."""
+    names = [WEIGHTS]
+    if not (folder / WEIGHTS).exists():
+        listed = read_json(own_file(folder, INDEX)).get("weight_map")
+        files = list(listed.values()) if isinstance(listed, dict) else []
+        if not files or any(not isinstance(file, str) or Path(file).name != file for file in files):
+            raise CheckpointError(f"{folder / INDEX} is damaged: it names no weights files.")
+        names = sorted(set(files))
+    total = 0
+    for name in names:
+        path = own_file(folder, name)
+        try:
+            with safe_open(path, framework="pt") as opened:
+                for key in opened.keys():  # noqa: SIM118 – no mapping
+                    total += int(np.prod(opened.get_slice(key).get_shape(), dtype=np.int64))
+        except OSError as error:
+            raise CheckpointError(f"The folder {folder} lacks a readable {name}.") from error
+        except SafetensorError as error:
+            raise CheckpointError(f"{path} is damaged: it is not a safetensors file.") from error
+    return total
+
+
+def _class_for(
+    transformers: Any, folder: Path, settings: Any, facts: FolderFacts
+) -> tuple[Purpose, Any]:
+    """What a model does, and which of transformers' classes opens it."""
+    known = transformers.models.auto.modeling_auto
+    heads = (
+        (Purpose.TRANSLATE, "SEQ_TO_SEQ_CAUSAL_LM", transformers.AutoModelForSeq2SeqLM),
+        (Purpose.CONTINUE, "CAUSAL_LM", transformers.AutoModelForCausalLM),
+        (Purpose.FILL, "MASKED_LM", transformers.AutoModelForMaskedLM),
+    )
+    for task, name, auto in heads:
+        classes = getattr(known, f"MODEL_FOR_{name}_MAPPING_NAMES")
+        if facts.architecture and classes.get(facts.model_type) == facts.architecture:
+            return task, auto
+    if settings.is_encoder_decoder:
+        raise CheckpointError(
+            f"{folder} holds {facts.architecture or 'a model'} of the family {facts.model_type}, "
+            "and of models with encoder and decoder only those that write a text for a text are "
+            "opened here."
+        )
+    return Purpose.READ, transformers.AutoModel
+
+
+def _require_memory(folder: Path, needed: int, stored: int, device: torch.device) -> None:
+    # Some tables, such as those of positions, are computed and not stored.
+    if needed > 2 * stored + (1 << 24):
+        raise CheckpointError(
+            f"{folder} is damaged: its configuration is of a model with {needed:,} parameters, "
+            f"and its weights are {stored:,}."
+        )
+    # As float32; on the way to a GPU, in this machine's memory as well.
+    free = _free_bytes()
+    if device.type == "cuda":
+        free = min(free, torch.cuda.mem_get_info(device)[0])
+    if 4 * max(needed, stored) > free:
+        raise CheckpointError(
+            f"{folder} needs {4 * max(needed, stored) / 2**30:.1f} GiB of memory and "
+            f"{free / 2**30:.1f} GiB are free; close other programs, or take a smaller model."
+        )
+
+
+def _free_bytes() -> int:
+    """What is left of this machine's memory; where a system does not say, all that it has."""
+    try:
+        with open("/proc/meminfo", encoding="ascii") as lines:
+            found = dict(line.split(":", 1) for line in lines)
+        return int(found["MemAvailable"].split()[0]) << 10
+    except (OSError, KeyError, ValueError):
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+
+
+@contextmanager
+def _refusing(folder: Path) -> Iterator[None]:
+    """Says in a sentence what transformers makes of a folder that it cannot open."""
+    try:
+        yield
+    except MemoryError:
+        raise
+    # Whatever is written in a folder, any of its classes may raise.
+    except Exception as error:
+        raise CheckpointError(
+            f"transformers cannot open the folder {folder}: {_first_line(error)}"
+        ) from error
+
+
+def _first_line(error: Exception) -> str:
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    said = lines[0] if lines else type(error).__name__
+    return said if len(said) <= 300 else f"{said[:299]}…"

@@ -1,0 +1,181 @@
+"""Models that read one text: half Transformers of ours, and the folders of Hugging Face's.
+
+model = hs.load_reader("toy-reverse-decoder")
+answer = model.read("c a b")
+answer.trace        what every head did
+"""
+
+from __future__ import annotations
+
+import os
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from model.checkpoints.checkpoint import (
+    CONFIG,
+    is_single_stack,
+    load_single_stack,
+    own_file,
+    read_json,
+)
+from model.checkpoints.shipped import checkpoint_folder
+from model.paper.config import TransformerConfig
+from model.paper.single_stack import DecoderOnly, SingleStack
+from model.paper.tokenizer import Tokenizer
+from model.record.recording import recording
+from model.record.taps import install_taps
+from model.trace.text_result import Answer, FolderFacts, Purpose, sizes_of
+from model.trace.trace import Tokens
+from model.translate.hf_folder import ForeignModel, folder_facts, is_foreign, load_foreign
+from model.translate.translator import TextError, resolve_device
+
+
+def is_reader(directory: Path) -> bool:
+    """Whether a folder holds such a model."""
+    try:
+        found = (directory / CONFIG).stat()
+    except OSError:
+        return False
+    return _is_reader(directory, found.st_mtime_ns, found.st_size)
+
+
+@lru_cache(maxsize=256)
+def _is_reader(directory: Path, changed: int, size: int) -> bool:
+    return is_foreign(directory) or is_single_stack(directory)
+
+
+def reader_facts(directory: Path) -> FolderFacts:
+    """What a folder says of its model, without opening it.
+
+    Raises:
+        CheckpointError: if its configuration is missing or damaged.
+    """
+    if is_foreign(directory):
+        return folder_facts(directory)
+    config = TransformerConfig.from_dict(read_json(own_file(directory, CONFIG)))
+    return FolderFacts("", config.single_stack, sizes_of(config.to_dict()))
+
+
+def load_reader(directory: str | os.PathLike[str], *, device: str = "auto") -> Reader:
+    """A model from a folder, of ours or of Hugging Face's.
+
+    Args:
+        directory: the folder; or the name of a model that comes with Headscope.
+        device: "auto", "cpu", "cuda" or "cuda:1".
+
+    Raises:
+        CheckpointError: if the folder cannot be opened.
+        DeviceError: if the machine has no such device.
+    """
+    folder = checkpoint_folder(directory)
+    if is_foreign(folder):
+        return load_foreign(folder, device=device)
+    return StackReader.load(folder, device=device)
+
+
+class StackReader:
+    """An encoder or a decoder alone with its vocabulary."""
+
+    def __init__(
+        self,
+        model: SingleStack,
+        tokenizer: Tokenizer,
+        *,
+        metrics: dict[str, Any],
+        device: torch.device,
+        name: str,
+    ) -> None:
+        self.model, self.tokenizer = model.to(device).eval(), tokenizer
+        self.metrics, self.device, self.name = metrics, device, name
+        self.n_parameters = sum(each.numel() for each in model.parameters())
+        install_taps(self.model)
+
+    @classmethod
+    def load(cls, folder: Path, *, device: str = "auto") -> StackReader:
+        """From a folder of ours; arguments and errors as `load_reader`."""
+        place = resolve_device(device)
+        model, tokenizer, metrics = load_single_stack(folder)
+        return cls(model, tokenizer, metrics=metrics, device=place, name=folder.name)
+
+    def write(self, text: str) -> str:
+        """What the model makes of a text, without a record of it.
+
+        Raises:
+            TextError: as `read`.
+        """
+        with torch.inference_mode():
+            return self.tokenizer.decode(self._write(self._ids(text))[1])
+
+    def read(self, text: str) -> Answer:
+        """What the model makes of a text, and what every head did for it.
+
+        A decoder writes first, and then reads all of it in one pass.
+
+        Args:
+            text: of which the encoder replaces each token, and after which the decoder writes on.
+
+        Raises:
+            TextError: if the text is empty or too long.
+        """
+        given = self._ids(text)
+        with torch.inference_mode():
+            read, written = self._write(given)
+            with recording() as seen:
+                logits = self.model(self._tensor(read))[0]
+            log_probs, predicted = (each.cpu() for each in logits.log_softmax(-1).max(-1))
+        tokens, writes_on = self._tokens(read), isinstance(self.model, DecoderOnly)
+        trace = seen.trace(
+            source=Tokens() if writes_on else tokens,
+            target=tokens if writes_on else Tokens(),
+            predictions=self._tokens(predicted.tolist()) if writes_on else Tokens(),
+            text=self.tokenizer.decode(written),
+            source_text=text,
+            log_probs=log_probs.numpy() if writes_on else None,
+        )
+        return Answer(
+            trace=trace,
+            finished=not writes_on or written[-1:] == [self.model.config.eos_id],
+            n_written=len(written),
+            fills=(),
+            purpose=Purpose.CONTINUE if writes_on else Purpose.LABEL,
+            n_parameters=self.n_parameters,
+            device=self.device.type,
+        )
+
+    def _write(self, given: list[int]) -> tuple[list[int], list[int]]:
+        """The tokens that the model reads, and those that it writes."""
+        if not isinstance(self.model, DecoderOnly):
+            written = self.model(self._tensor(given))[0].argmax(-1).tolist()
+            # What stands at the end token is no part of the text.
+            return given, written[:-1]
+        room = self.model.config.max_positions - len(given)
+        whole = self.model.write(self._tensor(given), room)[0].tolist()
+        return whole[:-1], whole[len(given) :]
+
+    def _ids(self, text: str) -> list[int]:
+        if not text.strip():
+            raise TextError("The text is empty; type one.")
+        config = self.model.config
+        ids = [*self.tokenizer.encode(text), config.eos_id]
+        if isinstance(self.model, DecoderOnly):
+            ids = [config.bos_id, *ids]
+        # A decoder needs room for what it writes.
+        most = config.max_positions // (2 if isinstance(self.model, DecoderOnly) else 1)
+        if len(ids) > most:
+            raise TextError(
+                f"The text has {len(ids):,} tokens and this model takes {most:,}; shorten it."
+            )
+        return ids
+
+    def _tensor(self, ids: list[int]) -> torch.Tensor:
+        return torch.tensor([ids], device=self.device)
+
+    def _tokens(self, ids: list[int]) -> Tokens:
+        return Tokens(self.tokenizer.pieces(ids), tuple(ids))
+
+
+Reader = StackReader | ForeignModel
+"""What reads one text."""

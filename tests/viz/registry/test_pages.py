@@ -1,0 +1,44 @@
+"""The pages as they declare themselves."""
+
+from dataclasses import asdict
+from pathlib import Path
+
+from viz.decoding.view import DecodingView
+from viz.effects.view import EffectsView
+from viz.heads.view import HeadsView
+from viz.masks.view import MasksView
+from viz.positions.view import PositionsView
+from viz.registry import pages
+
+ROOT = Path(__file__).parents[3]
+VALUES = {
+    "heads": HeadsView(),
+    "effects": EffectsView(),
+    "decoding": DecodingView(),
+    "masks": MasksView(),
+    "positions": PositionsView(),
+}
+
+
+def test_the_tables_of_the_readme_are_those_of_the_pages() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert pages.with_tables(readme) == readme, "python -m viz.registry.pages README.md"
+
+
+def test_every_page_has_a_script_and_says_what_its_parameters_are() -> None:
+    for view in pages.VIEWS.values():
+        assert (ROOT / view.script).is_file()
+    every = [*pages.SHARED, *pages.AROUND, *(p for v in pages.VIEWS.values() for p in v.parameters)]
+    assert all(each.meaning and each.values for each in every)
+
+
+def test_no_page_keeps_what_another_page_means_otherwise() -> None:
+    around = {each.name for each in (*pages.SHARED, *pages.AROUND)}
+    for view in pages.VIEWS.values():
+        assert not around & {each.name for each in view.parameters}
+
+
+def test_a_page_reads_exactly_its_parameters_which_begin_with_their_defaults() -> None:
+    for name, view in pages.VIEWS.items():
+        defaults = {each.name: each.default for each in view.parameters}
+        assert defaults == (asdict(VALUES[name]) if name in VALUES else {})

@@ -1,0 +1,142 @@
+"""The process in which the app has its jobs computed."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from model.checkpoints.checkpoint import CheckpointError
+from model.record.intervention import Intervention
+from model.serving.process import WorkerProcess
+from model.serving.queue import RequestQueue
+from model.serving.store import ResultStore
+from model.trace.trace import Trace
+from model.translate.translator import TextError, load
+from tests.kit.tiny_checkpoint import PAIRS, write_tiny_checkpoint
+from viz.service import jobs
+
+pytestmark = pytest.mark.slow
+
+SECONDS = 120
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_tiny_checkpoint(tmp_path_factory.mktemp("checkpoints") / "en-de")
+
+
+@pytest.fixture(scope="module")
+def process() -> Iterator[WorkerProcess]:
+    worker = WorkerProcess("viz.service.worker")
+    yield worker
+    worker.close()
+
+
+@pytest.fixture(scope="module")
+def queue(process: WorkerProcess) -> RequestQueue:
+    process.start()
+    return RequestQueue(process, ResultStore(1000, 64, 10**9), together=jobs.fit_together)
+
+
+def answers(queue: RequestQueue, *asked: jobs.Job) -> list[Any]:
+    with ExitStack() as stack:
+        requests = [stack.enter_context(queue.ask(job, number)) for number, job in enumerate(asked)]
+        assert all(request.wait(SECONDS) for request in requests)
+        return [request.result() for request in requests]
+
+
+def assert_same(found: Trace, expected: Trace) -> None:
+    assert (found.source, found.target, found.text) == (
+        expected.source,
+        expected.target,
+        expected.text,
+    )
+    assert found.maps.keys() == expected.maps.keys()
+    for site, seen in expected.maps.items():
+        for name in ("weights", "allowed", "scores", "q", "k", "v"):
+            assert np.array_equal(getattr(found.maps[site], name), getattr(seen, name))
+            assert not getattr(found.maps[site], name).flags.writeable
+
+
+def test_every_job_comes_over_as_the_translator_gives_it(queue: RequestQueue, folder: Path) -> None:
+    version, model = jobs.version_of(folder), load(folder, device="cpu")
+    sentences = [source for source, _ in PAIRS]
+    timed = answers(queue, *(jobs.Translate(version, sentence) for sentence in sentences))
+    for found, (sentence, german) in zip(timed, PAIRS, strict=True):
+        assert (found.translation.text, found.translation.source_text) == (german, sentence)
+        assert found.translation.log_probs == model.translate(sentence).log_probs
+        assert found.device == "cpu"
+    own, forced = answers(
+        queue,
+        jobs.Record(version, sentences[0]),
+        jobs.Record(version, sentences[0], "Der Hund schläft."),
+    )
+    assert_same(own, model.trace(sentences[0]))
+    assert_same(forced, model.trace(sentences[0], "Der Hund schläft."))
+    batch = jobs.RecordBatch(version, (sentences[0],), "", (timed[0].translation,))
+    allowed = np.ones((len(own.source), len(own.source)), dtype=np.bool_)
+    allowed[:, 0] = False
+    under = Intervention(masks={"encoder": allowed})
+    padded, outcome, shares, later = answers(
+        queue,
+        batch,
+        jobs.Intervene(version, batch, 0, under, (len(own.source),), len(own.target)),
+        jobs.TermShares(version, sentences[0]),
+        jobs.Survey(version, "read_later"),
+    )
+    assert_same(padded.padded[0], own)
+    assert_same(outcome.free, model.trace(sentences[0], under=under))
+    assert shares
+    assert later == {}
+
+
+def test_what_is_wrong_comes_over_as_the_same_sentence(
+    queue: RequestQueue, folder: Path, tmp_path: Path
+) -> None:
+    with pytest.raises(TextError, match=r"^The text is empty; type a sentence to translate\.$"):
+        answers(queue, jobs.Translate(jobs.version_of(folder), " "))
+    with pytest.raises(CheckpointError, match="There is no checkpoint folder"):
+        answers(queue, jobs.Translate(jobs.version_of(tmp_path / "gone"), "The cat eats."))
+
+
+def test_a_killed_process_comes_back_and_whoever_waits_is_answered(
+    queue: RequestQueue, process: WorkerProcess, folder: Path
+) -> None:
+    version = jobs.version_of(folder)
+    asked = [jobs.Translate(version, f"The {word} eats.") for word in ("man", "woman", "mat")]
+    with ExitStack() as stack:
+        requests = [stack.enter_context(queue.ask(job, job)) for job in asked]
+        os.kill(process.start().pid, signal.SIGKILL)
+        assert all(request.wait(SECONDS) for request in requests)
+        for job, request in zip(asked, requests, strict=True):
+            assert request.result().translation.source_text == job.sentence
+
+
+def test_it_needs_no_streamlit(folder: Path) -> None:
+    code = "import sys, viz.service.worker; print('streamlit' in sys.modules)"
+    root = Path(__file__).resolve().parents[3]
+    command = [sys.executable, "-c", code]
+    found = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True)
+    assert found.stdout == "False\n"
+
+
+def test_nothing_that_is_typed_is_printed_by_a_process_that_fails(folder: Path) -> None:
+    code = (
+        "import sys; from pathlib import Path\n"
+        "from model.serving.process import WorkerProcess; from viz.shell import jobs\n"
+        "process = WorkerProcess('viz.service.worker'); folder = Path(sys.argv[1])\n"
+        "job = jobs.Translate(jobs.version_of(folder), 'Secret words.' * 200)\n"
+        "wrong = jobs.Record(jobs.version_of(folder), 'Secret words.', target=3)\n"
+        "for job in (job, wrong): assert isinstance(next(process([job]))[1], Exception)\n"
+    )
+    root = Path(__file__).resolve().parents[3]
+    command = [sys.executable, "-c", code, str(folder)]
+    found = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True)
+    assert (found.stdout, found.stderr) == ("", "")

@@ -1,0 +1,1 @@
+"""What an address holds: parameters, heads, mask edits."""

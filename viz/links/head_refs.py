@@ -1,0 +1,54 @@
+"""Heads that a person chose, as addresses have them: kind.layer.head, joined by dashes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from model.trace.trace import AttentionKind, Site
+from viz.links.parameters import Parameter, pattern
+
+KINDS = tuple(kind for kind in AttentionKind if kind is not AttentionKind.MODULE)
+
+MOST_HEADS = 256
+"""So many can be chosen: more than any model has that comes with the app."""
+
+Head = tuple[Site, int]
+
+
+def heads_parameter(
+    name: str, meaning: str, kinds: Sequence[AttentionKind] = KINDS, example: str = "encoder.0.1"
+) -> Parameter[str]:
+    """A parameter that names any number of heads, or none.
+
+    Args:
+        name: in the address.
+        meaning: in one line.
+        kinds: of attention that the heads may be of.
+        example: another head than cross.3.5.
+    """
+    head = rf"({'|'.join(kinds)})\.[0-9]{{1,3}}\.[0-9]{{1,3}}"
+    return pattern(
+        name,
+        rf"{head}(-{head}){{0,{MOST_HEADS - 1}}}",
+        f"heads such as cross.3.5-{example}",
+        meaning,
+    )
+
+
+def read_heads(written: str) -> list[Head]:
+    """Heads as the address has them, each once."""
+    found = []
+    for each in filter(None, written.split("-")):
+        kind, layer, head = each.split(".")
+        found.append((Site(AttentionKind(kind), int(layer)), int(head)))
+    return list(dict.fromkeys(found))
+
+
+def written_heads(heads: Iterable[Head]) -> str:
+    """Heads for the address; as many as it takes."""
+    return "-".join(f"{site}.{head}" for site, head in list(heads)[:MOST_HEADS])
+
+
+def head_name(site: Site, head: int) -> str:
+    """A head in a list, such as "Cross 3.5"."""
+    return f"{site.kind.short_name} {site.layer}.{head}"

@@ -1,0 +1,240 @@
+"""What a page says of itself: its name, its icon, and what it keeps in the address."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from viz.draw.labels import visible
+
+T = TypeVar("T")
+
+MOST_CHARACTERS = 5000
+"""Of a sentence, of a translation, and of all other sentences of a batch together."""
+
+QUOTED_CHARACTERS = 40
+"""How many characters of an illegal value a notice repeats."""
+
+LISTED_OPTIONS = 8
+"""How many options a notice lists."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter(Generic[T]):
+    """One value that the address holds, under the name that it has in the session state too.
+
+    Attributes:
+        name: in the address and in the session state.
+        default: what an address without it stands for.
+        parse: text to value; raises ValueError with the end of the sentence "The address asks for
+            NAME “TEXT”, …", such as "which is not 0 or 1".
+        write: value to text; `parse` reads it back.
+        instead: the end of the same sentence where the default's text says little, such as "the
+            first one is shown".
+        meaning: what it is, for a table of parameters.
+        values: what it may be, in Markdown, for the same table.
+    """
+
+    name: str
+    default: T
+    parse: Callable[[str], T]
+    write: Callable[[T], str] = str
+    instead: str = ""
+    meaning: str = ""
+    values: str = ""
+
+
+def text(
+    name: str, default: str = "", *, most: int, meaning: str = "", values: str = ""
+) -> Parameter[str]:
+    """Any text of at most so many characters."""
+
+    def parse_text(written: str) -> str:
+        if len(written) > most:
+            raise ValueError(f"which has {len(written):,} characters where {most:,} are taken")
+        return written
+
+    values = values or f"text, at most {most:,} characters"
+    return Parameter(name, default, parse_text, meaning=meaning, values=values)
+
+
+def choice(
+    name: str,
+    default: T,
+    options: Iterable[T],
+    meaning: str = "",
+    *,
+    before: Mapping[str, T] | None = None,
+) -> Parameter[T]:
+    """One of several options, written as `str` writes it.
+
+    Args:
+        name: as in Parameter.
+        default: as in Parameter.
+        options: to choose from.
+        meaning: as in Parameter.
+        before: what the values of older links stand for that are no options any more.
+    """
+    known = {str(option): option for option in options}
+    readable = {**(before or {}), **known}
+
+    def parse_choice(written: str) -> T:
+        if written in readable:
+            return readable[written]
+        listed = ", ".join(list(filter(None, known))[:LISTED_OPTIONS])
+        more = ", …" if len(known) > LISTED_OPTIONS else ""
+        raise ValueError(f"which is none of {listed}{more}")
+
+    values = ", ".join(
+        f"`{text}` (default)" if option == default else f"`{text}`"
+        for text, option in known.items()
+        if text
+    )
+    return Parameter(name, default, parse_choice, meaning=meaning, values=values)
+
+
+def integer(name: str, default: int, *, low: int, high: int, meaning: str = "") -> Parameter[int]:
+    """A whole number from low to high, both included."""
+
+    def parse_integer(written: str) -> int:
+        # int() alone would take spaces, underscores and the digits of every script.
+        if re.fullmatch(r"-?[0-9]{1,9}", written) and low <= int(written) <= high:
+            return int(written)
+        raise ValueError(f"which is not a whole number from {low} to {high}")
+
+    values = f"{low:,} to {high:,}; default: {default:,}"
+    return Parameter(name, default, parse_integer, meaning=meaning, values=values)
+
+
+def pattern(name: str, form: str, described: str, meaning: str = "") -> Parameter[str]:
+    """A text of a fixed form, or none.
+
+    Args:
+        name: as in Parameter.
+        form: a regular expression for the whole text.
+        described: the form in words, with an example.
+        meaning: as in Parameter.
+    """
+
+    def parse_pattern(written: str) -> str:
+        if written and not re.fullmatch(form, written):
+            raise ValueError(f"and that is not {described}")
+        return written
+
+    return Parameter(name, "", parse_pattern, meaning=meaning, values=described)
+
+
+def flag(name: str, default: bool = False, meaning: str = "") -> Parameter[bool]:
+    """Yes or no, written 1 or 0."""
+
+    def parse_flag(written: str) -> bool:
+        if written in ("0", "1"):
+            return written == "1"
+        raise ValueError("which is not 0 or 1")
+
+    values = "0, 1 (default)" if default else "0 (default), 1"
+    return Parameter(
+        name,
+        default,
+        parse_flag,
+        lambda value: "1" if value else "0",
+        meaning=meaning,
+        values=values,
+    )
+
+
+def parse(
+    query: Mapping[str, str], parameters: Iterable[Parameter[Any]]
+) -> tuple[dict[str, Any], dict[str, str]]:
+    """What an address says: a legal value for every parameter, and a notice for each illegal one.
+
+    Args:
+        query: the texts by name, as they stand in the address; those of no parameter are ignored.
+        parameters: what may stand there.
+
+    Returns:
+        The values by name, the default where the address has none or an illegal one, and by name
+        one sentence of plain text for each illegal one; escape it before it is shown.
+    """
+    values: dict[str, Any] = {}
+    notices: dict[str, str] = {}
+    for parameter in parameters:
+        values[parameter.name] = parameter.default
+        if parameter.name not in query:
+            continue
+        written = query[parameter.name]
+        try:
+            values[parameter.name] = parameter.parse(written)
+        except ValueError as reason:
+            usual = parameter.write(parameter.default)
+            shown = parameter.instead or (
+                f"shown instead: {_quoted(usual)}" if usual else "it is left out"
+            )
+            notices[parameter.name] = (
+                f"The address asks for {parameter.name} {_quoted(written)}, {reason}; {shown}."
+            )
+    return values, notices
+
+
+def write(values: Mapping[str, Any], parameters: Iterable[Parameter[Any]]) -> dict[str, str]:
+    """The query of an address that `parse` reads as these values, without the defaults.
+
+    A value that its own parser refuses, such as a pasted book, is left out: a link to it would open
+    nothing.
+
+    Args:
+        values: by name; what is missing counts as the default.
+        parameters: what may stand in the address.
+    """
+    query = {}
+    for parameter in parameters:
+        value = values.get(parameter.name, parameter.default)
+        if value == parameter.default:
+            continue
+        written = parameter.write(value)
+        try:
+            parameter.parse(written)
+        except ValueError:
+            continue
+        query[parameter.name] = written
+    return query
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A page of the app; it can be read without running the page.
+
+    Attributes:
+        name: of its folder, and in its address.
+        title: in the navigation.
+        icon: the same.
+        parameters: what it keeps in the address.
+        asks: whether the sentence bar stands above it.
+        without_model: what cannot be shown without one, as the subject of a sentence; empty for a
+            page that shows traces as well.
+    """
+
+    name: str
+    title: str
+    icon: str
+    parameters: tuple[Parameter[Any], ...] = ()
+    asks: bool = True
+    without_model: str = ""
+
+    @property
+    def script(self) -> str:
+        """The file that runs it, seen from the app."""
+        return f"viz/pages/{self.name}.py"
+
+
+def table(parameters: Iterable[Parameter[Any]]) -> str:
+    """Parameters as a table in Markdown."""
+    rows = [f"| `{each.name}` | {each.meaning} | {each.values} |" for each in parameters]
+    return "\n".join(["| parameter | what | values |", "|---|---|---|", *rows])
+
+
+def _quoted(written: str) -> str:
+    shown = visible(written)
+    return f"“{shown[:QUOTED_CHARACTERS]}{'…' if len(shown) > QUOTED_CHARACTERS else ''}”"

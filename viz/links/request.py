@@ -1,0 +1,264 @@
+"""What the command line was asked for, as the pictures take it."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar, Protocol
+
+from model.explain.ablation_results import Effects, ExamplesRemoval, Removal
+from model.explain.alignment_table import AlignmentTable
+from model.explain.attribution import Attributions, SelfAttributions
+from model.explain.labels import Label
+from model.explain.reading import Reading, Seen, read, site_map
+from model.paper.search import AS_IN_THE_PAPER, Search
+from model.record.intervention import Intervention
+from model.trace.logit_lens import LogitLens
+from model.trace.terms import EmbeddingParts, HeadMatrices, ScoreTerms
+from model.trace.trace import AttentionKind, AttentionMap, FloatArray, Site, Trace
+from model.trace.translation import Decoding, Translation
+from viz.heads.overview import chosen_maps
+from viz.links.head_refs import heads_parameter
+from viz.links.link_interventions import Changes
+from viz.links.mask_edits import parse
+from viz.save.formats import ExportError
+from viz.save.picture import Picture
+
+
+class Encoding(Protocol):
+    """How a model knows order."""
+
+    base: ClassVar[float | None]
+
+
+class Translator(Protocol):
+    """What pictures ask of model.translator.Translator, which says what each gives."""
+
+    @property
+    def positions(self) -> Encoding: ...  # noqa: D102
+    @property
+    def has_final_norm(self) -> bool: ...  # noqa: D102
+    def translate(self, text: str, *, search: Search) -> Translation: ...  # noqa: D102
+    def trace(self, text: str, target: str | None = None) -> Trace: ...  # noqa: D102
+    def decode(self, text: str, *, search: Search, under: Intervention) -> Decoding: ...  # noqa: D102
+    def trace_of(self, translation: Translation, *, under: Intervention) -> Trace: ...  # noqa: D102
+    def logit_lens(self, trace: Trace, *, under: Intervention) -> LogitLens: ...  # noqa: D102
+    def position_table(self, length: int | None = None) -> FloatArray: ...  # noqa: D102
+    def trained_positions(self) -> int | None: ...  # noqa: D102
+    def embedding_parts(self, text: str) -> EmbeddingParts: ...  # noqa: D102
+    def score_terms(self, text: str) -> ScoreTerms: ...  # noqa: D102
+    def head_matrices(self, site: Site, head: int) -> HeadMatrices: ...  # noqa: D102
+
+
+@dataclass(frozen=True, eq=False)
+class Request:
+    """What was asked for, with what has to be computed for it, once and only if needed.
+
+    Attributes:
+        text: the sentence.
+        arguments: those of the command line.
+        folder: the checkpoint's, as a notebook is to read it.
+        load: gives the model.
+        look: gives how a translation is looked for.
+        labels: gives what heads do over new sentences, by site; empty where that is not known.
+        measure: gives what the translation of a trace loses without each head.
+        remove: gives what is left of it while heads are removed, by what each does.
+        removed: gives the same over the model's examples; None where nothing is kept.
+        attribute: gives maps of cross-attention beside what deletion does, of a trace.
+        attribute_self: gives maps of a site of self-attention, and of which target token.
+        aligned: gives how far heads are from hand-made alignments; None where nothing is kept.
+        later: gives which layers look at the source of a token in the row that has read it.
+    """
+
+    text: str
+    arguments: argparse.Namespace
+    folder: str
+    load: Callable[[], Translator]
+    look: Callable[[], Search]
+    labels: Callable[[], Mapping[Site, tuple[Label | None, ...]]]
+    measure: Callable[[Trace], Effects]
+    remove: Callable[[Trace, Effects], Removal]
+    removed: Callable[[], ExamplesRemoval | None]
+    attribute: Callable[[Trace], Attributions]
+    attribute_self: Callable[[Trace, Site, int | None], SelfAttributions]
+    later: Callable[[], Mapping[int, bool]]
+    aligned: Callable[[], AlignmentTable | None]
+
+    @cached_property
+    def translator(self) -> Translator:
+        """The model."""
+        return self.load()
+
+    @cached_property
+    def trace(self) -> Trace:
+        """Of the sentence and the model's translation of it, or the one that was given."""
+        return self.translator.trace(self.text, self.target or None)
+
+    @cached_property
+    def decoding(self) -> Decoding:
+        """How the translation was found, under what is to be done differently."""
+        return self.decode(self.search)
+
+    def decode(self, search: Search) -> Decoding:
+        """The same with another search."""
+        return self.translator.decode(self.text, search=search, under=self.changes.under)
+
+    @cached_property
+    def changes(self) -> Changes:
+        """What is to be done differently while it is decoded."""
+        mask, off = self.arguments.mask, self.arguments.off
+        try:
+            parse(mask)
+        except ValueError as error:
+            raise ExportError(str(error)) from None
+        try:
+            heads_parameter("off", "").parse(off)
+        except ValueError as reason:
+            raise ExportError(f"--off is {off!r}, {reason}.") from None
+        return Changes(mask, off)
+
+    @cached_property
+    def effects(self) -> Effects:
+        """What its translation loses without each head."""
+        return self.measure(self.trace)
+
+    @cached_property
+    def removal(self) -> Removal:
+        """What is left of it while heads are removed one after another."""
+        return self.remove(self.trace, self.effects)
+
+    @cached_property
+    def examples_removal(self) -> ExamplesRemoval | None:
+        """The same over the model's examples; None where nothing is kept."""
+        return self.removed()
+
+    @cached_property
+    def attributions(self) -> Attributions:
+        """Maps of cross-attention, beside what deleting source tokens does."""
+        return self.attribute(self.trace)
+
+    @cached_property
+    def self_attributions(self) -> SelfAttributions:
+        """Maps of the one site of self-attention that was asked for."""
+        site = Site(AttentionKind(self.arguments.attention), self.layer)
+        return self.attribute_self(self.trace, site, self.token)
+
+    @cached_property
+    def alignment(self) -> AlignmentTable | None:
+        """How far heads are from hand-made alignments; None where nothing is kept."""
+        return self.aligned()
+
+    @cached_property
+    def read_later(self) -> Mapping[int, bool]:
+        """Which layers look at the source of a token in the row that has read it."""
+        return self.later()
+
+    @property
+    def token(self) -> int | None:
+        """The target token asked for, from 0; None for all."""
+        return self.token_of(len(self.trace.predictions))
+
+    def token_of(self, count: int) -> int | None:
+        """The same where so many were written."""
+        token = self.arguments.token
+        if token is not None and not 1 <= token <= count:
+            raise ExportError(
+                f"There are the target tokens 1 to {count}; there is no target token {token}."
+            )
+        return None if token is None else int(token) - 1
+
+    @cached_property
+    def seen(self) -> Seen:
+        """The trace as it is to be read."""
+        asked = self.arguments
+        reading = Reading(
+            words=asked.words,
+            specials=asked.specials,
+            renormalise=asked.renormalise and not asked.specials,
+            predicted=asked.by_prediction,
+        )
+        return read(self.trace, reading)
+
+    @cached_property
+    def search(self) -> Search:
+        """How the translation is looked for."""
+        return self.look()
+
+    @cached_property
+    def target(self) -> str:
+        """A translation of one's own, or what another search than the usual one finds.
+
+        Empty for what the model finds by itself.
+        """
+        own = str(self.arguments.target)
+        if own or self.search == AS_IN_THE_PAPER:
+            return own
+        return self.translator.translate(self.text, search=self.search).text
+
+    @property
+    def attention_map(self) -> AttentionMap:
+        """The one layer that was asked for."""
+        return site_map(self.seen, self.arguments.attention, self.layer)
+
+    @property
+    def maps(self) -> tuple[list[AttentionMap], list[int]]:
+        """The layers and heads that were asked for: all, of one layer, or of one number."""
+        asked = self.arguments
+        return chosen_maps(self.seen, asked.attention, asked.layer, asked.head)
+
+    @property
+    def layer(self) -> int:
+        """Where only one can be shown."""
+        return self.arguments.layer or 0
+
+    @property
+    def head(self) -> int:
+        """Where only one can be shown."""
+        return self.arguments.head or 0
+
+    @property
+    def table(self) -> FloatArray:
+        """The model's table of positions, without rows that training is known not to reach."""
+        return self.translator.position_table(self.translator.trained_positions())
+
+    @property
+    def sentence_table(self) -> FloatArray:
+        """Its rows for the tokens of the sentence."""
+        return self.translator.position_table(len(self.trace.source))
+
+    @property
+    def pair(self) -> int:
+        """The pair of dimensions that the first one named belongs to."""
+        if self.table.shape[1] % 2:
+            raise ExportError("This model's dimensions are no pairs: their number is odd.")
+        return self.dimensions[0] // 2
+
+    @property
+    def dimensions(self) -> list[int]:
+        """Those asked for, all of which the table has."""
+        most = self.table.shape[1]
+        for dimension in self.arguments.dimensions:
+            if not 0 <= dimension < most:
+                raise ExportError(
+                    f"There are the dimensions 0 to {most - 1}; there is no dimension {dimension}."
+                )
+        return list(self.arguments.dimensions)
+
+
+class Exported(Protocol):
+    """A class of pictures that the command line can make.
+
+    Attributes:
+        slug: its name there.
+        about: what it shows, and which arguments it takes.
+    """
+
+    slug: ClassVar[str]
+    about: ClassVar[str]
+
+    @classmethod
+    def of(cls, request: Request) -> Picture:
+        """The picture that was asked for."""
+        ...

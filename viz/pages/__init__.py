@@ -1,0 +1,1 @@
+"""The scripts that Streamlit runs, one or more for each page."""

@@ -1,0 +1,71 @@
+"""How sure the model was of each token, and what else it might have written."""
+
+import streamlit as st
+
+from model.paper.search import Search
+from model.trace.trace import Tokens
+from viz.decoding.certainty import certainty_html, hesitant, percent
+from viz.decoding.pictures import Certainty
+from viz.decoding.view import DecodingView
+from viz.draw.labels import escape_markdown, token_text
+from viz.service.jobs import Decoded
+from viz.shell import address, stage
+from viz.shell.save_menu import show
+from viz.shell.theme import is_dark
+from viz.shell.width import is_narrow
+
+LISTED, OFFERED = 4, 4
+"""How many hesitant steps are listed, and how many other words of each."""
+
+
+def show_certainty(view: DecodingView, search: Search, found: Decoded) -> None:
+    """The sentence coloured by it, its numbers, and other words where the model hesitated."""
+    translation, steps = found.decoding.translation, found.decoding.steps
+    tokens = Tokens(translation.tokens, translation.token_ids)
+    st.html(certainty_html(tokens, steps, dark=is_dark()))
+    picture = Certainty(found.decoding, search, view.changes)
+    if stage.is_on():
+        stage.say("How sure the model was of each token")
+        stage.show((picture, "certainty"), narrow=is_narrow())
+        return
+    places = hesitant(steps)
+    if places:
+        st.caption(
+            "Where it hesitated, with the words it might have written; click one to take it."
+        )
+    elif all(step.forced for step in steps):
+        st.caption("Every token was given, and none chosen.")
+    else:
+        st.caption(
+            "It hesitated nowhere: every token it chose was the likeliest it may write, with at "
+            "least 50%."
+        )
+    for place in places[:LISTED]:
+        show_others(view, found, place)
+    show(picture, "certainty")
+
+
+def show_others(view: DecodingView, found: Decoded, place: int) -> None:
+    """One step and the likeliest other words there, each of which can be taken."""
+    translation, step = found.decoding.translation, found.decoding.steps[place]
+    written = escape_markdown(token_text(translation.tokens[place]))
+    share = escape_markdown(percent(step.probability))
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.markdown(f"Step {place + 1}, **{written}** {share}, or", width="content")
+        others = [
+            each
+            for each in zip(
+                step.likeliest.tokens, step.likeliest.ids, step.probabilities, strict=True
+            )
+            if each[1] != translation.token_ids[place]
+        ]
+        for number, (token, token_id, probability) in enumerate(others[:OFFERED]):
+            st.button(
+                escape_markdown(f"{token_text(token)} {percent(probability)}"),
+                key=f"other-{place}-{number}",
+                on_click=address.change,
+                kwargs={
+                    "taken": view.and_taken(place, [token_id], translation.token_ids),
+                    "at": place + 1,
+                },
+            )

@@ -1,0 +1,459 @@
+"""Effects: what each head does for the translation, and what is written without some of them."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+import streamlit as st
+
+from model.checkpoints.checkpoint import CheckpointError, snapshots
+from model.explain.ablation_results import Effects
+from model.explain.removal_file import read_removal
+from model.trace.trace import AttentionKind, Site, Tokens
+from model.translate.translator import DeviceError, TextError, Translator
+from viz.browser.clicks import do_clicks
+from viz.browser.switches import switches
+from viz.draw import style
+from viz.draw.labels import axis_texts, escape_markdown
+from viz.effects.effect_map import (
+    CHANGED,
+    LISTED,
+    LOSS,
+    change_words,
+    cross_colors,
+    effect_sentences,
+    lower_first,
+)
+from viz.effects.pictures import NO_CURVES, EffectMap, ExamplesCurve, RemovalCurve, WordMap
+from viz.effects.removal_curve import MEASURES
+from viz.effects.self_maps import PLAIN
+from viz.effects.view import CURVES, EVERY, MAPS, SENTENCE, VIEW, WAYS, EffectsView
+from viz.links.head_refs import MOST_HEADS, head_name, written_heads
+from viz.masks.panels import translations_html
+from viz.pages.effects_maps import (
+    parts_of,
+    show_alignment,
+    show_alignment_on_stage,
+    show_maps,
+    show_maps_on_stage,
+)
+from viz.service import jobs, session
+from viz.shell import address, bar, stage
+from viz.shell.head_picker import choose_heads, keep_known
+from viz.shell.save_menu import model_of, show
+from viz.shell.theme import is_dark
+from viz.shell.width import is_narrow, watch_width
+
+WHOLE = "The whole translation"
+
+CLICK = " Click a head to switch it off, and once more to switch it on."
+
+NO_MEANS = (
+    "This model came without examples over which a head’s mean could be taken; choose another way "
+    "below to switch heads off."
+)
+
+ONLY_TRAINED = (
+    "These curves are there for the trained model alone; choose the last step of its training."
+)
+
+ADDED = 4
+"""How many more heads the button switches off, those with the greatest effect."""
+
+OFF_PARAMETER = next(each for each in VIEW.parameters if each.name == "off")
+
+OFF = "heads-off"
+"""The widget of the chosen heads; the address has them as one text."""
+
+
+def clamp_view(model: Translator, predictions: Tokens) -> EffectsView:
+    """The view, without a target token and heads that there are not."""
+    view = address.read(EffectsView)
+    if view.token > len(predictions):
+        address.change(token=0)
+    parts = parts_of(model, view.kind)
+    if view.whose not in parts:
+        first = next(iter(parts))
+        if view.whose:
+            kind, instead = view.kind.full_name.lower(), parts[first]
+            address.note(
+                "whose", f"This model has no {kind} {view.whose}; shown is: {lower_first(instead)}."
+            )
+        address.change(whose=first)
+    if view.kind is not AttentionKind.CROSS and view.method == EVERY:
+        # Nothing ranks them, which the page says.
+        address.change(method=PLAIN)
+    keep_known("off", view.off, model, "the heads that it has stay switched off.")
+    return address.read(EffectsView)
+
+
+def token_names(predictions: Tokens) -> list[str]:
+    """What the map can be of: everything, or one target token, with its place where it repeats."""
+    texts = axis_texts(predictions)
+    return [
+        WHOLE,
+        *(
+            f"{text} ({place})" if texts.count(text) > 1 else text
+            for place, text in enumerate(texts)
+        ),
+    ]
+
+
+def show_choice(view: EffectsView, predictions: Tokens) -> None:
+    """What the map shows, and of which part of the translation."""
+    names = [escape_markdown(name) for name in token_names(predictions)]
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+        st.segmented_control(
+            "The map shows",
+            MAPS,
+            default=view.colored,
+            key="colored",
+            required=True,
+            format_func=MAPS.__getitem__,
+            label_visibility="collapsed",
+        )
+        if view.has_token:
+            st.selectbox(
+                "Target token",
+                range(len(names)),
+                view.token,
+                key="token",
+                format_func=names.__getitem__,
+                label_visibility="collapsed",
+                width=230,
+            )
+
+
+def show_map(question: session.Question, view: EffectsView, effects: Effects) -> None:
+    """The map of log-probabilities, and its greatest effects in words."""
+    picture = EffectMap(effects, view.place, question.target, off=view.heads)
+    show_clickable(picture, picture.effects.of(view.place), "effects")
+    st.markdown(
+        "\n".join(
+            f"{number}. {escape_markdown(sentence)}"
+            for number, sentence in enumerate(effect_sentences(effects, view.place), start=1)
+        )
+    )
+
+
+def show_clickable(picture: EffectMap | WordMap, values: Mapping[Site, Any], key: str) -> None:
+    """A map whose cells are switched off and on by clicks."""
+    show(picture, key, after=CLICK, drawn=replace(picture, off=()))
+    unit = CHANGED if isinstance(picture, WordMap) else LOSS
+    switches(
+        key,
+        [(str(site.kind), site.layer, head) for site, head in picture.off],
+        cross_colors(values, unit, dark=is_dark()),
+        on_clicks=partial(switch_clicked, key),
+    )
+
+
+def word_map(question: session.Question, view: EffectsView, model: Translator) -> WordMap:
+    """How many words each head changes, computed site by site while it is asked for."""
+    before = session.translate(question.checkpoint, question.sentence).translation.text
+    after: dict[Site, tuple[str, ...]] = {}
+    slot = st.empty()
+    for number, site in enumerate(model.sites):
+        slot.progress(number / len(model.sites), f"Translating without heads of {site.kind}…")
+        after[site] = session.written_without(question.checkpoint, question.sentence, site)
+    slot.empty()
+    return WordMap(question.sentence, before, after, view.heads)
+
+
+def show_word_map(question: session.Question, view: EffectsView, model: Translator) -> None:
+    """The map of words, and how many heads change any."""
+    picture = word_map(question, view, model)
+    show_clickable(picture, picture.changed, "effects-words")
+    count = sum(int(np.count_nonzero(each)) for each in picture.changed.values())
+    total = sum(map(len, picture.after.values()))
+    st.markdown(f"Removing a single head changes the translation for {count} of the {total} heads.")
+
+
+def curve_of(question: session.Question) -> RemovalCurve:
+    """What is left of this translation while heads are removed one after another."""
+    sentence, target = question.sentence, question.target
+    found = session.removal(question.checkpoint, sentence, target or None)
+    return RemovalCurve(found, sentence, target)
+
+
+def example_curves(question: session.Question) -> dict[str, ExamplesCurve]:
+    """The same over the model's examples by measure; none, and why, where nothing is kept."""
+    steps = snapshots(question.folder)
+    if question.snapshot not in (None, len(steps) - 1):
+        st.info(ONLY_TRAINED, icon=":material/info:")
+        return {}
+    model = session.translator(question.checkpoint)
+    try:
+        found = read_removal(question.folder, len(model.sites) * model.model.config.n_heads)
+    except CheckpointError as error:
+        st.warning(escape_markdown(str(error)), icon=":material/error:")
+        return {}
+    if found is None:
+        st.info(NO_CURVES, icon=":material/info:")
+        return {}
+    checkpoint = model_of(question)["checkpoint"]
+    return {measure: ExamplesCurve(found, measure, checkpoint) for measure in MEASURES}
+
+
+def show_removal(question: session.Question) -> None:
+    """The curve of this translation, and below it those of the examples."""
+    show(curve_of(question), "effects-removal")
+    st.subheader("Over the model’s examples", anchor=False)
+    curves = example_curves(question)
+    if curves:
+        for column, (measure, picture) in zip(
+            st.columns(len(curves), gap="large"), curves.items(), strict=True
+        ):
+            with column:
+                show(picture, f"effects-{measure}", columns=len(curves))
+
+
+def show_removal_on_stage(question: session.Question, view: EffectsView) -> None:
+    """One curve; the next by a key."""
+    stage.offer(
+        "Left and right: curve",
+        across=stage.Step("curve", list(CURVES), view.curve, cycles=True),
+    )
+    with stage.picture():
+        if view.curve == SENTENCE:
+            picture: RemovalCurve | ExamplesCurve = curve_of(question)
+        else:
+            curves = example_curves(question)
+            if not curves:
+                return
+            picture = curves[view.curve]
+        stage.say(picture.title)
+        stage.show((picture, "effects-removal"), narrow=is_narrow())
+
+
+def show_switches(view: EffectsView, effects: Effects) -> None:
+    """Heads to switch off, and what is done to them."""
+    st.subheader("Switch heads off", anchor=False)
+    ranked = effects.ranked(view.place)
+    names = {
+        f"{site}.{head}": f"{head_name(site, head)} ({style.number(loss)})"
+        for site, head, loss in ranked
+    }
+    choose_heads(
+        "Heads switched off, by layer and number; those with the greatest effect first",
+        names,
+        view.heads,
+        key=OFF,
+        parameter="off",
+        placeholder="None yet: choose a head, or press a button below",
+    )
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+        show_buttons(view, ranked)
+        st.selectbox(
+            "What is done to them",
+            list(WAYS),
+            list(WAYS).index(view.way),
+            key="way",
+            format_func=WAYS.__getitem__,
+            width=250,
+        )
+        if view.way == "gate":
+            st.slider(
+                "What is left of them",
+                0,
+                99,
+                view.gate,
+                key="gate",
+                format="%d%%",
+                width=220,
+                help="A gate before W_O: at 0% a head is removed.",
+            )
+
+
+def show_buttons(view: EffectsView, ranked: list[tuple[Site, int, float]]) -> None:
+    """Heads by the handful: those that matter most, all of a layer, and none."""
+    off = set(view.heads)
+    added = [(site, head) for site, head, _ in ranked if (site, head) not in off][:ADDED]
+    st.button(
+        f"Off: the next {ADDED} by effect",
+        icon=":material/trending_up:",
+        key="off-more",
+        on_click=address.change,
+        kwargs={"off": written_heads([*view.heads, *added])},
+        disabled=not added or len(off) + len(added) > MOST_HEADS,
+    )
+    sites = sorted({site for site, _, _ in ranked})
+    st.menu_button(
+        "Off: a layer",
+        sites,
+        key="off-layer",
+        icon=":material/layers:",
+        format_func=lambda site: f"{site.kind.full_name}, layer {site.layer}",
+        on_click=switch_layer,
+        args=(sum(site == sites[0] for site, _, _ in ranked),),
+    )
+    st.button(
+        "All on",
+        icon=":material/undo:",
+        key="off-none",
+        on_click=address.change,
+        kwargs={"off": ""},
+        disabled=not off,
+    )
+
+
+def switch_clicked(key: str) -> None:
+    """Switch the heads that were clicked on a map."""
+    do_clicks(key, switch_head)
+
+
+def switch_head(*cell: Any) -> None:
+    """Switch the head of a clicked cell off, or on again."""
+    view = address.read(EffectsView)
+    try:
+        clicked = "{}.{}.{}".format(*cell)
+        (head,) = EffectsView(off=OFF_PARAMETER.parse(clicked)).heads
+    except (IndexError, TypeError, ValueError):
+        # Nothing that the maps of this page send.
+        return
+    heads = [each for each in view.heads if each != head]
+    if len(heads) == len(view.heads) < MOST_HEADS:
+        heads.append(head)
+    address.change(off=written_heads(heads))
+
+
+def switch_layer(n_heads: int) -> None:
+    """Switch every head of the chosen site off."""
+    site = st.session_state["off-layer"]
+    heads = dict.fromkeys(
+        [*address.read(EffectsView).heads, *((site, head) for head in range(n_heads))]
+    )
+    address.change(off=written_heads(heads))
+
+
+def show_without(question: session.Question, view: EffectsView) -> None:
+    """The translation without the chosen heads beside the model's own, and what it costs."""
+    both = outcomes(question, view)
+    if both is None:
+        st.info(NO_MEANS, icon=":material/info:")
+        return
+    st.html(written_html(*both))
+    st.markdown(escape_markdown(price_words(*both)))
+
+
+def outcomes(
+    question: session.Question, view: EffectsView
+) -> tuple[jobs.Outcome, jobs.Outcome] | None:
+    """With all heads, and without the chosen ones; None where there are no means to put there."""
+    means = session.head_means(question.checkpoint) if view.way == "mean" else {}
+    if view.way == "mean" and not means:
+        return None
+    return session.run(question), session.run(question, view.intervention(means))
+
+
+def written_html(before: jobs.Outcome, after: jobs.Outcome) -> str:
+    """Both translations, written freely."""
+    return translations_html(before.free.text, after.free.text, ("With", "Without"), dark=is_dark())
+
+
+def price_words(before: jobs.Outcome, after: jobs.Outcome) -> str:
+    """What the unchanged translation loses, and which of its tokens lose and win most."""
+    one, other = (np.asarray(each.forced.log_probs, np.float64) for each in (before, after))
+    tokens = axis_texts(before.forced.predictions)
+    order = np.argsort(-np.abs(one - other))[:LISTED]
+    moved = [
+        f"“{tokens[place]}” {change_words(float(one[place]), float(one[place] - other[place]))}"
+        for place in order.tolist()
+        if one[place] != other[place]
+    ]
+    verb = "falls" if other.sum() <= one.sum() else "rises"
+    total = (
+        f"With the same words given, the log-probability of the translation {verb} from "
+        f"{style.number(one.sum())} to {style.number(other.sum())}"
+    )
+    return f"{total}: {', '.join(moved)}." if moved else f"{total}."
+
+
+def effects_of(question: session.Question) -> Effects:
+    """What the translation loses without each head."""
+    return session.effects(question.checkpoint, question.sentence, question.target or None)
+
+
+def show_on_stage(question: session.Question, view: EffectsView, predictions: Tokens) -> None:
+    """The map, and above it both translations where heads are switched off."""
+    names = token_names(predictions)
+    if view.colored == "alignment":
+        show_alignment_on_stage(question)
+        return
+    if view.colored == "removal":
+        show_removal_on_stage(question, view)
+        return
+    if view.has_token:
+        stage.offer(
+            "Up and down: target token",
+            down=stage.Step("token", range(len(names)), view.token),
+        )
+    if view.colored == "maps":
+        show_maps_on_stage(question, view)
+        return
+    # Numbers on coloured cells are too faint for the back row; on a phone, three maps have no room.
+    picture: EffectMap | WordMap
+    if view.colored == "words":
+        stage.say("How many words change without each head")
+        words = word_map(question, view, session.translator(question.checkpoint))
+        if is_narrow():
+            changed = words.changed
+            most = max(changed, key=lambda site: changed[site].max()).kind
+            after = {site: each for site, each in words.after.items() if site.kind is most}
+            words = replace(words, after=after)
+        picture = replace(words, numbered=False)
+    else:
+        stage.say(f"Effect of each head on: {lower_first(names[view.token])}")
+        effects = effects_of(question)
+        if is_narrow():
+            most = effects.ranked(view.place)[0][0].kind
+            losses = {site: each for site, each in effects.losses.items() if site.kind is most}
+            effects = replace(effects, losses=losses)
+        picture = EffectMap(effects, view.place, question.target, numbered=False, off=view.heads)
+    with stage.picture():
+        if view.heads and (both := outcomes(question, view)):
+            st.html(written_html(*both))
+        stage.show((picture, picture.name), narrow=is_narrow())
+
+
+def show_page(question: session.Question) -> None:
+    """Everything, for a question that has an answer."""
+    model = session.translator(question.checkpoint)
+    trace = session.trace(question.checkpoint, question.sentence, question.target or None)
+    view = clamp_view(model, trace.predictions)
+    if stage.is_on():
+        show_on_stage(question, view, trace.predictions)
+        return
+    show_choice(view, trace.predictions)
+    if view.colored == "maps":
+        # Heads that are switched off change neither these nor the next.
+        show_maps(question, view, model)
+        return
+    if view.colored == "alignment":
+        show_alignment(question)
+        return
+    effects = effects_of(question)
+    # Above the map, where a click on it is answered without scrolling; there without any, too, for
+    # a chart that comes to stand elsewhere is drawn anew.
+    with st.container():
+        if view.heads:
+            show_without(question, view)
+    if view.colored == "words":
+        show_word_map(question, view, model)
+    elif view.colored == "removal":
+        show_removal(question)
+    else:
+        show_map(question, view, effects)
+    show_switches(view, effects)
+
+
+address.open_address(VIEW.parameters)
+question = bar.asked()
+if question is not None:
+    try:
+        show_page(question)
+    except (CheckpointError, DeviceError, TextError) as error:
+        st.error(escape_markdown(str(error)), icon=":material/error:")
+watch_width()

@@ -1,0 +1,249 @@
+"""The parts of the effects page that hold maps against something: deletion, and alignments."""
+
+import contextlib
+from functools import partial
+from typing import Any
+
+import streamlit as st
+
+from model.checkpoints.checkpoint import language_pair, read_alignment
+from model.explain.attribution import METHODS
+from model.trace.trace import AttentionKind, Site
+from model.translate.translator import TextError, Translator
+from viz.draw import style
+from viz.draw.labels import escape_markdown
+from viz.effects.alignment_map import alignment_sentences, best_read
+from viz.effects.effect_map import lower_first
+from viz.effects.estimate_vs_deletion import part_name
+from viz.effects.pictures import (
+    NO_ALIGNMENT,
+    NO_ALIGNMENT_OF_OTHERS,
+    AlignmentMap,
+    MapBesideTruth,
+    MapRanking,
+    SelfMap,
+)
+from viz.effects.self_maps import no_truth
+from viz.effects.view import EVERY, MAPPED, EffectsView, written_part
+from viz.save.picture import Picture
+from viz.service import session
+from viz.service.model_menu import toy_task
+from viz.shell import stage
+from viz.shell.save_menu import model_of, show
+from viz.shell.width import is_narrow
+
+
+def show_maps(question: session.Question, view: EffectsView, model: Translator) -> None:
+    """An estimate beside the truth, and which estimate to believe; of self-attention, estimates."""
+    choose_map(view, model)
+    if view.kind is AttentionKind.CROSS:
+        show_beside_truth(question, view)
+    else:
+        show_self_map(question, view)
+    with st.expander("The methods, and what each leaves out", icon=":material/menu_book:"):
+        st.markdown(
+            "\n".join(
+                f"- **{escape_markdown(each.title)}** ({escape_markdown(each.paper)}). Leaves out: "
+                f"{escape_markdown(lower_first(each.leaves_out))}"
+                for each in METHODS.values()
+            )
+        )
+
+
+def choose_map(view: EffectsView, model: Translator) -> None:
+    """Which attention, which part of it, and which method."""
+    methods = {name: each.title for name, each in METHODS.items()}
+    if view.kind is AttentionKind.CROSS:
+        methods[EVERY] = "None: rank them all"
+    parts = parts_of(model, view.kind)
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+        st.selectbox(
+            "Attention",
+            list(map(str, MAPPED)),
+            list(map(str, MAPPED)).index(view.mapped),
+            key="mapped",
+            format_func=lambda kind: AttentionKind(kind).full_name,
+            width=230,
+        )
+        st.selectbox(
+            "Layer and head",
+            list(parts),
+            list(parts).index(view.whose),
+            key="whose",
+            format_func=parts.__getitem__,
+            width=230,
+        )
+        st.selectbox(
+            "Estimate beside the truth" if EVERY in methods else "Method",
+            list(methods),
+            list(methods).index(view.method),
+            key="method",
+            format_func=methods.__getitem__,
+            width=300,
+        )
+
+
+def show_beside_truth(question: session.Question, view: EffectsView) -> None:
+    """An estimate beside the truth, and which estimate to believe."""
+    shown = maps_shown(question, view)
+    if view.method != EVERY:
+        picture = MapBesideTruth(**shown, method=view.method)
+        show(picture, "effects-maps")
+        if view.place is not None:
+            st.markdown(escape_markdown(picture.token_sentence))
+    st.subheader("Which map to believe", anchor=False)
+    examples = session.examples(question.checkpoint)
+    if examples:
+        st.toggle(
+            f"Also over the {len(examples)} examples of this model",
+            view.examples,
+            key="examples",
+            help="Every source token of every example is deleted too, which takes some seconds.",
+        )
+    show_ranking(question, view, shown)
+
+
+def show_self_map(question: session.Question, view: EffectsView) -> None:
+    """A method's map beside the weights, and why nothing tells which of them to believe."""
+    show(self_map_of(question, view), "effects-self-maps")
+    st.info(no_truth(view.kind), icon=":material/info:")
+
+
+def self_map_of(question: session.Question, view: EffectsView, *, alone: bool = False) -> SelfMap:
+    """The map of self-attention that the view shows."""
+    site, head = view.part
+    assert site is not None
+    # Of the other methods, nothing depends on it.
+    token = view.place if view.method == "gradient_times_weight" else None
+    sentence, target = question.sentence, question.target
+    found = session.self_attributions(question.checkpoint, sentence, target or None, site, token)
+    return SelfMap(found, sentence, target, head, view.place, view.method, alone)
+
+
+def parts_of(model: Translator, kind: AttentionKind) -> dict[str, str]:
+    """What a map of an attention can be of, as the address has it, and its name."""
+    # Through the whole model, maps lead from the source to the target alone.
+    parts: list[tuple[Site | None, int | None]] = [(None, None)] * (kind is AttentionKind.CROSS)
+    for site in model.sites:
+        if site.kind is kind:
+            parts += [(site, head) for head in (None, *range(model.model.config.n_heads))]
+    return {
+        written_part(*part): f"{name[:1].upper()}{name[1:]}"
+        for part in parts
+        for name in [part_name(*part)]
+    }
+
+
+def maps_shown(question: session.Question, view: EffectsView) -> dict[str, Any]:
+    """What both pictures of maps are of, as their arguments."""
+    checkpoint, (site, head) = question.checkpoint, view.part
+    slot = st.empty()
+    found = session.attributions(
+        checkpoint,
+        question.sentence,
+        question.target or None,
+        progress=partial(slot.progress, text="Making the maps…"),
+    )
+    slot.empty()
+    return {
+        "found": found,
+        "sentence": question.sentence,
+        "target": question.target,
+        "site": site,
+        "head": head,
+        "later": site is not None and session.read_later(checkpoint).get(site.layer, False),
+        "token": view.place,
+    }
+
+
+def ranking_of(question: session.Question, view: EffectsView, shown: dict[str, Any]) -> MapRanking:
+    """How well every method agrees with the truth, over the examples too if that is asked for."""
+    examples = session.examples(question.checkpoint) if view.examples else ()
+    held = []
+    slot = st.empty()
+    for number, example in enumerate(examples, start=1):
+        slot.progress(number / len(examples), f"Example {number} of {len(examples)}…")
+        # One that is too long for this model tells nothing.
+        with contextlib.suppress(TextError):
+            held.append(session.example_agreements(question.checkpoint, example))
+    slot.empty()
+    pairs = [(each.source, each.translation) for each in examples]
+    marked = "" if view.method == EVERY else view.method
+    return MapRanking(**shown, marked=marked, pairs=pairs, examples=held)
+
+
+def show_ranking(question: session.Question, view: EffectsView, shown: dict[str, Any]) -> None:
+    """The methods in their order, and the best of them in words."""
+    picture = ranking_of(question, view, shown)
+    st.markdown("\n\n".join(map(escape_markdown, picture.sentences)))
+    show(picture, "effects-ranking")
+
+
+def show_maps_on_stage(question: session.Question, view: EffectsView) -> None:
+    """An estimate beside the truth, or all of them ranked; one after another by a key."""
+    has_truth = view.kind is AttentionKind.CROSS
+    methods = [EVERY, *METHODS] if has_truth else list(METHODS)
+    stage.offer(
+        "Left and right: estimate" if has_truth else "Left and right: method",
+        across=stage.Step("method", methods, view.method, cycles=True),
+    )
+    # Two maps one below the other have no room on a narrow stage.
+    narrow = is_narrow()
+    if not has_truth:
+        picture: Picture = self_map_of(question, view, alone=narrow)
+        stage.say(picture.title)
+    else:
+        shown = maps_shown(question, view)
+        picture = ranking = ranking_of(question, view, shown)
+        if view.method == EVERY:
+            stage.say(ranking.brief)
+        else:
+            of = next(each for each in ranking.scores if each.method == view.method)
+            stage.say(
+                f"{METHODS[view.method].title} of {part_name(*view.part)}: rank correlation "
+                f"{style.number(of.correlation)}"
+            )
+            picture = MapBesideTruth(**shown, method=view.method, alone=narrow)
+    with stage.picture():
+        stage.show((picture, "effects-maps"), narrow=narrow)
+
+
+def alignment_of(question: session.Question, *, numbered: bool = True) -> AlignmentMap | None:
+    """How far the model's heads are from hand-made alignments; None where nothing is kept."""
+    # What is kept is of the model as it was trained to the end.
+    table = None if question.snapshot is not None else read_alignment(question.folder)
+    if table is None:
+        return None
+    return AlignmentMap(table, model_of(question)["checkpoint"], numbered)
+
+
+def _why_no_alignment(question: session.Question) -> str:
+    # A name may say nothing of languages.
+    is_other = set(language_pair(question.folder.name)) not in ({"en", "de"}, {""})
+    other = is_other or toy_task(question.folder) is not None
+    return NO_ALIGNMENT_OF_OTHERS if other else NO_ALIGNMENT
+
+
+def show_alignment(question: session.Question) -> None:
+    """The alignment error of every head, and in words what is nearest to the gold set."""
+    picture = alignment_of(question)
+    if picture is None:
+        st.info(_why_no_alignment(question), icon=":material/info:")
+        return
+    show(picture, "effects-alignment")
+    st.markdown(
+        "\n".join(f"- {escape_markdown(each)}" for each in alignment_sentences(picture.table))
+    )
+
+
+def show_alignment_on_stage(question: session.Question) -> None:
+    """The map alone."""
+    # Numbers on coloured cells are too faint for the back row.
+    picture = alignment_of(question, numbered=False)
+    with stage.picture():
+        if picture is None:
+            st.info(_why_no_alignment(question), icon=":material/info:")
+            return
+        read = best_read(picture.table)
+        stage.say(f"Fewest errors: {read.name}, {style.percent(picture.table.rates[read].error)}")
+        stage.show((picture, "effects-alignment"), narrow=is_narrow())

@@ -1,0 +1,591 @@
+"""Positions: what the model knows of order, read from its own table, and what it is for."""
+
+import json
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import streamlit as st
+
+from model.checkpoints.checkpoint import CONFIG, CheckpointError
+from model.explain import position_measures
+from model.record.intervention import Intervention, PositionEdit, PositionError
+from model.trace.trace import FloatArray, Tokens
+from model.translate.translator import DeviceError, Translator
+from viz.browser.matrices import matrices
+from viz.browser.word_order import chosen_order, word_order
+from viz.draw import css, word_diff
+from viz.draw.labels import NOTHING, axis_texts, escape_html, escape_markdown, visible
+from viz.pages import positions_stage as on_stage
+from viz.positions import encoding as figures
+from viz.positions import pictures, word_and_position
+from viz.positions.shuffle import (
+    moved_words,
+    reordered,
+)
+from viz.positions.view import FARTHEST, LENGTHS, PARTS, SIDES, VIEW, PositionsView, written_order
+from viz.service import model_menu, session
+from viz.shell import address, bar, stage
+from viz.shell.fragments import fragment
+from viz.shell.save_menu import captioned, show
+from viz.shell.theme import is_dark
+from viz.shell.width import is_narrow, watch_width
+
+SHORT_PARTS = {
+    "table": "Table",
+    "likeness": "Similarity",
+    "words": "Words",
+    "without": "Remove",
+    "shuffle": "Shuffle",
+    "learned": "Learned",
+    "formula": "What if",
+}
+"""For a phone, where the whole names with their icons take four lines."""
+
+PART_ICONS = {
+    "table": ":material/grid_on:",
+    "likeness": ":material/blur_linear:",
+    "words": ":material/add:",
+    "without": ":material/tune:",
+    "shuffle": ":material/shuffle:",
+    "learned": ":material/school:",
+    "formula": ":material/calculate:",
+}
+OF_ANY_MODEL = ("without", "shuffle", "formula")
+"""Parts that need no table of encodings."""
+
+ONE_COLUMN = {"words", "without", "formula", "shuffle"}
+"""Parts that set no figures beside each other."""
+
+LONG_TEXT = 120
+"""Characters of a translation from which on it is set smaller, so that two still fit the screen."""
+
+PARTS_HEIGHT = 17
+"""Of each matrix where positions meet words, in rem."""
+
+MOST_WAVES = 8
+FEW_POSITIONS = 64
+"""Positions under the waves of a short sentence: fewer show no wave, and many only a thicket."""
+
+
+def parts_of(model: Translator) -> dict[str, str]:
+    """The parts that there is something to show in; `topic` becomes one of them."""
+    parts = {name: PARTS[name] for name in (PARTS if model.positions.is_added else OF_ANY_MODEL)}
+    if address.read(PositionsView).topic not in parts:
+        address.change(topic=next(iter(parts)))
+    return parts
+
+
+def table_of(model: Translator, view: PositionsView, n_tokens: int) -> FloatArray | None:
+    """The model's own table at the chosen length; None where it has none so long."""
+    limit = model.model.config.max_positions
+    length = {"sentence": n_tokens, "limit": limit, "beyond": 2 * limit}[view.length]
+    try:
+        return model.position_table(length)
+    except PositionError as error:
+        st.info(escape_markdown(str(error)), icon=":material/info:")
+        return None
+
+
+def show_table(model: Translator, view: PositionsView, sentence: str) -> None:
+    """The matrix, chosen dimensions as waves, and one pair on its circle."""
+    tokens = session.translate(model_menu.checkpoints()[model.name], sentence).translation.source
+    st.segmented_control(
+        "Positions",
+        LENGTHS,
+        default=view.length,
+        key="length",
+        required=True,
+        format_func=LENGTHS.__getitem__,
+        label_visibility="collapsed",
+    )
+    table = table_of(model, view, len(tokens))
+    if table is None:
+        return
+    base, trained = model.positions.base, model.trained_positions()
+    is_short = view.length == "sentence"
+    show(
+        pictures.Positions(table, base, trained, sentence, tokens if is_short else None),
+        "encoding",
+    )
+    few = min(max(FEW_POSITIONS, len(tokens)), model.model.config.max_positions)
+    show_waves(model, view, model.position_table(few) if is_short else table)
+    show_circle(model)
+
+
+def left_out(model: Translator, length: int) -> str:
+    """What has to be said of a picture of a table, of which the rows never trained are left out."""
+    if not model.positions.is_learned:
+        return ""
+    return figures.untrained_words(length, model.trained_positions(), shown=False)
+
+
+def show_waves(model: Translator, view: PositionsView, table: FloatArray) -> None:
+    """Chosen dimensions over position, without rows that training never reached."""
+    base, said = model.positions.base, left_out(model, len(table))
+    table = table[: model.trained_positions()]
+    d_model = table.shape[1]
+    st.session_state["wave-choice"] = view.dimensions(d_model)
+    st.multiselect(
+        "Dimensions as waves",
+        range(d_model),
+        address.value_of("wave-choice"),
+        key="wave-choice",
+        max_selections=MOST_WAVES,
+        on_change=keep_waves,
+        help=f"Up to {MOST_WAVES} of them. Take all away, and the first four come back.",
+    )
+    picked = st.session_state["wave-choice"]
+    if picked:
+        formula = (
+            f" The wavelength of dimensions 2i and 2i + 1 is 2π · {base:,.0f}^(2i / {d_model}) "
+            "positions."
+            if base
+            else ""
+        )
+        show(
+            pictures.Waves(table, picked, base),
+            "waves",
+            after=formula + said,
+        )
+
+
+def keep_waves() -> None:
+    """Keep the chosen dimensions for the address."""
+    address.change(waves=".".join(map(str, st.session_state["wave-choice"])))
+
+
+@fragment
+def show_circle(model: Translator) -> None:
+    """The sine and cosine of one frequency as a point that the slider moves."""
+    base, table = model.positions.base, model.position_table(model.trained_positions())
+    length, d_model = table.shape
+    if d_model % 2:
+        return
+    view = address.read(PositionsView)
+    pair, at = min(view.pair, d_model // 2 - 1), min(view.at, length - 1)
+    address.change(pair=pair, at=at)
+    one, other = st.columns(2, gap="small" if is_narrow() else "large")
+    one.slider("Pair of dimensions", 0, d_model // 2 - 1, key="pair")
+    other.slider("Position", 0, length - 1, key="at")
+    dimensions = (2 * pair, 2 * pair + 1)
+    one, other = st.columns(2, gap="large")
+    with one:
+        show(
+            pictures.Circle(table, pair, at, base),
+            "circle",
+            columns=2,
+            after=left_out(model, model.max_tokens),
+        )
+    with other:
+        show(pictures.Waves(table, dimensions, base, at), "pair-waves", columns=2)
+    address.write_address()
+
+
+def show_likeness(model: Translator, view: PositionsView) -> None:
+    """Every two positions compared, and the same by offset."""
+    st.toggle("Cosine instead of the dot product", view.cosine, key="cosine")
+    table = model.position_table(model.trained_positions())
+    said = left_out(model, model.max_tokens)
+    one, other = st.columns(2, gap="large")
+    with one:
+        show(pictures.Similarity(table, view.cosine), "likeness", columns=2, after=said)
+    with other:
+        show(pictures.ByOffset(table, view.cosine), "by-offset", columns=2, after=said)
+
+
+def show_words(checkpoint: Path, model: Translator, sentence: str) -> None:
+    """Word, scaling, position and their sum, and what the first layer's scores come from."""
+    parts = model.embedding_parts(sentence)
+    matrices(word_and_position.parts_panels(parts), key="parts", height=PARTS_HEIGHT, abreast=2)
+    picture = pictures.EmbeddingSum(parts, sentence)
+    captioned(escape_markdown(picture.caption), [picture], "parts-of-words")
+    try:
+        shares = session.term_shares(checkpoint, sentence)
+    except PositionError as error:
+        st.info(escape_markdown(str(error)), icon=":material/info:")
+        return
+    show(pictures.TermShares(shares, sentence), "terms")
+
+
+@fragment
+def show_without(question: session.Question) -> None:
+    """The translation and the heads while positions fade, move on or turn round."""
+    if address.read(PositionsView).reverse:
+        # While the decoder writes, nobody knows its last position.
+        address.change(side="encoder")
+    view = address.read(PositionsView)
+    with st.container(
+        horizontal=True, vertical_alignment="bottom", gap="xsmall" if is_narrow() else "large"
+    ):
+        st.slider(
+            "Strength of the encoding",
+            0,
+            100,
+            view.scale,
+            key="scale",
+            format="%d%%",
+            width=300,
+            help="100% is the model as it is, 0% removes positions.",
+        )
+        st.slider(
+            "Shift by positions",
+            -FARTHEST,
+            FARTHEST,
+            view.shift,
+            key="shift",
+            width=260,
+        )
+        st.toggle(
+            "Reverse",
+            view.reverse,
+            key="reverse",
+            help="The first word gets the last position. Only in the encoder: while the decoder "
+            "writes, nobody knows its last position.",
+        )
+        st.segmented_control(
+            "Where",
+            SIDES,
+            default=view.side,
+            key="side",
+            required=True,
+            format_func=SIDES.__getitem__,
+            disabled=view.reverse,
+        )
+    before = session.run(question)
+    try:
+        after = session.run(question, Intervention(positions=view.edit))
+    except PositionError as error:
+        st.warning(escape_markdown(str(error)), icon=":material/warning:")
+        return
+    show_translations("The translation", before.free.text, after.free.text)
+    heads = word_and_position.neighbour_heads(before.forced, after.forced)
+    if heads:
+        picture = pictures.NeighbourHeads(heads, question.sentence, view.edit)
+        show(picture, "neighbours")
+    address.write_address()
+
+
+def show_translations(heading: str, before: str, after: str) -> None:
+    """Two translations, what changed between them, and which words moved."""
+    st.subheader(f"{heading} {'stays the same' if before == after else 'changes'}", anchor=False)
+    size = ' style="font-size: 1.1rem"' if max(len(before), len(after)) > LONG_TEXT else ""
+    st.html(
+        f"<style>{css.CHANGE_CSS}</style>"
+        f'<div class="change"{size}><span>Before</span>'
+        f"<div>{escape_html(visible(before)) or NOTHING}</div><span>After</span>"
+        f"<div>{word_diff.diff_html(before, after, dark=is_dark()) or NOTHING}</div></div>"
+    )
+    words = moved_words(before, after)
+    if words:
+        listed = ", ".join(f"“{word}”" for word in words)
+        st.caption(escape_markdown(f"In both, at another place: {listed}."))
+
+
+@fragment
+def show_shuffle(question: session.Question, model: Translator) -> None:
+    """The source's words in another order, with positions and without."""
+    tokens = session.translate(question.checkpoint, question.sentence).translation.source
+    texts = axis_texts(tokens)[:-1]
+    usual, order = tuple(range(len(texts))), address.read(PositionsView).order(len(texts))
+    st.caption(
+        "Drag the source's tokens into another order, or move one with the arrow keys. The end of "
+        "the sentence stays last."
+    )
+    word_order(texts, order or usual, key="word-order", on_order=partial(keep_order, len(texts)))
+    with st.container(horizontal=True):
+        st.button(
+            "Shuffle",
+            icon=":material/shuffle:",
+            on_click=shuffle,
+            args=(len(texts),),
+            disabled=len(texts) < 2,
+        )
+        st.button(
+            "As it was",
+            icon=":material/undo:",
+            on_click=address.change,
+            kwargs={"shuffled": ""},
+            disabled=order == usual,
+        )
+    if order is None:
+        refuse_order(len(texts))
+        order = usual
+    if order == usual:
+        st.markdown(
+            "Nothing has moved yet: drag a token, or press Shuffle. Without positions the encoder "
+            "cannot tell one order from another; with them it can."
+        )
+    else:
+        show_reordered(question, model, order)
+    address.write_address()
+
+
+def show_reordered(question: session.Question, model: Translator, order: tuple[int, ...]) -> None:
+    """What another order changes, with positions and without."""
+    one, other = st.columns(2, gap="small" if is_narrow() else "large")
+    for column, heading, edit in (
+        (one, "With positions, the translation", PositionEdit()),
+        (other, "Without positions, it", PositionEdit(scale=0)),
+    ):
+        with column:
+            before, after = (
+                session.run(question, Intervention(positions=edit, source_order=each))
+                for each in (None, order)
+            )
+            show_translations(heading, before.free.text, after.free.text)
+    sentence = question.sentence
+    tokens = session.translate(question.checkpoint, sentence).translation.source
+    show_distances(model, sentence, tokens, order)
+
+
+def show_distances(
+    model: Translator, sentence: str, tokens: Tokens, order: tuple[int, ...]
+) -> None:
+    """How far each token's row moved in the encoder's output."""
+    show(distances_picture(model, sentence, tokens, order), "distances")
+
+
+def distances_picture(
+    model: Translator, sentence: str, tokens: Tokens, order: tuple[int, ...]
+) -> pictures.ShuffledDistances:
+    """How far each token's row moved when the tokens stand in that order."""
+    place = [*order, len(order)]
+    distances = {}
+    for name, edit in {
+        "with positions": PositionEdit(),
+        "without positions": PositionEdit(scale=0),
+    }.items():
+        before, after = (
+            model.encode(sentence, under=Intervention(positions=edit, source_order=each))
+            for each in (None, order)
+        )
+        distances[name] = np.linalg.norm(after - before[place], axis=-1)
+    length = float(np.linalg.norm(model.encode(sentence), axis=-1).mean())
+    return pictures.ShuffledDistances(reordered(tokens, place), distances, length, sentence, order)
+
+
+def refuse_order(n_words: int) -> None:
+    """Say that the order is for another sentence, wherever it came from."""
+    st.info(
+        f"The order that was set is none of this sentence's {n_words} tokens, so they stand in "
+        "their own. Drag them, or press Shuffle.",
+        icon=":material/info:",
+    )
+
+
+def keep_order(n_words: int) -> None:
+    """Take over what was dragged."""
+    order = chosen_order("word-order", n_words)
+    if order is not None:
+        address.change(shuffled=written_order(order))
+
+
+def shuffle(n_words: int) -> None:
+    """Another order by chance."""
+    order = address.read(PositionsView).order(n_words) or tuple(range(n_words))
+    address.change(shuffled=written_order(other_order(order)))
+
+
+def other_order(before: tuple[int, ...]) -> tuple[int, ...]:
+    """An order by chance, another than before where there is one."""
+    chance = np.random.default_rng()
+    order = before
+    # Of few words, chance often gives the order that they have.
+    while order == before and len(before) > 1:
+        order = tuple(chance.permutation(len(before)).tolist())
+    return order
+
+
+def checkpoint_with(kind: str) -> Path | None:
+    """The first checkpoint whose positions are of a kind."""
+    for folder in model_menu.checkpoints().values():
+        try:
+            config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
+        except (OSError, ValueError, RecursionError):
+            continue
+        if isinstance(config, dict) and config.get("positions") == kind:
+            return folder
+    return None
+
+
+def other_checkpoint(model: Translator) -> Path | None:
+    """A checkpoint with the other kind of positions; that there is none is said."""
+    wanted = "sinusoidal" if model.positions.is_learned else "learned"
+    other = checkpoint_with(wanted)
+    if other is None:
+        st.info(
+            f"There is no checkpoint with {wanted} positions beside this one: train one with "
+            f"`--set model.positions={wanted}`, and put its folder under checkpoints.",
+            icon=":material/info:",
+        )
+    return other
+
+
+def show_learned(model: Translator) -> None:
+    """This model's positions beside those of one that learned its own, or sinusoids."""
+    other = other_checkpoint(model)
+    if other is None:
+        return
+    asked = bar.asked()
+    assert asked is not None, "the page shows nothing else"
+    beside = session.Question(other, asked.sentence, "")
+    for column, each, question in zip(
+        st.columns(2, gap="large"),
+        (model, session.translator(other)),
+        (asked, beside),
+        strict=True,
+    ):
+        kind = each.model.config.positions
+        table, trained = each.position_table(), each.trained_positions()
+        reached = table[:trained]
+        said = left_out(each, len(table))
+        with column:
+            st.subheader(escape_markdown(f"{each.name}: {kind}"))
+            for picture, name, after in (
+                (pictures.Positions(table, each.positions.base, trained), "encoding", ""),
+                (pictures.Similarity(reached), "likeness", said),
+                (pictures.ByOffset(reached), "by-offset", said),
+            ):
+                show(picture, f"{name}-{kind}", columns=2, after=after, question=question)
+
+
+@fragment
+def show_formula() -> None:
+    """The formula alone, for any width, length and base."""
+    st.warning(
+        "This is the formula of section 3.5, and not the model: nothing here was read from a "
+        "checkpoint.",
+        icon=":material/calculate:",
+    )
+    view = address.read(PositionsView)
+    # A sine needs its cosine.
+    d_model, base = view.d_model - view.d_model % 2, float(view.base)
+    address.change(d_model=d_model)
+    one, two, three = st.columns(3, gap="small" if is_narrow() else "large")
+    one.slider("d_model", 2, 1024, step=2, key="d_model")
+    two.slider("Positions", 2, 1024, key="rows")
+    three.slider("Base", 2, 100_000, key="base", help="10,000 in the paper.")
+    table = position_measures.formula_table(d_model, view.rows, base)
+    show(pictures.Formula(table, base), "formula")
+    dimensions = sorted({0, d_model // 8, d_model // 4, d_model // 2})
+    show(pictures.FormulaWaves(table, dimensions, base), "formula-waves")
+    address.write_address()
+
+
+def part_name(part: str) -> str:
+    """What a part is called on its button."""
+    return SHORT_PARTS[part] if is_narrow() else f"{PART_ICONS[part]} {PARTS[part]}"
+
+
+def show_page(question: session.Question) -> None:
+    """The chosen part, of the model's own translation."""
+    model, question = session.translator(question.checkpoint), replace(question, target="")
+    if stage.is_on():
+        show_on_stage(question, model)
+        return
+    parts = parts_of(model)
+    view = address.read(PositionsView)
+    if not model.positions.is_added:
+        st.info(
+            "This model adds nothing to its embeddings: every self-attention "
+            f"{model.positions.acts}. There is no table of encodings to show. A shift moves all "
+            "tokens alike and changes nothing, for only the distance of two tokens counts.",
+            icon=":material/info:",
+        )
+    st.segmented_control(
+        "Part",
+        parts,
+        default=view.topic,
+        key="topic",
+        required=True,
+        format_func=part_name,
+        label_visibility="collapsed",
+    )
+    match view.topic:
+        case "likeness":
+            show_likeness(model, view)
+        case "words":
+            show_words(question.checkpoint, model, question.sentence)
+        case "without":
+            show_without(question)
+        case "shuffle":
+            show_shuffle(question, model)
+        case "learned":
+            show_learned(model)
+        case "formula":
+            show_formula()
+        case _:
+            show_table(model, view, question.sentence)
+
+
+def show_on_stage(question: session.Question, model: Translator) -> None:
+    """The main figure of the chosen part alone."""
+    sentence = question.sentence
+    parts = parts_of(model)
+    view = address.read(PositionsView)
+    stage.offer("Left and right: part", across=stage.Step("topic", list(parts), view.topic))
+    stage.say(PARTS[view.topic])
+    match view.topic:
+        case "likeness":
+            on_stage.show_likeness(model, view.cosine)
+        case "words":
+            on_stage.show_words(model, sentence)
+        case "without":
+            on_stage.show_without(question, view)
+        case "shuffle":
+            show_shuffle_on_stage(question, model, view)
+        case "learned":
+            other = other_checkpoint(model)
+            if other is not None:
+                on_stage.show_learned(model, session.translator(other))
+        case "formula":
+            on_stage.show_formula(view)
+        case _:
+            tokens = session.translate(question.checkpoint, sentence).translation.source
+            on_stage.offer_lengths(view.length)
+            table = table_of(model, view, len(tokens))
+            if table is not None:
+                is_short = view.length == "sentence"
+                trained = model.trained_positions()
+                base = model.positions.base
+                on_stage.show_table(
+                    pictures.Positions(table, base, trained, sentence, tokens if is_short else None)
+                )
+
+
+def show_shuffle_on_stage(
+    question: session.Question, model: Translator, view: PositionsView
+) -> None:
+    """The words, and what another order of them changes."""
+    sentence = question.sentence
+    tokens = session.translate(question.checkpoint, sentence).translation.source
+    n_words = len(tokens) - 1
+    usual = tuple(range(n_words))
+    order = view.order(n_words)
+    if order is None:
+        refuse_order(n_words)
+        order = usual
+    with stage.picture():
+        word_order(
+            axis_texts(tokens)[:-1], order, key="word-order", on_order=partial(keep_order, n_words)
+        )
+        on_stage.show_reordered(question, order)
+        if order != usual:
+            stage.show((distances_picture(model, sentence, tokens, order), "distances"))
+    written = [""] if order == usual else ["", written_order(order)]
+    stage.offer(
+        "Down: shuffle · Up: as it was",
+        down=stage.Step("shuffled", [*written, written_order(other_order(order))], written[-1]),
+    )
+
+
+address.open_address(VIEW.parameters)
+question = bar.asked()
+if question is not None:
+    try:
+        show_page(question)
+    except (CheckpointError, DeviceError) as error:
+        st.error(escape_markdown(str(error)), icon=":material/error:")
+watch_width(1 if address.read(PositionsView).topic in ONE_COLUMN else 2)

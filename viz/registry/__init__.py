@@ -1,0 +1,1 @@
+"""The pages and the pictures of the app, by name."""

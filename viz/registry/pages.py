@@ -1,0 +1,113 @@
+"""The pages of the app, and what every address may hold besides what they keep there.
+
+`python -m viz.registry.pages README.md` writes all of it into the README's tables.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from viz.about.view import VIEW as ABOUT
+from viz.decoding.view import VIEW as DECODING
+from viz.effects.view import VIEW as EFFECTS
+from viz.heads.view import VIEW as HEADS
+from viz.links.parameters import (
+    MOST_CHARACTERS,
+    Parameter,
+    View,
+    flag,
+    integer,
+    pattern,
+    table,
+    text,
+)
+from viz.masks.view import VIEW as MASKS
+from viz.positions.view import VIEW as POSITIONS
+
+VIEWS: Mapping[str, View] = MappingProxyType(
+    {view.name: view for view in (HEADS, EFFECTS, DECODING, MASKS, POSITIONS, ABOUT)}
+)
+"""Every page by its name, in the order of the navigation."""
+
+HOME = HEADS.name
+"""The page that opens first, and has no path of its own in an address."""
+
+DEFAULT_SENTENCE = "He has bought a new computer."
+"""Every word of it is one token, and in German and French words change places."""
+
+
+def _of_model(name: str, meaning: str, values: str) -> Parameter[Any]:
+    """What may stand there depends on the models that there are; the sentence bar knows them."""
+    return Parameter(name, None, str, meaning=meaning, values=values)
+
+
+SENTENCE = text("sentence", DEFAULT_SENTENCE, most=MOST_CHARACTERS, meaning="what to translate")
+TARGET = text(
+    "target",
+    most=MOST_CHARACTERS,
+    meaning="a translation of your own",
+    values="text; empty for the model's",
+)
+CHECKPOINT = _of_model(
+    "checkpoint", "the model, or a saved trace", "the name of its folder or its file"
+)
+STEP = _of_model(
+    "step",
+    "of a model with snapshots: after how many steps of training",
+    "one of its steps; default: the last",
+)
+SHARED = (SENTENCE, TARGET, CHECKPOINT, STEP)
+"""What the sentence bar keeps in the address."""
+
+PRESENT = flag("present", meaning="on stage")
+"""Whether the page is on stage; the address holds it, so that a link can open on stage."""
+
+MOST_SCENES = 100
+SCENE = integer(
+    "scene", 0, low=0, high=MOST_SCENES, meaning="the scene of a talk that was shown last"
+)
+"""Counted from 1; 0 before the first."""
+
+MARK = r"[0-9a-f]{8}"
+TALK = pattern(
+    "talk",
+    MARK,
+    "the mark of a talk such as 1a2b3c4d",
+    "whose talk it is; none: the one that comes with the app",
+)
+"""Which of a person's own talks; empty for the one that comes with the app."""
+
+READ = flag("read", meaning="the talk is read, with its notes at the foot of the page")
+"""Whether the talk is read, at one's own pace: its notes then stand below the page."""
+
+AROUND = (PRESENT, SCENE, TALK, READ)
+"""What is no part of a view: how it is shown, and from where one came."""
+
+
+def names(page: str) -> frozenset[str]:
+    """What a page and the sentence bar above it keep in the address."""
+    view = VIEWS[page]
+    return frozenset(each.name for each in (*view.parameters, *(SHARED if view.asks else ())))
+
+
+def with_tables(readme: str) -> str:
+    """A README with the tables of parameters as they are, each after its comment."""
+    tables = {"shared": (*SHARED, *AROUND)} | {
+        view.name: view.parameters for view in VIEWS.values() if view.parameters
+    }
+    for name, parameters in tables.items():
+        start = f"<!-- parameters: {name} -->\n"
+        before, after = readme.split(start)
+        rest = re.sub(r"\A(\|.*\n)*", "", after)
+        readme = f"{before}{start}{table(parameters)}\n{rest}"
+    return readme
+
+
+if __name__ == "__main__":
+    path = Path(sys.argv[1])
+    path.write_text(with_tables(path.read_text(encoding="utf-8")), encoding="utf-8")

@@ -1,0 +1,152 @@
+"""The server around the app: what it has loaded before it opens, and what its answers allow.
+
+`streamlit run app.py` finds an `App` in app.py and serves it; this is what that one is given.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import hashlib
+import re
+import webbrowser
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import streamlit as st
+from starlette.datastructures import MutableHeaders
+from starlette.formparsers import MultiPartParser
+from starlette.middleware import Middleware
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from streamlit import net_util, runtime
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from streamlit.runtime.session_manager import SessionClient
+from streamlit.starlette import App
+from streamlit.web.server import server_util
+
+from viz.server import idle_gc
+from viz.server.component_code import ComponentCode
+from viz.server.hosts import KnownHosts
+from viz.server.static_files import StaticFiles
+from viz.service import session
+from viz.shell.uploaded_trace import MOST_MEGABYTES
+
+EVERYBODY = ("0.0.0.0", "::")
+"""Addresses that stand for all networks of this machine."""
+
+FRAMES = ("'self'", "https://*.streamlit.app", "https://huggingface.co")
+"""Where the app may stand in a frame: on pages of its own, and where it is hosted in one."""
+
+
+@asynccontextmanager
+async def lifespan(_: App) -> AsyncIterator[None]:
+    """Load everything, and only then let people in: until here, connections wait at the door."""
+    # What a person opens stays in memory: larger files would go by way of a temporary one.
+    MultiPartParser.spool_max_size = (MOST_MEGABYTES + 1) << 20
+    # The model's process begins while this one loads what it needs itself.
+    await asyncio.gather(asyncio.to_thread(session.warm_up), visit())
+    ended = idle_gc.collect_when_idle()
+    announce()
+    yield
+    ended.set()
+
+
+async def visit() -> None:
+    """Be the first visitor of the first page, so that nobody else is.
+
+    Whatever a page needs is loaded by then: torch, the model, its labels. What is wrong, such as a
+    damaged checkpoint, the page tells everyone who comes.
+    """
+    server = runtime.get_instance()
+    visitor = _Visitor()
+    name = server.connect_session(visitor, {})
+    message = BackMsg()
+    message.rerun_script.query_string = ""
+    server.handle_backmsg(name, message)
+    await visitor.seen.wait()
+    server.close_session(name)
+
+
+class _Visitor(SessionClient):
+    """A browser that shows nothing, and says when the page stands."""
+
+    def __init__(self) -> None:
+        self.seen = asyncio.Event()
+
+    def write_forward_msg(self, msg: ForwardMsg) -> None:
+        """Look at what the server says."""
+        if msg.WhichOneof("type") == "script_finished":
+            self.seen.set()
+
+
+def announce() -> None:
+    """Print where the app is, and open it in the browser where there is a display."""
+    address = st.get_option("server.address")
+    own = server_util.get_url("localhost" if address in EVERYBODY else address)
+    lines = [f"Headscope is ready: {own}"]
+    if address in EVERYBODY and (here := net_util.get_internal_ip()):
+        lines.append(f"For others in this network: {server_util.get_url(here)}")
+    print("\n", *(f"  {line}\n" for line in lines), sep="", flush=True)
+    if not st.get_option("server.headless"):
+        webbrowser.open(own)
+
+
+def headers() -> dict[str, str]:
+    """What every answer tells the browser to refuse."""
+    page = (Path(st.__file__).parent / "static" / "index.html").read_text(encoding="utf-8")
+    inline = [
+        base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+        for script in re.findall(r"<script>(.*?)</script>", page, re.DOTALL)
+    ]
+    policy = {
+        "default-src": ["'self'"],
+        # Streamlit makes modules of the code of components, at addresses of their own.
+        "script-src": ["'self'", "blob:", *(f"'sha256-{each}'" for each in inline)],
+        # Streamlit, Plotly and the components write styles into the page.
+        "style-src": ["'self'", "'unsafe-inline'"],
+        "img-src": ["'self'", "data:", "blob:"],
+        "font-src": ["'self'", "data:"],
+        "worker-src": ["'self'", "blob:"],
+        "connect-src": ["'self'", "data:", "blob:"],
+        "object-src": ["'none'"],
+        "base-uri": ["'self'"],
+        "form-action": ["'self'"],
+        "frame-ancestors": FRAMES,
+    }
+    return {
+        "Content-Security-Policy": "; ".join(
+            f"{name} {' '.join(values)}" for name, values in policy.items()
+        ),
+        "X-Content-Type-Options": "nosniff",
+        # An address holds the sentence, which is nobody else's business.
+        "Referrer-Policy": "no-referrer",
+        "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+    }
+
+
+class SecurityHeaders:
+    """Puts `headers` on every answer."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+        self.headers = headers()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """One request, as ASGI has it."""
+
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                MutableHeaders(scope=message).update(self.headers)
+            await send(message)
+
+        await self.app(scope, receive, send_with_headers if scope["type"] == "http" else send)
+
+
+MIDDLEWARE = (
+    Middleware(SecurityHeaders),
+    Middleware(KnownHosts),
+    Middleware(ComponentCode),
+    Middleware(StaticFiles),
+)

@@ -1,0 +1,1 @@
+"""Jobs for the model, the process that computes them, and what a session keeps."""

@@ -1,0 +1,181 @@
+"""What the model menu offers, by name: models of ours and others', and traces saved as files."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+from typing import Any
+
+from model.checkpoints.checkpoint import (
+    CONFIG,
+    METRICS,
+    CheckpointError,
+    own_file,
+    read_json,
+    trained_without_causal_mask,
+)
+from model.checkpoints.shipped import CHECKPOINTS
+from model.training.toy_tasks import Task, task_of
+from model.translate.text_models import is_reader
+
+DEFAULT_CHECKPOINT = "en-de"
+
+CHECKPOINTS_VARIABLE = "HEADSCOPE_CHECKPOINTS"
+"""Names another folder of checkpoints than the one that comes with the app, or one checkpoint, or
+several of them as PATH does."""
+
+TRACES_VARIABLE = "HEADSCOPE_TRACES"
+"""Names a folder of saved traces, or one trace, or several of them as PATH does."""
+
+TOY = "toy-"
+"""How the names of toys begin: tiny models of a task that is no translation."""
+
+DROPPED = "dropped"
+"""What an address calls the trace that a person dropped on the page: its file's name is theirs."""
+
+TRACE_SUFFIX = ".npz"
+
+
+class Kind(Enum):
+    """What is opened, by what is behind it."""
+
+    CHECKPOINT = "checkpoint"
+    """A folder of ours: every page shows it."""
+    READER = "reader"
+    """A Hugging Face folder, or half a Transformer of ours: its heads are shown, on a text."""
+    TRACE = "trace"
+    """What some model did once: nothing can be asked of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Openable:
+    """One entry of the menu.
+
+    Attributes:
+        kind: what is behind it.
+        path: its folder or its file; of a trace that was dropped, the file's bare name.
+        is_dropped: whether this session alone holds it, in memory.
+    """
+
+    kind: Kind
+    path: Path
+    is_dropped: bool = False
+
+
+def checkpoints() -> dict[str, Path]:
+    """The folders of whole Transformers to choose from, by name: en-de first, toys last.
+
+    Raises:
+        CheckpointError: if there is none.
+    """
+    found = {name: path for name, path in _configured().items() if not is_reader(path)}
+    for folder in _folders():
+        usual = folder / DEFAULT_CHECKPOINT
+        # A folder en-de without a configuration is taken all the same: it is damaged, not absent.
+        if usual.is_dir() and not is_reader(usual):
+            found.setdefault(DEFAULT_CHECKPOINT, usual)
+    if not found:
+        named = " or ".join(map(str, _folders()))
+        raise CheckpointError(
+            f"There is no trained model in {named} yet: put a checkpoint folder there, or set "
+            f"{CHECKPOINTS_VARIABLE} to a folder that holds one."
+        )
+    return {name: found[name] for name in sorted(found, key=_usual_first)}
+
+
+def readers() -> dict[str, Path]:
+    """The folders of other models beside them, by name: toys first, then by alphabet."""
+    found = {name: path for name, path in _configured().items() if is_reader(path)}
+    return {
+        name: found[name]
+        for name in sorted(found, key=lambda name: (not name.startswith(TOY), name))
+    }
+
+
+def _folders() -> list[Path]:
+    named = os.environ.get(CHECKPOINTS_VARIABLE, "").split(os.pathsep)
+    return [Path(each) for each in named if each] or [CHECKPOINTS]
+
+
+def _configured() -> dict[str, Path]:
+    """The folders with a configuration, by name; of two of one name, the first counts."""
+    found: dict[str, Path] = {}
+    for folder in _folders():
+        with contextlib.suppress(OSError):
+            for config in (*folder.glob(CONFIG), *folder.glob(f"*/{CONFIG}")):
+                found.setdefault(config.parent.name, config.parent)
+    return found
+
+
+def _usual_first(name: str) -> tuple[bool, bool, str]:
+    return name.startswith(TOY), name != DEFAULT_CHECKPOINT, name
+
+
+def toy_task(folder: Path) -> Task | None:
+    """What the toy in a checkpoint folder learned to do; None for any other model."""
+    if not folder.name.startswith(TOY):
+        return None
+    return task_of(_metrics(folder))
+
+
+def copies(folder: Path) -> bool:
+    """Whether a model learned to copy its target, for want of a causal mask, and cannot write."""
+    return trained_without_causal_mask(_metrics(folder))
+
+
+def _metrics(folder: Path) -> dict[str, Any]:
+    """What a checkpoint folder tells of its training; nothing where it cannot be read."""
+    try:
+        return read_json(own_file(folder, METRICS))
+    except CheckpointError:
+        return {}
+
+
+def traces() -> dict[str, Path]:
+    """The files of the saved traces to choose from, by name and by alphabet; there may be none.
+
+    Of two files of one name, the one of the first folder counts.
+    """
+    found: dict[str, Path] = {}
+    for named in filter(None, os.environ.get(TRACES_VARIABLE, "").split(os.pathsep)):
+        try:
+            for file in _files(Path(named)):
+                found.setdefault(file.name, file)
+        except OSError:
+            continue
+    return dict(sorted(found.items()))
+
+
+def _files(place: Path) -> list[Path]:
+    if place.is_file():
+        return [place]
+    found = place.iterdir()
+    return [file for file in found if file.suffix == TRACE_SUFFIX and file.is_file()]
+
+
+def openables(dropped: str | None = None) -> Mapping[str, Openable]:
+    """All that there is to choose from, by its name in the address, which never becomes a path.
+
+    Args:
+        dropped: the name of the file that this person dropped on the page; None for none.
+
+    Raises:
+        CheckpointError: if there is nothing.
+    """
+    saved = {name: Openable(Kind.TRACE, path) for name, path in traces().items()}
+    if dropped is not None:
+        saved[DROPPED] = Openable(Kind.TRACE, Path(dropped), is_dropped=True)
+    others = {name: Openable(Kind.READER, path) for name, path in readers().items()}
+    try:
+        trained = {name: Openable(Kind.CHECKPOINT, path) for name, path in checkpoints().items()}
+    except CheckpointError:
+        if not saved and not others:
+            raise
+        trained = {}
+    models = trained | others
+    # A model's name goes before that of a trace.
+    return models | {name: each for name, each in saved.items() if name not in models}

@@ -1,0 +1,68 @@
+"""A list of heads to choose from, and heads in an address that a model does not have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import streamlit as st
+
+from model.translate.translator import Translator
+from viz.links.head_refs import MOST_HEADS, Head, read_heads, written_heads
+from viz.shell import address
+
+
+def keep_known(parameter: str, written: str, model: Translator, rest: str) -> None:
+    """Take heads that the model does not have out of the address, and say so.
+
+    Args:
+        parameter: that names the heads.
+        written: its value.
+        model: whose heads they are to be.
+        rest: what becomes of the others, as the end of a sentence.
+    """
+    heads = read_heads(written)
+    n_heads = model.model.config.n_heads
+    known = [(site, head) for site, head in heads if site in model.sites and head < n_heads]
+    if len(known) < len(heads):
+        site, head = next(each for each in heads if each not in known)
+        address.note(parameter, f"This model has no {site.kind} head {site.layer}.{head}; {rest}")
+    address.change(**{parameter: written_heads(known)})
+
+
+def choose_heads(
+    label: str,
+    names: Mapping[str, str],
+    chosen: Iterable[Head],
+    *,
+    key: str,
+    parameter: str,
+    placeholder: str,
+) -> None:
+    """A field for any number of heads.
+
+    Args:
+        label: of the field.
+        names: what each head is called, by kind.layer.head.
+        chosen: those chosen now.
+        key: of the widget.
+        parameter: in which the address has them as one text.
+        placeholder: stands there while none is chosen.
+    """
+    st.session_state[key] = [
+        written for site, head in chosen if (written := f"{site}.{head}") in names
+    ]
+    st.multiselect(
+        label,
+        list(names),
+        address.value_of(key),
+        key=key,
+        format_func=names.__getitem__,
+        max_selections=MOST_HEADS,
+        placeholder=placeholder,
+        on_change=_keep,
+        args=(key, parameter),
+    )
+
+
+def _keep(key: str, parameter: str) -> None:
+    address.change(**{parameter: "-".join(st.session_state[key])})

@@ -1,0 +1,1 @@
+"""Talks: scenes with notes, on stage or as a reading."""

@@ -1,0 +1,53 @@
+"""What a person who comes new is offered: a talk to read, and what the words mean."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from viz.about import glossary
+from viz.browser.messages import told
+from viz.browser.welcome import LINES, welcome
+from viz.draw.labels import escape_markdown, visible
+from viz.shell import stage
+from viz.talk import talk_files
+from viz.talk.scene_panel import is_reading, read_ready_talk, ready_talk
+
+_KEY = "welcome-lines"
+
+
+def show_welcome() -> None:
+    """The two lines, each until it is dismissed; call it once a run, above the page."""
+    # Always there, since what comes and goes moves all that follows, and has it drawn anew.
+    with st.container(key="welcome"):
+        if stage.is_on() or is_reading():
+            return
+        folder = talk_files.folder()
+        welcome(
+            key=_KEY,
+            talk=visible(ready_talk().title),
+            question=glossary.TITLE,
+            terms=glossary.TERMS,
+            dismissed=talk_files.dismissed(folder, LINES) if folder else None,
+            on_read=read_ready_talk,
+            on_dismissed=_on_dismissed,
+        )
+
+
+def show_glossary() -> None:
+    """A button that opens the words, also for those who dismissed the line."""
+    with st.popover("Glossary", icon=":material/help:", key="glossary", help="Glossary"):
+        st.markdown(glossary_text())
+
+
+def glossary_text() -> str:
+    """The words and their sentences as Markdown."""
+    return "\n\n".join(
+        f"**{term}.** {escape_markdown(sentence)}" for term, sentence in glossary.TERMS.items()
+    )
+
+
+def _on_dismissed() -> None:
+    """Remember it for the desktop window, whose own storage goes when it is closed."""
+    name = told(_KEY, "dismissed")
+    if name in LINES and (folder := talk_files.folder()):
+        talk_files.dismiss(folder, name)
