@@ -23,11 +23,12 @@ else:
     from viz.registry.pages import HOME, VIEWS
     from viz.service import session
     from viz.service.page_turns import BUILDING
-    from viz.shell import address, bar, stage, toolbar
+    from viz.shell import address, bar, stage
+    from viz.shell.share_panel import show_share
     from viz.shell.theme import watch_theme
     from viz.talk.reading_footer import show_reading
-    from viz.talk.scene_panel import title_scene
-    from viz.talk.welcome import show_welcome
+    from viz.talk.scene_panel import show_scenes, show_talk, title_scene
+    from viz.talk.welcome import show_glossary, show_welcome
 
     with BUILDING.turn():
         st.set_page_config(page_title="Headscope", page_icon=style.ICON, layout="wide")
@@ -45,7 +46,12 @@ else:
         page = st.navigation(pages, position="top")
         address.begin_run(page.url_path, pages)
         stage.begin()
-        toolbar.show_tools()
+        show_talk()
+        with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="tools"):
+            stage.show_button()
+            show_scenes()
+            show_share()
+            show_glossary()
         # Before the page for whoever goes by keyboard, and filled after it, when its view stands.
         reading = st.container(key="reader")
         show_welcome()

@@ -10,7 +10,8 @@ from typing import Self
 import numpy as np
 
 from model.paper.tokenizer import Tokenizer
-from model.trace.trace import AttentionKind, AttentionMap, Site, Tokens, Trace
+from model.trace.attention_map import AttentionKind, AttentionMap, Site, Tokens
+from model.trace.trace import Trace
 
 SENTENCE_PARTS = (
     ("A", "The", "One", "This"),

@@ -20,8 +20,7 @@ from typing import Any
 import torch
 
 from benchmarks._measure import write
-from model import load
-from model.checkpoints.checkpoint import ALIGNMENT, write_json
+from model.checkpoints.checkpoint import write_json
 from model.explain.alignment_error import (
     AlignedPair,
     ErrorRate,
@@ -30,12 +29,13 @@ from model.explain.alignment_error import (
     read_aligned,
     turned,
 )
+from model.explain.alignment_file import ALIGNMENT
 from model.explain.alignment_table import AlignmentTable, Combination, Read
 from model.explain.attribution_methods import attributions
 from model.explain.word_alignment import Weights, diagonal, mutual_argmax, row_argmax, word_map
-from model.trace.trace import AttentionKind
+from model.trace.attention_map import AttentionKind
 from model.training.evaluate import reversed_columns
-from model.translate.translator import Translator, resolve_device
+from model.translate.translator import Translator, load, resolve_device
 
 GOLD = Path(__file__).parent / "gold" / "en-de.tsv"
 

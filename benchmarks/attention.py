@@ -18,7 +18,6 @@ import torch
 from torch import Tensor, nn
 
 from benchmarks._measure import interleaved, parser, ratio, report, row
-from model import load
 from model.paper.config import TransformerConfig
 from model.paper.decoding import Hypothesis, beam_search, greedy
 from model.paper.linear import pack_linears
@@ -27,7 +26,7 @@ from model.paper.positions import sinusoidal_table
 from model.paper.transformer import DecodingState, Transformer
 from model.record.recording import recording
 from model.training.batches import padded
-from model.translate.translator import Translator, resolve_device
+from model.translate.translator import Translator, load, resolve_device
 from model.watch import watching
 
 SENTENCE = "She had forgotten where she had put the keys, so we waited in front of the house."

@@ -13,7 +13,7 @@ import torch
 
 from benchmarks._measure import interleaved, parser, report, row
 from model.explain.position_measures import formula_table
-from model.trace.trace import AttentionKind, AttentionMap, Site, Tokens
+from model.trace.attention_map import AttentionKind, AttentionMap, Site, Tokens
 from viz.draw.word_diff import word_diff
 from viz.heads.tables import weights_table
 from viz.positions.encoding import encoding_heatmap

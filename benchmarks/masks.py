@@ -29,8 +29,8 @@ from benchmarks.browser import (
     settled,
     visitor,
 )
-from model import Intervention
 from model.paper.tokenizer import Tokenizer
+from model.record.intervention import Intervention
 from model.translate.translator import Translator, load
 from viz.links.mask_edits import parse
 

@@ -18,9 +18,8 @@ import torch
 from transformers import AutoConfig, AutoModelForSeq2SeqLM, MarianMTModel
 
 from benchmarks._measure import interleaved, parser, ratio, report, row
-from model import Translator, load
 from model.checkpoints.export_hf import hugging_face_config
-from model.translate.translator import resolve_device
+from model.translate.translator import Translator, load, resolve_device
 
 TOKENS = 24
 SENTENCE = (

@@ -42,10 +42,10 @@ if TYPE_CHECKING:
     from model.record.mask_presets import PRESETS as PRESETS
     from model.record.recording import recording as recording
     from model.record.taps import install_taps as install_taps
-    from model.trace.trace import AttentionKind as AttentionKind
-    from model.trace.trace import AttentionMap as AttentionMap
-    from model.trace.trace import Site as Site
-    from model.trace.trace import Tokens as Tokens
+    from model.trace.attention_map import AttentionKind as AttentionKind
+    from model.trace.attention_map import AttentionMap as AttentionMap
+    from model.trace.attention_map import Site as Site
+    from model.trace.attention_map import Tokens as Tokens
     from model.trace.trace import Trace as Trace
     from model.translate.text_models import load_reader as load_reader
     from model.translate.translator import Translator as Translator

@@ -4,13 +4,14 @@ Most pictures are a class: `OneHead(hs.read(trace), hs.Site("cross", 3), head=2)
 `figure(hs.Layout())`, `numbers()`, a caption and an alternative text.
 """
 
-from model.checkpoints.checkpoint import read_alignment as read_alignment
+from model.explain.alignment_file import read_alignment as read_alignment
 from model.explain.attribution_methods import cross_attributions as cross_attributions
 from model.explain.attribution_methods import self_attributions as self_attributions
 from model.explain.head_ablation import effects_of as effects_of
 from model.explain.head_ablation import removal as removal
 from model.explain.head_ablation import rewritten as rewritten
 from model.explain.position_measures import formula_table as formula_table
+from model.explain.reading import chosen_maps as chosen_maps
 from model.explain.reading import site_map as site_map
 from model.explain.removal_file import read_removal as read_removal
 from model.training.growth import read_growth as read_growth
@@ -43,7 +44,6 @@ from viz.effects.removal_curve import removal_figure as removal_figure
 from viz.effects.self_maps import self_figure as self_figure
 from viz.heads.lines import lines_figure as lines_figure
 from viz.heads.matrices import matrices_figure as matrices_figure
-from viz.heads.overview import chosen_maps as chosen_maps
 from viz.heads.overview import heads_overview as heads_overview
 from viz.heads.panels import compared_panels as compared_panels
 from viz.heads.panels import joint_panel as joint_panel

@@ -11,7 +11,8 @@ from urllib.parse import urlencode
 
 from model.checkpoints.checkpoint import CONFIG, CheckpointError
 from model.checkpoints.shipped import CHECKPOINTS
-from model.trace.trace import Trace, TraceError
+from model.trace.attention_map import TraceError
+from model.trace.trace import Trace
 from viz.desktop.desktop import Server
 from viz.heads.standalone import drawable
 from viz.service.model_menu import CHECKPOINTS_VARIABLE, TRACES_VARIABLE

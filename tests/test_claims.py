@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from model import load
+from model.translate.translator import load
 from viz.registry.pages import VIEWS
 
 ROOT = Path(__file__).parents[1]

@@ -1,111 +1,152 @@
-"""Who may import whom, by folder: draw ← browser and save ← wings ← shell ← pages ← app."""
+"""The rooms of the house: an import points to a floor below, and each library has its rooms."""
+
+from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
+
+import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 
-VALUES = tuple(
-    f"model.{name}"
-    for name in (
-        *("files", "numbers", "trace", "trace_file", "terms", "words", "measures", "labels"),
-        *("head_effects", "search", "translation", "logit_lens"),
-        *("mask_rules", "head_edits", "intervention"),
-        *("agreement", "attribution"),
-        *("alignment_error", "alignment_table"),
-    )
+FLOORS = (
+    ("model.files", "model.numbers"),
+    ("model.trace", "model.paper"),
+    ("model.record",),
+    ("model.checkpoints", "model.watch"),
+    ("model.translate",),
+    ("model.explain",),
+    ("model.serving", "model.training"),
+    ("viz.draw",),
+    ("viz.save", "viz.browser"),
+    ("viz.links",),
+    ("viz.heads", "viz.effects", "viz.decoding", "viz.masks", "viz.positions", "viz.about"),
+    ("viz.registry",),
+    ("viz.service",),
+    ("viz.shell",),
+    ("viz.talk",),
+    ("viz.server", "viz.desktop", "viz.pages"),
+    ("viz.widget", "app"),
+    ("viz.notebook",),
+    ("headscope",),
 )
-"""Of the model, what knows no torch."""
-WINGS = (
-    *("viz.heads", "viz.effects", "viz.decoding"),
-    *("viz.masks", "viz.positions", "viz.about"),
-)
+"""From the ground up. A room imports from floors below its own; rooms of one floor do not meet."""
 
-OURS = {
-    "values": VALUES,
-    "model": ("model",),
-    "draw": (*VALUES, "viz.draw"),
-    "browser": (*VALUES, "viz.draw", "viz.browser"),
-    "save": (*VALUES, "viz.draw", "viz.save"),
-    "registry": (*VALUES, "viz.draw", "viz.save", *WINGS, "viz.links.parameters"),
-    "wing": (*VALUES, "viz.draw", "viz.browser", "viz.save", "viz.heads", "viz.links.parameters"),
-    "shell": ("model", "viz"),
-    "page": ("model", "viz"),
-    "window": (),
-    "face": ("headscope", "model", "viz"),
-    "notebook": ("model", "viz.heads", "viz.browser", "viz.widget"),
-    "app": ("viz.draw", "viz.browser", "viz.shell", "viz.registry.pages"),
+FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
+
+LIBRARIES: Mapping[str, frozenset[str]] = {
+    "torch": frozenset({"model", "viz.service", "viz.server", "headscope"}),
+    "streamlit": frozenset(
+        {"viz.browser", "viz.service", "viz.shell", "viz.talk", "viz.server", "viz.desktop"}
+        | {"viz.pages", "app", "headscope"}
+    ),
+    "plotly": frozenset({"viz"}),
+    "pandas": frozenset({"viz"}),
 }
-"""What of our own the files of a folder may import."""
+"""Who may import a library that not everybody may: a room, or all rooms below a name."""
 
-THEIRS = {
-    "streamlit": {"browser", "shell", "page", "app", "window", "face"},
-    "torch": {"model", "shell", "face"},
-    "plotly": {"draw", "wing", "save", "shell", "page"},
-    "pandas": {"wing", "save", "shell", "page"},
-}
-"""Who may import a library that not everybody may."""
+WITHOUT_TORCH = ("model.trace", "viz.draw", "viz.save", "viz.browser", "viz.links", *FLOORS[10])
+"""Rooms that are loaded, with all that they import, where there is no torch."""
 
 
-def layer(path: Path) -> str:
-    match path.relative_to(ROOT).parts:
-        case ("app.py",):
-            return "app"
-        case ("model", name) if f"model.{name.removesuffix('.py')}" in VALUES:
-            return "values"
-        case ("model", *_):
-            return "model"
-        case ("headscope", *_):
-            return "face"
-        case ("viz", "notebook.py" | "widget.py"):
-            return "notebook"
-        # Starts the app as a process of its own.
-        case ("viz", "shell", "desktop.py"):
-            return "window"
-        case ("viz", room, name) if f"viz.{room}" in WINGS:
-            return "page" if name.startswith("page") else "wing"
-        case ("viz", "views.py" | "pictures.py"):
-            return "registry"
-        case ("viz", room, _):
-            return room
-    # What a page says of itself, below every wing.
-    return "draw"
+@cache
+def modules() -> Mapping[str, Path]:
+    """Every file of ours by its dotted name; a package by the name of its folder."""
+    found = {"app": ROOT / "app.py"}
+    for top in ("model", "viz", "headscope"):
+        for path in (ROOT / top).rglob("*.py"):
+            dotted = ".".join(path.relative_to(ROOT).with_suffix("").parts)
+            found[dotted.removesuffix(".__init__")] = path
+    return found
 
 
-def imports(path: Path) -> Iterator[str]:
+@cache
+def imports(name: str) -> frozenset[str]:
+    """What a file of ours imports: files of ours by their dotted name, and libraries."""
+    return frozenset(_imports(modules()[name]))
+
+
+def _imports(path: Path) -> Iterator[str]:
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
+            assert node.module, f"{path} imports by dots"
             assert not node.level, f"{path} imports by dots"
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+            for alias in node.names:
+                inner = f"{node.module}.{alias.name}"
+                yield inner if inner in modules() else node.module
 
 
-def within(name: str, packages: tuple[str, ...]) -> bool:
-    return any(f"{name}.".startswith(f"{package}.") for package in packages)
+def room(name: str) -> str:
+    """The folder of a file, or the file itself where it stands in no folder."""
+    if below(name, "headscope"):
+        return "headscope"
+    return ".".join(name.split(".")[:2])
 
 
-def violations(path: Path) -> list[str]:
-    here = layer(path)
-    own = ".".join(path.relative_to(ROOT).parts[:2])
-    return [
-        f"{path.relative_to(ROOT)} ({here}) imports {name}"
-        for name in imports(path)
-        if (
-            within(name, ("headscope", "model", "viz", "app", "tests", "benchmarks"))
-            and name != "viz.ROOT"
-            and not within(name, (*OURS[here], own))
-        )
-        or (within(name, WINGS) and ".page" in name and here != "page")
-        or any(within(name, (library,)) and here not in may for library, may in THEIRS.items())
+def below(name: str, place: str) -> bool:
+    return f"{name}.".startswith(f"{place}.")
+
+
+FILES = sorted(name for name in modules() if name not in {"model", "viz"})
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_every_file_stands_in_a_room(name: str) -> None:
+    assert room(name) in FLOOR
+
+
+def test_imports_point_to_the_floors_below() -> None:
+    """Also what makes circles of rooms impossible."""
+    wrong = [
+        f"{name} imports {other}"
+        for name in FILES
+        for other in imports(name) & modules().keys() - {"model", "viz"}
+        if room(other) != room(name) and FLOOR[room(other)] >= FLOOR[room(name)]
     ]
+    assert not wrong, "\n".join(sorted(wrong))
 
 
-def test_imports_only_point_down() -> None:
-    files = [
-        ROOT / "app.py",
-        *(path for top in ("headscope", "model", "viz") for path in (ROOT / top).rglob("*.py")),
+def test_no_two_files_import_each_other() -> None:
+    open_files: list[str] = []
+    done: set[str] = set()
+
+    def visit(name: str) -> None:
+        assert name not in open_files, " → ".join([*open_files, name])
+        if name in done:
+            return
+        open_files.append(name)
+        for other in imports(name) & modules().keys():
+            visit(other)
+        done.add(open_files.pop())
+
+    for name in FILES:
+        visit(name)
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_a_library_stays_in_its_rooms(library: str) -> None:
+    wrong = [
+        f"{name} imports {library}"
+        for name in FILES
+        if any(below(other, library) for other in imports(name))
+        and not any(below(name, place) for place in LIBRARIES[library])
     ]
-    found = [violation for path in files for violation in violations(path)]
-    assert not found, "\n".join(found)
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize("place", WITHOUT_TORCH)
+def test_what_draws_is_loaded_without_torch(place: str) -> None:
+    waiting = [name for name in FILES if room(name) == place]
+    assert waiting
+    reached: dict[str, str] = dict.fromkeys(waiting, "")
+    while waiting:
+        name = waiting.pop()
+        for other in imports(name):
+            assert not below(other, "torch"), f"{name}, by way of {reached[name]}, imports torch"
+            if other in modules() and other not in reached:
+                reached[other] = name
+                waiting.append(other)

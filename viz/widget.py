@@ -19,7 +19,8 @@ from typing import Any, NamedTuple
 
 from model.explain.measures import facts_of
 from model.explain.reading import Seen, read
-from model.trace.trace import Site, Trace
+from model.trace.attention_map import Site
+from model.trace.trace import Trace
 from viz.browser.files import joined
 from viz.heads.payload import JOINT, is_joint, pack
 from viz.heads.standalone import drawable, opening, theme_variables

@@ -11,8 +11,9 @@ from pathlib import Path
 import torch
 
 from headscope.commands.translate import add_checkpoint, add_search_options, asked_search
-from model.checkpoints.checkpoint import CheckpointError, read_alignment
+from model.checkpoints.checkpoint import CheckpointError
 from model.checkpoints.shipped import checkpoint_name
+from model.explain.alignment_file import read_alignment
 from model.explain.attribution import METHODS, AttributionError
 from model.explain.attribution_methods import cross_attributions, self_attributions
 from model.explain.examples import layers_read_later, read_examples
@@ -24,7 +25,7 @@ from model.paper.search import DecodingError
 from model.record.head_edits import HeadError
 from model.record.intervention import PositionError
 from model.record.mask_rules import MaskError
-from model.trace.trace import AttentionKind, TraceError
+from model.trace.attention_map import AttentionKind, TraceError
 from model.translate.translator import DeviceError, TextError, Translator, load
 from viz.decoding.search import Settings
 from viz.effects.removal_curve import MEASURES

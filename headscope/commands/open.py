@@ -12,7 +12,7 @@ from headscope.in_app import open as open_in_app
 from headscope.in_app import read_trace
 from model.checkpoints.checkpoint import CheckpointError
 from model.files import write_whole
-from model.trace.trace import TraceError
+from model.trace.attention_map import TraceError
 from viz.desktop.desktop import ServerError, signals_raise
 from viz.heads.standalone import trace_page
 

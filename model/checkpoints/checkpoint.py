@@ -28,8 +28,6 @@ from safetensors.torch import load_file, save
 from torch import Tensor
 
 from model.checkpoints.eight_bits import QuantizationError, dequantized, quantized
-from model.explain.alignment_error import AlignmentError
-from model.explain.alignment_table import AlignmentTable
 from model.files import write_whole
 from model.paper.config import ConfigError, TransformerConfig
 from model.paper.single_stack import SingleStack, single_stack
@@ -45,8 +43,7 @@ CONFIG, WEIGHTS, TOKENIZER, METRICS = (
 )
 TARGET_TOKENIZER = "target_tokenizer.model"
 INDEX = "model.safetensors.index.json"
-EXAMPLES, ALIGNMENT = "examples.json", "alignment.json"
-REMOVAL, LABELS = "removal.json", "labels.json"
+EXAMPLES, REMOVAL, LABELS = "examples.json", "removal.json", "labels.json"
 SNAPSHOTS = "snapshots"
 SHARD_BYTES = 45_000_000
 """A weights file larger than this is split, for code hosts warn above 50 MB."""
@@ -356,17 +353,6 @@ def own_file(directory: Path, name: str) -> Path:
     if path.exists() and not path.is_file():
         raise CheckpointError(f"The checkpoint lacks a readable {path}: what is there is no file.")
     return path
-
-
-def read_alignment(directory: Path) -> AlignmentTable | None:
-    """How far the heads of a checkpoint are from hand-made alignments.
-
-    None where its file is missing or malformed.
-    """
-    try:
-        return AlignmentTable.from_json(parse_json(own_file(directory, ALIGNMENT)))
-    except (AlignmentError, CheckpointError):
-        return None
 
 
 def read_json(path: Path) -> dict[str, Any]:

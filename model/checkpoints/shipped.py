@@ -5,9 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from model import __file__ as _model
-
-CHECKPOINTS = Path(_model).resolve().parents[1] / "checkpoints"
+CHECKPOINTS = Path(__file__).resolve().parents[2] / "checkpoints"
 """A folder of checkpoint folders."""
 
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from model.trace.trace import FloatArray, Site, Tokens
+from model.trace.attention_map import FloatArray, Site, Tokens
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from model.explain.agreement import Agreement, rank_correlation, top_agreement
-from model.trace.trace import AttentionKind, BoolArray, FloatArray, Site, Tokens, Trace
+from model.trace.attention_map import AttentionKind, BoolArray, FloatArray, Site, Tokens
+from model.trace.trace import Trace
 
 _NOT_LATER: Mapping[int, bool] = MappingProxyType({})
 
@@ -192,8 +193,8 @@ class Attributions:
                 truth.
             head: None for all together.
             later: whether the map is read one row later, in the row that has read the token; see
-                `model.explain.source_rows.read_later`. Maps by prediction and of the whole model are not,
-                whatever is asked.
+                `model.explain.source_rows.read_later`. Maps by prediction and of the whole model
+                never are.
 
         Raises:
             AttributionError: if there is no such map, or it has other axes.
@@ -234,8 +235,8 @@ class Attributions:
         """How well each map that has the axes of the truth agrees with it.
 
         Args:
-            later: the layers that are read one row later, as `model.explain.source_rows.read_later` gives
-                them.
+            later: the layers that are read one row later, as `model.explain.source_rows.read_later`
+                gives them.
         """
         found = {}
         for each in self.maps:

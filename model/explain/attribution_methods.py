@@ -1,8 +1,8 @@
 """Published methods that estimate how much a key matters to a query, behind one registry.
 
-Attention weights are the first of them. What they estimate is measured by model/explain/deletion.py, and
-model/explain/attribution.py holds both beside each other. A new method is a class here with its entry in
-CLASSES, and what is said of it in METHODS there.
+Attention weights are the first of them. What they estimate is measured by
+model/explain/deletion.py; model/explain/attribution.py compares the two. To add a method, write a
+class here, enter it in CLASSES, and describe it in METHODS there.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ from model.explain.attribution import (
 from model.explain.decomposition import Sublayer, decompose
 from model.explain.deletion import deletion_losses
 from model.paper.transformer import Transformer
-from model.trace.trace import AttentionKind, FloatArray, Site, Trace
+from model.trace.attention_map import AttentionKind, FloatArray, Site
+from model.trace.trace import Trace
 from model.translate.translator import Translator
 
 _BATCH = 16

@@ -18,7 +18,7 @@ from model.paper.attention import NOTHING, MultiHead, Relative
 from model.paper.masks import decoder_allowed, padding_allowed
 from model.paper.transformer import DecoderLayer, EncoderLayer, Residual, Transformer
 from model.record.recording import recording
-from model.trace.trace import AttentionKind, Site
+from model.trace.attention_map import AttentionKind, Site
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

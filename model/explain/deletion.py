@@ -9,7 +9,8 @@ import torch
 
 from model.record.intervention import UNCHANGED, Intervention
 from model.record.mask_editing import SentenceLengths, intervening
-from model.trace.trace import FloatArray, Trace
+from model.trace.attention_map import FloatArray
+from model.trace.trace import Trace
 from model.translate.translator import Translator
 
 _BATCH = 32

@@ -10,7 +10,8 @@ from pathlib import Path
 from model.checkpoints.checkpoint import EXAMPLES, CheckpointError, own_file, parse_json
 from model.explain.labels import HeadValues, survey
 from model.explain.source_rows import read_later, token_sources
-from model.trace.trace import Site, Trace
+from model.trace.attention_map import Site
+from model.trace.trace import Trace
 from model.translate.translator import TextError, Translator
 
 

@@ -23,7 +23,8 @@ from model.paper.transformer import DecoderLayer, EncoderLayer, Transformer
 from model.record.head_editing import editing_heads
 from model.record.head_edits import HeadEdits
 from model.record.intervention import Intervention
-from model.trace.trace import AttentionKind, FloatArray, Site, Trace
+from model.trace.attention_map import AttentionKind, FloatArray, Site
+from model.trace.trace import Trace
 from model.trace.translation import Translation
 from model.translate.translator import Translator
 

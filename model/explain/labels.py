@@ -43,7 +43,8 @@ from model.explain.measures import (
     pairing,
     telling_facts,
 )
-from model.trace.trace import AttentionKind, AttentionMap, Site, Trace
+from model.trace.attention_map import AttentionKind, AttentionMap, Site
+from model.trace.trace import Trace
 
 MIN_SENTENCES = 500
 """A label needs so many sentences that can tell."""

@@ -9,7 +9,7 @@ from model.checkpoints.checkpoint import CONFIG, LABELS, CheckpointError, own_fi
 from model.explain.labels import Survey
 from model.files import write_whole
 from model.paper.config import TransformerConfig
-from model.trace.trace import AttentionKind, Site
+from model.trace.attention_map import AttentionKind, Site
 
 
 def save_labels(directory: Path, found: Survey) -> None:

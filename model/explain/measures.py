@@ -19,15 +19,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from model.numbers import fixed, percent
-from model.trace.trace import (
+from model.trace.attention_map import (
     AttentionKind,
     AttentionMap,
     BoolArray,
     FloatArray,
     Site,
     Tokens,
-    Trace,
 )
+from model.trace.trace import Trace
 from model.trace.word_grouping import END, START, punctuation
 
 Values = NDArray[np.float64]

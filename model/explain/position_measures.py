@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from model.trace.trace import FloatArray
+from model.trace.attention_map import FloatArray
 
 Values = NDArray[np.float64]
 

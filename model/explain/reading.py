@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from model.explain.measures import Measure, measures
-from model.trace.trace import (
+from model.trace.attention_map import (
     NO_ID,
     AttentionKind,
     AttentionMap,
@@ -19,8 +19,8 @@ from model.trace.trace import (
     FloatArray,
     Site,
     Tokens,
-    Trace,
 )
+from model.trace.trace import Trace
 from model.trace.word_grouping import (
     END,
     START,
@@ -183,6 +183,32 @@ def read(trace: Trace, reading: Reading = Reading()) -> Seen:
 def measures_of(reading: Reading) -> tuple[Measure, ...]:
     """Every measure of heads, in the words of a reading."""
     return measures(words=reading.words, specials=reading.specials)
+
+
+def chosen_maps(
+    seen: Seen, attention: AttentionKind | str, layer: int | None = None, head: int | None = None
+) -> tuple[list[AttentionMap], list[int]]:
+    """The maps and the heads of one kind of attention, all of them or those of a layer or a head.
+
+    Args:
+        seen: the trace as it is read.
+        attention: the kind.
+        layer: counted from 0; None takes every layer.
+        head: counted from 0; None takes every head.
+
+    Raises:
+        IndexError: if there is no such layer or head; the sentence says which there are.
+    """
+    kind = AttentionKind(attention)
+    maps = [each for site, each in seen.maps.items() if site.kind is kind]
+    n_heads = min((each.n_heads for each in maps), default=0)
+    chosen = [each for each in maps if layer is None or each.site.layer == layer]
+    if not chosen:
+        layers = ", ".join(str(each.site.layer) for each in maps) or "none"
+        raise IndexError(f"There is no layer {layer} of {kind} attention; choose one of {layers}.")
+    if head is not None and not 0 <= head < n_heads:
+        raise IndexError(f"There are the heads 0 to {n_heads - 1}; there is no head {head}.")
+    return chosen, list(range(n_heads)) if head is None else [head]
 
 
 def site_map(seen: Seen, attention: AttentionKind | str, layer: int) -> AttentionMap:

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 from model.explain.attribution import TELLING
 from model.explain.deletion import deletion_losses
-from model.trace.trace import AttentionKind, AttentionMap, Trace
+from model.trace.attention_map import AttentionKind, AttentionMap
+from model.trace.trace import Trace
 from model.translate.translator import Translator
 
 MIN_SENTENCES, MIN_PASSING = 5, 0.8

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from model.explain.alignment_error import Link
-from model.trace.trace import Tokens, Trace
+from model.trace.attention_map import Tokens
+from model.trace.trace import Trace
 from model.trace.word_grouping import special, word_weights, words
 
 Weights = NDArray[np.floating[Any]]

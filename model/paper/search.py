@@ -1,4 +1,4 @@
-"""How a translation is looked for: plain values, without torch; model/paper/decoding.py follows them."""
+"""How a translation is searched for: plain values that model/paper/decoding.py follows."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ from model.paper.attention import masked_softmax
 from model.paper.transformer import decoding_position
 from model.record.head_edits import Gate, HeadEdits, HeadError, Heads, MeanAblation, ReplacedWeights
 from model.record.recording import CaptureError
-from model.trace.trace import AttentionKind, Site
+from model.trace.attention_map import AttentionKind, Site
 
 Output = tuple[Tensor, Tensor | None]
 """What an attention function returns: heads (batch, head, query, d_v), and weights or None."""

@@ -16,7 +16,7 @@ from typing import Any, Literal, Self, get_args
 
 import numpy as np
 
-from model.trace.trace import AttentionKind, AttentionMap, Site
+from model.trace.attention_map import AttentionKind, AttentionMap, Site
 
 Pattern = Literal["uniform", "diagonal", "shuffled", "first"]
 """Weights that take the place of a head's own; see `ReplacedWeights`."""

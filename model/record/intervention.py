@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike
 
 from model.record.head_edits import HeadEdits, Heads
 from model.record.mask_rules import MaskError, Preset, Rule
-from model.trace.trace import AttentionKind, BoolArray, Site
+from model.trace.attention_map import AttentionKind, BoolArray, Site
 
 Side = Literal["encoder", "decoder"]
 Sides = Literal["both", "encoder", "decoder"]

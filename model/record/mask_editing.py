@@ -1,4 +1,4 @@
-"""Editing masks and positions of a running model: contexts, which the taps of model/record/taps.py ask.
+"""Editing masks and positions of a running model, by contexts that model/record/taps.py asks.
 
     with editing({"decoder": allowed}):
         model(source, target)       under other masks than the model's own
@@ -36,7 +36,7 @@ from model.record.intervention import (
 )
 from model.record.mask_rules import MaskError, Rule
 from model.record.recording import CaptureError
-from model.trace.trace import AttentionKind, BoolArray, Site
+from model.trace.attention_map import AttentionKind, BoolArray, Site
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from model.record.mask_rules import MaskError, Preset
-from model.trace.trace import AttentionKind
+from model.trace.attention_map import AttentionKind
 from model.trace.word_grouping import WORD_START
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from model.trace.trace import AttentionKind
+from model.trace.attention_map import AttentionKind
 
 
 class MaskError(ValueError):

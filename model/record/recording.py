@@ -18,15 +18,15 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from model.trace.trace import (
+from model.trace.attention_map import (
     AttentionKind,
     AttentionMap,
     BoolArray,
     FloatArray,
     Site,
     Tokens,
-    Trace,
 )
+from model.trace.trace import Trace
 
 
 class CaptureError(RuntimeError):
@@ -43,8 +43,9 @@ class AttentionRecord:
 
     Attributes:
         weights: after the softmax and before dropout, (batch, head, query, key); rows with no
-            allowed key are zeros. Where a head's weights were replaced (model/record/head_edits.py), those
-            that took their place; a gate and a mean change what a head gives and not its weights.
+            allowed key are zeros. Where a head's weights were replaced, those that took their
+            place (model/record/head_edits.py); a gate and a mean change what a head gives and not
+            its weights.
         scores: before masking, (batch, head, query, key). An additive mask is not part of them.
             None if not known, and so q, k and v.
         q: projected queries, (batch, head, query, d_k).

@@ -2,8 +2,9 @@
 
 A cached model is shared by every browser session. Hooks that come and go around a forward pass
 would leak one person's sentence into another's; these stay, and ask a ContextVar who is recording
-(model/record/recording.py) and others who edits (model/record/mask_editing.py, model/record/head_editing.py). While nobody
-does in the present thread, these questions are all they cost.
+(model/record/recording.py) and others who edits (model/record/mask_editing.py,
+model/record/head_editing.py). While nobody does in the present thread, these questions are all
+they cost.
 
 Recording changes nothing for the caller. Our own attention is asked for its weights and then runs
 the explicit formula, which gives the same logits bit for bit where the configuration already uses
@@ -39,7 +40,7 @@ from model.record.head_editing import active_head_edits
 from model.record.intervention import PositionError, Side
 from model.record.mask_editing import active_edits, active_position_editing, edited_rows
 from model.record.recording import AttentionRecord, CaptureError, CaptureWarning, active_recording
-from model.trace.trace import AttentionKind, Site
+from model.trace.attention_map import AttentionKind, Site
 
 
 class PositionTap:

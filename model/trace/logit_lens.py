@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from model.trace.trace import FloatArray, Tokens
+from model.trace.attention_map import FloatArray, Tokens
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

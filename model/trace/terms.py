@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from model.trace.trace import FloatArray, Tokens
+from model.trace.attention_map import FloatArray, Tokens
 
 TERMS = ("word-word", "word-position", "position-word", "position-position", "bias")
 """The parts of a first layer's scores, in the order of ScoreTerms; the query's part is named first.

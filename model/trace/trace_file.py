@@ -17,7 +17,7 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from model.files import whole_file
-from model.trace.trace import (
+from model.trace.attention_map import (
     ARRAYS,
     AXES,
     MOST_BYTES,
@@ -27,7 +27,6 @@ from model.trace.trace import (
     AttentionMap,
     Site,
     Tokens,
-    Trace,
     TraceError,
     known_kind,
 )
@@ -44,18 +43,18 @@ ROUNDING = 0.02
 _Part = TypeVar("_Part")
 
 
-def save_trace(trace: Trace, file: str | os.PathLike[str] | BinaryIO) -> None:
-    """Write a trace; arguments and errors as in `Trace.save`."""
+def write_fields(fields: Mapping[str, Any], file: str | os.PathLike[str] | BinaryIO) -> None:
+    """Write the fields of a `Trace`; errors as in `Trace.save`."""
     arrays: dict[str, Any] = {"format": np.array(FORMAT)}
     for name in TEXTS:
-        if getattr(trace, name):
-            arrays[name] = _strings(name, getattr(trace, name))
+        if fields[name]:
+            arrays[name] = _strings(name, fields[name])
     for name in SEQUENCES:
-        if getattr(trace, name):
-            arrays |= _token_arrays(name, getattr(trace, name))
-    if trace.log_probs is not None:
-        arrays["log_probs"] = trace.log_probs
-    for site, seen in trace.maps.items():
+        if fields[name]:
+            arrays |= _token_arrays(name, fields[name])
+    if fields["log_probs"] is not None:
+        arrays["log_probs"] = fields["log_probs"]
+    for site, seen in fields["maps"].items():
         require_shares(seen)
         arrays |= {
             f"{site}.{name}": getattr(seen, name)
@@ -63,7 +62,7 @@ def save_trace(trace: Trace, file: str | os.PathLike[str] | BinaryIO) -> None:
             if getattr(seen, name) is not None
         }
         # Most axes are the trace's own; only others are worth their own entries.
-        usual_axes = site.kind.axes(trace.source, trace.target, Tokens())
+        usual_axes = site.kind.axes(fields["source"], fields["target"], Tokens())
         for axis, usual in zip(AXES, usual_axes, strict=True):
             if getattr(seen, axis) != usual:
                 arrays |= _token_arrays(f"{site}.{axis}", getattr(seen, axis))
@@ -76,8 +75,10 @@ def save_trace(trace: Trace, file: str | os.PathLike[str] | BinaryIO) -> None:
         np.savez(file, allow_pickle=False, **arrays)
 
 
-def load_trace(file: str | os.PathLike[str] | BinaryIO, most_bytes: int = MOST_BYTES) -> Trace:
-    """Read a trace; arguments and errors as in `Trace.load`."""
+def read_fields(
+    file: str | os.PathLike[str] | BinaryIO, most_bytes: int = MOST_BYTES
+) -> dict[str, Any]:
+    """The fields of a saved `Trace`; arguments and errors as in `Trace.load`."""
     entries = _read_arrays(file, most_bytes)
     if _take(entries, "format", _string) not in READ:
         raise TraceError("The file is no trace that this version of Headscope can read.")
@@ -103,15 +104,15 @@ def load_trace(file: str | os.PathLike[str] | BinaryIO, most_bytes: int = MOST_B
         require_shares(maps[site])
     if entries:
         raise TraceError(f"The trace holds an unknown entry, {_named(min(entries))}.")
-    return Trace(
-        source=source,
-        target=target,
-        predictions=predictions,
-        text=text,
-        source_text=source_text,
-        maps=maps,
-        log_probs=log_probs,
-    )
+    return {
+        "source": source,
+        "target": target,
+        "predictions": predictions,
+        "text": text,
+        "source_text": source_text,
+        "maps": maps,
+        "log_probs": log_probs,
+    }
 
 
 def require_shares(seen: AttentionMap) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from model.trace.trace import NO_ID, BoolArray, Tokens
+from model.trace.attention_map import NO_ID, BoolArray, Tokens
 
 WORD_START = "▁"
 """SentencePiece's mark of a space before a token, and so of the start of a word."""

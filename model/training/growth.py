@@ -24,12 +24,12 @@ from model.checkpoints.checkpoint import (
     write_json,
 )
 from model.explain.examples import example_values, read_examples
+from model.explain.growth import Growth, growth_of
 from model.explain.labels_file import read_labels
 from model.files import write_whole
 from model.paper.transformer import Transformer
 from model.training.snapshots import kept_snapshots
 from model.translate.translator import Translator
-from viz.heads.training_curves import Growth, growth_of
 
 FILE = "growth.json"
 

@@ -26,7 +26,7 @@ from model.explain.head_ablation import effects_of
 from model.explain.removal_file import save_removal
 from model.paper.decoding import greedy
 from model.record.head_editing import editing_heads
-from model.trace.trace import Site, Tokens
+from model.trace.attention_map import Site, Tokens
 from model.translate.translator import TextError, Translator, load
 
 Head = tuple[Site, int]

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from model.checkpoints.checkpoint import CheckpointError
 from model.paper.tokenizer import PAD
-from model.trace.trace import AttentionKind, AttentionMap, Trace
+from model.trace.attention_map import AttentionKind, AttentionMap
+from model.trace.trace import Trace
 from model.training.batches import Batches
 from model.training.corpus import Pair
 from model.training.evaluate import translate_all, translation_scores

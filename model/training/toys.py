@@ -344,7 +344,8 @@ def _tell(
         f"{metrics['training']['pairs']:,}; {metrics['training_seconds']} seconds on one CPU core "
         f"that others use too. Repeat with `python -m model.training.toys {directory.name} "
         f"--output DIR`.",
-        "## Data and licences\n\nMade by a rule in `model/training/toy_tasks.py`, so that nobody owns it.",
+        "## Data and licences\n\nMade by a rule in `model/training/toy_tasks.py`, so that nobody "
+        "owns it.",
         "## Good at\n\nInputs that training never saw:\n\n"
         + table(("input", "output"), [(each.source, each.translation) for each in good]),
         f"## Bad at\n\nWhat lies beyond its training: {len(failed) / N_BEYOND:.0%} of "

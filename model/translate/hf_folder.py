@@ -32,8 +32,9 @@ from model.checkpoints.checkpoint import (
     read_json,
 )
 from model.record.recording import CaptureError
+from model.trace.attention_map import Tokens, TraceError
 from model.trace.text_result import Answer, FolderFacts, Purpose, sizes_of
-from model.trace.trace import Tokens, Trace, TraceError
+from model.trace.trace import Trace
 from model.trace.word_grouping import START, WORD_START
 from model.translate.translator import TextError, resolve_device
 from model.watch import watching

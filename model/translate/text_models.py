@@ -27,8 +27,8 @@ from model.paper.single_stack import DecoderOnly, SingleStack
 from model.paper.tokenizer import Tokenizer
 from model.record.recording import recording
 from model.record.taps import install_taps
+from model.trace.attention_map import Tokens
 from model.trace.text_result import Answer, FolderFacts, Purpose, sizes_of
-from model.trace.trace import Tokens
 from model.translate.hf_folder import ForeignModel, folder_facts, is_foreign, load_foreign
 from model.translate.translator import TextError, resolve_device
 

@@ -43,9 +43,10 @@ from model.record.mask_editing import SentenceLengths, intervening
 from model.record.recording import recording
 from model.record.score_terms import score_terms
 from model.record.taps import install_taps
+from model.trace.attention_map import AttentionKind, AttentionMap, FloatArray, Site, Tokens
 from model.trace.logit_lens import LogitLens
 from model.trace.terms import EmbeddingParts, HeadMatrices, ScoreTerms
-from model.trace.trace import AttentionKind, AttentionMap, FloatArray, Site, Tokens, Trace
+from model.trace.trace import Trace
 from model.trace.translation import LIKELIEST, Decoding, DecodingStep, Fate, SearchNode, Translation
 
 
@@ -882,8 +883,8 @@ def load(
             with config.json, weights and tokenizer.
         device: "auto", "cpu", "cuda" or "cuda:1".
         snapshot: the model as it was during its training, where the folder holds that: a place in
-            `model.checkpoints.checkpoint.snapshots`, counted from 0, or from the end if negative. None gives
-            the trained model.
+            `model.checkpoints.checkpoint.snapshots`, counted from 0, or from the end if negative.
+            None gives the trained model.
 
     Raises:
         CheckpointError: if the folder is missing, incomplete or damaged, or has no such snapshot.

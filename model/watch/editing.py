@@ -25,7 +25,7 @@ from model.record.head_edits import (
 from model.record.intervention import Intervention, MaskEdits, MaskOrRule, allowed_array
 from model.record.mask_rules import MaskError
 from model.record.recording import CaptureError
-from model.trace.trace import AttentionKind, Site
+from model.trace.attention_map import AttentionKind, Site
 
 Shape = tuple[int, int, int, int]
 """(batch, head, query, key)."""

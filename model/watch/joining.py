@@ -15,7 +15,7 @@ import torch
 import torch.nn.functional as F
 
 from model.record.recording import AttentionRecord, CaptureError, Recording
-from model.trace.trace import AttentionKind, Site
+from model.trace.attention_map import AttentionKind, Site
 
 _CLOSE = 1e-4
 """How far weights and keys of one text may lie apart that were computed with fewer queries."""

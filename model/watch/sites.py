@@ -13,7 +13,8 @@ from torch import Tensor
 
 from model.record.intervention import Intervention
 from model.record.recording import AttentionRecord, CaptureError, Recording, TraceFields, join_heads
-from model.trace.trace import AttentionKind, Site, Trace
+from model.trace.attention_map import AttentionKind, Site
+from model.trace.trace import Trace
 from model.watch.call_sites import Place, Spot
 from model.watch.editing import Edits, site_edits
 from model.watch.joining import Call, Joined, joined

@@ -14,8 +14,9 @@ import pytest
 from streamlit.proto.WidgetStates_pb2 import WidgetState, WidgetStates
 from streamlit.testing.v1 import AppTest
 
-from model import Intervention, Sampling, Search
-from model.trace.trace import AttentionKind
+from model.paper.search import Sampling, Search
+from model.record.intervention import Intervention
+from model.trace.attention_map import AttentionKind
 from model.translate.translator import Translator, load
 from tests.kit.explorer_payload import Decoded
 from tests.kit.shown import captions, html, plain, query, said

@@ -11,12 +11,12 @@ import pytest
 from streamlit.proto.WidgetStates_pb2 import WidgetState, WidgetStates
 from streamlit.testing.v1 import AppTest
 
-from model import Intervention
 from model.explain.ablation_results import Effects
 from model.explain.attribution import METHODS
 from model.explain.attribution_methods import cross_attributions, self_attributions
 from model.explain.head_ablation import effects
-from model.trace.trace import AttentionKind, Site
+from model.record.intervention import Intervention
+from model.trace.attention_map import AttentionKind, Site
 from model.translate.translator import Translator, load
 from tests.kit.shown import captions, html, plain, query, said
 from tests.kit.tiny_checkpoint import (

@@ -21,7 +21,8 @@ from model.explain.reading import Reading, read
 from model.paper.config import TransformerConfig
 from model.paper.tokenizer import Tokenizer
 from model.paper.transformer import Transformer
-from model.trace.trace import AttentionKind, Site, Trace
+from model.trace.attention_map import AttentionKind, Site
+from model.trace.trace import Trace
 from model.translate.translator import load
 from tests.kit.explorer_payload import Decoded
 from tests.kit.labels import tiny_survey

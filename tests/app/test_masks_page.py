@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 
 from model.record.intervention import UNCHANGED, Intervention
 from model.record.mask_presets import PRESETS
-from model.trace.trace import AttentionKind, BoolArray
+from model.trace.attention_map import AttentionKind, BoolArray
 from model.translate.translator import Translator, load
 from tests.kit.explorer_payload import Decoded
 from tests.kit.shown import captions, headings, html, query, said

@@ -20,7 +20,8 @@ from model.explain.measures import head_facts
 from model.paper.tokenizer import BOS, EOS
 from model.record.intervention import Intervention, PositionEdit
 from model.record.mask_presets import PRESETS
-from model.trace.trace import AttentionKind, Trace
+from model.trace.attention_map import AttentionKind
+from model.trace.trace import Trace
 from model.translate.translator import Translator, load
 from tests.kit.shown import captions, html, plain, query, said
 from viz.decoding.attention import head_mean

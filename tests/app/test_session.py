@@ -16,7 +16,8 @@ from model.record.intervention import UNCHANGED, Intervention, Place
 from model.record.mask_rules import MaskError
 from model.serving.queue import RequestQueue
 from model.serving.store import ResultStore
-from model.trace.trace import AttentionKind, BoolArray, Trace
+from model.trace.attention_map import AttentionKind, BoolArray
+from model.trace.trace import Trace
 from model.translate.translator import TextError, Translator
 from tests.kit.labels import tiny_survey
 from tests.kit.tiny_checkpoint import PAIRS, write_tiny_checkpoint

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from streamlit import config
 from streamlit.testing.v1 import AppTest
 
-from viz.links import parameters
+from viz.links import parameters as address_parameters
 from viz.links.parameters import Parameter
 from viz.shell import share, share_panel
 
@@ -128,7 +128,11 @@ def legal(parameter: Parameter[Any]) -> st.SearchStrategy[str]:
     """Texts that an address may hold for a parameter."""
     if parameter.name in WRITTEN:
         return WRITTEN[parameter.name]
-    taken = [text for text in PLAIN if not parameters.parse({parameter.name: text}, [parameter])[1]]
+    taken = [
+        text
+        for text in PLAIN
+        if not address_parameters.parse({parameter.name: text}, [parameter])[1]
+    ]
     return st.sampled_from([*taken, parameter.write(parameter.default)])
 
 
@@ -154,12 +158,12 @@ def test_link_to_view_to_link_is_the_identity_on_every_page(
     known = {parameter.name: parameter for parameter in parameters}
 
     def require_identity(query: dict[str, str]) -> None:
-        values, _ = parameters.parse(query, parameters)
-        link = share.link(PAGE, parameters.write(values, parameters))
-        again, notices = parameters.parse(query_of(link), parameters)
+        values, _ = address_parameters.parse(query, parameters)
+        link = share.link(PAGE, address_parameters.write(values, parameters))
+        again, notices = address_parameters.parse(query_of(link), parameters)
         assert not notices
         assert again == values
-        assert share.link(PAGE, parameters.write(again, parameters)) == link
+        assert share.link(PAGE, address_parameters.write(again, parameters)) == link
 
     given(st.fixed_dictionaries({}, optional={n: legal(p) for n, p in known.items()}))(
         require_identity
@@ -180,7 +184,7 @@ def fixed(parameters: tuple[Parameter[Any], ...]) -> set[str]:
         parameter.name
         for parameter in parameters
         if parameter.name not in WRITTEN
-        and all(parameters.parse({parameter.name: text}, [parameter])[1] for text in PLAIN)
+        and all(address_parameters.parse({parameter.name: text}, [parameter])[1] for text in PLAIN)
     }
 
 

@@ -10,17 +10,17 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from model import load
 from model.checkpoints.checkpoint import CheckpointError, snapshot_file
 from model.explain.examples import example_values, read_examples
+from model.explain.growth import growth_of
 from model.explain.labels import HeadValues
 from model.explain.labels_file import save_labels
-from model.trace.trace import Site
+from model.trace.attention_map import Site
 from model.training.growth import write_growth
+from model.translate.translator import load
 from tests.kit.labels import tiny_survey
 from tests.kit.shown import captions, plain, query, said
 from tests.kit.tiny_checkpoint import PAIRS, SNAPSHOTS, write_tiny_snapshots
-from viz.heads.training_curves import growth_of
 from viz.service import session
 from viz.service.jobs import snapshot_of
 

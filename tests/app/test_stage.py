@@ -9,7 +9,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from model.explain import position_measures
-from model.trace.trace import Tokens
+from model.trace.attention_map import Tokens
 from tests.kit.shown import html, query, said, warnings
 from tests.kit.tiny_checkpoint import PAIRS, write_tiny_snapshots
 from viz.draw import style

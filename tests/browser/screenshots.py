@@ -15,9 +15,10 @@ import numpy as np
 from PIL import Image
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
-from model import Translator, load
 from model.explain.measures import head_facts
-from model.trace.trace import AttentionKind, Site, Trace
+from model.trace.attention_map import AttentionKind, Site
+from model.trace.trace import Trace
+from model.translate.translator import Translator, load
 from tests.kit.running_app import (
     CAME_BEFORE,
     ROOT,

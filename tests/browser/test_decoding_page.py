@@ -6,7 +6,7 @@ from urllib.parse import urlencode
 
 from playwright.sync_api import Locator, expect
 
-from model import Search
+from model.paper.search import Search
 from model.translate.translator import Translator
 from tests.kit.heads_page import LOADING, HeadsPage, wait_until_calm
 from viz.draw.labels import token_text

@@ -9,7 +9,8 @@ from playwright.sync_api import expect
 
 from model.explain.measures import head_facts, head_numbers
 from model.explain.reading import Reading, read
-from model.trace.trace import AttentionKind, Trace
+from model.trace.attention_map import AttentionKind
+from model.trace.trace import Trace
 from model.translate.translator import Translator
 from tests.kit.heads_page import (
     GAMMAS,

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from playwright.sync_api import Locator, expect
 
 from model.record.intervention import Intervention
-from model.trace.trace import AttentionKind, BoolArray, Trace
+from model.trace.attention_map import AttentionKind, BoolArray
+from model.trace.trace import Trace
 from model.translate.translator import Translator
 from tests.kit.heads_page import LOADING, Frame, HeadsPage, channels, pixels, wait_until_calm
 from viz.draw.style import DARK, LIGHT

@@ -15,7 +15,8 @@ from playwright.sync_api import Browser, expect
 from headscope.__main__ import main
 from model.explain.measures import head_facts
 from model.explain.reading import Reading, Seen, read
-from model.trace.trace import Tokens, Trace
+from model.trace.attention_map import Tokens
+from model.trace.trace import Trace
 from model.translate.translator import Translator
 from tests.kit.heads_page import SENTENCE, HeadsPage, picture, pixels, wrong_cells, wrong_tiles
 from viz.draw.labels import axis_texts

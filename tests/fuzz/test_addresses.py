@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
-from model.trace.trace import AttentionKind
+from model.trace.attention_map import AttentionKind
 from tests.kit.fuzz import (
     LINK,
     MARKUP,

@@ -18,7 +18,8 @@ from hypothesis import strategies as st
 
 from model.checkpoints.checkpoint import CheckpointError
 from model.explain.examples import read_examples
-from model.trace.trace import Trace, TraceError
+from model.trace.attention_map import TraceError
+from model.trace.trace import Trace
 from model.translate.translator import TextError, Translator, load
 from tests.kit.fuzz import altered, cases, damaged, json_values, limits, require_sentence, texts
 from viz.heads.standalone import trace_page

@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from model.trace.trace import BoolArray
+from model.trace.attention_map import BoolArray
 
 
 class Decoded:

@@ -18,7 +18,7 @@ from PIL import Image
 from playwright.sync_api import Locator, Page, ViewportSize, expect
 
 from model.explain.reading import Seen
-from model.trace.trace import AttentionKind, BoolArray, FloatArray, Site
+from model.trace.attention_map import AttentionKind, BoolArray, FloatArray, Site
 from viz.draw.style import LIGHT, Look
 
 Pixels = NDArray[np.uint8]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from model.trace.trace import AttentionKind, AttentionMap, Site, Tokens
+from model.trace.attention_map import AttentionKind, AttentionMap, Site, Tokens
 
 
 def hostile_map() -> AttentionMap:

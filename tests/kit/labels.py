@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from model.explain.labels import MIN_SENTENCES, Finding, Sample, Survey
-from model.trace.trace import AttentionKind, Site
+from model.trace.attention_map import AttentionKind, Site
 
 
 def values(passing: int, count: int = MIN_SENTENCES) -> np.ndarray:

@@ -11,9 +11,10 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
-from model.checkpoints.checkpoint import ALIGNMENT, save_checkpoint, save_snapshots, write_json
+from model.checkpoints.checkpoint import save_checkpoint, save_snapshots, write_json
 from model.explain.ablation_results import ExamplesRemoval, Removal
 from model.explain.alignment_error import ErrorRate
+from model.explain.alignment_file import ALIGNMENT
 from model.explain.alignment_table import DIGITS, AlignmentTable, Combination, Read
 from model.explain.removal_file import save_removal
 from model.paper.config import TransformerConfig

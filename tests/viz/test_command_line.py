@@ -20,11 +20,13 @@ import pytest
 
 from headscope.__main__ import main
 from headscope.commands.export import KINDS
-from model.checkpoints.checkpoint import ALIGNMENT, REMOVAL
+from model.checkpoints.checkpoint import REMOVAL
+from model.explain.alignment_file import ALIGNMENT
 from model.explain.attribution_methods import self_attributions
 from model.explain.reading import Reading, read
 from model.paper.search import Search
-from model.trace.trace import AttentionKind, Site, Trace
+from model.trace.attention_map import AttentionKind, Site
+from model.trace.trace import Trace
 from model.translate.translator import Translator
 from tests.kit.explorer_payload import Decoded
 from tests.kit.full_disk import full_disk

@@ -24,7 +24,8 @@ from torch import nn
 from headscope.__main__ import main
 from model.explain.reading import read
 from model.record.recording import CaptureError
-from model.trace.trace import AttentionKind, AttentionMap, Site, Tokens, Trace, TraceError
+from model.trace.attention_map import AttentionKind, AttentionMap, Site, Tokens, TraceError
+from model.trace.trace import Trace
 from tests.kit.explorer_payload import Decoded
 from tests.kit.running_app import ROOT
 from tests.kit.signals import end_group, heed_interrupts

@@ -18,7 +18,7 @@ from comm.base_comm import BaseComm
 from torch import nn
 
 from model.explain.reading import read
-from model.trace.trace import TraceError
+from model.trace.attention_map import TraceError
 from model.watch import watching
 from tests.kit.explorer_payload import Decoded
 from tests.viz.browser.test_explorer import a_trace, packed

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from model.trace.trace import AttentionKind, FloatArray, Site, Trace
+from model.trace.attention_map import AttentionKind, FloatArray, Site
+from model.trace.trace import Trace
 
 NAMED = 4
 """Up to so many heads of a mean are named."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from model.trace.trace import Tokens
+from model.trace.attention_map import Tokens
 from model.trace.translation import DecodingStep
 from model.trace.word_grouping import WORD_START, special
 from viz.draw import css, style

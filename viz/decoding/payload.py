@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from model.trace.trace import Tokens
+from model.trace.attention_map import Tokens
 from model.trace.translation import Decoding
 from model.trace.word_grouping import WORD_START, special
 from viz.browser.envelope import Body, seal

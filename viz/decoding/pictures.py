@@ -12,8 +12,9 @@ import numpy as np
 import plotly.graph_objects as go
 
 from model.paper.search import Search
+from model.trace.attention_map import AttentionKind, Tokens
 from model.trace.logit_lens import LogitLens
-from model.trace.trace import AttentionKind, Tokens, Trace
+from model.trace.trace import Trace
 from model.trace.translation import Decoding, DecodingStep
 from viz.decoding import certainty, steps, tree
 from viz.decoding import lens as lens_map

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from model.trace.trace import FloatArray, Tokens
+from model.trace.attention_map import FloatArray, Tokens
 from model.trace.translation import DecodingStep
 from viz.draw import style
 from viz.draw.labels import axis_labels, escape_html

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from model.paper.search import Search
-from model.trace.trace import AttentionKind
+from model.trace.attention_map import AttentionKind
 from viz.decoding.search import RANGES, USUAL, WAYS, Settings, written_settings
 from viz.links.head_refs import Head, heads_parameter, read_heads
 from viz.links.link_interventions import Changes

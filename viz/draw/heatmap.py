@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from model.explain.reading import Seen, site_map
-from model.trace.trace import AttentionKind, AttentionMap, Tokens
+from model.trace.attention_map import AttentionKind, AttentionMap, Tokens
 from viz.draw import style
 from viz.draw.constants import CONSTANTS
 from viz.draw.labels import axis_labels, axis_texts, escape_html, side_texts

@@ -6,7 +6,7 @@ import html
 import re
 import unicodedata
 
-from model.trace.trace import NO_ID, Tokens
+from model.trace.attention_map import NO_ID, Tokens
 from model.trace.word_grouping import WORD_START
 from viz.draw import style
 

@@ -12,7 +12,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from model.trace.trace import Tokens
+from model.trace.attention_map import Tokens
 from viz.draw import style
 from viz.draw.labels import escape_html, side_texts
 from viz.draw.panels import Panel

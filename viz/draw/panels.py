@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from model.trace.trace import Tokens
+from model.trace.attention_map import Tokens
 
 PAINTING_HELP = (
     "arrow keys move among cells, Space turns a cell, Shift with arrows spans a rectangle that "

@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from model.trace.trace import FloatArray, Tokens
+from model.trace.attention_map import FloatArray, Tokens
 from viz.draw import css, style
 from viz.draw.labels import escape_html, visible
 

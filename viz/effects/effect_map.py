@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from plotly.colors import sample_colorscale
 
 from model.explain.ablation_results import Effects
-from model.trace.trace import AttentionKind, FloatArray, Site
+from model.trace.attention_map import AttentionKind, FloatArray, Site
 from viz.draw import style
 from viz.draw.labels import axis_texts, escape_html
 from viz.effects.layer_head_axes import add_axes

@@ -6,7 +6,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from model.explain.attribution import METHODS, TELLING, Attributions
-from model.trace.trace import FloatArray, Site
+from model.trace.attention_map import FloatArray, Site
 from viz.draw import style
 from viz.draw.labels import axis_texts
 from viz.effects.effect_map import lower_first

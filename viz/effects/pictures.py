@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from model.explain.ablation_results import Effects, ExamplesRemoval, Removal
 from model.explain.alignment_table import AlignmentTable
 from model.explain.attribution import Agreements, Attributions, SelfAttributions
-from model.trace.trace import AttentionKind, FloatArray, Site
+from model.trace.attention_map import AttentionKind, FloatArray, Site
 from viz.draw.labels import axis_texts
 from viz.draw.word_diff import word_diff
 from viz.effects import (

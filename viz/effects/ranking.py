@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 
 from model.explain.agreement import Agreement, MeanAgreement, mean_agreement
 from model.explain.attribution import METHODS, TELLING, Agreements, Attributions
-from model.trace.trace import Site
+from model.trace.attention_map import Site
 from viz.draw import style
 from viz.draw.labels import escape_html
 from viz.effects.effect_map import lower_first

@@ -6,7 +6,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from model.explain.attribution import METHODS, SelfAttributions
-from model.trace.trace import AttentionKind, Site
+from model.trace.attention_map import AttentionKind, Site
 from viz.draw import style
 from viz.draw.heatmap import row_noun
 from viz.draw.labels import axis_texts

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from model.trace.trace import BoolArray, FloatArray, Tokens
+from model.trace.attention_map import BoolArray, FloatArray, Tokens
 from viz.draw import style
 from viz.draw.heatmap import cell_names, forbidden_traces
 from viz.draw.labels import escape_html, side_texts

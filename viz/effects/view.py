@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from model.explain.attribution import METHODS
 from model.record.head_edits import Gate, HeadEdit, MeanAblation, ReplacedWeights
 from model.record.intervention import Intervention
-from model.trace.trace import AttentionKind, FloatArray, Site
+from model.trace.attention_map import AttentionKind, FloatArray, Site
 from viz.effects.removal_curve import MEASURES
 from viz.links.head_refs import Head, heads_parameter, read_heads
 from viz.links.parameters import View, choice, flag, integer, pattern

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from model.trace.trace import AttentionKind, Trace
+from model.trace.attention_map import AttentionKind
+from model.trace.trace import Trace
 from viz.draw.style import count_of
 
 LAYERS = {

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from model.explain.measures import OFFSETS, TOKENS, allowed_per_head, even_shares, joined
 from model.explain.reading import AS_RECORDED, Reading
-from model.trace.trace import AttentionMap, BoolArray, Site
+from model.trace.attention_map import AttentionMap, BoolArray, Site
 
 LEANS = 0.2
 """So far from its even share towards all of the weight lies what stands out."""

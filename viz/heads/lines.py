@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from model.trace.trace import AttentionMap
+from model.trace.attention_map import AttentionMap
 from viz.draw import style
 from viz.draw.constants import CONSTANTS
 from viz.draw.heatmap import key_title, row_noun

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
+from model.trace.attention_map import FloatArray, Site
 from model.trace.terms import HeadMatrices
-from model.trace.trace import FloatArray, Site
 from viz.draw import style
 
 HEIGHT = 150

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from model.explain.reading import Seen
-from model.trace.trace import AttentionKind, AttentionMap, Site, Tokens
+from model.trace.attention_map import AttentionKind, AttentionMap, Site, Tokens
 from viz.draw import style
 from viz.draw.heatmap import key_title, row_titles
 from viz.draw.panels import Panel

@@ -18,7 +18,14 @@ from numpy.typing import NDArray
 from model.explain.labels import Label, opening_heads
 from model.explain.measures import EFFECT, Measure, head_numbers
 from model.explain.reading import Seen, measures_of
-from model.trace.trace import AttentionKind, AttentionMap, FloatArray, Site, Tokens, TraceError
+from model.trace.attention_map import (
+    AttentionKind,
+    AttentionMap,
+    FloatArray,
+    Site,
+    Tokens,
+    TraceError,
+)
 from viz.browser.envelope import Body, seal
 from viz.draw import style
 from viz.draw.constants import CONSTANTS

@@ -10,18 +10,19 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
+from model.explain.growth import Growth
 from model.explain.labels import Label
 from model.explain.measures import MEASURES, facts_of
-from model.explain.reading import Reading, Seen
+from model.explain.reading import Reading, Seen, chosen_maps
+from model.trace.attention_map import AttentionKind, AttentionMap, FloatArray, Site
 from model.trace.terms import HeadMatrices
-from model.trace.trace import AttentionKind, AttentionMap, FloatArray, Site
 from viz.draw import heatmap, style
 from viz.draw.panel_figure import panel_figure, panels_figure
 from viz.heads import query_key as inside
 from viz.heads import training_curves
 from viz.heads.lines import lines_figure
 from viz.heads.matrices import matrices_alt_text, matrices_caption, matrices_figure
-from viz.heads.overview import chosen_maps, heads_overview, overview_alt_text
+from viz.heads.overview import heads_overview, overview_alt_text
 from viz.heads.panels import compared_panels, joint_maps, joint_panel
 from viz.heads.payload import JOINT
 from viz.links.request import Request
@@ -548,7 +549,7 @@ class HeadGrowth(Picture):
         checkpoint: the model's folder, as a notebook finds it.
     """
 
-    grown: training_curves.Growth
+    grown: Growth
     measure: str
     site: Site
     head: int

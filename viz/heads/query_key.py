@@ -11,7 +11,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from model.trace.trace import AttentionMap, FloatArray
+from model.trace.attention_map import AttentionMap, FloatArray
 from viz.draw import style
 from viz.draw.heatmap import key_title
 from viz.draw.labels import axis_labels, axis_texts, escape_html, side_texts

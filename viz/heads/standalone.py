@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from model.explain.labels import Label, opening_heads
 from model.explain.measures import facts_of
 from model.explain.reading import Seen, read
-from model.trace.trace import AttentionKind, FloatArray, Site, Trace, TraceError
+from model.trace.attention_map import AttentionKind, FloatArray, Site, TraceError
+from model.trace.trace import Trace
 from model.trace.trace_file import require_shares
 from viz import ROOT
 from viz.browser.explorer import CSS, HTML

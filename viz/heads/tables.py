@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from model.explain.labels import Label
 from model.explain.measures import Measure
-from model.trace.trace import AttentionMap, Site, Tokens
+from model.trace.attention_map import AttentionMap, Site, Tokens
 from viz.draw.labels import axis_texts
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from model.explain.growth import GROWN
 from model.explain.measures import EFFECT, MEASURES
 from model.explain.reading import Reading
-from model.trace.trace import AttentionKind
+from model.trace.attention_map import AttentionKind
 from viz.draw.constants import CONSTANTS
 from viz.heads.payload import JOINT
-from viz.heads.training_curves import GROWN
 from viz.links.parameters import Parameter, View, choice, flag, integer, pattern
 
 ATTENTIONS = (*AttentionKind, JOINT)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from model.trace.trace import AttentionKind, Site
+from model.trace.attention_map import AttentionKind, Site
 from viz.links.parameters import Parameter, pattern
 
 KINDS = tuple(kind for kind in AttentionKind if kind is not AttentionKind.MODULE)

@@ -9,7 +9,7 @@ import numpy as np
 
 from model.record.head_edits import Gate
 from model.record.intervention import Intervention
-from model.trace.trace import AttentionKind, Site
+from model.trace.attention_map import AttentionKind, Site
 from viz.links.head_refs import Head, head_name, read_heads
 from viz.links.mask_edits import Edit, intervention, parse
 

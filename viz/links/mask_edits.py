@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from model.record.intervention import Intervention, MaskEdits
-from model.trace.trace import AttentionKind, BoolArray
+from model.trace.attention_map import AttentionKind, BoolArray
 
 MAX_LENGTH = 512
 """Queries and keys of a mask, at most."""

@@ -12,14 +12,14 @@ from model.explain.ablation_results import Effects, ExamplesRemoval, Removal
 from model.explain.alignment_table import AlignmentTable
 from model.explain.attribution import Attributions, SelfAttributions
 from model.explain.labels import Label
-from model.explain.reading import Reading, Seen, read, site_map
+from model.explain.reading import Reading, Seen, chosen_maps, read, site_map
 from model.paper.search import AS_IN_THE_PAPER, Search
 from model.record.intervention import Intervention
+from model.trace.attention_map import AttentionKind, AttentionMap, FloatArray, Site
 from model.trace.logit_lens import LogitLens
 from model.trace.terms import EmbeddingParts, HeadMatrices, ScoreTerms
-from model.trace.trace import AttentionKind, AttentionMap, FloatArray, Site, Trace
+from model.trace.trace import Trace
 from model.trace.translation import Decoding, Translation
-from viz.heads.overview import chosen_maps
 from viz.links.head_refs import heads_parameter
 from viz.links.link_interventions import Changes
 from viz.links.mask_edits import parse

@@ -10,7 +10,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from model.trace.trace import FloatArray, Tokens
+from model.trace.attention_map import FloatArray, Tokens
 from viz.draw import style
 from viz.draw.labels import axis_texts, escape_html, side_texts, visible
 from viz.draw.word_diff import Place, aligned

@@ -10,7 +10,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from model.trace.trace import AttentionKind, BoolArray, Tokens, Trace
+from model.trace.attention_map import AttentionKind, BoolArray, Tokens
+from model.trace.trace import Trace
 from model.trace.word_grouping import PADDING
 from viz.draw import style
 from viz.draw.labels import axis_texts

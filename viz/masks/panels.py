@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from model.trace.trace import (
+from model.trace.attention_map import (
     AttentionKind,
     AttentionMap,
     BoolArray,
     FloatArray,
     Site,
     Tokens,
-    Trace,
 )
+from model.trace.trace import Trace
 from viz.draw import css, style, word_diff
 from viz.draw.heatmap import key_title, row_noun
 from viz.draw.labels import NOTHING, escape_html, visible

@@ -10,15 +10,15 @@ from typing import ClassVar
 import numpy as np
 import plotly.graph_objects as go
 
-from model.trace.trace import (
+from model.trace.attention_map import (
     AttentionKind,
     AttentionMap,
     BoolArray,
     FloatArray,
     Site,
     Tokens,
-    Trace,
 )
+from model.trace.trace import Trace
 from viz.draw.panel_figure import panels_figure
 from viz.draw.panels import Panel
 from viz.links.mask_edits import Edit, encode, write

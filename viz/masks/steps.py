@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from model.trace.trace import AttentionMap, BoolArray, FloatArray
+from model.trace.attention_map import AttentionMap, BoolArray, FloatArray
 from viz.masks.mask import require_mask
 
 LARGE_NEGATIVE = -1e9

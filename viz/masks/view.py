@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from model.trace.trace import AttentionKind
+from model.trace.attention_map import AttentionKind
 from viz.links import mask_edits
 from viz.links.mask_edits import EDITABLE
 from viz.links.parameters import MOST_CHARACTERS, Parameter, View, choice, integer, pattern, text

@@ -8,7 +8,7 @@ from typing import Any
 import streamlit as st
 
 from model.paper.search import AS_IN_THE_PAPER, Search
-from model.trace.trace import AttentionKind
+from model.trace.attention_map import AttentionKind
 from model.trace.translation import Decoding, SearchNode
 from viz.browser.branches import branches
 from viz.browser.clicks import clicks, do_clicks

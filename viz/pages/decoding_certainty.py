@@ -3,7 +3,7 @@
 import streamlit as st
 
 from model.paper.search import Search
-from model.trace.trace import Tokens
+from model.trace.attention_map import Tokens
 from viz.decoding.certainty import certainty_html, hesitant, percent
 from viz.decoding.pictures import Certainty
 from viz.decoding.view import DecodingView

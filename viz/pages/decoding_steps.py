@@ -6,7 +6,7 @@ from functools import partial
 import streamlit as st
 
 from model.paper.search import Search
-from model.trace.trace import AttentionKind
+from model.trace.attention_map import AttentionKind
 from viz.browser.messages import told
 from viz.browser.steps import read_shown, read_taken, steps
 from viz.decoding.attention import head_mean

@@ -11,7 +11,7 @@ import streamlit as st
 from model.checkpoints.checkpoint import CheckpointError, snapshots
 from model.explain.ablation_results import Effects
 from model.explain.removal_file import read_removal
-from model.trace.trace import AttentionKind, Site, Tokens
+from model.trace.attention_map import AttentionKind, Site, Tokens
 from model.translate.translator import DeviceError, TextError, Translator
 from viz.browser.clicks import do_clicks
 from viz.browser.switches import switches

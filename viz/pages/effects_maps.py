@@ -6,9 +6,10 @@ from typing import Any
 
 import streamlit as st
 
-from model.checkpoints.checkpoint import language_pair, read_alignment
+from model.checkpoints.checkpoint import language_pair
+from model.explain.alignment_file import read_alignment
 from model.explain.attribution import METHODS
-from model.trace.trace import AttentionKind, Site
+from model.trace.attention_map import AttentionKind, Site
 from model.translate.translator import TextError, Translator
 from viz.draw import style
 from viz.draw.labels import escape_markdown

@@ -12,10 +12,12 @@ import streamlit as st
 
 from model.checkpoints.checkpoint import CheckpointError
 from model.checkpoints.shipped import checkpoint_name
+from model.explain.growth import Growth
 from model.explain.labels import Label, opening_heads
 from model.explain.measures import EFFECT, facts_of, written
 from model.explain.reading import Reading, Seen, alignment_note, measures_of, read
-from model.trace.trace import AttentionKind, FloatArray, Site, Trace
+from model.trace.attention_map import AttentionKind, FloatArray, Site
+from model.trace.trace import Trace
 from model.training.growth import read_growth
 from viz.browser.envelope import content_id
 from viz.browser.explorer import explorer
@@ -502,7 +504,7 @@ def picked_cell(prepared: Prepared, view: HeadsView) -> tuple[Site, int, int] | 
     return (sites[0], query, key) if inside else None
 
 
-def read_training(question: session.Question) -> training_curves.Growth | None:
+def read_training(question: session.Question) -> Growth | None:
     """What heads did while the model was trained; None where it was not measured."""
     if question.trace is not None:
         return None
@@ -516,7 +518,7 @@ def read_training(question: session.Question) -> training_curves.Growth | None:
 def show_training(
     question: session.Question,
     view: HeadsView,
-    grown: training_curves.Growth,
+    grown: Growth,
     sites: Sequence[Site],
     head: int,
 ) -> None:

@@ -10,7 +10,8 @@ from model.checkpoints.checkpoint import CheckpointError
 from model.record.intervention import Intervention
 from model.record.mask_presets import PRESETS
 from model.record.mask_rules import MaskError
-from model.trace.trace import AttentionKind, FloatArray, Site, Trace
+from model.trace.attention_map import AttentionKind, FloatArray, Site
+from model.trace.trace import Trace
 from model.translate.translator import DeviceError, TextError
 from viz.browser.matrices import matrices
 from viz.draw.labels import axis_texts, escape_markdown, visible

@@ -10,7 +10,7 @@ import streamlit as st
 
 from model.record.mask_presets import PRESETS
 from model.record.mask_rules import Preset
-from model.trace.trace import AttentionKind, BoolArray
+from model.trace.attention_map import AttentionKind, BoolArray
 from viz.browser.matrices import edited, matrices
 from viz.decoding.view import VIEW as DECODING
 from viz.decoding.view import DecodingView

@@ -9,7 +9,8 @@ import streamlit as st
 
 from model.record.mask_presets import sentence_lengths
 from model.record.mask_rules import Preset
-from model.trace.trace import AttentionKind, AttentionMap, BoolArray, FloatArray, Tokens, Trace
+from model.trace.attention_map import AttentionKind, AttentionMap, BoolArray, FloatArray, Tokens
+from model.trace.trace import Trace
 from model.trace.word_grouping import PADDING
 from viz.draw.labels import escape_markdown
 from viz.links.mask_edits import EDITABLE, Edit, parse, require_shape, write

@@ -11,7 +11,7 @@ import streamlit as st
 from model.checkpoints.checkpoint import CONFIG, CheckpointError
 from model.explain import position_measures
 from model.record.intervention import Intervention, PositionEdit, PositionError
-from model.trace.trace import FloatArray, Tokens
+from model.trace.attention_map import FloatArray, Tokens
 from model.translate.translator import DeviceError, Translator
 from viz.browser.matrices import matrices
 from viz.browser.word_order import chosen_order, word_order

@@ -27,7 +27,7 @@ from model.explain.position_measures import (
     row_norms,
     wavelengths,
 )
-from model.trace.trace import FloatArray, Tokens
+from model.trace.attention_map import FloatArray, Tokens
 from viz.draw import style
 from viz.draw.labels import escape_html, side_texts
 

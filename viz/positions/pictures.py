@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from model.explain import position_measures
 from model.record.intervention import PositionEdit
+from model.trace.attention_map import AttentionKind, FloatArray, Tokens
 from model.trace.terms import EmbeddingParts
-from model.trace.trace import AttentionKind, FloatArray, Tokens
 from viz.links.request import Request
 from viz.positions import encoding, shuffle, word_and_position
 from viz.positions.word_and_position import NeighbourHead

@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from model.explain.measures import SELF, head_facts
 from model.explain.position_measures import Values
+from model.trace.attention_map import AttentionKind, FloatArray, Site, Tokens
 from model.trace.terms import EmbeddingParts
-from model.trace.trace import AttentionKind, FloatArray, Site, Tokens, Trace
+from model.trace.trace import Trace
 from viz.draw import style
 from viz.draw.labels import axis_texts, escape_html, side_texts
 from viz.draw.panels import Panel
@@ -341,7 +342,7 @@ class NeighbourHead:
         site: where it is.
         head: counted from 0.
         neighbour: "previous" or "next".
-        before: the share of its weight on that token, 0 to 1, as `model.explain.measures` measures it.
+        before: the share of its weight on that token, 0 to 1, by `model.explain.measures`.
         after: the same after the edit; NaN if it can no longer be told.
     """
 

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from model.trace.trace import Site, Tokens, TraceError
+from model.trace.attention_map import Site, Tokens, TraceError
 from viz.draw.labels import axis_texts
 from viz.draw.panels import Panel
 from viz.save.formats import ExportError, NumberFormat

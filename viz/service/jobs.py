@@ -32,8 +32,9 @@ from model.paper.search import Search
 from model.record.head_edits import MeanAblation
 from model.record.intervention import UNCHANGED, Intervention
 from model.serving.queue import ServiceError
+from model.trace.attention_map import AttentionMap, FloatArray, Site
 from model.trace.text_result import Answer
-from model.trace.trace import AttentionMap, FloatArray, Site, Trace
+from model.trace.trace import Trace
 from model.trace.translation import Decoding, Translation
 from model.translate.text_models import Reader, load_reader
 from model.translate.translator import TextError, Translator, load
@@ -504,7 +505,7 @@ class MeasureEffects(Job):
 
 @dataclass(frozen=True, slots=True)
 class RemoveHeads(MeasureEffects):
-    """What is left of it while heads go one after another, as `model.explain.ablation_results.Removal`."""
+    """A translation while heads go one after another; see `model.explain.ablation_results`."""
 
     @property
     def doing(self) -> str:
@@ -519,7 +520,7 @@ class RemoveHeads(MeasureEffects):
 
 @dataclass(frozen=True, slots=True)
 class Attribute(MeasureEffects):
-    """Maps of cross-attention beside what deletion does, as `model.explain.attribution.Attributions`."""
+    """Maps of cross-attention beside what deletion does; see `model.explain.attribution`."""
 
     @property
     def doing(self) -> str:
@@ -594,7 +595,7 @@ class AttributeSelf(MeasureEffects):
 
 @dataclass(frozen=True, slots=True)
 class HoldAgainstTruth(Attribute):
-    """How well these maps agree with it, as `model.explain.attribution.Agreements`: small enough to keep.
+    """How well these maps agree with deletion: small enough to keep.
 
     Attributes:
         later: the layers that are read one row later.

@@ -29,9 +29,10 @@ from model.record.intervention import UNCHANGED, Intervention
 from model.serving.process import WorkerProcess
 from model.serving.queue import Compute, Request, RequestQueue, ServiceError
 from model.serving.store import ResultStore
+from model.trace.attention_map import FloatArray, Site, TraceError
 from model.trace.logit_lens import LogitLens
 from model.trace.text_result import FolderFacts
-from model.trace.trace import FloatArray, Site, Trace, TraceError
+from model.trace.trace import Trace
 from model.translate.translator import DeviceError, TextError, Translator
 from viz.heads.standalone import drawable
 from viz.links.parameters import MOST_CHARACTERS

@@ -20,8 +20,8 @@ from model.checkpoints.checkpoint import (
 )
 from model.explain.examples import Example
 from model.serving.queue import ServiceError
+from model.trace.attention_map import AttentionKind, TraceError
 from model.trace.text_result import Answer, Purpose
-from model.trace.trace import AttentionKind, TraceError
 from model.trace.translation import Translation
 from model.training.toy_tasks import Task
 from model.translate.hf_folder import MASK

@@ -14,7 +14,7 @@ import streamlit as st
 
 from model.checkpoints.checkpoint import CheckpointError
 from model.checkpoints.shipped import checkpoint_name
-from model.trace.trace import TraceError
+from model.trace.attention_map import TraceError
 from viz.draw import style
 from viz.draw.labels import escape_markdown
 from viz.save import image, notebook

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from model.trace.trace import Trace, TraceError
+from model.trace.attention_map import TraceError
+from model.trace.trace import Trace
 from viz.draw.labels import escape_markdown
 from viz.heads.standalone import drawable
 from viz.service.model_menu import DROPPED

@@ -12,7 +12,7 @@ from typing import Any
 
 import streamlit as st
 
-from model.trace.trace import AttentionKind
+from model.trace.attention_map import AttentionKind
 from viz.browser.focus import bring_focus, focus_on
 from viz.browser.messages import told
 from viz.browser.speaker import moved_scene, notes_button, scene_handles, talk

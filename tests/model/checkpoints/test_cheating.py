@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 import torch
 
-from model import Translator, load
 from model.checkpoints.checkpoint import trained_without_causal_mask
 from model.record.intervention import Intervention
 from model.record.mask_presets import PRESETS
-from model.trace.trace import AttentionKind, Trace
+from model.trace.attention_map import AttentionKind
+from model.trace.trace import Trace
+from model.translate.translator import Translator, load
 
 CHECKPOINTS = Path(__file__).parents[3] / "checkpoints"
 FOLDER, HONEST = CHECKPOINTS / "en-de-cheating", CHECKPOINTS / "en-de-childhood"

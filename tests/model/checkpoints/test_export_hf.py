@@ -16,12 +16,13 @@ from safetensors.torch import load_file
 
 import model.paper.decoding
 from headscope.__main__ import main
-from model import Search, Translator, load
 from model.checkpoints.checkpoint import load_checkpoint, save_checkpoint, save_snapshots
 from model.checkpoints.export_hf import ExportError, hugging_face_state
 from model.paper.config import TransformerConfig
+from model.paper.search import Search
 from model.paper.tokenizer import BOS, EOS, UNK, normalize
 from model.paper.transformer import Transformer
+from model.translate.translator import Translator, load
 from model.watch import watching
 from tests.kit.full_disk import full_disk
 from tests.kit.tiny_checkpoint import PAIRS

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 import torch
 
-from model import Translator, load
 from model.checkpoints.checkpoint import read_json, snapshot_file, snapshots, training_runs
 from model.explain.removal_file import read_removal
 from model.paper.tokenizer import BOS, EOS
 from model.record.recording import recording
-from model.trace.trace import AttentionKind, Site
+from model.trace.attention_map import AttentionKind, Site
 from model.training.snapshots import mean_entropies
+from model.translate.translator import Translator, load
 from tests.kit.packing import needs_rows_apart
 from tests.kit.tiny_checkpoint import PAIRS, SNAPSHOTS, write_tiny_snapshots
 

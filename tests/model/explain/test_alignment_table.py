@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from model.checkpoints.checkpoint import ALIGNMENT, read_alignment
 from model.explain.alignment_error import AlignmentError
+from model.explain.alignment_file import ALIGNMENT, read_alignment
 from model.explain.alignment_table import AlignmentTable, Read
 from tests.kit.tiny_checkpoint import write_tiny_alignment
 

@@ -21,7 +21,7 @@ from model.paper.config import TransformerConfig
 from model.paper.tokenizer import Tokenizer
 from model.paper.transformer import Transformer
 from model.record.intervention import Intervention
-from model.trace.trace import AttentionKind, Site
+from model.trace.attention_map import AttentionKind, Site
 from model.translate.translator import Translator
 
 CROSS = Site(AttentionKind.CROSS, 0)

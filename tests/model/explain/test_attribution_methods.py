@@ -15,7 +15,7 @@ from model.explain.decomposition import Sublayer, decompose
 from model.paper.transformer import Transformer
 from model.record.recording import recording
 from model.record.taps import install_taps
-from model.trace.trace import AttentionKind, Site
+from model.trace.attention_map import AttentionKind, Site
 from tests.kit.torch_twins import scatter
 
 CONFIGURATIONS: dict[str, dict[str, Any]] = {

@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from model import Intervention, Search, Translator, load
 from model.explain import head_ablation as computing
 from model.explain.ablation_results import Effects
 from model.explain.head_ablation import effects, effects_of, removal, rewritten
+from model.paper.search import Search
 from model.paper.transformer import Transformer
-from model.trace.trace import Site
-from model.translate.translator import TextError
+from model.record.intervention import Intervention
+from model.trace.attention_map import Site
+from model.translate.translator import TextError, Translator, load
 
 Build = Callable[..., Transformer]
 

@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model import load
 from model.explain.labels import (
     MIN_SENTENCES,
     NO_LABEL,
@@ -35,7 +34,9 @@ from model.explain.measures import (
     resting,
     written,
 )
-from model.trace.trace import AttentionKind, AttentionMap, BoolArray, Site, Tokens, Trace
+from model.trace.attention_map import AttentionKind, AttentionMap, BoolArray, Site, Tokens
+from model.trace.trace import Trace
+from model.translate.translator import load
 
 SHIPPED = Path(__file__).parents[3] / "checkpoints" / "en-de"
 

@@ -19,7 +19,8 @@ from model.explain.reading import (
     alignment_note,
     read,
 )
-from model.trace.trace import NO_ID, AttentionKind, AttentionMap, FloatArray, Site, Tokens, Trace
+from model.trace.attention_map import NO_ID, AttentionKind, AttentionMap, FloatArray, Site, Tokens
+from model.trace.trace import Trace
 from model.trace.word_grouping import special
 from viz.draw.labels import CONTINUED, axis_texts
 

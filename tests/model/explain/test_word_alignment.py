@@ -3,10 +3,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from model import load
 from model.explain.alignment_error import alignment_error_rate, read_aligned
 from model.explain.word_alignment import diagonal, mutual_argmax, row_argmax, word_map
-from model.trace.trace import AttentionKind, AttentionMap, Site, Tokens, Trace
+from model.trace.attention_map import AttentionKind, AttentionMap, Site, Tokens
+from model.trace.trace import Trace
+from model.translate.translator import load
 
 ROOT = Path(__file__).parents[3]
 CROSS = Site(AttentionKind.CROSS, 0)

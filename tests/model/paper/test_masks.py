@@ -22,7 +22,7 @@ from model.record.mask_presets import (
     window,
 )
 from model.record.mask_rules import MaskError
-from model.trace.trace import AttentionKind, Site
+from model.trace.attention_map import AttentionKind, Site
 
 PAD = 7
 

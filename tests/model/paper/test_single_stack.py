@@ -24,8 +24,8 @@ from model.paper.single_stack import DecoderOnly, EncoderOnly, SingleStack, sing
 from model.paper.transformer import LayerCache, Transformer
 from model.record.recording import recording
 from model.record.taps import install_taps
+from model.trace.attention_map import AttentionKind, Site
 from model.trace.text_result import Purpose
-from model.trace.trace import AttentionKind, Site
 from model.training.toy_tasks import TASKS
 from model.training.toys import tokenizer_of
 from model.translate.text_models import StackReader, is_reader, load_reader, reader_facts

@@ -12,7 +12,7 @@ from torch import Tensor
 from model.paper.transformer import Transformer
 from model.record.recording import recording
 from model.record.taps import install_taps
-from model.trace.trace import AttentionKind, Site
+from model.trace.attention_map import AttentionKind, Site
 
 PAD, BOS, EOS = 0, 2, 3
 # A task that one layer a side learns in seconds: a model of more would not show more.

@@ -12,7 +12,7 @@ from model.paper.attention import HEAD_LAYOUTS, MultiHeadAttention, PerHeadAtten
 from model.paper.config import TransformerConfig
 from model.record.recording import recording
 from model.record.taps import ADAPTERS, install_taps
-from model.trace.trace import AttentionKind, Site
+from model.trace.attention_map import AttentionKind, Site
 
 WIDTH, HEADS = 16, 4
 SITE = Site(AttentionKind.MODULE, 0)

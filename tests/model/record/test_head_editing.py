@@ -13,27 +13,18 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from model import (
-    PRESETS,
-    Gate,
-    HeadError,
-    Intervention,
-    MeanAblation,
-    ReplacedWeights,
-    Sampling,
-    Search,
-    Translator,
-    load,
-)
 from model.paper.decoding import beam_search, greedy
+from model.paper.search import Sampling, Search
 from model.paper.transformer import Transformer
 from model.record.head_editing import editing_heads
-from model.record.head_edits import HeadEdits
-from model.record.intervention import UNCHANGED, PositionEdit
+from model.record.head_edits import Gate, HeadEdits, HeadError, MeanAblation, ReplacedWeights
+from model.record.intervention import UNCHANGED, Intervention, PositionEdit
 from model.record.mask_editing import editing
+from model.record.mask_presets import PRESETS
 from model.record.recording import CaptureError, recording
 from model.record.taps import install_taps
-from model.trace.trace import AttentionKind, Site
+from model.trace.attention_map import AttentionKind, Site
+from model.translate.translator import Translator, load
 from tests.kit.tiny_checkpoint import PAIRS
 
 Build = Callable[..., Transformer]

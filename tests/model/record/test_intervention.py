@@ -13,10 +13,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from model import PRESETS, Intervention, MaskError, ReplacedWeights, Sampling, Search, Translator
-from model.paper.search import AS_IN_THE_PAPER
-from model.record.intervention import UNCHANGED, MaskEdits, PositionEdit
-from model.trace.trace import ARRAYS, AttentionKind, Site, Trace
+from model.paper.search import AS_IN_THE_PAPER, Sampling, Search
+from model.record.head_edits import ReplacedWeights
+from model.record.intervention import UNCHANGED, Intervention, MaskEdits, PositionEdit
+from model.record.mask_presets import PRESETS
+from model.record.mask_rules import MaskError
+from model.trace.attention_map import ARRAYS, AttentionKind, Site
+from model.trace.trace import Trace
+from model.translate.translator import Translator
 
 TEXT, TARGET = "The cat sat on the mat.", "Die Katze saß auf der Matte."
 KINDS = (AttentionKind.ENCODER, AttentionKind.DECODER, AttentionKind.CROSS)

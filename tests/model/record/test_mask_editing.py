@@ -17,16 +17,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
-from model import Intervention, MaskError, Sampling, Search, Translator, load
 from model.paper.decoding import beam_search, greedy
+from model.paper.search import Sampling, Search
 from model.paper.transformer import Transformer
-from model.record.intervention import UNCHANGED, Masks, PositionEdit, PositionError
+from model.record.intervention import UNCHANGED, Intervention, Masks, PositionEdit, PositionError
 from model.record.mask_editing import SentenceLengths, editing
 from model.record.mask_presets import PRESETS, block_words, causal, everything, first_token
+from model.record.mask_rules import MaskError
 from model.record.recording import CaptureError, recording
 from model.record.taps import install_taps
-from model.trace.trace import AttentionKind, AttentionMap, FloatArray, Site, Trace
-from model.translate.translator import TextError
+from model.trace.attention_map import AttentionKind, AttentionMap, FloatArray, Site
+from model.trace.trace import Trace
+from model.translate.translator import TextError, Translator, load
 from tests.kit.tiny_checkpoint import PAIRS
 
 Build = Callable[..., Transformer]

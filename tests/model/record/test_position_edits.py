@@ -23,8 +23,8 @@ from model.record.intervention import UNCHANGED, Intervention, PositionEdit, Pos
 from model.record.mask_editing import edited_rows, editing_positions
 from model.record.recording import CaptureError
 from model.record.taps import install_taps
+from model.trace.attention_map import FloatArray
 from model.trace.terms import TERMS
-from model.trace.trace import FloatArray
 from model.translate.translator import TextError, Translator, load
 from viz.positions.encoding import encoding_heatmap
 

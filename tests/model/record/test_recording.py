@@ -24,7 +24,8 @@ from model.record.recording import (
     recording,
 )
 from model.record.taps import ADAPTERS, Tap, install_taps
-from model.trace.trace import NO_ID, AttentionKind, Site, Tokens, Trace, TraceError
+from model.trace.attention_map import NO_ID, AttentionKind, Site, Tokens, TraceError
+from model.trace.trace import Trace
 
 Build = Callable[..., Transformer]
 

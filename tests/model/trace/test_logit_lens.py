@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 import torch
 
-from model import Intervention, Translator
 from model.paper.masks import decoder_allowed, padding_allowed
 from model.paper.tokenizer import Tokenizer
 from model.paper.transformer import Transformer
+from model.record.intervention import Intervention
+from model.translate.translator import Translator
 from tests.kit.tiny_checkpoint import PAIRS
 
 TEXT = "The cat eats."

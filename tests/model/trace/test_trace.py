@@ -10,16 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model.trace.trace import (
+from model.trace.attention_map import (
     ARRAYS,
     NO_ID,
     AttentionKind,
     AttentionMap,
     Site,
     Tokens,
-    Trace,
     TraceError,
 )
+from model.trace.trace import Trace
 
 HEADS, D_K, D_V = 3, 4, 5
 SOURCE = Tokens(("▁a", "▁man", "</s>"), (5, 9, 3))

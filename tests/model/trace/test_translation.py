@@ -8,11 +8,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from model import Intervention, Sampling, Search, Translator
 from model.paper.decoding import length_penalty
+from model.paper.search import Sampling, Search
 from model.paper.tokenizer import EOS
+from model.record.intervention import Intervention
 from model.record.recording import recording
-from model.trace.trace import AttentionKind
+from model.trace.attention_map import AttentionKind
+from model.translate.translator import Translator
 
 TEXT = "The cat eats."
 WAYS = (

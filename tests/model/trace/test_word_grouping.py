@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from model.trace.trace import NO_ID, Tokens
+from model.trace.attention_map import NO_ID, Tokens
 from model.trace.word_grouping import punctuation, special, word_weights, words
 
 

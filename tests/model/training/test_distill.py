@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 import sacrebleu
 
-from model import load
 from model.paper.decoding import Hypothesis
 from model.training.corpus import Pair, read_pairs
 from model.training.distill import Search, _fault, distilled, main
+from model.translate.translator import load
 from tests.kit.tiny_checkpoint import PAIRS, write_tiny_checkpoint
 
 CAT = ("The cat sat on the mat.", "Die Katze saß auf der Matte.")

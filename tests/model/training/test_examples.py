@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from model import Translator, load
 from model.training.corpus import Pair
 from model.training.examples import (
     ENGLISH,
@@ -18,6 +17,7 @@ from model.training.examples import (
     good_examples,
     shown,
 )
+from model.translate.translator import Translator, load
 from tests.kit.tiny_checkpoint import PAIRS, write_tiny_checkpoint
 
 PAIRED = [Pair(*pair) for pair in PAIRS]

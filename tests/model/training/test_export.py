@@ -11,7 +11,6 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
-from model import load
 from model.checkpoints.checkpoint import (
     load_checkpoint,
     read_json,
@@ -26,6 +25,7 @@ from model.training.export import main as export
 from model.training.schedule import snapshot_steps
 from model.training.settings import load_settings
 from model.training.snapshots import snapshot_scores
+from model.translate.translator import load
 from tests.kit.tiny_checkpoint import PAIRS, SNAPSHOTS, write_tiny_snapshots
 
 pytestmark = pytest.mark.slow

@@ -12,15 +12,16 @@ import pytest
 import sacrebleu
 import torch
 
-from model import Intervention, Translator
 from model.checkpoints.checkpoint import CheckpointError
 from model.explain.ablation_results import ExamplesRemoval
 from model.explain.head_ablation import effects
 from model.explain.removal_file import read_removal, save_removal
 from model.paper.decoding import greedy
 from model.record.head_editing import editing_heads
+from model.record.intervention import Intervention
 from model.training.removal import examples_removal
 from model.training.removal import main as removal
+from model.translate.translator import Translator
 from tests.kit.tiny_checkpoint import PAIRS
 
 EXAMPLES = PAIRS[:3]

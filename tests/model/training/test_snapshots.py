@@ -11,10 +11,9 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from model import Translator, load
 from model.explain.measures import head_facts
 from model.paper.tokenizer import BOS, EOS
-from model.trace.trace import AttentionKind, AttentionMap, Site, Tokens
+from model.trace.attention_map import AttentionKind, AttentionMap, Site, Tokens
 from model.training.corpus import Pair
 from model.training.evaluate import translate_all, translation_scores
 from model.training.snapshots import (
@@ -23,7 +22,7 @@ from model.training.snapshots import (
     snapshot_scores,
     validation_loss,
 )
-from model.translate.translator import TextError
+from model.translate.translator import TextError, Translator, load
 from tests.kit.tiny_checkpoint import PAIRS, SNAPSHOTS, write_tiny_snapshots
 
 pytestmark = pytest.mark.slow

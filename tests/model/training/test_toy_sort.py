@@ -6,8 +6,8 @@ from random import Random
 import numpy as np
 import pytest
 
-from model import load
 from model.training.toy_tasks import TASKS
+from model.translate.translator import load
 
 FOLDERS = sorted((Path(__file__).parents[3] / "checkpoints").glob("toy-sort-*"))
 

@@ -15,7 +15,6 @@ import numpy as np
 import pytest
 import torch
 
-from model import load
 from model.checkpoints.checkpoint import METRICS, read_tensors, training_runs, write_json
 from model.training.average import main as average
 from model.training.card import card
@@ -24,6 +23,7 @@ from model.training.distill import main as distill
 from model.training.evaluate import main as evaluate
 from model.training.export import main as export
 from model.training.train import main as train
+from model.translate.translator import load
 from tests.kit.full_disk import full_disk
 from tests.kit.tiny_checkpoint import PAIRS, write_tiny_checkpoint
 from tests.kit.toy_training import (

@@ -11,12 +11,11 @@ import pytest
 import torch
 
 from headscope.__main__ import main
-from model import load
 from model.checkpoints.checkpoint import CheckpointError
 from model.paper.search import Search
 from model.trace.trace import Trace
 from model.translate.hf_folder import FILLS, Purpose, is_foreign, load_foreign
-from model.translate.translator import TextError
+from model.translate.translator import TextError, load
 from tests.kit.foreign_folders import FAMILIES, save_foreign
 
 pytestmark = pytest.mark.slow

@@ -13,13 +13,13 @@ import numpy as np
 import pytest
 import torch
 
-from model import PRESETS, Intervention, Sampling, Search, load
 from model.paper.decoding import length_penalty
 from model.paper.linear import multiplies_rows_apart
-from model.paper.search import DecodingError
+from model.paper.search import DecodingError, Sampling, Search
 from model.paper.tokenizer import BOS, EOS
-from model.record.intervention import PositionEdit
-from model.translate.translator import DeviceError, TextError
+from model.record.intervention import Intervention, PositionEdit
+from model.record.mask_presets import PRESETS
+from model.translate.translator import DeviceError, TextError, load
 from tests.kit.packing import needs_packing, needs_rows_apart
 from tests.kit.tiny_checkpoint import PAIRS
 

@@ -8,7 +8,8 @@ import torch
 from torch import Tensor, nn
 
 from model.record.recording import CaptureError
-from model.trace.trace import Trace, TraceError
+from model.trace.attention_map import TraceError
+from model.trace.trace import Trace
 from model.watch import watching
 from tests.model.watch.test_edits import HUGGING_FACE, Attention
 from tests.model.watch.test_families import FAMILIES, IDS, TEXT, build, pairs

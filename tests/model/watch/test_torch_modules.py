@@ -1,7 +1,7 @@
 """torch's own modules, watched: against what taps record, and bit for bit what they give unwatched.
 
-Taps compute the same formula from a module's own parameters (model/record/taps.py), and know nothing of
-operations; the two share the function that applies a mask.
+Taps compute the same formula from a module's own parameters (model/record/taps.py), and
+know nothing of operations; the two share the function that applies a mask.
 """
 
 import copy
@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from model.record.recording import recording
 from model.record.taps import install_taps
-from model.trace.trace import AttentionKind, Site
+from model.trace.attention_map import AttentionKind, Site
 from model.watch import Watched, watching
 
 CONTEXTS = (torch.no_grad, torch.inference_mode, torch.enable_grad)

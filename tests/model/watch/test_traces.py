@@ -11,7 +11,8 @@ from torch import Tensor, nn
 from model.paper.transformer import Transformer
 from model.record.recording import CaptureError, recording
 from model.record.taps import install_taps
-from model.trace.trace import ARRAYS, Tokens, Trace
+from model.trace.attention_map import ARRAYS, Tokens
+from model.trace.trace import Trace
 from model.translate.translator import Translator
 from model.watch import watching
 from tests.kit.torch_twins import hugging_face_twin

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from model.explain.labels import Label, opening_heads
 from model.explain.measures import MEASURES, head_facts, head_numbers
 from model.explain.reading import Reading, Seen, read
-from model.trace.trace import AttentionKind, AttentionMap, Site, Tokens, Trace
+from model.trace.attention_map import AttentionKind, AttentionMap, Site, Tokens
+from model.trace.trace import Trace
 from tests.kit.explorer_payload import Decoded
 from viz.draw import style
 from viz.draw.labels import axis_texts

@@ -18,7 +18,7 @@ import pytest
 
 from model.explain.measures import MEASURES, Measure, head_facts, written
 from model.explain.reading import Seen, read
-from model.trace.trace import AttentionKind, Tokens
+from model.trace.attention_map import AttentionKind, Tokens
 from model.trace.translation import Decoding, DecodingStep, SearchNode, Translation
 from tests.kit.heads_page import HALF_A_STEP, scale
 from tests.viz.browser.test_explorer import a_trace, packed

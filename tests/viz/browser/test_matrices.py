@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from model.trace.trace import Tokens
+from model.trace.attention_map import Tokens
 from tests.kit.explorer_payload import Decoded
 from viz.browser.matrices import pack, read_edit
 from viz.draw import style

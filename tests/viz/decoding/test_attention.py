@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from model import Search, Translator
+from model.paper.search import Search
 from model.record.recording import recording
-from model.trace.trace import AttentionKind, Site
+from model.trace.attention_map import AttentionKind, Site
+from model.translate.translator import Translator
 from viz.decoding.attention import head_mean
 from viz.links.link_interventions import UNCHANGED, Changes
 

@@ -6,9 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from model import Search, load
 from model.checkpoints.checkpoint import load_checkpoint, save_checkpoint
+from model.paper.search import Search
 from model.paper.transformer import Transformer
+from model.translate.translator import load
 from viz.decoding.lens import NEAR, lens_caption
 from viz.decoding.pictures import Certainty, OneStep
 

@@ -9,9 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from model import Intervention, Sampling, Search, Translator
-from model.trace.trace import AttentionKind, Site, Tokens
+from model.paper.search import Sampling, Search
+from model.record.intervention import Intervention
+from model.trace.attention_map import AttentionKind, Site, Tokens
 from model.trace.translation import Decoding
+from model.translate.translator import Translator
 from tests.kit.pictures import LAYOUTS, require_same, values
 from viz.decoding.certainty import certainty_figure, certainty_html, hesitant
 from viz.decoding.lens import settled

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model.trace.trace import Tokens
+from model.trace.attention_map import Tokens
 from viz.draw.labels import (
     CONTINUED,
     MAX_LABEL,

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from model.trace.trace import Tokens
+from model.trace.attention_map import Tokens
 from viz.draw import style
 from viz.draw.panel_figure import panels_figure
 from viz.draw.panels import Panel

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from model.checkpoints.checkpoint import read_alignment
+from model.explain.alignment_file import read_alignment
 from model.explain.alignment_table import AlignmentTable, Read
 from tests.kit.pictures import LAYOUTS, require_same, values
 from viz.effects import alignment_map

@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from model import Translator
 from model.explain.agreement import mean_agreement, rank_correlation
 from model.explain.attribution import METHODS, TELLING, Attributions
 from model.explain.attribution_methods import cross_attributions, self_attributions
-from model.trace.trace import AttentionKind, Site
+from model.trace.attention_map import AttentionKind, Site
+from model.translate.translator import Translator
 from tests.kit.pictures import LAYOUTS, require_same, values
 from tests.kit.tiny_checkpoint import PAIRS
 from viz.draw import style

@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 from plotly.colors import hex_to_rgb, unlabel_rgb
 
-from model import Intervention, Translator
 from model.explain.ablation_results import Effects, ExamplesRemoval, Removal
 from model.explain.head_ablation import effects, effects_of, removal, rewritten
 from model.explain.removal_file import read_removal, save_removal
 from model.record.head_edits import MeanAblation
-from model.trace.trace import AttentionKind, Site
+from model.record.intervention import Intervention
+from model.trace.attention_map import AttentionKind, Site
+from model.translate.translator import Translator
 from tests.kit.pictures import LAYOUTS, require_same, values
 from viz.draw import style
 from viz.effects import effect_map

@@ -3,7 +3,14 @@ import pytest
 
 from model.explain.measures import head_facts
 from model.explain.reading import AS_RECORDED, Reading
-from model.trace.trace import AttentionKind, AttentionMap, BoolArray, FloatArray, Site, Tokens
+from model.trace.attention_map import (
+    AttentionKind,
+    AttentionMap,
+    BoolArray,
+    FloatArray,
+    Site,
+    Tokens,
+)
 from viz.heads.head_sentences import HeadWords, head_words
 
 ENCODER, DECODER, CROSS = (Site(kind, 0) for kind in list(AttentionKind)[:3])

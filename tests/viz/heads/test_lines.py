@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from model.trace.trace import AttentionKind, AttentionMap, Site, Tokens
+from model.trace.attention_map import AttentionKind, AttentionMap, Site, Tokens
 from viz.heads.lines import FAINTEST, POINTS, STEPS, lines_figure
 
 

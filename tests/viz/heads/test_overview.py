@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from model.explain.reading import read, site_map
+from model.explain.reading import chosen_maps, read, site_map
 from model.trace.trace import Trace
-from viz.heads.overview import chosen_maps, heads_overview
+from viz.heads.overview import heads_overview
 
 
 def test_the_overview_holds_every_weight_of_every_head_in_its_place(trace: Trace) -> None:

@@ -12,7 +12,8 @@ import pytest
 
 from model.explain.measures import head_facts
 from model.explain.reading import AS_RECORDED, Reading, Seen, read
-from model.trace.trace import AttentionKind, Site, Trace
+from model.trace.attention_map import AttentionKind, Site
+from model.trace.trace import Trace
 from model.translate.translator import load
 from tests.kit.pictures import LAYOUTS, require_files, require_same, values
 from viz.heads.pictures import (

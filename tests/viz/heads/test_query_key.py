@@ -18,7 +18,7 @@ from model.paper.attention import (
     ScaledDotProductAttention,
     masked_softmax,
 )
-from model.trace.trace import AttentionKind, AttentionMap, Site, Tokens
+from model.trace.attention_map import AttentionKind, AttentionMap, Site, Tokens
 from viz.draw import style
 from viz.heads.query_key import alt_text, arithmetic, caption, equations, query_key_figure
 

@@ -6,7 +6,7 @@ import pytest
 
 from model.explain.labels import Label
 from model.explain.measures import MEASURES, head_facts
-from model.trace.trace import AttentionKind, AttentionMap, Site, Tokens
+from model.trace.attention_map import AttentionKind, AttentionMap, Site, Tokens
 from viz.heads.tables import facts_table, weights_table
 
 SOURCE = Tokens(("▁The", "▁the", "▁the", "</s>"), (10, 11, 11, 3))

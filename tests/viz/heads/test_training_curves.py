@@ -10,7 +10,7 @@ import pytest
 
 from model.checkpoints.checkpoint import CheckpointError
 from model.explain.labels import Label
-from model.trace.trace import AttentionKind, Site
+from model.trace.attention_map import AttentionKind, Site
 from model.training.growth import FILE, card_with, read_growth, write_growth
 from tests.kit.pictures import require_same, values
 from viz.heads.pictures import HeadGrowth

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from model import Intervention, Search
-from model.trace.trace import AttentionKind, BoolArray
+from model.paper.search import Search
+from model.record.intervention import Intervention
+from model.trace.attention_map import AttentionKind, BoolArray
 from model.translate.translator import Translator
 from viz.links.link_interventions import UNCHANGED, Changes
 from viz.links.mask_edits import Edit, write

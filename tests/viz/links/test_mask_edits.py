@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as st_numpy
 
 from model.record.intervention import Intervention
-from model.trace.trace import AttentionKind, Site
+from model.trace.attention_map import AttentionKind, Site
 from viz.links import mask_edits
 from viz.links.mask_edits import Edit, decode, encode, intervention, parse, write
 

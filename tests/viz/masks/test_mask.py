@@ -19,7 +19,8 @@ from model.paper.transformer import Transformer
 from model.record.mask_presets import PRESETS
 from model.record.recording import recording
 from model.record.taps import install_taps
-from model.trace.trace import AttentionKind, AttentionMap, Site, Tokens, Trace
+from model.trace.attention_map import AttentionKind, AttentionMap, Site, Tokens
+from model.trace.trace import Trace
 from viz.draw import style
 from viz.draw.labels import visible
 from viz.draw.word_diff import diff_html, word_diff

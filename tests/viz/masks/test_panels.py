@@ -4,7 +4,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from model.trace.trace import AttentionKind, AttentionMap, BoolArray, Site, Tokens, Trace
+from model.trace.attention_map import AttentionKind, AttentionMap, BoolArray, Site, Tokens
+from model.trace.trace import Trace
 from viz.draw import style
 from viz.masks.mask import EVERY_QUERY, Cell, Mask, mask_difference, preset_mask
 from viz.masks.panels import (

@@ -9,9 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from model import BatchTrace, Intervention, Translation, Translator
+from model.record.intervention import Intervention
 from model.record.mask_presets import PRESETS
-from model.trace.trace import AttentionKind, AttentionMap, BoolArray, FloatArray, Tokens, Trace
+from model.trace.attention_map import AttentionKind, AttentionMap, BoolArray, FloatArray, Tokens
+from model.trace.trace import Trace
+from model.trace.translation import Translation
+from model.translate.translator import BatchTrace, Translator
 from tests.kit.pictures import LAYOUTS, require_files, require_same, values
 from viz.links.mask_edits import Edit, intervention
 from viz.masks.mask import Mask, batch_masks, edited_mask, preset_mask

@@ -26,7 +26,8 @@ from model.explain.position_measures import (
     wavelengths,
 )
 from model.paper.positions import sinusoidal_table
-from model.trace.trace import AttentionKind, AttentionMap, FloatArray, Site, Tokens, Trace
+from model.trace.attention_map import AttentionKind, AttentionMap, FloatArray, Site, Tokens
+from model.trace.trace import Trace
 from viz.draw import style
 from viz.positions.encoding import (
     FORMULA_TITLE,

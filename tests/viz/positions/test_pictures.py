@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from model import Translator
 from model.explain.position_measures import formula_table
 from model.record.intervention import Intervention, PositionEdit
+from model.translate.translator import Translator
 from tests.kit.pictures import LAYOUTS, require_same, values
 from viz.positions import pictures, word_and_position
 from viz.positions.shuffle import reordered

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from model.trace.trace import Tokens
+from model.trace.attention_map import Tokens
 from viz.draw import style
 from viz.positions.shuffle import (
     distances_alt_text,

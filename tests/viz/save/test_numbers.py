@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from model.explain.reading import read
-from model.trace.trace import Tokens, Trace, TraceError
+from model.trace.attention_map import Tokens, TraceError
+from model.trace.trace import Trace
 from tests.kit.hostile_map import hostile_map
 from viz.draw.labels import axis_texts
 from viz.heads.pictures import OneHead, QueryKey

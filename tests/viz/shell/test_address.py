@@ -11,7 +11,7 @@ from streamlit.proto.WidgetStates_pb2 import WidgetStates
 from streamlit.runtime.scriptrunner import RerunData, ScriptRunner, StopException
 from streamlit.testing.v1 import AppTest, local_script_runner
 
-from model.trace.trace import AttentionKind
+from model.trace.attention_map import AttentionKind
 from viz.links import parameters
 from viz.shell import address
 
