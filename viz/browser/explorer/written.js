@@ -12,6 +12,6 @@ export function written(weight, exact) {
 /** What was measured of a head, in its unit; null where it does not apply. */
 export function writtenMeasure(measure, value) {
   if (value === null) return "–";
-  if (measure.unit === "share") return `${Math.round(100 * value)}%`;
+  if (measure.unit === "share") return `${signed(100 * value, 0)}%`;
   return measure.unit === "bits" ? `${signed(value, 2)} bits` : signed(value, 2);
 }
