@@ -159,7 +159,7 @@ def test_the_foot_names_a_typed_target(open_app: OpenApp) -> None:
 def test_keys_step_through_layers_heads_parts_and_attentions_of_the_masks(
     open_app: OpenApp,
 ) -> None:
-    app = open_stage(open_app, "masks", part="inside")
+    app = open_stage(open_app, "masks", part="inside", layer="0", head="0")
     for key in ("ArrowDown", "ArrowDown", "ArrowDown", "ArrowRight", "a", "v"):
         app = press(app, key)
     # The tiny model has three decoder layers, so the third step down stays in the last.
