@@ -167,8 +167,9 @@ def _request(arguments: argparse.Namespace) -> Request:
     )
 
 
-def _content(picture: Picture, arguments: argparse.Namespace, format: str) -> bytes:
+def _content(picture: Picture, request: Request, format: str) -> bytes:
     """The file that was asked for."""
+    arguments = request.arguments
     layout = Layout(narrow=arguments.width == "column", dark=arguments.dark)
     if format == "html" and picture.has("page"):
         return picture.page(layout.dark).encode()
@@ -179,7 +180,14 @@ def _content(picture: Picture, arguments: argparse.Namespace, format: str) -> by
     if format == "html":
         return image.page(figure).encode()
     if format in IMAGES:
-        return image.image(figure, format, arguments.width, arguments.scale)  # type: ignore[arg-type]
+        return image.image(
+            figure,
+            format,  # type: ignore[arg-type]
+            arguments.width,
+            arguments.scale,
+            caption=picture.caption if picture.has("caption") else "",
+            source=(request.text, arguments.checkpoint.name) if picture.needs_model else (),
+        )
     checkpoint = checkpoint_name(arguments.checkpoint) if picture.needs_model else None
     return notebook.code(picture.python(layout), checkpoint=checkpoint).encode()
 
@@ -192,5 +200,6 @@ def run(arguments: argparse.Namespace) -> None:
             f"The name of the file says what to write, and {arguments.out.name} does not; end it "
             f"in one of {' '.join(f'.{each}' for each in FORMATS)}."
         )
-    picture = PICTURES[arguments.figure].of(_request(arguments))
-    write_whole(arguments.out, _content(picture, arguments, format))
+    request = _request(arguments)
+    picture = PICTURES[arguments.figure].of(request)
+    write_whole(arguments.out, _content(picture, request, format))

@@ -36,6 +36,7 @@ class Task:
     """What a toy learned to do.
 
     Attributes:
+        title: what it does, in a few words for a menu.
         does: what it does, as the end of "This toy …".
         reads: what it can read, as the end of "It reads …".
         pattern: of what it can read, in full.
@@ -50,6 +51,7 @@ class Task:
         look_alone: `look`, for an encoder or a decoder alone, which has no cross-attention.
     """
 
+    title: str
     does: str
     reads: str
     pattern: str
@@ -98,6 +100,7 @@ def _letters(letters: str, shortest: int, longest: int) -> Callable[[Random], st
 
 
 def _of_letters(
+    title: str,
     does: str,
     solve: Callable[[str], str],
     look: str,
@@ -108,6 +111,7 @@ def _of_letters(
     look_alone: str = "",
 ) -> Task:
     return Task(
+        title=title,
         does=does,
         reads=f"{SHORTEST} to {LONGEST} letters from {letters[0]} to {letters[-1]} with spaces "
         f"between them, such as “{' '.join(letters[index] for index in (1, 0, 3, 2))}”",
@@ -130,6 +134,7 @@ def _day(random: Random) -> str:
 
 TASKS: dict[str, Task] = {
     "reverse": _of_letters(
+        "letters in reverse",
         "writes its letters in reverse",
         lambda text: " ".join(reversed(text.split())),
         "Look at cross-attention: a line from one corner to the opposite one, for the first letter "
@@ -139,12 +144,14 @@ TASKS: dict[str, Task] = {
         "first that is written is the last that was read.",
     ),
     "copy": _of_letters(
+        "letters copied",
         "writes its letters once more",
         lambda text: text,
         "Look at cross-attention: the diagonal, for each letter is written where it was read.",
         lambda letters: f"“{letters[0]}” is read first and written first, “{letters[-1]}” last.",
     ),
     "sort": _of_letters(
+        "letters sorted",
         "writes its letters in the order of the alphabet",
         lambda text: " ".join(sorted(text.split())),
         "Look at cross-attention: on average, each head gives more than half of its weight to the "
@@ -155,6 +162,7 @@ TASKS: dict[str, Task] = {
         ),
     ),
     "count": _of_letters(
+        "letters counted",
         "counts how often each letter stands in its text",
         letter_counts,
         "Look at cross-attention: before a number is written, rows look at all the places where "
@@ -167,6 +175,7 @@ TASKS: dict[str, Task] = {
         numbers=LONGEST,
     ),
     "numbers": Task(
+        title="numbers to words",
         does="writes numbers in words",
         reads="whole numbers from 0 to 9999 in digits, such as “307”",
         pattern="0|[1-9][0-9]{0,3}",
@@ -185,6 +194,7 @@ TASKS: dict[str, Task] = {
         beyond=lambda random: str(random.randrange(10_000, 1_000_000)),
     ),
     "dates": Task(
+        title="dates with month names",
         does="writes dates with the name of the month",
         reads="dates from 1900 to 2099 as year, month and day, such as “2026-11-23”",
         pattern="(?:19|20)[0-9]{2}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])",

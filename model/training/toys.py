@@ -132,7 +132,7 @@ TOYS: dict[str, Toy] = {
     ),
     "toy-numbers-fused": Toy(
         "numbers",
-        "fused projections",
+        "all projections fused",
         {**TWO_LAYERS, "fused_qkv": True, "norm": "pre"},
         steps=2500,
     ),
@@ -333,7 +333,8 @@ def _tell(
     test = metrics["test"]
     with_beam = f", with a beam of {test['beam']}" if "beam" in test else ""
     sections = [
-        f"# {directory.name}",
+        # The variant's most telling part: a menu shows this title.
+        f"# {directory.name}: {task.title}, {toy.shows.partition(', ')[0]}",
         f"A toy: a tiny Transformer that {task.does}. It shows {toy.shows}. "
         f"{task.look_alone if model.model.config.single_stack else task.look}",
         f"It reads {task.reads}.",

@@ -61,8 +61,8 @@ def answer(app: AppTest) -> str:
 
 def large(app: AppTest) -> str | None:
     """What stands in the large line, as a reader sees it."""
-    found = re.search(r'<p [^>]*dir="auto"[^>]*>(.*?)</p>', answer(app), re.DOTALL)
-    return unescape(found[1]) if found else None
+    found = re.search(r'<(p|span) [^>]*dir="auto"[^>]*>(.*?)</\1>', answer(app), re.DOTALL)
+    return unescape(found[2]) if found else None
 
 
 def shared(app: AppTest) -> dict[str, Any]:
@@ -134,6 +134,35 @@ def test_every_checkpoint_is_offered_and_a_link_opens_one(open_app: OpenApp, sev
     app.selectbox(key="checkpoint").set_value("en-de").run()
     assert asked(app).checkpoint == several / "en-de"
     assert shared(app) == {}
+
+
+def test_a_card_names_its_model_in_the_menu_and_another_does_not(
+    open_app: OpenApp, several: Path
+) -> None:
+    cards = {
+        "en-de": "# en-de: *English* <b>to</b> :cat: German\n\nIt is *small*. More.\n",
+        "multi": f"# multi: {'long ' * 100}\n",
+        "xx-fr-small": "# another heading\n\n" + "x" * 10_000,
+    }
+    for name, card in cards.items():
+        (several / name / "card.md").write_text(card, encoding="utf-8")
+    menu = open_app(folder=several).selectbox(key="checkpoint")
+    first, second, third = menu.options
+    assert first == "*English* <b>to</b> :cat: German"
+    assert second.endswith("…")
+    assert len(second) <= 60
+    assert third == "xx-fr-small"
+    assert "\\*small\\*" in menu.help
+    assert "More" not in menu.help
+
+
+def test_models_of_one_title_are_told_apart_by_their_folders(
+    open_app: OpenApp, several: Path
+) -> None:
+    for name in ("en-de", "multi"):
+        (several / name / "card.md").write_text(f"# {name}: A model\n", encoding="utf-8")
+    menu = open_app(folder=several).selectbox(key="checkpoint")
+    assert menu.options == ["A model (en-de)", "A model (multi)", "xx-fr-small"]
 
 
 @pytest.mark.parametrize("name", ["nowhere", "../en-de", "/etc", "", "*x*", "en-de/../en-de"])

@@ -506,7 +506,7 @@ def test_the_heads_of_the_shown_attention_are_in_one_table(
     row = shown[shown["Layer"] == 1].iloc[2]
     assert row["Entropy"] == pytest.approx(facts["entropy"][2], abs=1e-5)
     assert row["Diagonal"] == pytest.approx(facts["diagonal"][2], abs=1e-5)
-    assert row["Entropy, share of maximum"] == pytest.approx(facts["entropy_share"][2])
+    assert row["Entropy, share of maximum"] == pytest.approx(facts["entropy_share"][2], abs=1e-5)
 
 
 def test_the_joint_picture_has_the_heads_of_all_three_in_its_table(open_app: OpenApp) -> None:

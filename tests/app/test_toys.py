@@ -37,7 +37,12 @@ def said(app: AppTest) -> str:
 
 def test_toys_stand_behind_the_translators_and_say_so(open_app: OpenApp, shelf: Path) -> None:
     app = open_app(folder=shelf)
-    assert app.selectbox(key="checkpoint").options == ["zz-de", "Toy: reverse"]
+    menu = app.selectbox(key="checkpoint")
+    assert menu.options == ["zz-de", "Toy: letters in reverse, the paper's post-norm"]
+    app = menu.set_value("toy-reverse").run()
+    assert query(app, "checkpoint") == "toy-reverse"
+    told = plain(app.selectbox(key="checkpoint").help)
+    assert told == "toy-reverse: a tiny Transformer that writes its letters in reverse."
     assert app.text_input(key="sentence").value != ""
 
 
@@ -161,7 +166,8 @@ def test_half_a_transformer_shows_its_heads_and_what_it_is(
 ) -> None:
     shutil.copytree(TOY.with_name(name), shelf / name)
     app = open_app(folder=shelf, checkpoint=name, sentence="a b c d e")
-    assert app.selectbox(key="checkpoint").options[-1] == f"Toy: {name.removeprefix('toy-')}"
+    title = f"Toy: letters in reverse, {says.removesuffix(': ').lower()}"
+    assert app.selectbox(key="checkpoint").options[-1] == title
     assert "e d c b a" in html(app)
     assert says in plain(html(app))
     assert f"This toy {TASKS['reverse'].does}. {TASKS['reverse'].look_alone}" in captions(app)

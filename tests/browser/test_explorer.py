@@ -516,3 +516,29 @@ def test_each_way_of_reading_shows_its_own_axes_and_numbers(heads: HeadsPage, tr
             expect(heads.caption).to_contain_text(note)
     found = seen.maps[trace.attention("cross", 0).site]
     assert heads.named_axes() == (axis_texts(found.queries), axis_texts(found.keys))
+
+
+@pytest.mark.parametrize(
+    ("attention", "compare"),
+    [
+        ("cross", "0.5-0.7-1.1-2.4"),
+        ("cross", "0.0-0.6-1.3-1.4-2.0-2.2-3.1-3.2"),
+        ("encoder", "0.0-0.1-0.2-0.3-1.0-1.1-1.2-1.3"),
+        ("decoder", "0.1-1.0-1.3-2.1-3.2"),
+        ("joint", "0.0-0.5-1.1-1.2"),
+    ],
+)
+def test_no_two_compared_heads_are_told_alike(
+    heads: HeadsPage, model: Translator, attention: str, compare: str
+) -> None:
+    if model.model.config.n_heads < 8:
+        pytest.skip("the shipped checkpoint en-de is not here")
+    layer, head = compare.partition("-")[0].split(".")
+    heads.open(sentence=SENTENCE, attention=attention, layer=layer, head=head, compare=compare)
+    expect(heads.legend).to_have_count(compare.count("-") + 1)
+    rows = heads.root.locator(".words")
+    names, said = (rows.locator(each).all_inner_texts() for each in ("dt", "dd"))
+    # In the joint picture, a head has a row for every kind of attention.
+    told = [(name.split(", ")[2:], text) for name, text in zip(names, said, strict=True)]
+    assert told
+    assert all(told.count(each) == 1 for each in told)

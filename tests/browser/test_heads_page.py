@@ -549,3 +549,38 @@ def test_with_text_of_twice_the_size_nothing_is_cut_or_covered(
     assert overlaps(heads) == []
     assert cut(heads) == []
     assert wrong_cells(heads, read(trace)) == []
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_a_long_text_is_folded_until_a_click_and_never_wider_than_the_page(
+    visitor: Callable[..., HeadsPage], width: int
+) -> None:
+    heads = visitor(viewport={"width": width, "height": 800})
+    target = "Donaudampfschiff" * 19
+    heads.open(sentence=SENTENCE, target=target)
+    text = heads.page.locator(".answer summary > span")
+    expect(text).to_have_text(target)
+
+    def height() -> float:
+        box = text.bounding_box()
+        assert box is not None
+        assert box["x"] + box["width"] <= width
+        return box["height"]
+
+    def is_within() -> bool:
+        return bool(
+            heads.page.evaluate(
+                """() => [document.documentElement, document.querySelector(".stMain")].every(
+                    each => each.scrollWidth <= innerWidth)"""
+            )
+        )
+
+    folded = height()
+    assert is_within()
+    heads.page.locator(".answer summary").click()
+    expect(heads.page.locator(".answer details")).to_have_attribute("open", "")
+    assert height() > folded
+    assert is_within()
+    heads.page.locator(".answer summary").click()
+    expect(heads.page.locator(".answer details")).not_to_have_attribute("open", "")
+    assert height() == folded

@@ -176,3 +176,56 @@ def test_on_a_phone_picture_and_text_stand_together(
         assert button is not None
         assert button["height"] >= 44
     assert page.evaluate("document.documentElement.scrollWidth") <= size["width"]
+
+
+BETWEEN = """() => {
+    const roots = [...document.querySelectorAll("*")].map(each => each.shadowRoot).filter(Boolean);
+    const seen = selector => roots.map(root => root.querySelector(selector)).find(Boolean)
+        ?.getBoundingClientRect();
+    const [cell, text] = [seen(".cell.picked:not([hidden])"), seen(".reader")];
+    return cell && text && cell.height > 0 && cell.top >= 60 && cell.bottom <= text.top;
+}"""
+"""Whether the marked cell stands below the page's head and above the text."""
+
+
+@pytest.mark.parametrize("read_on", [False, True])
+def test_on_a_phone_the_marked_cell_stands_above_its_text(
+    visitor: Callable[..., HeadsPage], read_on: bool
+) -> None:
+    size = {"width": 390, "height": 844}
+    newcomer = Newcomer(visitor(newcomer=True, viewport=size, is_mobile=True, has_touch=True))
+    first = 1 if read_on else 2
+    scene = READY.scenes[first - 1]
+    path = "" if scene.page == "heads" else scene.page
+    query = urlencode({**scene.view, "read": "1", "scene": first})
+    newcomer.page.goto(f"{newcomer.reader.url}/{path}?{query}", timeout=LOADING)
+    newcomer.wait_for(first)
+    if read_on:
+        newcomer.text.get_by_role("button", name="Next").tap()
+        newcomer.wait_for(2)
+    newcomer.page.wait_for_function(BETWEEN)
+
+
+def test_on_a_laptop_sentence_and_translation_stay_in_sight_in_the_first_scene(
+    visitor: Callable[..., HeadsPage],
+) -> None:
+    newcomer = Newcomer(visitor(newcomer=True, viewport={"width": 1280, "height": 800}))
+    scene = READY.scenes[0]
+    path = "" if scene.page == "heads" else scene.page
+    query = urlencode({**scene.view, "read": "1", "scene": 1})
+    newcomer.page.goto(f"{newcomer.reader.url}/{path}?{query}", timeout=LOADING)
+    newcomer.wait_for(1)
+    wait_until_calm(newcomer.page, still=300)
+    text = newcomer.text.bounding_box()
+    assert text is not None
+    steps = newcomer.page.locator(".st-key-steps-player")
+    expect(steps).to_be_visible()
+    for seen in (newcomer.reader.translation.first, steps):
+        box = seen.bounding_box()
+        assert box is not None
+        assert 0 <= box["y"] < text["y"]
+    shown = newcomer.reader.translation.first.bounding_box()
+    assert shown is not None
+    assert shown["y"] + shown["height"] <= text["y"]
+    # The sentence stands above the steps too, in the picture's first row.
+    expect(newcomer.page.locator(".st-key-picture")).to_contain_text("new")

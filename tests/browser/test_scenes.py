@@ -118,6 +118,26 @@ def test_a_talk_that_is_begun_from_its_panel_stands_free_and_one_escape_ends_it(
     talk.reader.wait_for_query(present=None)
 
 
+def test_buttons_of_the_panel_are_not_cut_on_a_laptop(visitor: Callable[..., HeadsPage]) -> None:
+    talk = TalkPage(visitor(viewport={"width": 1280, "height": 800})).open()
+    talk.open_panel()
+    panel = talk.page.locator(".st-key-scenes-panel")
+    read = panel.get_by_role("button", name=re.compile(r"\bRead\b"))
+    for button in read.all():
+        text = button.locator("p").first
+        assert text.evaluate(
+            """text => {
+                const range = document.createRange();
+                range.selectNodeContents(text);
+                const [words, box] = [range, text.closest("button")].map(
+                    each => each.getBoundingClientRect());
+                return words.left >= box.left && words.right <= box.right
+                    && text.scrollWidth <= text.clientWidth + 1;
+            }"""
+        ), button.inner_text()
+    assert read.count()
+
+
 def test_a_keyboard_is_where_the_panel_has_something_new(talk: TalkPage) -> None:
     talk.open()
     page = talk.page

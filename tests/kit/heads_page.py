@@ -188,7 +188,8 @@ class HeadsPage:
         self.caption = page.locator(".explorer .caption")
         self.legend = page.locator(".explorer .legend li")
         self.alerts = page.get_by_test_id("stAlert")
-        self.translation = page.locator("p[lang=de]")
+        # A long one stands folded in a summary.
+        self.translation = page.locator("p[lang=de], summary > span[lang=de]")
         self.facts = page.locator(".facts")
         self.chart = page.get_by_test_id("stPlotlyChart")
         page.add_init_script(WATCH)

@@ -57,6 +57,10 @@ PAGE_CSS = """
 /* What cannot be changed is to be read all the same. */
 .st-key-trace-text :is([data-testid="stWidgetLabel"], input) { color: inherit !important;
   -webkit-text-fill-color: currentColor !important; cursor: text }
+.st-key-checkpoint input { text-overflow: ellipsis }
+/* Titles of models are longer than the field: its open menu shows them whole. */
+body:has(.st-key-checkpoint [aria-expanded="true"]) [data-testid="stSelectboxVirtualDropdown"] {
+  min-width: min(22.375rem, calc(100vw - 2rem)) }
 /* Seldom needed, so its words leave the room to the sentence; its tooltip says them. */
 [class*="st-key-open-trace"] button [data-testid="stMarkdownContainer"] { position: absolute;
   width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%) }

@@ -159,6 +159,13 @@ class HeadLines(_OfHead):
     def name(self) -> str:
         return f"{self.site.kind}-layer{self.site.layer}-head{self.head}-lines"
 
+    @property
+    def caption(self) -> str:
+        return (
+            "A line joins a query on the left with a key on the right; its thickness and opacity "
+            "are the weight."
+        )
+
     def figure(self, layout: Layout) -> go.Figure:
         return lines_figure(
             self.map,
@@ -386,6 +393,16 @@ class EveryHead(_OfTrace):
     @property
     def alt(self) -> str:
         return overview_alt_text(*self._chosen)
+
+    @property
+    def caption(self) -> str:
+        return " ".join(
+            [
+                "Each square is one head: queries down, keys across; the stronger the colour, the "
+                "larger the weight.",
+                *self.seen.notes,
+            ]
+        )
 
     def figure(self, layout: Layout) -> go.Figure:
         return heads_overview(*self._chosen, **layout.options)

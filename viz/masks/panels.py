@@ -438,7 +438,10 @@ def translations_html(
 
 def _probability(log_prob: float) -> str:
     share = math.exp(log_prob)
-    return f"{share:.2g}" if share >= 1e-4 else "less than 0.0001"
+    if share > 0.999:
+        return "more than 0.999"
+    # Two digits would round to 1 what is less.
+    return f"{share:.{3 if share >= 0.995 else 2}g}" if share >= 1e-4 else "less than 0.0001"
 
 
 def difference_words(difference: Difference) -> str:

@@ -9,19 +9,24 @@ from __future__ import annotations
 import asyncio
 import atexit
 import base64
+import io
 import math
 import re
 import struct
+import textwrap
 import threading
+import unicodedata
 import zlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, get_args
 
 import numpy as np
 import plotly.graph_objects as go
+from PIL import Image as Raster
 
 from viz.draw import style
+from viz.draw.labels import escape_html, visible
 from viz.save.formats import ExportError, Image
 
 Width = Literal["column", "two-columns", "slide"]
@@ -63,13 +68,19 @@ _POLICY = (
 _READY = "Promise.all(Array.from(document.querySelectorAll('image'), (image) => image.decode()))"
 """What a page waits for: heatmaps of many cells are pictures in it."""
 
+_LETTER, _WIDE_LETTER = 0.55, 1.05
+"""How wide a letter is at most on average, as a share of its height; wide ones are East Asian."""
+
+_CAPTION, _SOURCE, _LEADING, _EDGE = 13.0, 12.0, 1.35, 8.0
+"""Pixels of a caption's letters and of those below it, their lines, and pixels around them."""
+
 _SECONDS = 60
 """More than the largest figure takes on a busy machine; a browser that takes longer hangs."""
 
 _AXIS = re.compile(r"[xy]axis\d*")
 
 
-def sized(figure: go.Figure, width: Width) -> go.Figure:
+def sized(figure: go.Figure, width: Width, below: float = 0.0) -> go.Figure:
     """A copy of a figure for paper or slides: white ground, black text, no controls.
 
     A figure drawn for a dark page stays dark, on black with white text. The copy is laid out in
@@ -80,11 +91,12 @@ def sized(figure: go.Figure, width: Width) -> go.Figure:
         figure: of this package; it is not changed.
         width: "column" (85 mm), "two-columns" (174 mm) or "slide" (13.33 in, and 7.5 in high where
             the figure fits without text below 7 points).
+        below: pixels of the layout that something below the figure takes on the same slide.
 
     Raises:
         ExportError: if there is no such width.
     """
-    pixels, height, scale = _plan(figure, width)
+    pixels, height, scale = _plan(figure, width, below)
     theme = style.look(_is_dark(figure))
     ground, ink = (style.BLACK, style.WHITE) if _is_dark(figure) else (style.WHITE, style.BLACK)
     inks = dict.fromkeys((theme.text, theme.muted, theme.accent), ink)
@@ -99,7 +111,15 @@ def sized(figure: go.Figure, width: Width) -> go.Figure:
     return go.Figure(spec)
 
 
-def image(figure: go.Figure, format: Image, width: Width = "two-columns", scale: int = 2) -> bytes:
+def image(
+    figure: go.Figure,
+    format: Image,
+    width: Width = "two-columns",
+    scale: int = 2,
+    *,
+    caption: str = "",
+    source: Sequence[str] = (),
+) -> bytes:
     """A figure as a file, `sized`; text stays text in SVG and PDF, and cells are shapes in them.
 
     The browser behind it is started at the first call, which takes some seconds, and kept.
@@ -109,6 +129,8 @@ def image(figure: go.Figure, format: Image, width: Width = "two-columns", scale:
         format: "png", "svg" or "pdf".
         width: as in `sized`.
         scale: of a PNG: 1 to 4 pixels for every 1/96 inch. It has no meaning for the others.
+        caption: how to read the figure, in plain text; it stands below the figure.
+        source: sentence and model, in one line below the caption; a long sentence is shortened.
 
     Raises:
         ExportError: if there is no such format, width or scale, if this machine has no Chromium or
@@ -118,12 +140,73 @@ def image(figure: go.Figure, format: Image, width: Width = "two-columns", scale:
         raise ExportError(f"There is no image format {format!r}; choose png, svg or pdf.")
     if scale not in SCALES:
         raise ExportError(f"A PNG can be scaled 1 to 4 times; {scale} is none of them.")
-    pixels, height, size = _plan(figure, width)
-    printed = sized(figure, width)
+    below = _caption(figure, width, caption, source)
+    room = 0.0 if below is None else float(below.layout.height)
+    pixels, height, size = _plan(figure, width, room)
+    printed = sized(figure, width, room)
+    if below is not None:
+        below.layout.width = pixels
     if format == "png":
-        drawn = _browser.draw(printed, format, pixels, height, size * scale)
+        drawn = _browser.draw(printed, format, pixels, height, size * scale, below)
         return _with_resolution(drawn, 96 * scale)
-    return _browser.draw(_as_shapes(printed), format, pixels, height, size)
+    return _browser.draw(_as_shapes(printed), format, pixels, height, size, below)
+
+
+def _caption(
+    figure: go.Figure, width: Width, caption: str, source: Sequence[str]
+) -> go.Figure | None:
+    """What stands below a figure, as a figure of its own, so that the two never overlap."""
+    pixels, _, scale = _plan(figure, width)
+    # As in `sized`: a slide that is made lower is laid out wider, so lines fit there too.
+    least = math.ceil(100 * LEAST_POINTS / (0.75 * min(scale, _PAPER))) / 100
+    theme = style.look(_is_dark(figure))
+    ground, ink = (style.BLACK, style.WHITE) if _is_dark(figure) else (style.WHITE, style.BLACK)
+    lines = [
+        (line, max(_CAPTION, least), ink)
+        for line in textwrap.wrap(visible(caption), _letters(caption, pixels, _CAPTION))
+    ]
+    parts = [" ".join(visible(part).split()) for part in source if part]
+    if parts:
+        sentence, *rest = parts
+        ends = [textwrap.shorten(part, 40, placeholder="…") or part[:39] + "…" for part in rest]
+        room = _letters("".join(parts), pixels, _SOURCE) - sum(len(end) + 3 for end in ends)
+        if len(sentence) > room:
+            sentence = f"{sentence[: max(room - 1, 1)].rstrip()}…"
+        # Kept to itself, or a sentence that runs to the left would turn round what follows it.
+        said = " · ".join([f"\u2068“{sentence}”\u2069", *ends])
+        lines.append((said, max(_SOURCE, least), theme.muted))
+    if not lines:
+        return None
+    notes, top = [], _EDGE / 2
+    for text, size, color in lines:
+        notes.append(
+            {
+                "text": escape_html(text),
+                "font": {"size": size, "color": color, "family": style.FONT},
+                "showarrow": False,
+                "align": "left",
+                **{"xref": "paper", "x": 0, "xanchor": "left", "xshift": _EDGE},
+                **{"yref": "paper", "y": 1, "yanchor": "top", "yshift": -top, "borderpad": 0},
+            }
+        )
+        top += size * _LEADING
+    hidden = {"visible": False}
+    layout = {
+        "annotations": notes,
+        "template": "none",
+        "margin": dict.fromkeys("lrtb", 0),
+        "height": math.ceil(top + _EDGE),
+        "paper_bgcolor": ground,
+        "plot_bgcolor": ground,
+        **{"xaxis": hidden, "yaxis": hidden},
+    }
+    return go.Figure({"data": [], "layout": layout})
+
+
+def _letters(text: str, pixels: float, size: float) -> int:
+    """How many letters of a text have room in a line."""
+    is_wide = any(unicodedata.east_asian_width(letter) in "WF" for letter in text)
+    return max(10, int((pixels - 2 * _EDGE) / (size * (_WIDE_LETTER if is_wide else _LETTER))))
 
 
 def page(figure: go.Figure) -> str:
@@ -152,7 +235,7 @@ def has_browser() -> bool:
     return found is not None and Path(found).is_file()
 
 
-def _plan(figure: go.Figure, width: Width) -> tuple[float, float, float]:
+def _plan(figure: go.Figure, width: Width, below: float = 0.0) -> tuple[float, float, float]:
     """The layout's pixels across and down, and how many times as large each is drawn."""
     if width not in WIDTHS:
         raise ExportError(f"There is no width {width!r}; choose {', '.join(WIDTHS)}.")
@@ -162,7 +245,7 @@ def _plan(figure: go.Figure, width: Width) -> tuple[float, float, float]:
     if width == "slide":
         # A figure of several parts may have a width that they need to stand side by side.
         room = across / (figure.layout.width or 1)
-        scale = max(_PAPER, min(_SLIDE, SLIDE_HEIGHT / _MILLIMETRES / height, room))
+        scale = max(_PAPER, min(_SLIDE, SLIDE_HEIGHT / _MILLIMETRES / (height + below), room))
     return across / scale, height, scale
 
 
@@ -281,6 +364,32 @@ def _with_resolution(png: bytes, per_inch: float) -> bytes:
     return png[:33] + struct.pack(">I", 9) + chunk + struct.pack(">I", zlib.crc32(chunk)) + png[33:]
 
 
+def _stacked(
+    files: Sequence[bytes], format: Image, width: float, heights: Sequence[float]
+) -> bytes:
+    """Images below each other: PNGs as one, others as SVGs within one."""
+    if format == "png":
+        pictures = [Raster.open(io.BytesIO(file)).convert("RGB") for file in files]
+        whole = Raster.new(
+            "RGB", (pictures[0].width, sum(picture.height for picture in pictures)), style.WHITE
+        )
+        top = 0
+        for picture in pictures:
+            whole.paste(picture, (0, top))
+            top += picture.height
+        written = io.BytesIO()
+        whole.save(written, "PNG")
+        return written.getvalue()
+    inner = [
+        file.decode().replace("<svg ", f'<svg y="{sum(heights[:place])}" ', 1)
+        for place, file in enumerate(files)
+    ]
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{sum(heights)}">'
+        f"{''.join(inner)}</svg>"
+    ).encode()
+
+
 class _Browser:
     """A Chromium that draws one figure at a time, started when first needed, closed at exit."""
 
@@ -290,21 +399,34 @@ class _Browser:
         self._kaleido: Any = None
 
     def draw(
-        self, figure: go.Figure, format: Image, width: float, height: float, scale: float
+        self,
+        figure: go.Figure,
+        format: Image,
+        width: float,
+        height: float,
+        scale: float,
+        below: go.Figure | None = None,
     ) -> bytes:
-        """The file of a figure.
+        """The file of a figure, with another of its width below it.
 
         Raises:
             ExportError: if there is no browser, or it fails.
         """
-        size = {"width": width, "height": height, "scale": scale}
-        options = {"format": "svg" if format == "pdf" else format, **size}
+        options = {"format": "svg" if format == "pdf" else format, "width": width, "scale": scale}
+        parts = [(figure, height)] + ([] if below is None else [(below, below.layout.height)])
         with self._guard:
             kaleido = self._started()
             try:
-                drawn: bytes = self._wait_for(kaleido.calc_fig(figure, opts=options))
+                files: list[bytes] = [
+                    self._wait_for(kaleido.calc_fig(part, opts={**options, "height": room}))
+                    for part, room in parts
+                ]
+                drawn = files[0]
+                if below is not None:
+                    heights = [scale * room for _, room in parts]
+                    drawn = _stacked(files, format, width * scale, heights)
                 if format == "pdf":
-                    page = width * scale, height * scale
+                    page = width * scale, sum(scale * room for _, room in parts)
                     drawn = self._wait_for(_printed_page(kaleido, drawn.decode(), *page))
             except Exception as error:
                 # The next call begins with a fresh one.

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
@@ -11,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from model.checkpoints.checkpoint import (
+    CARD,
     CONFIG,
     METRICS,
     CheckpointError,
@@ -21,6 +24,7 @@ from model.checkpoints.checkpoint import (
 from model.checkpoints.shipped import CHECKPOINTS
 from model.training.toy_tasks import Task, task_of
 from model.translate.text_models import is_reader
+from viz.draw.labels import visible
 
 DEFAULT_CHECKPOINT = "en-de"
 
@@ -38,6 +42,13 @@ DROPPED = "dropped"
 """What an address calls the trace that a person dropped on the page: its file's name is theirs."""
 
 TRACE_SUFFIX = ".npz"
+
+
+MOST_READ, LONGEST_TITLE, LONGEST_LINE = 4096, 60, 160
+"""Bytes of a card that are read, and characters that a menu shows of its title and its text."""
+
+_HEADING = re.compile(r"# [^:]+: +(.+)")
+_LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")
 
 
 class Kind(Enum):
@@ -133,6 +144,65 @@ def _metrics(folder: Path) -> dict[str, Any]:
         return read_json(own_file(folder, METRICS))
     except CheckpointError:
         return {}
+
+
+def titles(found: Mapping[str, Openable]) -> dict[str, str]:
+    """What the menu calls each entry, in plain text; no two are alike.
+
+    A model has its card's title, or its folder's name and its type; a trace its file's name.
+    """
+    named = {name: _shortened(_title(name, each), LONGEST_TITLE) for name, each in found.items()}
+    counts = Counter(named.values())
+    return {
+        name: title if counts[title] == 1 else f"{title} ({visible(name)})"
+        for name, title in named.items()
+    }
+
+
+def description(openable: Openable) -> str:
+    """The first sentence of a model's card, in plain text; empty where there is none."""
+    if openable.kind is Kind.TRACE:
+        return ""
+    paragraphs = re.split(r"\n\s*\n", _card(openable.path))[1:2]
+    text = " ".join(_LINK.sub(r"\1", " ".join(paragraphs)).replace("`", "").split())
+    first = re.split(r"(?<!\bet al)\. |: ", text.removeprefix("A toy: "))[0].removesuffix(".")
+    return f"{_shortened(first, LONGEST_LINE)}." if first else ""
+
+
+def _title(name: str, openable: Openable) -> str:
+    if openable.kind is Kind.TRACE:
+        came = "Dropped" if openable.is_dropped else "Trace"
+        return f"{came}: {openable.path.stem}"
+    heading = _HEADING.fullmatch(_card(openable.path).partition("\n")[0].strip())
+    if name.startswith(TOY):
+        return f"Toy: {heading[1] if heading else name.removeprefix(TOY)}"
+    if heading:
+        return heading[1]
+    kind = _model_type(openable.path) if openable.kind is Kind.READER else ""
+    return f"{name} ({kind})" if kind and kind not in name.lower() else name
+
+
+def _model_type(folder: Path) -> str:
+    """The type of a Hugging Face model; empty for others."""
+    try:
+        kind = read_json(own_file(folder, CONFIG)).get("model_type")
+    except CheckpointError:
+        return ""
+    return kind if isinstance(kind, str) else ""
+
+
+def _card(folder: Path) -> str:
+    """The beginning of a model's card; empty where it cannot be read."""
+    try:
+        with own_file(folder, CARD).open("rb") as file:
+            return file.read(MOST_READ).decode("utf-8", "replace")
+    except (CheckpointError, OSError):
+        return ""
+
+
+def _shortened(text: str, most: int) -> str:
+    shown = visible(text)
+    return shown if len(shown) <= most else f"{shown[: most - 1].rstrip()}…"
 
 
 def traces() -> dict[str, Path]:

@@ -40,13 +40,14 @@ from viz.service import session
 from viz.service.jobs import snapshot_of
 from viz.service.model_menu import (
     DROPPED,
-    TOY,
     TRACE_SUFFIX,
     TRACES_VARIABLE,
     Kind,
     Openable,
     copies,
+    description,
     openables,
+    titles,
     toy_task,
 )
 from viz.shell import address, stage, uploaded_trace
@@ -58,7 +59,7 @@ MAX_UNSEEN = 12
 LANGUAGES = {"de": "German", "en": "English", "fr": "French"}
 """What languages are called in the label of the sentence."""
 
-TARGET_WIDTH, CHECKPOINT_WIDTH, STEP_WIDTH = 280, 200, 180
+TARGET_WIDTH, CHECKPOINT_WIDTH, STEP_WIDTH = 230, 285, 180
 """Pixels; the sentence takes what is left of the row."""
 
 _QUESTION, _ANSWERED, _OPENED = "_question", "_answered", "_opened"
@@ -430,25 +431,18 @@ def _step_parameter(steps: Sequence[int]) -> Parameter[Any]:
 def _offer_models(found: Mapping[str, Openable]) -> None:
     """The menu of what can be opened, and what opens a file that is not in it."""
     offered = list(found)
+    chosen = address.value_of("checkpoint")
+    told = description(found[chosen])
     st.selectbox(
         "Model",
         offered,
-        offered.index(address.value_of("checkpoint")),
+        offered.index(chosen),
         key="checkpoint",
-        format_func=lambda name: _menu_label(name, found[name]),
+        format_func=titles(found).__getitem__,
+        help=escape_markdown(f"{chosen}: {told}") if told else None,
         width=CHECKPOINT_WIDTH,
     )
     uploaded_trace.offer()
-
-
-def _menu_label(name: str, openable: Openable) -> str:
-    """A name in the menu; that of a trace says so."""
-    if openable.kind is Kind.TRACE:
-        came = "Dropped" if openable.is_dropped else "Trace"
-        return f"{came}: {visible(openable.path.stem)}"
-    if name.startswith(TOY):
-        return f"Toy: {visible(name.removeprefix(TOY))}"
-    return visible(name)
 
 
 def _show_controls(found: Mapping[str, Openable], checkpoint: Path, steps: Sequence[int]) -> None:

@@ -256,7 +256,7 @@ def _show_file(
             content = _written(picture, format, question, slot, key)
         elif _is_wanted(slot, key, format):
             with slot, st.spinner("Drawing…"):
-                content = _drawn(picture, format, width, scale, layout)
+                content = _drawn(picture, format, width, scale, layout, question)
         if content is None:
             return
         made = _Made(pictures, asked, content)
@@ -302,14 +302,34 @@ def _written(
         return replace(numbers, texts=texts).encode(format)  # type: ignore[arg-type]
 
 
-def _drawn(picture: Picture, format: str, width: image.Width, scale: int, layout: Layout) -> bytes:
+def _drawn(
+    picture: Picture,
+    format: str,
+    width: image.Width,
+    scale: int,
+    layout: Layout,
+    question: Question,
+) -> bytes:
     if format == "html" and picture.has("page"):
         return picture.page(layout.dark).encode()
     assert picture.has("figure")
     figure = picture.figure(layout)
     if format == "html":
         return image.page(figure).encode()
-    return image.image(figure, format, width, scale)  # type: ignore[arg-type]
+    texts = texts_of(question)
+    source = [texts["sentence"], next(texts[name] for name in MODELS if name in texts)]
+    return image.image(
+        figure,
+        format,  # type: ignore[arg-type]
+        width,
+        scale,
+        caption=picture.caption if picture.has("caption") else "",
+        source=source if picture.needs_model else (),
+    )
+
+
+MODELS = ("checkpoint", "model", "trace")
+"""What `texts_of` calls what a picture was made by."""
 
 
 def texts_of(question: Question) -> dict[str, str]:

@@ -85,7 +85,8 @@ def test_the_command_makes_a_whole_checkpoint(
     translator = load(folder, device="cpu")
     assert task_of(translator.metrics) is TASKS["copy"]
     assert translator.metrics["test"]["sentences"] == toys.N_UNSEEN
-    assert (folder / "card.md").read_text(encoding="utf-8").startswith("# toy-copy-pre-norm\n")
+    card = (folder / "card.md").read_text(encoding="utf-8")
+    assert card.startswith("# toy-copy-pre-norm: letters copied, pre-norm\n")
 
 
 def test_where_no_inputs_are_left_to_choose_by_the_command_says_so(
@@ -186,6 +187,9 @@ def test_a_toy_comes_with_ten_good_examples_and_ten_bad_ones(
         assert written == each["translation"]
         assert task.solve(each["source"]) == each["translation"]
     card = (folder / "card.md").read_text(encoding="utf-8")
+    made = toys.TOYS[folder.name]
+    title = f"{TASKS[made.task].title}, {made.shows.partition(', ')[0]}"
+    assert card.startswith(f"# {folder.name}: {title}\n")
     assert f"{toy.metrics['test']['exact']:.2%}" in card
     _, _, bad = card.partition("## Bad at")
     assert len([line for line in bad.splitlines() if line.startswith("|")]) == 12

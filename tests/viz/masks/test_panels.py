@@ -249,3 +249,13 @@ def test_a_sentence_is_named_by_its_number_and_its_first_words() -> None:
     long = sentence_name(0, "word " * 40)
     assert long.endswith("…”")
     assert len(long) < 90
+
+
+@pytest.mark.parametrize(
+    ("mean", "said"),
+    [(0.0, "more than 0.999"), (-5e-5, "more than 0.999"), (-0.004, "0.996"), (-1.0, "0.37")],
+)
+def test_a_probability_below_one_is_not_called_one(mean: float, said: str) -> None:
+    found = translations_html("a", "a", ("A", "B"), dark=False, given=(mean, -20.0))
+    assert f"a probability of {said} (geometric mean)" in found
+    assert "a probability of less than 0.0001 (geometric mean)" in found

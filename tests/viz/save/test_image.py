@@ -176,6 +176,38 @@ def test_png_has_the_pixels_and_the_resolution_of_its_scale(chromium: None) -> N
     assert sizes[1] == pytest.approx(4 * 85 / 25.4 * 96, abs=4)
 
 
+@pytest.mark.parametrize("width", image.WIDTHS)
+def test_a_caption_stands_whole_below_the_figure_and_the_sentence_after_it(
+    chromium: None, width: image.Width
+) -> None:
+    figure = attention_heatmap(hostile_map(), 0, narrow=width == "column")
+    caption = "A row shows where the decoder looks in the source; it adds up to 1. " * 2
+    given = {"caption": caption, "source": ("<b>long</b> & wide " * 30, "en-de")}
+    plain = ElementTree.fromstring(image.image(figure, "svg", width))
+    svg = image.image(figure, "svg", width, **given)  # type: ignore[arg-type]
+    root = ElementTree.fromstring(svg)
+    assert root.attrib["width"] == plain.attrib["width"]
+    upper, below = root.findall("{http://www.w3.org/2000/svg}svg")
+    top = float(below.attrib["y"])
+    assert top == pytest.approx(float(upper.attrib["height"]))
+    assert top + float(below.attrib["height"]) == pytest.approx(float(root.attrib["height"]))
+    if width == "slide":
+        assert float(root.attrib["height"]) <= image.SLIDE_HEIGHT / 25.4 * 96 + 1
+    *lines, last = texts_of(ElementTree.tostring(below))
+    assert " ".join(lines).split() == caption.split()
+    assert "<b>long</b> & wide" in last
+    assert last.endswith("…”\u2069 · en-de")
+    [page] = pypdf.PdfReader(io.BytesIO(image.image(figure, "pdf", width, **given))).pages  # type: ignore[arg-type]
+    assert "where the decoder looks" in " ".join(page.extract_text().split())
+    drawn = [
+        Raster.height
+        for kind in ({}, given)
+        for Raster in [Image.open(io.BytesIO(image.image(figure, "png", width, 1, **kind)))]  # type: ignore[arg-type]
+    ]
+    if width != "slide":
+        assert drawn[1] - drawn[0] == pytest.approx(float(below.attrib["height"]), abs=2)
+
+
 def test_more_cells_than_a_file_should_hold_as_shapes_stay_a_picture(chromium: None) -> None:
     table = np.zeros((image.VECTOR_CELLS // 100 + 1, 100), dtype=np.float32)
     figure = go.Figure(

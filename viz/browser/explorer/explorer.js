@@ -24,7 +24,7 @@ import {
   withAttention,
   withCompared,
 } from "./selection.js";
-import { altOf, captionOf, cellName, cellValue, headName, ignoredOf, pairOf, summaryOf, titleOf, tokenOf } from "./words.js";
+import { altOf, captionOf, cellName, cellValue, comparedOf, headName, ignoredOf, pairOf, summaryOf, titleOf, tokenOf } from "./words.js";
 import { written } from "./written.js";
 
 const COMPARE_HINT = "Click further heads to compare them, up to eight in all.";
@@ -542,11 +542,10 @@ export class Explorer {
     };
     const facts = payload.facts(state.attention, state.layer, state.head);
     if (drawn.length > 1) {
-      for (const { layer, head } of drawn) {
-        const each = payload.facts(state.attention, layer, head);
-        for (const [name, part] of each.parts ?? [["", each]]) {
-          short(`${headName(kind, layer, head)}${name && `, ${name.toLowerCase()}`}`, part);
-        }
+      for (const { name, facts, label, said } of comparedOf(payload, state.attention, drawn)) {
+        if (label) add(name, element("strong", "", {}, label), said && `: ${said}`);
+        else if (said) add(name, said);
+        numbers.push(`${name}: ${facts.numbers}.`);
       }
     } else if (facts?.parts) for (const [name, part] of facts.parts) short(name, part);
     else if (facts) {
@@ -565,7 +564,7 @@ export class Explorer {
     this.words.replaceChildren(...rows);
     this.numbers.textContent = numbers.filter(Boolean).join(" ");
     this.words.title = this.numbers.textContent;
-    this.about.hidden = !rows.length;
+    this.about.hidden = !numbers.length;
   }
 
   _weight(query, key) {

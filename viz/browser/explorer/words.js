@@ -7,6 +7,9 @@ import { written } from "./written.js";
 
 const MOST_IGNORED = 5;
 
+// How much more weight than every other compared head a cell must have to tell a head apart.
+const APART = 0.2;
+
 /** The picture's title. */
 export function titleOf(kind, { layer, head, compare }) {
   return compare.length > 1
@@ -61,6 +64,49 @@ export function summaryOf(payload, attention, layer, head) {
   const parts = (facts?.parts ?? []).map(([name, part]) => `${name}: ${part.label ?? part.sentence}`);
   const name = headName(payload.kind(attention), layer, head);
   return [name, facts?.label, facts?.sentence, ...parts].filter(Boolean).join(": ");
+}
+
+/**
+ * What each of several heads does, no two told alike: `{name, label, said, facts}`, in the order of the heads.
+ *
+ * Where heads share a label or a sentence, the cell that sets a head apart is said; `said` and `label` are empty where no
+ * cell does.
+ */
+export function comparedOf(payload, attention, heads) {
+  const entries = heads.flatMap(({ layer, head }) => {
+    const name = headName(payload.kind(attention), layer, head);
+    const facts = payload.facts(attention, layer, head);
+    if (!facts?.parts) return facts ? [{ name, layer, head, facts, kind: payload.kind(attention) }] : [];
+    return facts.parts.map(([short, part]) => {
+      const kind = payload.kinds.find((each) => each.short === short);
+      return { name: `${name}, ${short.toLowerCase()}`, layer, head, facts: part, kind };
+    });
+  });
+  return entries.map((entry) => {
+    const { name, facts } = entry;
+    const others = entries.filter((each) => each !== entry && each.kind === entry.kind);
+    const text = ({ label, sentence }) => label ?? sentence;
+    if (!others.some((other) => text(other.facts) === text(facts))) {
+      return { name, facts, label: facts.label ?? "", said: facts.label ? "" : facts.sentence };
+    }
+    const said = apart(payload, entry, others);
+    return { name, facts, said, label: said ? (facts.label ?? "") : "" };
+  });
+}
+
+/** The cell by which a head differs most from others of its kind; empty where it differs little. */
+function apart(payload, { kind, layer, head }, others) {
+  const cells = payload.cells(kind.kind, layer, head);
+  const theirs = others.map((other) => payload.cells(kind.kind, other.layer, other.head));
+  let [place, lead, next] = [-1, APART, 0];
+  for (let at = 0; at < cells.weights.length; at++) {
+    const most = Math.max(...theirs.map((other) => weightAt(other, at)));
+    if (weightAt(cells, at) - most >= lead) [place, lead, next] = [at, weightAt(cells, at) - most, most];
+  }
+  if (place < 0) return "";
+  const pair = pairOf(payload, kind, [Math.floor(place / cells.nKeys), place % cells.nKeys]);
+  const rest = others.length > 1 ? "the others at most" : "the other";
+  return `${pair} (${weightAt(cells, place).toFixed(2)}; ${rest} ${next.toFixed(2)})`;
 }
 
 /** Query and key in words; a row of cross-attention also says what it is about to write. */

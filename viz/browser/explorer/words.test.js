@@ -3,7 +3,7 @@ import { test } from "node:test";
 
 import { bytes, fixtures } from "../../../tests/kit/fixtures.js";
 import { Payload } from "./payload.js";
-import { altOf, captionOf, cellName, cellValue, ignoredOf, pairOf, summaryOf, titleOf, tokenOf } from "./words.js";
+import { altOf, captionOf, cellName, cellValue, comparedOf, ignoredOf, pairOf, summaryOf, titleOf, tokenOf } from "./words.js";
 
 const payload = new Payload(bytes(fixtures.exact));
 const described = fixtures.heads.filter(({ alt }) => alt);
@@ -87,4 +87,24 @@ test("a caption says how the picture is read, and offers only what can be done",
   assert.match(caption({ isCut: true }), /Not every token is named: zoom in/);
   assert.match(caption({ several: true }), /^Each cell holds one stripe a head.*hidden\.$/);
   assert.match(caption({ lines: true }), /Weights below 0\.01 are left out.*hidden\.$/);
+});
+
+test("of compared heads no two are told alike, and one that nothing tells apart is not told", () => {
+  const two = [[1, 0, 0, 1], [0, 1, 0.5, 0.5]].map((weights) => ({ weights, nKeys: 2, exact: true, scale: 255 }));
+  const heads = [0, 1, 1].map((head) => ({ layer: 0, head }));
+  const alike = Object.create(payload, {
+    facts: { value: () => ({ label: null, sentence: "A row looks at about one token.", numbers: "" }) },
+    cells: { value: (attention, layer, head) => two[head] },
+  });
+  const [one, other] = comparedOf(alike, "encoder", heads.slice(0, 2)).map(({ said }) => said);
+  assert.match(one, / \(1\.00; the other 0\.00\)$/);
+  assert.match(other, / \(1\.00; the other 0\.00\)$/);
+  assert.notEqual(one, other);
+  assert.deepEqual(comparedOf(alike, "encoder", heads).map(({ said }) => Boolean(said)), [true, false, false]);
+  const own = payload.facts("encoder", 0, 0);
+  assert.equal(comparedOf(payload, "encoder", [{ layer: 0, head: 0 }])[0].said, own.sentence);
+  const all = payload.kind("joint").facts.flatMap((row, layer) => row.map((_, head) => ({ layer, head })));
+  const told = comparedOf(payload, "joint", all).filter(({ said, label }) => said || label);
+  const texts = told.map(({ name, said, label }) => `${name.split(", ").at(-1)} ${label} ${said}`);
+  assert.equal(new Set(texts).size, texts.length);
 });

@@ -11,7 +11,12 @@ const PICTURE = ".st-key-picture";
 // Pages of several pictures are shown from below their sentence on.
 const SENTENCE = ".answer";
 const STEPS = ".st-key-steps-player";
+const COMPONENT = '[data-testid="stBidiComponentIsolated"]';
+const MARKED = ".cell.picked:not([hidden])";
+const HEATMAP = "canvas.matrix";
 const HEADER = 64;
+// Between the marked cell and the text.
+const GAP = 16;
 const TAKEN_OVER = ["wheel", "touchmove", "pointerdown", "keydown"];
 
 class Reader {
@@ -88,6 +93,17 @@ class Reader {
     document.documentElement.style.setProperty(ROOM, `${this.root.offsetHeight}px`);
   }
 
+  /** Scrolls on to the cell that is marked, where the text covers it: with its heatmap, as far as that fits. */
+  _bringCell(page, picture) {
+    const roots = rootsIn(picture);
+    const [cell, heatmap] = [MARKED, HEATMAP].map((part) => roots.map((root) => root.querySelector(part)).find(Boolean));
+    if (!cell || !heatmap) return;
+    const end = this.root.getBoundingClientRect().top - GAP;
+    const [marked, whole] = [cell, heatmap].map((each) => each.getBoundingClientRect());
+    if (marked.bottom <= end) return;
+    page.scrollBy(0, Math.max(marked.bottom - end, Math.min(whole.bottom - end, whole.top - HEADER)));
+  }
+
   /** Scrolls the picture into view as it comes and grows, until the reader scrolls or works with it. */
   _bringPicture() {
     this.settle?.();
@@ -103,15 +119,25 @@ class Reader {
       // Of the steps, the first rows say the most, and they are read beside the translation.
       const top = page.querySelector(SENTENCE)?.getBoundingClientRect().top ?? HEADER;
       if (top < HEADER && picture.querySelector(STEPS)) page.scrollBy(0, top - HEADER);
+      this._bringCell(page, picture);
+      // A cell is marked when its picture is drawn, which may leave the page as high as it was.
+      for (const root of rootsIn(picture)) drawn.observe(root, { attributeFilter: ["data-painted"], subtree: true });
     };
+    const drawn = new MutationObserver(show);
     const grown = new ResizeObserver(show);
     for (const block of page.children) grown.observe(block);
     this.settle = () => {
       grown.disconnect();
+      drawn.disconnect();
       for (const name of TAKEN_OVER) page.removeEventListener(name, this.settle);
     };
     for (const name of TAKEN_OVER) page.addEventListener(name, this.settle, { passive: true });
   }
+}
+
+/** The shadow roots of our components in a picture. */
+function rootsIn(picture) {
+  return [...picture.querySelectorAll(COMPONENT)].flatMap(({ shadowRoot }) => shadowRoot ?? []);
 }
 
 export default mounted(".reader", (root) => new Reader(root));
