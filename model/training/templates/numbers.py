@@ -22,7 +22,6 @@ from model.training.templates.lexicon import (
     CITIES,
     EVERYTHING,
     HOURS,
-    JOBS,
     NUMBERS,
     RELATIVES,
     THINGS,
@@ -133,7 +132,7 @@ def names(draw: Draw) -> Pair:
                     f"ich heiße {name} und wohne in {stadt}.",
                 ),
                 (f"{name} is {job}.", f"{name} ist {beruf}."),
-                (f"Mr. {name} is {job}.", f"Herr {name} ist {JOBS[job.split(' ', 1)[1]][0]}."),
+                (f"{name} is not {job}.", f"{name} ist kein{'e' * (column == 'f')} {beruf}."),
                 (
                     f"{name} didn't come, so I called {him}.",
                     f"{name} kam nicht, also rief ich {ihn} an.",
@@ -155,7 +154,6 @@ def with_noun(draw: Draw, noun: Noun) -> Pair:
     nom, acc, dat = (phrase("der", noun, case) for case in (NOMINATIVE, ACCUSATIVE, DATIVE))
     the = f"the {noun.english}"
     er, ein = pronoun(noun.gender, NOMINATIVE), phrase("dies", noun, NOMINATIVE)
-    diesen = phrase("dies", noun, ACCUSATIVE)
     return draw.sentence(
         *draw.one(
             (

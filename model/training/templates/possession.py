@@ -58,8 +58,11 @@ def relatives_relative(draw: Draw) -> Pair:
     my, mein = draw.one(MY)
     whose = phrase(mein, first, GENITIVE)
     adjective = draw.chance(0.2)
-    if adjective:
-        english, german = draw.one((("best", "best"), ("old", "alt"), ("new", "neu")))
+    if first.english in ("friend", "girlfriend", "boyfriend", "colleague") and adjective:
+        whose = phrase(mein, first, GENITIVE, adjective="best")
+        my = f"{my} best"
+    elif adjective:
+        english, german = draw.one((("old", "alt"), ("young", "jung"), ("poor", "arm")))
         whose = phrase(mein, first, GENITIVE, adjective=german)
         my = f"{my} {english}"
     who = f"{phrase('der', second, NOMINATIVE)} {whose}"
@@ -208,6 +211,8 @@ def giving(draw: Draw) -> Pair:
     english, german = ("", "")
     if draw.chance(0.4):
         english, german = draw.one(_ADJECTIVES)
+    if english == "young" and taker.english == "boy":
+        english, german = "tall", "groß"
     who, wem = (
         phrase("der", giver, NOMINATIVE),
         phrase("der", taker, DATIVE, adjective=adjective_stem(german)),

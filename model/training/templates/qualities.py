@@ -110,8 +110,8 @@ def adjectives(draw: Draw) -> Pair:
                     f"ich habe {phrase('kein', noun, ACCUSATIVE, adjective=stem)}.",
                 ),
                 (
-                    f"{word} {english} {noun.english} is mine.",
-                    f"{phrase(wort, noun, NOMINATIVE, adjective=stem)} gehört mir.",
+                    f"this {english} {noun.english} is mine.",
+                    f"{phrase('dies', noun, NOMINATIVE, adjective=stem)} gehört mir.",
                 ),
                 (
                     f"I like {word} {english} {noun.english}.",
@@ -123,8 +123,8 @@ def adjectives(draw: Draw) -> Pair:
                     f"im Zimmer sind {zwei} {phrase('', noun, NOMINATIVE, plural=True)}.",
                 ),
                 (
-                    f"where did you buy {word} {english} {noun.english}?",
-                    f"wo hast du {phrase(wort, noun, ACCUSATIVE, adjective=stem)} gekauft?",
+                    f"where did you buy this {english} {noun.english}?",
+                    f"wo hast du {phrase('dies', noun, ACCUSATIVE, adjective=stem)} gekauft?",
                 ),
             )
         )

@@ -255,7 +255,7 @@ def on_a_surface(draw: Draw) -> Pair:
             ("sits on", "sitzt auf"),
         )
     )
-    word, wort = draw.one((("the", "der"), ("the", "der"), ("a", "ein"), ("my", "mein")))
+    word, wort = draw.one((("the", "der"), ("the", "der"), ("a", "ein"), ("this", "dies")))
     left = f"{draw.article(word, who.english)} {english} the {surface.english}"
     right = f"{phrase(wort, who, NOMINATIVE)} {german} {phrase('der', surface, DATIVE)}"
     if draw.chance(0.35) and english in ("sat on", "slept on", "lay on"):
@@ -367,7 +367,6 @@ def food_and_it(draw: Draw) -> Pair:
             ("old", "alt"),
             ("hard", "hart"),
             ("sweet", "süß"),
-            ("bad", "schlecht"),
         )
     )
     er, ihn = pronoun(food.gender, NOMINATIVE), pronoun(food.gender, ACCUSATIVE)
