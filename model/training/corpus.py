@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import lzma
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -86,3 +87,17 @@ def columns_of(paths: Sequence[Path]) -> Iterator[list[str]]:
             raise CorpusError(f"The data file {path} is damaged or not UTF-8 text.") from error
         if empty:
             raise CorpusError(f"The data file {path} is empty.")
+
+
+def key(sentence: str) -> str:
+    """The letters and digits of a sentence, case ignored: what counts as the same sentence."""
+    return "".join(letter for letter in sentence.casefold() if letter.isalnum())
+
+
+def keys_in(files: Sequence[Path]) -> set[str]:
+    """The keys of all columns of .tsv files.
+
+    Raises:
+        CorpusError: if a file cannot be read.
+    """
+    return {key(column) for column in chain.from_iterable(columns_of(files)) if key(column)}

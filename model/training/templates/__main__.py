@@ -11,8 +11,8 @@ import lzma
 import sys
 from pathlib import Path
 
-from model.training.corpus import CorpusError, read_pairs
-from model.training.templates.writing import around_nouns, from_templates, keys_in
+from model.training.corpus import CorpusError, keys_in, read_pairs
+from model.training.templates.writing import around_nouns, from_templates
 
 SOURCE, DICTIONARY = "templates", "carriers"
 """The first column of pairs from the lexicon, and of pairs around a dictionary's nouns."""

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Collection, Iterator, Sequence
-from pathlib import Path
 
-from model.training.corpus import Pair, columns_of
+from model.training.corpus import Pair, key
 from model.training.templates import numbers, possession, qualities, reasons, senses, verbs
 from model.training.templates.compounds import nouns_of
 from model.training.templates.draw import TEMPLATES, Draw
@@ -14,11 +12,6 @@ from model.training.templates.numbers import with_noun
 
 MODULES = (numbers, possession, qualities, reasons, senses, verbs)
 """Modules whose templates are registered."""
-
-
-def key(sentence: str) -> str:
-    """The letters and digits of a sentence, case ignored: what counts as the same sentence."""
-    return "".join(letter for letter in sentence.casefold() if letter.isalnum())
 
 
 def from_templates(count: int, seed: int, held_out: Collection[str]) -> Iterator[tuple[str, Pair]]:
@@ -64,14 +57,3 @@ def around_nouns(
             if english not in known and not {english, german} & set(held_out):
                 known.add(english)
                 yield "noun", pair
-
-
-def keys_in(files: Sequence[Path]) -> set[str]:
-    """The keys of all columns of .tsv files.
-
-    Raises:
-        CorpusError: if a file cannot be read.
-    """
-    return {
-        key(column) for column in itertools.chain.from_iterable(columns_of(files)) if key(column)
-    }

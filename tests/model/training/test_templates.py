@@ -6,13 +6,13 @@ import re
 
 import pytest
 
-from model.training.corpus import Pair, read_pairs
+from model.training.corpus import Pair, key, read_pairs
 from model.training.templates.__main__ import main
 from model.training.templates.compounds import nouns_of
 from model.training.templates.draw import TEMPLATES, Draw
 from model.training.templates.german import ACCUSATIVE, phrase
 from model.training.templates.lexicon import EVERYTHING, HOURS, NUMBERS
-from model.training.templates.writing import MODULES, from_templates, key
+from model.training.templates.writing import MODULES, from_templates
 
 GENDER = {noun.german: noun.gender for noun in EVERYTHING if noun.german not in ("Bank", "See")}
 NOMINATIVES = {"Der": "m", "Die": "f", "Das": "n"}
