@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import lzma
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
+
+from model.training.mixture import weight_of
 
 
 class CorpusError(ValueError):
@@ -32,9 +35,37 @@ def read_pairs(paths: Sequence[Path], *, reverse: bool = False) -> list[Pair]:
     Raises:
         CorpusError: if a file cannot be read, holds no pairs, or a line has fewer columns.
     """
-    pairs: list[Pair] = []
+    return [Pair(*(columns[:-3:-1] if reverse else columns[-2:])) for columns in columns_of(paths)]
+
+
+def read_weights(paths: Sequence[Path], weights: Mapping[str, float]) -> list[float]:
+    """The weight of each pair that read_pairs reads, by the columns before its sides.
+
+    Args:
+        paths: the files.
+        weights: as `weight_of` takes them.
+
+    Raises:
+        CorpusError: as read_pairs, and if no pair has a source that a weight names.
+    """
+    labels = [tuple(columns[:-2]) for columns in columns_of(paths)]
+    sources = {name for each in set(labels) for name in (*each[:1], "/".join(each[:2]))}
+    unknown = sorted(set(weights) - sources)
+    if unknown:
+        raise CorpusError(
+            f"No pair has the source {unknown[0]!r}; correct training.weights or add its file."
+        )
+    return [weight_of(each, weights) for each in labels]
+
+
+def columns_of(paths: Sequence[Path]) -> Iterator[list[str]]:
+    """The columns of every line of .tsv or .tsv.xz files, at least two each.
+
+    Raises:
+        CorpusError: as read_pairs.
+    """
     for path in paths:
-        before = len(pairs)
+        empty = True
         try:
             with (
                 lzma.open(path, "rt", encoding="utf-8")
@@ -48,11 +79,25 @@ def read_pairs(paths: Sequence[Path], *, reverse: bool = False) -> list[Pair]:
                             f"Line {number} of {path} has no tab; each line needs a source and "
                             "a target sentence."
                         )
-                    pairs.append(Pair(*(columns[:-3:-1] if reverse else columns[-2:])))
+                    empty = False
+                    yield columns
         except OSError as error:
             raise CorpusError(f"The data file {path} cannot be read.") from error
         except (lzma.LZMAError, UnicodeDecodeError, EOFError) as error:
             raise CorpusError(f"The data file {path} is damaged or not UTF-8 text.") from error
-        if len(pairs) == before:
+        if empty:
             raise CorpusError(f"The data file {path} is empty.")
-    return pairs
+
+
+def key(sentence: str) -> str:
+    """The letters and digits of a sentence, case ignored: what counts as the same sentence."""
+    return "".join(letter for letter in sentence.casefold() if letter.isalnum())
+
+
+def keys_in(files: Sequence[Path]) -> set[str]:
+    """The keys of all columns of .tsv files.
+
+    Raises:
+        CorpusError: if a file cannot be read.
+    """
+    return {key(column) for column in chain.from_iterable(columns_of(files)) if key(column)}

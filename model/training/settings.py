@@ -6,7 +6,7 @@ import dataclasses
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, get_args, get_type_hints
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 CONFIGS = Path(__file__).parent / "configs"
 
@@ -42,6 +42,10 @@ class TrainingSettings:
     noun_copies: int = 0
     """Of each English-German pair with a noun of `model.training.nouns`, so many more with another
     noun in its place, drawn anew every epoch."""
+    weights: dict[str, float] = dataclasses.field(default_factory=dict)
+    """How often a pair comes in an epoch, by its source (the first column of a data file), or by
+    source and tier, as "ding-2023/word"; 1 for all others. A part of a time is drawn anew every
+    epoch."""
     causal: bool = True
     """False leaves the decoder's causal mask out while training, so that each position sees the
     token that it is to predict: a model that learns to cheat."""
@@ -129,6 +133,9 @@ def training_settings(fields: dict[str, Any]) -> TrainingSettings:
     for name, value in fields.items():
         if name not in defaults:
             raise SettingsError(f"Unknown training setting {name!r}.")
+        if name == "weights":
+            _require_weights(value)
+            continue
         default = defaults[name].default
         fits = isinstance(value, type(default)) and isinstance(value, bool) == isinstance(
             default, bool
@@ -140,7 +147,7 @@ def training_settings(fields: dict[str, Any]) -> TrainingSettings:
         if isinstance(default, int | float) and value < 0:
             raise SettingsError(f"The training setting {name} must not be negative.")
     for name, annotation in get_type_hints(TrainingSettings).items():
-        known = get_args(annotation)
+        known = get_args(annotation) if get_origin(annotation) is Literal else ()
         if known and fields.get(name, known[0]) not in known:
             raise SettingsError(f"{name} is {fields[name]!r}; choose one of {', '.join(known)}.")
     for name in ("rename_share", "capital_share"):
@@ -150,6 +157,16 @@ def training_settings(fields: dict[str, Any]) -> TrainingSettings:
         if fields.get(name, 1) == 0:
             raise SettingsError(f"The training setting {name} must be at least 1.")
     return TrainingSettings(**fields)
+
+
+def _require_weights(weights: Any) -> None:
+    """Check that weights are numbers by source."""
+    if not isinstance(weights, dict) or not all(
+        type(weight) in (int, float) and weight >= 0 for weight in weights.values()
+    ):
+        raise SettingsError(
+            "The training setting weights must give each source a number that is not negative."
+        )
 
 
 def _apply(tables: dict[str, Any], override: str) -> None:

@@ -53,9 +53,10 @@ from model.paper.transformer import Transformer
 from model.training.average import mean_weights, step_of
 from model.training.batches import BUCKETS, Batch, Batches
 from model.training.capitals import capitalized
-from model.training.corpus import CorpusError, Pair, read_pairs
+from model.training.corpus import CorpusError, Pair, read_pairs, read_weights
 from model.training.evaluate import translate_all, translation_scores
 from model.training.loss import divergence, smoothed_cross_entropy
+from model.training.mixture import drawn
 from model.training.muon import Float32Muon
 from model.training.names import renamed
 from model.training.nouns import with_other_nouns
@@ -111,8 +112,10 @@ class Trainer:
         train: list[Pair],
         valid: list[Pair],
         device: torch.device,
+        weights: list[float] | None = None,
     ) -> None:
         self.output = output
+        self.weights = weights
         self.settings = settings
         self.tokenizer = tokenizer
         self.valid = valid
@@ -227,9 +230,13 @@ class Trainer:
             or settings.rename_share
             or settings.capital_share
             or settings.noun_copies
+            or self.weights
         )
         if self.batches is None or varies:
-            pairs = _varied(self.train_pairs, settings, self._epoch_seed())
+            pairs, seed = self.train_pairs, self._epoch_seed()
+            if self.weights:
+                pairs = drawn(pairs, self.weights, seed)
+            pairs = _varied(pairs, settings, seed)
             return self._encode(pairs, sampling_alpha=settings.sampling_alpha)
         return self.batches
 
@@ -749,6 +756,7 @@ def train(arguments: argparse.Namespace) -> None:
     pairs, valid = (
         read_pairs(paths, reverse=settings.reverse) for paths in (arguments.data, [arguments.valid])
     )
+    sources = read_weights(arguments.data, settings.weights) if settings.weights else None
     arguments.output.mkdir(parents=True, exist_ok=True)
     start = load_checkpoint(arguments.checkpoint) if arguments.checkpoint else None
     kept = start.tokenizer if start is not None else None
@@ -782,7 +790,9 @@ def train(arguments: argparse.Namespace) -> None:
             name: weight for name, weight in weights.items() if name in model.state_dict()
         }
         load_weights(model, first_layers, arguments.checkpoint)
-    trainer = Trainer(arguments.output, model, tokenizer, settings, pairs, valid, device)
+    trainer = Trainer(
+        arguments.output, model, tokenizer, settings, pairs, valid, device, weights=sources
+    )
     if start is not None:
         # What was trained before stays trained.
         trainer.progress.longest = longest_trained(start.metrics)

@@ -1,0 +1,1 @@
+"""Sentences that people type first, and whether a model translates them correctly."""

@@ -1,0 +1,45 @@
+"""How often each source of the training data comes in an epoch."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import TypeVar
+
+import numpy as np
+
+T = TypeVar("T")
+
+
+def weight_of(labels: Sequence[str], weights: Mapping[str, float]) -> float:
+    """The weight of a pair.
+
+    Args:
+        labels: the columns before its sides, such as ("ding-2023", "word").
+        weights: by source, or by source and tier ("ding-2023/word"), which counts first.
+
+    Returns:
+        1 for a source that has no weight.
+    """
+    for name in ("/".join(labels[:2]), *labels[:1]):
+        if name in weights:
+            return weights[name]
+    return 1.0
+
+
+def drawn(pairs: Sequence[T], weights: Sequence[float], seed: int) -> list[T]:
+    """The pairs of one epoch: each as often as its weight says.
+
+    A pair of weight 2.3 comes twice, and a third time in three of ten epochs.
+
+    Args:
+        pairs: all of them.
+        weights: one for each.
+        seed: the same one draws the same pairs.
+    """
+    chances = np.random.default_rng(seed).random(len(pairs))
+    return [
+        pair
+        for pair, weight, chance in zip(pairs, weights, chances, strict=True)
+        for _ in range(math.floor(weight + chance))
+    ]

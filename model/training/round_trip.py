@@ -1,0 +1,148 @@
+"""Translate English sentences of other corpora: `python -m model.training.round_trip --help`.
+
+A corpus of another language pair has English sentences too. One model translates them, another
+translates back, and a pair stays where the way back comes near to the sentence it began with
+(round-trip filtering, as in Hoang et al. 2018 and Ng et al. 2019).
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import sacrebleu
+import torch
+from tqdm import tqdm
+
+from model.checkpoint import Checkpoint, CheckpointError, load_checkpoint
+from model.linear import pack_linears
+from model.positions import LengthError
+from model.search import DecodingError
+from model.training.corpus import CorpusError, Pair, key, keys_in, read_pairs
+from model.training.evaluate import translate_all
+
+SOURCE = "round-trip"
+"""The first column of the pairs."""
+
+LEAST_CHRF = 80.0
+"""Of the sentence that comes back, against the one that went out."""
+
+CHUNK = 256
+"""Sentences translated before their pairs are written."""
+
+WORDS = range(3, 21)
+"""Words of the sentences that are translated."""
+
+
+def new_sentences(pairs: Sequence[Pair], known: set[str]) -> list[str]:
+    """The distinct sources of three to twenty words that are not known, in order.
+
+    Args:
+        pairs: English sources and targets in any language.
+        known: keys of sentences to leave out.
+    """
+    taken = set(known)
+    sentences = []
+    for source, _ in pairs:
+        if len(source.split()) in WORDS and key(source) not in taken:
+            taken.add(key(source))
+            sentences.append(source)
+    return sentences
+
+
+def agreeing(
+    sentences: Sequence[str],
+    forward: Checkpoint,
+    backward: Checkpoint,
+    *,
+    beam: int = 4,
+    least_chrf: float = LEAST_CHRF,
+) -> Iterator[Pair]:
+    """Sentences and their translations, where the translation leads back to the sentence.
+
+    Args:
+        sentences: in the source language of `forward`.
+        forward: the model whose translations are kept.
+        backward: the model of the other direction.
+        beam: of both searches.
+        least_chrf: chrF of the sentence that comes back, 0 to 100.
+
+    Raises:
+        DecodingError: if beam is out of range.
+    """
+    there = translate_all(forward.model, forward.tokenizer, sentences, beam=beam)
+    back = translate_all(backward.model, backward.tokenizer, there, beam=beam)
+    for sentence, translation, returned in zip(sentences, there, back, strict=True):
+        near = sacrebleu.sentence_chrf(returned, [sentence]).score >= least_chrf
+        if near and translation.strip() and key(translation) != key(sentence):
+            yield Pair(sentence, translation)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m model.training.round_trip",
+        description="Translate the English sentences of other corpora, and keep the translations "
+        "that lead back to them.",
+    )
+    parser.add_argument("--forward", type=Path, required=True, help="such as checkpoints/en-de")
+    parser.add_argument("--backward", type=Path, required=True, help="such as checkpoints/de-en")
+    parser.add_argument(
+        "--data", nargs="+", type=Path, required=True, help="files whose column before the last "
+        "holds the sentences"
+    )  # fmt: skip
+    parser.add_argument("--output", type=Path, required=True, help="a .tsv file to write")
+    parser.add_argument(
+        "--held-out",
+        nargs="*",
+        type=Path,
+        default=[],
+        help="files none of whose sentences is written, training files included",
+    )
+    parser.add_argument("--beam", type=int, default=4)
+    parser.add_argument("--least-chrf", type=float, default=LEAST_CHRF)
+    parser.add_argument("--limit", type=int, help="translate so many sentences at most")
+    parser.add_argument("--threads", type=int, default=1, help="CPU threads (default 1)")
+    return parser
+
+
+def main(argv: list[str] | None = None) -> int:
+    """The command line; gives the exit status."""
+    arguments = _parser().parse_args(argv)
+    torch.set_num_threads(arguments.threads)
+    kept = 0
+    try:
+        known = keys_in(arguments.held_out)
+        sentences = new_sentences(read_pairs(arguments.data), known)[: arguments.limit]
+        forward, backward = (
+            load_checkpoint(folder) for folder in (arguments.forward, arguments.backward)
+        )
+        for checkpoint in (forward, backward):
+            pack_linears(checkpoint.model)
+        arguments.output.parent.mkdir(parents=True, exist_ok=True)
+        with arguments.output.open("w", encoding="utf-8") as file:
+            for start in tqdm(range(0, len(sentences), CHUNK), unit="chunk"):
+                for pair in agreeing(
+                    sentences[start : start + CHUNK],
+                    forward,
+                    backward,
+                    beam=arguments.beam,
+                    least_chrf=arguments.least_chrf,
+                ):
+                    if key(pair.target) not in known:
+                        file.write(f"{SOURCE}\tB\t{pair.source}\t{pair.target}\n")
+                        kept += 1
+                file.flush()
+    except (CheckpointError, CorpusError, DecodingError, LengthError) as error:
+        print(error, file=sys.stderr)
+        return 1
+    except OSError as error:
+        print(f"{arguments.output} cannot be written: {error.strerror}.", file=sys.stderr)
+        return 1
+    print(f"{kept:,} of {len(sentences):,} sentences kept in {arguments.output}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""Sentence pairs made from templates where a rule of German grammar is certain."""

@@ -1,0 +1,59 @@
+"""Distinct pairs from all templates, none of them held out."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+
+from model.training.corpus import Pair, key
+from model.training.templates import numbers, possession, qualities, reasons, senses, verbs
+from model.training.templates.compounds import nouns_of
+from model.training.templates.draw import TEMPLATES, Draw
+from model.training.templates.numbers import with_noun
+
+MODULES = (numbers, possession, qualities, reasons, senses, verbs)
+"""Modules whose templates are registered."""
+
+
+def from_templates(count: int, seed: int, held_out: Collection[str]) -> Iterator[tuple[str, Pair]]:
+    """Distinct pairs with their kind.
+
+    Args:
+        count: pairs wanted; fewer come if the templates have no more.
+        seed: the same one gives the same pairs.
+        held_out: keys of sentences that no side may equal.
+    """
+    draw = Draw(seed)
+    tickets = [each for each in TEMPLATES for _ in range(each.weight)]
+    known, stale, written = set[str](), 0, 0
+    while written < count and stale < 2000:
+        each = draw.one(tickets)
+        pair = each.write(draw)
+        english, german = map(key, pair)
+        if english in known or english in held_out or german in held_out:
+            stale += 1
+            continue
+        stale = 0
+        known.add(english)
+        written += 1
+        yield each.kind, pair
+
+
+def around_nouns(
+    dictionary: Sequence[Pair], each: int, seed: int, held_out: Collection[str]
+) -> Iterator[tuple[str, Pair]]:
+    """Sentences around those nouns of a dictionary whose German gender is certain.
+
+    Args:
+        dictionary: English and German words.
+        each: sentences for a noun.
+        seed: the same one gives the same sentences.
+        held_out: keys of sentences that no side may equal.
+    """
+    draw, known = Draw(seed), set[str]()
+    for noun in nouns_of(dictionary):
+        for _ in range(each):
+            pair = with_noun(draw, noun)
+            english, german = map(key, pair)
+            if english not in known and not {english, german} & set(held_out):
+                known.add(english)
+                yield "noun", pair
