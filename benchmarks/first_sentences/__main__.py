@@ -20,8 +20,8 @@ from benchmarks.first_sentences.sentences import (
     pairs_with_lists,
     read_list,
 )
-from model.checkpoint import CheckpointError, load_checkpoint
-from model.linear import pack_linears
+from model.checkpoints.checkpoint import CheckpointError, load_checkpoint
+from model.paper.linear import pack_linears
 from model.training.evaluate import translate_all
 
 

@@ -16,10 +16,10 @@ import sacrebleu
 import torch
 from tqdm import tqdm
 
-from model.checkpoint import Checkpoint, CheckpointError, load_checkpoint
-from model.linear import pack_linears
-from model.positions import LengthError
-from model.search import DecodingError
+from model.checkpoints.checkpoint import Checkpoint, CheckpointError, load_checkpoint
+from model.paper.linear import pack_linears
+from model.paper.positions import LengthError
+from model.paper.search import DecodingError
 from model.training.corpus import CorpusError, Pair, key, keys_in, read_pairs
 from model.training.evaluate import translate_all
 

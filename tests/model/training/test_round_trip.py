@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from model.checkpoint import load_checkpoint
+from model.checkpoints.checkpoint import load_checkpoint
 from model.training.corpus import Pair, key, read_pairs
 from model.training.round_trip import agreeing, main, new_sentences
 from tests.kit.tiny_checkpoint import PAIRS, write_tiny_checkpoint

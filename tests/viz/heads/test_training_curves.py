@@ -9,19 +9,13 @@ import numpy as np
 import pytest
 
 from model.checkpoints.checkpoint import CheckpointError
+from model.explain.growth import GROWN, Growth, growth_of
 from model.explain.labels import Label
 from model.trace.attention_map import AttentionKind, Site
 from model.training.growth import FILE, card_with, read_growth, write_growth
 from tests.kit.pictures import require_same, values
 from viz.heads.pictures import HeadGrowth
-from viz.heads.training_curves import (
-    GROWN,
-    Growth,
-    growth_alt_text,
-    growth_caption,
-    growth_figure,
-    growth_of,
-)
+from viz.heads.training_curves import growth_alt_text, growth_caption, growth_figure
 
 ENCODER, CROSS = Site(AttentionKind.ENCODER, 0), Site(AttentionKind.CROSS, 1)
 STEPS = (0, 1, 10, 100)
