@@ -253,7 +253,7 @@ def test_a_path_that_no_list_of_paths_can_hold_is_refused(
     file = tmp_path / f"a{os.pathsep}b.npz"
     trace_of(AttentionKind.DECODER).save(file)
     assert main(["open", str(file)]) == 1
-    assert "open it with --page" in capsys.readouterr().err
+    assert "open a trace with --page" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("option", [[], ["--page"]])

@@ -64,7 +64,7 @@ def finished(corpus, tmp_path_factory) -> Path:
 def test_a_checkpoint_says_how_many_learned_positions_its_training_reached(corpus, tmp_path):
     output = tmp_path / "learned"
     few = [
-        "model.paper.positions=learned", "model.max_positions=80", "training.max_steps=3",
+        "model.positions=learned", "model.max_positions=80", "training.max_steps=3",
         "training.validate_every=3", "training.save_every=3",
     ]  # fmt: skip
     assert train(arguments(corpus, output, *few)) == 0
@@ -520,7 +520,7 @@ def test_subword_regularization_muon_clipping_and_the_papers_schedule_run(corpus
         "training.weight_decay=0.01",
         "training.schedule=paper",
         "model.fused_qkv=true",
-        "model.paper.positions=learned",
+        "model.positions=learned",
     )
     assert train(arguments(corpus, tmp_path / "all", *overrides)) == 0
     assert logged(tmp_path / "all")[-1]["averaged_steps"] == [3]
