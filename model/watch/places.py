@@ -73,6 +73,7 @@ class Places:
     # Of the model that was called last; one that has gone would be taken for the next.
     _run: FrameType | None = None
     _n_runs: int = 0
+    _parameters: set[int] = field(default_factory=set)
 
     def here(self) -> Spot:
         """Where the running operation was called from."""
@@ -108,6 +109,10 @@ class Places:
         key = None if hidden else (id(innermost), tuple(inside))
         return Spot(place, key, innermost, _heads_of(modules[:2]), self._n_runs)
 
+    def is_parameter(self, storage: int | None) -> bool:
+        """Whether a storage of that address is a parameter of a model that ran."""
+        return storage in self._parameters
+
     def forget_run(self) -> None:
         """Let go of the call that ran last, and of its arguments."""
         self._run = None
@@ -123,6 +128,7 @@ class Places:
             frame = frame.f_back
         self._roots.append(root)
         self._names |= {id(module): name for name, module in root.named_modules()}
+        self._parameters |= {each.untyped_storage()._cdata for each in root.parameters()}
 
 
 def _heads_of(modules: list[nn.Module]) -> int | None:

@@ -13,11 +13,12 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from model.intervention import UNCHANGED, Intervention
 from model.recording import CaptureError
+from model.trace import AttentionKind, known_kind
 from model.watch.editing import Edits
 from model.watch.lineage import Lineage
 from model.watch.masks import Masks
-from model.watch.operations import Handler, handler_of, unfollowed
-from model.watch.places import Places
+from model.watch.operations import Handler, handler_of, transformed, unfollowed
+from model.watch.places import Places, Spot
 from model.watch.sites import Collection, Watched
 
 _PLAIN = {Tensor, nn.Parameter, nn.Buffer}
@@ -42,8 +43,9 @@ class Recorder(TorchDispatchMode):
         # Compilation rests anyway, and asking it to at every operation takes half of the time.
         return False
 
-    def __init__(self, edits: Edits) -> None:
+    def __init__(self, edits: Edits, n_heads: int | Mapping[str, int] | None = None) -> None:
         super().__init__()
+        self._n_heads = n_heads
         self.edits = edits
         self.lineage = Lineage()
         self.masks = Masks()
@@ -70,11 +72,18 @@ class Recorder(TorchDispatchMode):
         idle = _innermost.recorder is not self or torch._C._current_graph_task_id() != -1
         if handler is None or idle:
             return func(*args, **kwargs)
+        if torch._C._functorch.peek_interpreter_stack() is not None:
+            return transformed(self, func, args, kwargs)
         # As many as any operation has that looks into its operands.
         for x in args[:3]:
             if isinstance(x, Tensor) and (x.is_nested or x.is_meta or x.layout != torch.strided):
                 return unfollowed(self, func, args, kwargs)
         return handler(self, func, args, kwargs)
+
+    def n_heads(self, spot: Spot) -> int | None:
+        """How many heads the person who watches says that a module has."""
+        given = self._n_heads
+        return given.get(spot.place.path) if isinstance(given, Mapping) else given
 
     def parts_of(self, func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
         """Run an operation that is made of others, with these seen one by one."""
@@ -97,6 +106,8 @@ def watching(
     *,
     weights: Mapping[Any, Any] | None = None,
     like: Watched | None = None,
+    n_heads: int | Mapping[str, int] | None = None,
+    kind: AttentionKind | str | Mapping[str, AttentionKind | str] | None = None,
 ) -> Generator[Watched, None, None]:
     """Record the attention of every module that runs in this thread until the block ends.
 
@@ -115,8 +126,12 @@ def watching(
         weights: to be used in place of those of whole sites, as {("decoder", 0): recorded};
             broadcastable to (batch, head, query, key).
         like: what watched the model before, as it is, and so knows its sites.
+        n_heads: how many heads the modules have where the report says "heads or batch uncertain";
+            of every module, or by the names of `named_modules`.
+        kind: what attention is, where the report calls its kind uncertain or wrongly; likewise.
 
     Raises:
+        TraceError: if there is no such kind.
         CaptureError: if what is to be edited did not run, is hidden in a fused operation, or is
             wanted with gradients; the message says what to do.
         HeadError, MaskError: if an edit does not fit the model.
@@ -126,11 +141,14 @@ def watching(
             "What is to be edited goes by sites; watch the model once as it is, and pass what "
             "that saw as watching(…, like=seen)."
         )
-    recorder = Recorder(Edits({}) if like is None else like.edits(under, weights or {}))
+    kinds = {path: known_kind(each) for path, each in kind.items()} if isinstance(
+        kind, Mapping
+    ) else (None if kind is None else known_kind(kind))
+    recorder = Recorder(Edits({}) if like is None else like.edits(under, weights or {}), n_heads)
     outer, _innermost.recorder = _innermost.recorder, recorder
     try:
         with _uncompiled(), recorder:
-            yield Watched(recorder.found, like)
+            yield Watched(recorder.found, like, kinds)
     finally:
         _innermost.recorder = outer
         recorder.places.forget_run()
