@@ -118,7 +118,8 @@ def arranged(
     unprojected = unprojected and total % (hint or 1) == 0
     by_lines = prod(size for size, role in roles if role == "head")
     doubtful = any(role == "unknown" for _, role in roles) or unprojected
-    disagrees = hint is not None and by_lines != hint and total % hint == 0 and len(leading) == 1
+    followed = all(line.root.origin is not Origin.UNKNOWN for dim in leading for _, line in dim)
+    disagrees = not followed and hint is not None and by_lines != hint and total % hint == 0
     if asked is not None and (doubtful or disagrees or asked != by_lines):
         if total % asked:
             return Arrangement(

@@ -293,7 +293,7 @@ def _mapped(line: Line) -> Line:
         return Line(Origin.FEATURES, line.storage, True, line)
     if line.side is not None and line.base is not None:
         return _mapped(line.base)
-    if line.origin is Origin.JOINED:
+    if line.origin in (Origin.JOINED, Origin.UNKNOWN, Origin.COPIES):
         return Line(Origin.OUTSIDE, None, True, line)
     return line
 

@@ -9,8 +9,20 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
-from model.watch.axes import Axes, View, convolved, joined, looked_up, projected, reduced, repeated
-from model.watch.axes import regrouped, resized, same
+from model.watch.axes import (
+    Axes,
+    View,
+    convolved,
+    joined,
+    looked_up,
+    outside,
+    projected,
+    reduced,
+    regrouped,
+    repeated,
+    resized,
+    same,
+)
 from model.watch.lineage import Node, Scores
 
 if TYPE_CHECKING:
@@ -18,7 +30,10 @@ if TYPE_CHECKING:
 
 _COPIES = ("clone", "_to_copy", "copy_")
 _MOVES = (*_COPIES, "cat", "constant_pad_nd", "index_copy", "index_copy_", "lift_fresh_copy")
-_SUMS = ("sum", "mean", "amax", "amin", "logsumexp", "var", "std", "norm")
+_SUMS = (
+    *("sum", "mean", "amax", "amin", "logsumexp", "var", "std", "norm", "prod", "any", "all"),
+    *("argmax", "argmin", "max", "min", "median"),
+)
 _LOOKUPS = ("index", "gather", "take")
 
 
@@ -145,12 +160,12 @@ def _axes_of_other(
 ) -> Axes | None:
     name = func.overloadpacket.__name__
     if not views:
-        return None
+        return outside(out)
     if func._schema.is_mutable:
         return views[0].axes
     if name in _SUMS:
-        axes = args[1] if len(args) > 1 and isinstance(args[1], list | tuple) else ()
-        return reduced(out, views[0], axes)
+        axes = args[1] if len(args) > 1 and args[1] is not None else ()
+        return reduced(out, views[0], [axes] if isinstance(axes, int) else axes)
     if name == "stack":
         return axes_of_pointwise(func, out, args, views)
     if name == "repeat":
@@ -170,6 +185,9 @@ def unrelated(mode: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str
         put.noise = func.overloadpacket.__name__ == "bernoulli_"
         if func.overloadpacket.__name__ == "embedding":
             axes = looked_up(out, mode.lineage.view(args[1]))
+        else:
+            known = mode.lineage.known(out)
+            axes = outside(out) if known is None else known.axes
         mode.lineage.put(out, put, axes)
     return result
 

@@ -122,14 +122,6 @@ def unfollowed(mode: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[st
     return func(*args, **kwargs)
 
 
-def transformed(mode: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Anything under vmap or another function transform, whose tensors have no storage."""
-    if "softmax" in str(func) or "attention" in str(func):
-        reason = "it runs under torch.func (vmap, grad), which is not followed; run one model alone"
-        mode.found.softmaxes.append(Softmax(mode.places.here().place, (), reason))
-    return func(*args, **kwargs)
-
-
 def _flex(mode: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     spot = mode.places.here()
     edit = mode.edits.at(spot.key)

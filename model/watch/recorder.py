@@ -17,7 +17,7 @@ from model.trace import AttentionKind, known_kind
 from model.watch.editing import Edits
 from model.watch.lineage import Lineage
 from model.watch.masks import Masks
-from model.watch.operations import Handler, handler_of, transformed, unfollowed
+from model.watch.operations import Handler, handler_of, unfollowed
 from model.watch.places import Places, Spot
 from model.watch.sites import Collection, Watched
 
@@ -72,8 +72,6 @@ class Recorder(TorchDispatchMode):
         idle = _innermost.recorder is not self or torch._C._current_graph_task_id() != -1
         if handler is None or idle:
             return func(*args, **kwargs)
-        if torch._C._functorch.peek_interpreter_stack() is not None:
-            return transformed(self, func, args, kwargs)
         # As many as any operation has that looks into its operands.
         for x in args[:3]:
             if isinstance(x, Tensor) and (x.is_nested or x.is_meta or x.layout != torch.strided):

@@ -101,6 +101,12 @@ class Collection:
         """
         key = object() if spot.key is None else spot.key
         found = self.places.setdefault(key, _Found(spot.place, origins, (spot.key,)))
+        if spot.stacked:
+            doubts = (
+                f"{UNCERTAIN}: it ran under torch.vmap, whose axis stands among them; run one "
+                "model alone",
+                *doubts,
+            )
         found.doubts |= dict.fromkeys(doubts)
         found.splits |= splits
         queries = None if origins is None else origins[0]
