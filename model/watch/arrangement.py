@@ -103,14 +103,18 @@ def arranged(
                 line.origin in (Origin.FEATURES, Origin.JOINED, Origin.MIXTURES)
                 or line.root in summed
                 or (line.origin is Origin.OUTSIDE and is_parameter(line.storage))
-                or (number and not projected and len(leading) == 2 and line.origin is Origin.OUTSIDE)
+                or (
+                    number and not projected and len(leading) == 2 and line.origin is Origin.OUTSIDE
+                )
             ):
                 role = "head"
             elif line.origin is Origin.UNKNOWN or (line.origin is Origin.COPIES and number):
                 role = "unknown"
             else:
                 role = "batch"
-                batches.add(line.root)
+                # Beams are copies of a sentence.
+                if line.root.origin not in (Origin.COPIES, Origin.JOINED):
+                    batches.add(line.root)
             roles.append((size, role))
     total = prod(shape[:-2]) if not turned else shape[0] * shape[2]
     n_queries = shape[1] if turned else shape[-2]
@@ -123,8 +127,13 @@ def arranged(
     if asked is not None and (doubtful or disagrees or asked != by_lines):
         if total % asked:
             return Arrangement(
-                usual, usual[:2], (0, 1), doubts=(f"{UNCERTAIN}: {total} is no multiple of the "
-                f"{asked} that were given as n_heads",)
+                usual,
+                usual[:2],
+                (0, 1),
+                doubts=(
+                    f"{UNCERTAIN}: {total} is no multiple of the "
+                    f"{asked} that were given as n_heads",
+                ),
             )
         sizes = (total // asked, asked)
         return Arrangement((*sizes, n_queries, shape[-1]), sizes, (0, 1), turned)
@@ -158,9 +167,7 @@ def arranged(
 
 
 def _features(dim: Dim) -> bool:
-    return bool(dim) and all(
-        line.origin is Origin.FEATURES and not line.mapped for _, line in dim
-    )
+    return bool(dim) and all(line.origin is Origin.FEATURES and not line.mapped for _, line in dim)
 
 
 def _is_query(dim: Dim, keys: Dim) -> bool:

@@ -200,7 +200,8 @@ def _is_turned(weights: Tensor, made: Tensor) -> bool:
 
 
 def _is_parameter(values: Tensor, spot: Spot) -> bool:
-    if spot.module is None:
+    # Under vmap parameters have no storage.
+    if spot.module is None or spot.stacked:
         return False
     storage = values.untyped_storage()._cdata
     return any(each.untyped_storage()._cdata == storage for each in spot.module.parameters())

@@ -153,9 +153,7 @@ def outside(x: Tensor) -> Axes:
     """The axes of what no operation made that was seen."""
     address = x.untyped_storage()._cdata
     view = View.of(x, _NONE)
-    return Axes(
-        lambda: _layout(view, [((n, Line(Origin.OUTSIDE, address)),) for n in view.shape])
-    )
+    return Axes(lambda: _layout(view, [((n, Line(Origin.OUTSIDE, address)),) for n in view.shape]))
 
 
 def _layout(view: View, dims: Sequence[Dim]) -> Layout:
@@ -203,7 +201,16 @@ def same(out: Tensor, read: Sequence[View]) -> Axes:
 
 def _rank(dim: Dim) -> int:
     # What a product told apart is known best.
-    return min((_RANK[line.origin] + (line.side is not None) for _, line in dim), default=0)
+    # A product's rows and columns are known best, and heads better than what a bias has for each.
+    return min(
+        (
+            _RANK[line.origin]
+            + (line.side is not None)
+            + (line.origin is Origin.FEATURES and not line.mapped)
+            for _, line in dim
+        ),
+        default=0,
+    )
 
 
 def tagged(dim: Dim, side: int) -> Dim:
@@ -303,9 +310,7 @@ def of_map(size: int, read: Dim, others: Iterable[Dim]) -> Dim:
     features = any(
         line.origin is Origin.FEATURES and not line.mapped for dim in others for _, line in dim
     )
-    mixes = features and all(
-        line.origin is not Origin.FEATURES or line.mapped for _, line in read
-    )
+    mixes = features and all(line.origin is not Origin.FEATURES or line.mapped for _, line in read)
     return ((size, Line(Origin.MIXTURES if mixes else Origin.FEATURES)),) if size > 1 else ()
 
 
@@ -388,7 +393,7 @@ def axes_met(
     def of_parameters(dim: Dim) -> bool:
         return all(_is_of_parameter(line, is_parameter) for _, line in dim)
 
-    if matrix is None and columns and of_parameters(columns) and not of_parameters(left[-1]):
+    if matrix is None and columns and of_parameters(columns):
         matrix = 1
     if matrix == 1:
         made_of_map = of_map(factors[1].shape[-1], left[-1], left[:-1])

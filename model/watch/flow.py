@@ -97,7 +97,11 @@ def axes_of_pointwise(func: Any, out: Tensor, args: tuple[Any, ...], views: list
         if name == "stack":
             axis %= out.dim()
             views = [
-                View((*v.shape[:axis], 1, *v.shape[axis:]), (*v.strides[:axis], 0, *v.strides[axis:]), v.axes)
+                View(
+                    (*v.shape[:axis], 1, *v.shape[axis:]),
+                    (*v.strides[:axis], 0, *v.strides[axis:]),
+                    v.axes,
+                )
                 for v in views
             ]
         return joined(out, views, axis)
@@ -155,9 +159,7 @@ def other(mode: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, An
     return result
 
 
-def _axes_of_other(
-    func: Any, out: Tensor, args: tuple[Any, ...], views: list[View]
-) -> Axes | None:
+def _axes_of_other(func: Any, out: Tensor, args: tuple[Any, ...], views: list[View]) -> Axes | None:
     name = func.overloadpacket.__name__
     if not views:
         return outside(out)

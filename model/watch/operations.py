@@ -132,7 +132,9 @@ def _flex(mode: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, An
     query, key = (mode.lineage.of(each).origins for each in args[:2])
     found = _of_kernel(mode, spot, args[0], args[1], record)
     mode.found.call(spot, found[0], (query, key), found[1], splits=found[2])
-    mode.lineage.put(result[0], mode.lineage.fresh(), resized(result[0], mode.lineage.view(args[0])))
+    mode.lineage.put(
+        result[0], mode.lineage.fresh(), resized(result[0], mode.lineage.view(args[0]))
+    )
     return result
 
 

@@ -139,9 +139,11 @@ def watching(
             "What is to be edited goes by sites; watch the model once as it is, and pass what "
             "that saw as watching(…, like=seen)."
         )
-    kinds = {path: known_kind(each) for path, each in kind.items()} if isinstance(
-        kind, Mapping
-    ) else (None if kind is None else known_kind(kind))
+    kinds = (
+        {path: known_kind(each) for path, each in kind.items()}
+        if isinstance(kind, Mapping)
+        else (None if kind is None else known_kind(kind))
+    )
     recorder = Recorder(Edits({}) if like is None else like.edits(under, weights or {}), n_heads)
     outer, _innermost.recorder = _innermost.recorder, recorder
     try:
