@@ -135,8 +135,8 @@ def arranged(
                     f"{asked} that were given as n_heads",
                 ),
             )
-        sizes = (total // asked, asked)
-        return Arrangement((*sizes, n_queries, shape[-1]), sizes, (0, 1), turned)
+        parts = (total // asked, asked)
+        return Arrangement((*parts, n_queries, shape[-1]), parts, (0, 1), turned)
     if doubtful or disagrees:
         doubt = (
             f"{UNCERTAIN}: nothing tells how its {total} maps divide into heads and a batch, shown "

@@ -232,7 +232,7 @@ def linear(mode: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, A
             groups = args[8] if len(args) > 8 else 1
             axes = convolved(out, view, groups)
         else:
-            axes = projected(out, view) if out.dim() == len(view.shape) else None
+            axes = projected(out, view) if out.dim() == len(view.shape) else outside(out)
         mode.lineage.put(out, made, axes)
     return result
 

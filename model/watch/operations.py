@@ -150,7 +150,8 @@ def _fused(mode: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, A
         origins = query, key
     spot, out = mode.places.here(), first_tensor(result)
     doubts: tuple[str, ...] = ()
-    splits, source = False, given.get("query", given.get("src"))
+    source: Any = given.get("query", given.get("src"))
+    splits = False
     if name not in _KERNELS:
         if record.v is not None and out is not None and not given.get("dropout_p"):
             doubts = _disagreement(record, out)
@@ -216,7 +217,7 @@ def _of_kernel(
         return record, (f"maybe no attention over tokens: {found}",), False
     if found.plain and found.shape == tuple(shape):
         return record, found.doubts, found.splits
-    moved = {
+    moved: dict[str, Any] = {
         name: found.laid_out(each, *each.shape[2:])
         for name in ("weights", "scores", "q", "k", "v")
         if (each := getattr(record, name)) is not None

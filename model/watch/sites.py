@@ -338,12 +338,12 @@ def _require_certain(site: WatchedSite, found: _Found, chosen: bool) -> None:
 
 def _kind_doubts(found: _Found, site: Site) -> tuple[str, ...]:
     first = found.records[0]
-    if first.n_queries == first.n_keys == 1 and len(found.calls) == 1:
-        if site.kind is not AttentionKind.CROSS:
-            return (
-                "encoder or decoder uncertain: of one token, nothing tells what it may see; give "
-                "kind= to watching",
-            )
+    alone = first.n_queries == first.n_keys == 1 and len(found.calls) == 1
+    if alone and site.kind is not AttentionKind.CROSS:
+        return (
+            "encoder or decoder uncertain: of one token, nothing tells what it may see; give "
+            "kind= to watching",
+        )
     if (
         site.kind is AttentionKind.DECODER
         and first.n_queries > 1

@@ -239,7 +239,7 @@ def test_blocks_are_no_heads(spelling, x):
     (site,) = seen.sites
     assert site.calls[0].weights.shape == (2 * BATCH, 1, LENGTH // 2, LENGTH // 2)
     assert "each input is read in 2 windows or blocks" in str(seen.report())
-    with pytest.raises(CaptureError, match="in 2 windows or blocks.*choose sites="):
+    with pytest.raises(CaptureError, match=r"in 2 windows or blocks.*choose sites="):
         seen.trace()
     assert list(map(str, seen.trace(sites=["encoder.0"]).maps)) == ["encoder.0"]
     with pytest.raises(CaptureError, match=r"There is no decoder\.0 here; there is encoder\.0"):
@@ -259,7 +259,7 @@ def test_heads_are_uncertain_where_nothing_tells_them_and_can_be_given():
     x = torch.randn(4, 5, WIDTH)
     seen = watched(Given(), x)
     assert "heads or batch uncertain" in str(seen.report())
-    with pytest.raises(CaptureError, match="heads or batch uncertain.*give n_heads= to watching"):
+    with pytest.raises(CaptureError, match=r"heads or batch uncertain.*give n_heads= to watching"):
         seen.trace()
     for n_heads in (4, {"": 4}):
         with watching(n_heads=n_heads) as seen:
