@@ -135,8 +135,8 @@ def arranged(
                     f"{asked} that were given as n_heads",
                 ),
             )
-        parts = (total // asked, asked)
-        return Arrangement((*parts, n_queries, shape[-1]), parts, (0, 1), turned)
+        given = (total // asked, asked)
+        return Arrangement((*given, n_queries, shape[-1]), given, (0, 1), turned)
     if doubtful or disagrees:
         doubt = (
             f"{UNCERTAIN}: nothing tells how its {total} maps divide into heads and a batch, shown "
