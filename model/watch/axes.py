@@ -393,7 +393,7 @@ def axes_met(
     def of_parameters(dim: Dim) -> bool:
         return all(_is_of_parameter(line, is_parameter) for _, line in dim)
 
-    if matrix is None and columns and of_parameters(columns):
+    if matrix is None and columns and of_parameters(columns) and of_parameters(right[-2]):
         matrix = 1
     if matrix == 1:
         made_of_map = of_map(factors[1].shape[-1], left[-1], left[:-1])

@@ -234,9 +234,9 @@ class Watched:
                 f"There is no {min(chosen - names)} here; there is {', '.join(sorted(names))}."
             )
         taken = [each for each in known if chosen is None or str(each[0].site) in chosen]
+        recording = joined([(each.site, found.calls) for each, found in taken]).recording
         for each, found in taken:
             _require_certain(each, found, chosen is not None)
-        recording = joined([(each.site, found.calls) for each, found in taken]).recording
         return without_left_padding(recording, sentence, named)
 
     def _require_any(self) -> None:
