@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from math import prod
+from typing import NamedTuple
 
 from torch import Tensor
 
@@ -25,7 +26,7 @@ class Origin(Enum):
     UNKNOWN = "not known"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Line:
     """One axis through all tensors that have it; equal to itself alone.
 
@@ -87,19 +88,34 @@ class Axes:
         return self._layout
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class View:
-    """A tensor's shape in a storage whose axes are known, without its numbers."""
+class View(NamedTuple):
+    """A tensor's shape in a storage whose axes are known, without its numbers.
+
+    Attributes:
+        shape: its sizes.
+        steps: its strides in elements.
+        itemsize: bytes of an element.
+        axes: the axes of its storage.
+    """
 
     shape: tuple[int, ...]
-    strides: tuple[int, ...]
+    steps: tuple[int, ...]
+    itemsize: int
     axes: Axes
 
     @classmethod
     def of(cls, x: Tensor, axes: Axes) -> View:
         """A view as it is now."""
-        size = x.element_size()
-        return cls(tuple(x.shape), tuple(size * each for each in x.stride()), axes)
+        return cls(x.shape, x.stride(), x.itemsize, axes)
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        """Its strides in bytes."""
+        return tuple([self.itemsize * each for each in self.steps])
+
+    def alike(self, x: Tensor) -> bool:
+        """Whether a tensor lies in its own storage as this does in its storage."""
+        return (self.shape, self.steps, self.itemsize) == (x.shape, x.stride(), x.itemsize)
 
     @property
     def dims(self) -> tuple[Dim, ...]:
@@ -179,6 +195,10 @@ def same(out: Tensor, read: Sequence[View]) -> Axes:
     Where each operand lacks an axis that the other has, these are told apart as those of a product
     are: every query meets every key.
     """
+    first = read[0] if read else None
+    if first is not None and first.alike(out):
+        if len(read) == 1 or all(v.axes is first.axes and v[:3] == first[:3] for v in read[1:]):
+            return first.axes
     shape = tuple(out.shape)
 
     def dims() -> Iterable[Dim]:
@@ -229,6 +249,8 @@ def untagged(dim: Dim) -> Dim:
 
 def resized(out: Tensor, x: View) -> Axes:
     """As many axes as before, some of another length: a pool, padding, a part."""
+    if x.alike(out):
+        return x.axes
     shape = tuple(out.shape)
 
     def dims() -> Iterable[Dim]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -37,21 +37,23 @@ _SUMS = (
 _LOOKUPS = ("index", "gather", "take")
 
 
-def tensors(values: Any) -> Iterator[Tensor]:
+def tensors(values: Any) -> list[Tensor]:
     """All plain tensors among an operation's arguments or results, lists included."""
+    found: list[Tensor] = []
     for value in values:
         if isinstance(value, Tensor):
-            if not value.is_nested and value.layout is torch.strided:
-                yield value
-        elif isinstance(value, list | tuple):
-            yield from tensors(value)
+            if value.layout is torch.strided and not value.is_nested:
+                found.append(value)
+        elif type(value) is list or isinstance(value, tuple):
+            found += tensors(value)
+    return found
 
 
 def first_tensor(result: Any) -> Tensor | None:
     """The first tensor of a result; None if it has none."""
     if type(result) is Tensor:
         return result if result.layout == torch.strided and not result.is_nested else None
-    return next(tensors((result,)), None)
+    return next(iter(tensors((result,))), None)
 
 
 def leading(mode: Recorder, args: tuple[Any, ...]) -> Node | None:
@@ -99,7 +101,8 @@ def axes_of_pointwise(func: Any, out: Tensor, args: tuple[Any, ...], views: list
             views = [
                 View(
                     (*v.shape[:axis], 1, *v.shape[axis:]),
-                    (*v.strides[:axis], 0, *v.strides[axis:]),
+                    (*v.steps[:axis], 0, *v.steps[axis:]),
+                    v.itemsize,
                     v.axes,
                 )
                 for v in views

@@ -24,7 +24,7 @@ N_READ = 2
 """How many linear maps back is remembered: low-rank projections have two on the way to q and k."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Product:
     """A batched product that may become scores: QKᵀ, or its transpose where einsum turned it.
 

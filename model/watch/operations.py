@@ -181,10 +181,19 @@ def _fused(mode: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, A
     return result
 
 
+_N_COMPARED = 8
+"""So many queries of a fused kernel's output are held against its weights."""
+
+
 def _disagreement(record: AttentionRecord, out: Tensor) -> tuple[str, ...]:
     """What is said where a kernel gave something else than weights times values."""
     assert record.v is not None
-    expected = (record.weights.to(record.v.dtype) @ record.v).reshape(out.shape)
+    weights, out = record.weights, out.reshape(*record.weights.shape[:3], -1)
+    if weights.shape[2] > _N_COMPARED:
+        # Some rows of every head: the whole product would cost as much as the kernel itself.
+        rows = torch.linspace(0, weights.shape[2] - 1, _N_COMPARED, device=out.device).long()
+        weights, out = weights[:, :, rows], out[:, :, rows]
+    expected = weights.to(record.v.dtype) @ record.v
     scale = max(1.0, float(record.v.abs().max())) if record.v.numel() else 1.0
     tolerance = scale * (1e-4 if out.dtype in (torch.float32, torch.float64) else 3e-2)
     difference = (expected - out).abs().nan_to_num(nan=0.0)
