@@ -195,10 +195,8 @@ def same(out: Tensor, read: Sequence[View]) -> Axes:
     Where each operand lacks an axis that the other has, these are told apart as those of a product
     are: every query meets every key.
     """
-    first = read[0] if read else None
-    if first is not None and first.alike(out):
-        if len(read) == 1 or all(v.axes is first.axes and v[:3] == first[:3] for v in read[1:]):
-            return first.axes
+    if read and all(v.axes is read[0].axes and v.alike(out) for v in read):
+        return read[0].axes
     shape = tuple(out.shape)
 
     def dims() -> Iterable[Dim]:

@@ -8,6 +8,7 @@ is how weights are found behind dropout, casts and masks.
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -191,8 +192,8 @@ def _disagreement(record: AttentionRecord, out: Tensor) -> tuple[str, ...]:
     weights, out = record.weights, out.reshape(*record.weights.shape[:3], -1)
     if weights.shape[2] > _N_COMPARED:
         # Some rows of every head: the whole product would cost as much as the kernel itself.
-        rows = torch.linspace(0, weights.shape[2] - 1, _N_COMPARED, device=out.device).long()
-        weights, out = weights[:, :, rows], out[:, :, rows]
+        step = -(-weights.shape[2] // _N_COMPARED)
+        weights, out = weights[:, :, ::step], out[:, :, ::step]
     expected = weights.to(record.v.dtype) @ record.v
     scale = max(1.0, float(record.v.abs().max())) if record.v.numel() else 1.0
     tolerance = scale * (1e-4 if out.dtype in (torch.float32, torch.float64) else 3e-2)
@@ -239,11 +240,18 @@ def _of_kernel(
 
 def _given(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
     """Arguments by name, defaults included."""
-    given = {
-        each.name: each.default_value for each in func._schema.arguments if each.has_default_value()
-    }
-    names = [each.name for each in func._schema.arguments]
-    return {**given, **dict(zip(names, args, strict=False)), **kwargs}
+    names, defaults = _parameters(func)
+    return {**defaults, **dict(zip(names, args, strict=False)), **kwargs}
+
+
+@functools.cache
+def _parameters(func: Any) -> tuple[tuple[str, ...], dict[str, Any]]:
+    """Names of an operation's arguments, and the defaults of those that have one."""
+    arguments = func._schema.arguments
+    return (
+        tuple(each.name for each in arguments),
+        {each.name: each.default_value for each in arguments if each.has_default_value()},
+    )
 
 
 _WHOLE: dict[str, Handler] = {

@@ -243,7 +243,8 @@ class Watched:
         if not self._found.places:
             raise CaptureError(
                 "No attention ran while this watched; run the model inside `with watching()`, and "
-                "see report() for what else ran."
+                "see report() for what else ran. Models without softmax attention, such as Mamba, "
+                "RWKV and FNet, have no weights to record."
             )
 
     def _joined(self) -> Joined:
