@@ -40,6 +40,9 @@ READ = ("headscope-trace-1", FORMAT)
 ROUNDING = 0.02
 """So far from 1 a row of weights may add up to; numbers of 16 bits need it."""
 
+_DIGITS = 6
+"""Of a layer's number, at most."""
+
 _Part = TypeVar("_Part")
 
 
@@ -217,7 +220,7 @@ def _sites(entries: Mapping[str, Any]) -> list[Site]:
     for name in entries:
         kind, _, rest = name.partition(".")
         layer, _, field = rest.partition(".")
-        if not (layer.isdecimal() and layer.isascii() and field):
+        if not (layer.isdecimal() and layer.isascii() and len(layer) <= _DIGITS and field):
             raise TraceError(f"The trace holds an unknown entry, {_named(name)}.")
         found.add(Site(known_kind(kind), int(layer)))
     return sorted(found)

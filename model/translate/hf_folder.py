@@ -69,6 +69,14 @@ _SEARCH = (
 )
 """What is taken over of a folder's way to write; all else may run code, or for ever."""
 
+_TOKENIZERS = (
+    *("tokenizer.json", "tokenizer_config.json", "vocab.json", "vocab.txt", "spiece.model"),
+    *("sentencepiece.bpe.model", "source.spm", "tokenizer.model", "added_tokens.json"),
+)
+
+_WITHOUT_ATTENTION = ("mamba", "mamba2", "falcon_mamba", "rwkv", "fnet", "xlstm")
+"""Families whose layers mix tokens by other means."""
+
 _LAYERS = ("layer", "depth")
 _POSITIONS = ("max_position_embeddings", "n_positions", "max_seq_len")
 
@@ -136,6 +144,11 @@ def load_foreign(directory: str | os.PathLike[str], *, device: str = "auto") -> 
     folder = Path(directory)
     place = resolve_device(device)
     facts = folder_facts(folder)
+    if facts.model_type in _WITHOUT_ATTENTION:
+        raise CheckpointError(
+            f"{folder / CONFIG} is of the family {facts.model_type}, which has no attention to "
+            "show; take a model with attention."
+        )
     _require_plain(folder)
     stored = _stored_elements(folder)
     transformers = _transformers()
@@ -507,6 +520,11 @@ def _require_plain(folder: Path) -> None:
     if "adapter_config.json" in names:
         raise CheckpointError(
             f"{folder} holds an adapter of another model; merge it into that model and save it."
+        )
+    if not any(name in names for name in _TOKENIZERS):
+        raise CheckpointError(
+            f"The folder {folder} lacks its tokenizer's files, such as tokenizer.json; copy them "
+            "from where the model came from."
         )
     if WEIGHTS in names or INDEX in names:
         return

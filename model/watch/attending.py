@@ -9,9 +9,11 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from model.record.recording import AttentionRecord
+from model.watch.arrangement import Arrangement, arranged
 from model.watch.call_sites import Spot
 from model.watch.editing import SiteEdit
 from model.watch.lineage import Candidate, Node, Product
+from model.watch.masks import FORBIDDEN
 
 if TYPE_CHECKING:
     from model.watch.recorder import Recorder
@@ -22,14 +24,12 @@ _SUM_OFF = 1e-3
 """How far from 1 a row may add up to and still look like weights; half precision needs it."""
 
 
-def attend(
-    mode: Recorder, candidate: Candidate, weights: Tensor, values: Tensor, output: Tensor
-) -> None:
+def attend(mode: Recorder, held: Node, weights: Tensor, values: Tensor, output: Tensor) -> None:
     """Record a candidate that is multiplied with values, and do to the product what is asked.
 
     Args:
         mode: who records.
-        candidate: what the softmax made.
+        held: what is known of the weights, with the candidate that a softmax made.
         weights: the same as it came here, (…, query, key).
         values: (…, key, d_v).
         output: their product, (…, query, d_v), or a view of it; edited in place.
@@ -37,6 +37,8 @@ def attend(
     Raises:
         CaptureError, HeadError: where heads are to be edited that cannot be.
     """
+    candidate = held.candidate
+    assert candidate is not None
     made, edit = candidate.weights, candidate.edit
     if made is None:
         if edit is not None and edit.of_output:
@@ -49,28 +51,89 @@ def attend(
     if _is_parameter(values, candidate.spot):
         candidate.softmax.reason = "it mixes rows of a parameter, as a soft lookup does"
         return
+    usual = _heads_apart(made, weights, candidate.spot.n_heads)
+    found = _arrangement(mode, candidate, made, usual)
+    if isinstance(found, str):
+        if edit is not None:
+            raise edit.hidden("a module in which it was found to be no attention", "leave it out")
+        candidate.softmax.reason = found
+        return
     candidate.weights = None
     candidate.softmax.reason = None
-    shape = _heads_apart(made, weights, candidate.spot.n_heads)
+    shape = found.shape
     if edit is not None and edit.of_output:
         _require_as_made(edit, made, weights)
+        if not found.plain:
+            raise edit.hidden("a module that keeps heads before its batch", "set its weights")
         edit_output(edit, output, shape[:3])
-    q, k, origins = _queries_and_keys(candidate, shape)
-    v = _heads_of(values, shape)
+    doubts = list(found.doubts)
+    acting, said = _acting(candidate, held, made, weights)
+    doubts += said
+    q, k, origins = _queries_and_keys(candidate, found)
+    v = _heads_of(values, found)
     has_sink = weights.shape[-1] < n_keys
     if has_sink:
         # It takes a share of every row and gives nothing; it has no key either.
         k, v = None, None if v is None else F.pad(v, (0, 0, 0, 1))
     record = AttentionRecord(
-        weights=_kept(made, shape),
-        scores=_kept(candidate.scores, shape) if candidate.scores.shape == made.shape else None,
+        weights=_kept(_straight(acting, found), found),
+        scores=_kept(_straight(candidate.scores, found), found)
+        if candidate.scores.shape == made.shape
+        else None,
         q=q,
         k=k,
         v=v,
-        allowed=_allowed(candidate, shape) if candidate.allowed is None else candidate.allowed,
+        allowed=_allowed(candidate, found) if candidate.allowed is None else candidate.allowed,
         extra_keys=("[sink]",) if has_sink else (),
     )
-    mode.found.call(candidate.spot, record, origins)
+    mode.found.call(candidate.spot, record, origins, tuple(doubts), splits=found.splits)
+
+
+def _arrangement(
+    mode: Recorder, candidate: Candidate, made: Tensor, usual: tuple[int, int, int, int]
+) -> Arrangement | str:
+    product = candidate.origin.product
+    return arranged(
+        made.shape,
+        candidate.view.dims,
+        usual,
+        candidate.spot.n_heads,
+        mode.n_heads(candidate.spot),
+        () if product is None else product.width,
+        mode.places.is_parameter,
+        product is not None or candidate.origin.summed is not None,
+    )
+
+
+def _straight(x: Tensor, found: Arrangement) -> Tensor:
+    """(…, query, key), with heads before queries."""
+    return x.transpose(1, 2) if found.turned else x
+
+
+def _acting(
+    candidate: Candidate, held: Node, made: Tensor, weights: Tensor
+) -> tuple[Tensor, tuple[str, ...]]:
+    """The weights that values meet, and what is to be said of them."""
+    if held.changed in (None, "dropout"):
+        return made, ()
+    if held.changed == "scaled":
+        return made, ("weights were multiplied with a number between softmax and product",)
+    expected = made[..., : weights.shape[-1]]
+    changed = "weights changed between softmax and product"
+    if weights.numel() != expected.numel():
+        return made, (f"{changed}; those of the softmax are shown",)
+    reached = weights.reshape(expected.shape)
+    if torch.equal(reached, expected.to(reached.dtype)):
+        return made, ()
+    dims = [dim for dim in held.axes_of(weights) if dim]
+    before = [dim for dim in candidate.view.dims if dim]
+    if weights.shape != made.shape and [len(dim) for dim in dims] != [len(dim) for dim in before]:
+        lines = [line.root for dim in dims for _, line in dim]
+        if lines != [line.root for dim in before for _, line in dim]:
+            return made, (f"{changed}; those of the softmax are shown",)
+    if weights.shape[-1] < made.shape[-1]:
+        reached = torch.cat([reached, made[..., weights.shape[-1] :].to(reached.dtype)], dim=-1)
+    return reached.clone(), (f"{changed}; shown are those that reach the values",)
 
 
 def edit_weights(candidate: Candidate, scores: Tensor) -> None:
@@ -88,8 +151,9 @@ def edit_weights(candidate: Candidate, scores: Tensor) -> None:
     assert edit is not None
     shape = _heads_apart(made, made, candidate.spot.n_heads)
     unmasked = candidate.scores.reshape(*shape[:3], -1)
+    plain = Arrangement(shape, shape[:2], (0, 1))
     weights, candidate.allowed = edit.new_weights(
-        made.reshape(shape), scores.reshape(shape), unmasked, _allowed(candidate, shape)
+        made.reshape(shape), scores.reshape(shape), unmasked, _allowed(candidate, plain)
     )
     made.copy_(weights.reshape(made.shape))
 
@@ -136,7 +200,8 @@ def _is_turned(weights: Tensor, made: Tensor) -> bool:
 
 
 def _is_parameter(values: Tensor, spot: Spot) -> bool:
-    if spot.module is None:
+    # Under vmap parameters have no storage.
+    if spot.module is None or spot.stacked:
         return False
     storage = values.untyped_storage()._cdata
     return any(each.untyped_storage()._cdata == storage for each in spot.module.parameters())
@@ -164,7 +229,7 @@ def _heads_apart(made: Tensor, weights: Tensor, n_heads: int | None) -> tuple[in
 
 
 def _queries_and_keys(
-    candidate: Candidate, shape: tuple[int, int, int, int]
+    candidate: Candidate, found: Arrangement
 ) -> tuple[Tensor | None, Tensor | None, tuple[frozenset[int], frozenset[int]] | None]:
     origin = candidate.origin
     origins = None if origin.summed is None else _origins(*origin.summed)
@@ -175,10 +240,12 @@ def _queries_and_keys(
     of_left, of_right = product.nodes
     if _swapped(product, candidate.scores):
         left, right, of_left, of_right = right, left, of_right, of_left
-    batch, heads, n_queries, _ = shape
+    batch, heads, n_queries, _ = found.shape
     if (left.shape[-2], left.numel()) != (n_queries, batch * heads * n_queries * left.shape[-1]):
         return None, None, origins
-    q, k = _kept(left, (batch, heads, n_queries, left.shape[-1])), _heads_of(right, shape)
+    if found.turned:
+        return None, None, _origins(of_left, of_right)
+    q, k = _kept(left, found), _heads_of(right, found)
     # Scaled by some before the product and by others after it, which scores tell.
     for x, node in ((q, of_left), (k, of_right)):
         if x is not None and node.factor != 1:
@@ -200,32 +267,47 @@ def _swapped(product: Product, scores: Tensor) -> bool:
     return (product.left.shape[-2], product.right.shape[-1]) == (columns, rows)
 
 
-def _heads_of(x: Tensor, shape: tuple[int, int, int, int]) -> Tensor | None:
+def _heads_of(x: Tensor, found: Arrangement) -> Tensor | None:
     """Keys or values as (batch, head, key, width); None where they are arranged otherwise."""
-    batch, heads, _, n_keys = shape
-    width, found = x.shape[-1], x.shape[-2]
-    if found > n_keys or x.numel() != batch * heads * found * width:
+    batch, heads, _, n_keys = found.shape
+    width, length = x.shape[-1], x.shape[-2]
+    if found.turned or length > n_keys or x.numel() != batch * heads * length * width:
         return None
-    return _kept(x, (batch, heads, found, width))
+    return _kept(x, found)
 
 
-def _allowed(candidate: Candidate, shape: tuple[int, int, int, int]) -> Tensor | None:
+def _allowed(candidate: Candidate, found: Arrangement) -> Tensor | None:
     together: Tensor | None = None
+    shape = found.shape
+    if not candidate.origin.masks:
+        # A mask may come in ways that are not followed, such as by index; its effect tells.
+        given = candidate.given
+        if given is None or given.numel() != torch.Size(shape).numel():
+            return None
+        seen = given > FORBIDDEN
+        if bool(seen.all()) or bool((seen == seen[..., :1]).all()):
+            return None
+        return found.laid_out(_straight(seen, found), *shape[2:]).clone()
     for allowed, met in candidate.origin.masks:
         by_head = allowed
-        if len(met) != 4 or met[-1] != shape[-1]:
+        if len(met) != 4 or met[-1] != shape[-1] or not found.plain or met[:2] != shape[:2]:
             # A sink is a column more, which no mask has met.
             by_head = F.pad(allowed.expand(met), (0, shape[-1] - met[-1]), value=True)
             if by_head.numel() != torch.Size(shape).numel():
                 return None
-            by_head = by_head.reshape(shape)
+            if found.turned:
+                by_head = by_head.reshape(shape[0], shape[2], shape[1], shape[3]).transpose(1, 2)
+            by_head = found.laid_out(by_head, *shape[2:])
         together = by_head.clone() if together is None else together & by_head
     return together
 
 
-def _kept(x: Tensor, shape: tuple[int, ...]) -> Tensor:
+def _kept(x: Tensor, found: Arrangement) -> Tensor:
     """A copy: what a model made may be written over by the next operation."""
-    shaped = x.detach().reshape(shape)
+    rows = x.shape[-2] if x.dim() > 1 else 1
+    if x.numel() != found.shape[0] * found.shape[1] * rows * x.shape[-1]:
+        rows = found.shape[2]
+    shaped = found.laid_out(x.detach(), rows, x.shape[-1])
     if shaped.untyped_storage()._cdata == x.untyped_storage()._cdata:
         return shaped.clone()
     return shaped

@@ -12,6 +12,7 @@ import torch
 from torch import nn
 
 _MODULE_CALL = nn.Module._call_impl.__code__
+_VMAP = torch._functorch.vmap._flat_vmap.__code__
 _NOT_A_MODELS = tuple(
     os.path.dirname(os.path.abspath(file)) + os.sep for file in (torch.__file__, __file__)
 )
@@ -54,6 +55,7 @@ class Spot:
         module: the innermost module.
         n_heads: how many heads that module says it has.
         run: which call of a whole model this is part of, from 1; None where no module runs.
+        stacked: whether it runs under `torch.vmap`.
     """
 
     place: Place
@@ -61,6 +63,7 @@ class Spot:
     module: nn.Module | None
     n_heads: int | None
     run: int | None = None
+    stacked: bool = False
 
 
 @dataclass(slots=True)
@@ -73,12 +76,14 @@ class Places:
     # Of the model that was called last; one that has gone would be taken for the next.
     _run: FrameType | None = None
     _n_runs: int = 0
+    _parameters: set[int] = field(default_factory=set)
 
     def here(self) -> Spot:
         """Where the running operation was called from."""
         modules: list[nn.Module] = []
         inside: list[tuple[str, int]] = []
         nearest: tuple[str, int] | None = None
+        stacked = False
         frame: FrameType | None = sys._getframe(1)
         outermost: FrameType | None = None
         while frame is not None:
@@ -93,10 +98,12 @@ class Places:
                 nearest = nearest or line
                 if not modules:
                     inside.append(line)
+            elif code is _VMAP:
+                stacked = True
             frame = frame.f_back
         file, number = nearest or ("", 0)
         if not modules:
-            return Spot(Place("", "", file, number), tuple(inside), None, None)
+            return Spot(Place("", "", file, number), tuple(inside), None, None, None, stacked)
         if outermost is not None and id(modules[-1]) not in self._names:
             self._name(outermost, modules[-1])
         if outermost is not self._run:
@@ -106,7 +113,11 @@ class Places:
         place = Place(self._names.get(id(innermost), ""), type(innermost).__name__, file, number)
         hidden = isinstance(innermost, torch.jit.ScriptModule)
         key = None if hidden else (id(innermost), tuple(inside))
-        return Spot(place, key, innermost, _heads_of(modules[:2]), self._n_runs)
+        return Spot(place, key, innermost, _heads_of(modules[:2]), self._n_runs, stacked)
+
+    def is_parameter(self, storage: int | None) -> bool:
+        """Whether a storage of that address is a parameter of a model that ran."""
+        return storage in self._parameters
 
     def forget_run(self) -> None:
         """Let go of the call that ran last, and of its arguments."""
@@ -123,6 +134,11 @@ class Places:
             frame = frame.f_back
         self._roots.append(root)
         self._names |= {id(module): name for name, module in root.named_modules()}
+        self._parameters |= {
+            each.untyped_storage()._cdata
+            for each in root.parameters()
+            if not torch._C._functorch.is_functorch_wrapped_tensor(each)
+        }
 
 
 def _heads_of(modules: list[nn.Module]) -> int | None:

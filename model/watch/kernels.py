@@ -13,9 +13,10 @@ from torch import Tensor
 from torch.nn.attention.flex_attention import create_mask
 
 from model.paper.attention import masked_softmax
+from model.paper.masks import rows_without_keys
 from model.record.recording import AttentionRecord
 from model.watch.editing import SiteEdit
-from model.watch.masks import FORBIDDEN
+from model.watch.masks import allows
 
 
 def attended(
@@ -39,13 +40,26 @@ def attended(
     """
     q, k, v, scores, added, allowed = _scored(q, k, v, mask, is_causal, scale)
     return AttentionRecord(
-        weights=masked_softmax(added, allowed),
+        weights=_as_kernel(added, mask, allowed),
         scores=scores,
         q=q.clone(),
         k=k.clone(),
         v=v.clone(),
         allowed=allowed,
     )
+
+
+def _as_kernel(added: Tensor, mask: Tensor | None, allowed: Tensor | None) -> Tensor:
+    """Weights as the kernel has them: a finite mask leaves a row without keys something."""
+    weights = masked_softmax(added, allowed)
+    if mask is None or mask.dtype == torch.bool or allowed is None:
+        return weights
+    empty = rows_without_keys(allowed)
+    if not bool(empty.any()):
+        return weights
+    mask = mask if mask.dim() <= 4 else mask.reshape(-1, *mask.shape[-3:])
+    own = (added.where(allowed, added + mask)).softmax(dim=-1).nan_to_num(nan=0.0)
+    return own.where(empty, weights)
 
 
 def edited(edit: SiteEdit, record: AttentionRecord, given: Mapping[str, Any]) -> AttentionRecord:
@@ -78,7 +92,7 @@ def _scored(
         if mask.dtype == torch.bool:
             allowed = mask.clone()
         else:
-            allowed = mask > FORBIDDEN
+            allowed = allows(mask)
             added = scores + mask.masked_fill(~allowed, 0.0)
     return q, k, v, scores, added, allowed
 

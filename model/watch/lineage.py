@@ -7,12 +7,16 @@ holds a weak reference, which keeps the address and not the numbers.
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import torch
 from torch import Tensor
 from torch.multiprocessing.reductions import StorageWeakRef
 
+from model.watch.axes import Axes, Dim, View, axes_met, outside, unknown
+from model.watch.axes import made as made_of
 from model.watch.call_sites import Place, Spot
 from model.watch.editing import SiteEdit
 
@@ -20,13 +24,39 @@ N_READ = 2
 """How many linear maps back is remembered: low-rank projections have two on the way to q and k."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(eq=False)
 class Product:
-    """A batched product that may become scores: QKᵀ, or its transpose where einsum turned it."""
+    """A batched product that may become scores: QKᵀ, or its transpose where einsum turned it.
+
+    Attributes:
+        left: (batch, row, width), or without a batch.
+        right: (batch, width, column).
+        nodes: what is known of both.
+        views: where their axes come from.
+        is_parameter: whether a storage of that address is a parameter of the model.
+    """
 
     left: Tensor
     right: Tensor
     nodes: tuple[Node, Node]
+    views: tuple[View, View]
+    is_parameter: Callable[[int | None], bool]
+
+    @cached_property
+    def dims(self) -> tuple[Dim, Dim, Dim]:
+        """Batch, rows and columns."""
+        return axes_met(self.views, self._matrix, self.is_parameter)
+
+    @property
+    def width(self) -> Dim:
+        """What was summed over."""
+        return self.views[0].dims[-1]
+
+    @property
+    def _matrix(self) -> int | None:
+        """Which factor was no made tensor; None if both or neither were."""
+        left, right = (node.made for node in self.nodes)
+        return None if left == right else int(left)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,6 +101,8 @@ class Candidate:
         origin: what the scores were made of.
         spot: where in the model the softmax ran.
         softmax: what will be said of it.
+        view: where its axes come from.
+        given: what the softmax was given, where no mask is known; None once it was written over.
         edit: what is done to it; None for nothing.
         allowed: the mask of edited weights.
     """
@@ -80,6 +112,8 @@ class Candidate:
     origin: Scores
     spot: Spot
     softmax: Softmax
+    view: View
+    given: Tensor | None = None
     edit: SiteEdit | None = None
     allowed: Tensor | None = None
 
@@ -96,6 +130,10 @@ class Node:
         scores: set on its way to a softmax.
         candidate: the weights it holds.
         mixed: weights times values, before they are summed: the candidate and both factors.
+        axes: where its axes come from.
+        mapped: whether a linear map made it.
+        changed: how weights were changed since their softmax: "dropout", "scaled" or "changed".
+        noise: whether it was drawn at random, as dropout's mask is.
     """
 
     number: int
@@ -105,7 +143,16 @@ class Node:
     scores: Scores | None = None
     candidate: Candidate | None = None
     mixed: tuple[Candidate, Tensor, Tensor] | None = None
+    axes: Axes | None = None
+    mapped: bool = False
+    changed: str | None = None
+    noise: bool = False
     alive: StorageWeakRef | None = field(default=None, repr=False)
+
+    def axes_of(self, x: Tensor) -> tuple[Dim, ...]:
+        """Where the axes of a view of it come from."""
+        assert self.axes is not None
+        return View.of(x, self.axes).dims
 
     @property
     def lineage(self) -> tuple[int, ...]:
@@ -133,7 +180,15 @@ class Lineage:
     def of(self, x: Tensor) -> Node:
         """The same; a tensor that was never seen comes from outside."""
         node = self.known(x)
-        return self.put(x, Node(next(self._numbers), made=False)) if node is None else node
+        if node is None:
+            node = self.put(x, Node(next(self._numbers), made=False), outside(x))
+        return node
+
+    def view(self, x: Tensor) -> View:
+        """Where its axes come from."""
+        axes = self.of(x).axes
+        assert axes is not None
+        return View.of(x, axes)
 
     def fresh(self) -> Node:
         """A node that reads nothing known."""
@@ -147,14 +202,27 @@ class Lineage:
             parent.made,
             scores=parent.scores,
             candidate=parent.candidate,
+            changed=parent.changed,
+            noise=parent.noise,
         )
 
     def read(self, parent: Node) -> Node:
         """The node of a linear map of another."""
-        return Node(next(self._numbers), (parent.number, *parent.reads)[:N_READ])
+        reads = (parent.number, *parent.reads)[:N_READ]
+        return Node(next(self._numbers), reads, mapped=True)
 
-    def put(self, x: Tensor, node: Node) -> Node:
-        """Keep a node for a tensor's storage, in place of the one before."""
+    def put(self, x: Tensor, node: Node, axes: Axes | None = None) -> Node:
+        """Keep a node for a tensor's storage, in place of the one before.
+
+        Args:
+            x: a tensor.
+            node: what is known of it.
+            axes: where its axes come from; None if that is not known.
+        """
+        if axes is None:
+            shape = tuple(x.shape)
+            axes = made_of(x, lambda: map(unknown, shape), ())
+        node.axes = axes
         storage = x.untyped_storage()
         node.alive = StorageWeakRef(storage)
         self._nodes[storage._cdata] = node

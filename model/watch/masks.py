@@ -8,6 +8,21 @@ FORBIDDEN = -1e3
 """What is added to scores and lies below this forbids a key; learned biases stay far above."""
 
 
+STEP = -50.0
+"""A constant below this beside none below a tenth of it is a mask as well, such as −100."""
+
+
+def allows(added: Tensor) -> Tensor:
+    """True = may attend, by what is added to scores."""
+    allowed = added > FORBIDDEN
+    low = added.amin() if added.numel() else added.sum()
+    if bool(low <= STEP) and bool(low > FORBIDDEN):
+        lowest = added == low
+        if bool((lowest | (added > low / 10)).all()) and int(lowest.sum()) > 1:
+            return ~lowest
+    return allowed
+
+
 class Masks:
     """What additive masks allow; every layer adds the same one, which is looked through once."""
 
@@ -23,7 +38,7 @@ class Masks:
         view = (added.storage_offset(), added.shape, added.stride())
         kept = self._allowed.get(address)
         if kept is None or kept[0] != view:
-            allowed = added > FORBIDDEN
+            allowed = allows(added)
             kept = (view, added, None if bool(allowed.all()) else allowed)
             self._allowed[address] = kept
         return kept[2]

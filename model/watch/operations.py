@@ -7,6 +7,8 @@ is how weights are found behind dropout, casts and masks.
 
 from __future__ import annotations
 
+import dataclasses
+import functools
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -14,10 +16,22 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from model.record.recording import AttentionRecord
 from model.watch import kernels
+from model.watch.arrangement import arranged
 from model.watch.attending import edit_output
+from model.watch.axes import resized, tagged, together
+from model.watch.call_sites import Spot
 from model.watch.lineage import Softmax
-from model.watch.propagation import first_tensor, linear, other, pointwise, reshaped, unrelated
+from model.watch.propagation import (
+    first_tensor,
+    linear,
+    other,
+    pointwise,
+    reshaped,
+    unrelated,
+    written,
+)
 from model.watch.scoring import (
     added,
     chosen,
@@ -37,12 +51,13 @@ _KERNELS = {
     "_native_multi_head_attention": kernels.of_native,
     "_transformer_encoder_layer_fwd": kernels.of_encoder_layer,
 }
-_SAME_STORAGE = ("_unsafe_view", "_reshape_alias", "lift_fresh")
+_SAME_STORAGE = ("_unsafe_view", "_reshape_alias")
 _POINTWISE = (
     *("_to_copy", "copy_", "native_dropout", "cat", "constant_pad_nd", "index_copy_"),
-    *("index_copy", "_fused_dropout"),
+    *("index_copy", "_fused_dropout", "tril", "triu", "tril_", "triu_"),
 )
 """What leads on like a pointwise function, and what torch does not tag as one."""
+_WRITES_A_PART = ("fill_", "zero_", "index_put_", "index_fill_", "_index_put_impl_")
 _WRITES_NOTHING_KNOWN = ("zero_", "fill_", "uniform_", "normal_", "bernoulli_")
 _MAPS = ("linear", "addmm", "conv", "addbmm", "addmv", "mv")
 
@@ -53,21 +68,32 @@ def handler_of(func: Any) -> Handler | None:
         return _flex if func.name() == "flex_attention" else None
     # Only inference mode shows these: elsewhere autograd has taken them apart already.
     name = func.overloadpacket.__name__
+    if name == "lift_fresh":
+        return None
     if func._can_decompose():
         return _WHOLE.get(name, _composite)
     if func.is_view or name in _SAME_STORAGE:
-        return None
+        return _viewed
     if name in _HANDLERS:
         return _HANDLERS[name]
     if name.startswith("_scaled_dot_product_") and not name.endswith("_backward"):
         return _fused
     if any(part in name for part in _MAPS):
         return linear
+    if name in _WRITES_A_PART:
+        return written
     if name in _WRITES_NOTHING_KNOWN:
         return unrelated
     if torch.Tag.pointwise in func.tags or name in _POINTWISE:
         return pointwise
     return other
+
+
+def _viewed(mode: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A view says nothing, but of what comes from outside it hides the axes."""
+    if mode.lineage.known(args[0]) is None:
+        mode.lineage.of(args[0])
+    return func(*args, **kwargs)
 
 
 def _composite(mode: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -113,8 +139,11 @@ def _flex(mode: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, An
     result = func(*args, **kwargs)
     record = kernels.of_flex(func, args, kwargs)
     query, key = (mode.lineage.of(each).origins for each in args[:2])
-    mode.found.call(spot, record, (query, key))
-    mode.lineage.put(result[0], mode.lineage.fresh())
+    found = _of_kernel(mode, spot, args[0], args[1], record)
+    mode.found.call(spot, found[0], (query, key), found[1], splits=found[2])
+    mode.lineage.put(
+        result[0], mode.lineage.fresh(), resized(result[0], mode.lineage.view(args[0]))
+    )
     return result
 
 
@@ -129,6 +158,16 @@ def _fused(mode: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, A
         query, key = (mode.lineage.of(given[each]).origins for each in ("query", "key"))
         origins = query, key
     spot, out = mode.places.here(), first_tensor(result)
+    doubts: tuple[str, ...] = ()
+    source: Any = given.get("query", given.get("src"))
+    splits = False
+    if name not in _KERNELS:
+        if record.v is not None and out is not None and not given.get("dropout_p"):
+            doubts = _disagreement(record, out)
+        if torch.is_tensor(source) and not source.is_nested:
+            key = given["key"]
+            record, more, splits = _of_kernel(mode, spot, source, key, record)
+            doubts += more
     edit = mode.edits.at(spot.key)
     if edit is not None:
         if name in _KERNELS or out is None:
@@ -141,21 +180,86 @@ def _fused(mode: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, A
             assert record.v is not None
             out.copy_((record.weights @ record.v).reshape(out.shape))
         if edit.of_output:
-            batch, heads, n_queries, _ = record.weights.shape
+            batch, heads, n_queries = (*source.shape[:-3], 1, 1)[:1] + source.shape[-3:-1]
             edit_output(edit, out, (batch, heads, n_queries))
-    mode.found.call(spot, record, origins)
+    mode.found.call(spot, record, origins, doubts, splits=splits)
     if out is not None:
-        mode.lineage.put(out, mode.lineage.fresh())
+        known = torch.is_tensor(source) and not source.is_nested and not out.is_nested
+        axes = resized(out, mode.lineage.view(source)) if known else None
+        mode.lineage.put(out, mode.lineage.fresh(), axes)
     return result
+
+
+_N_COMPARED = 8
+"""So many queries of a fused kernel's output are held against its weights."""
+
+
+def _disagreement(record: AttentionRecord, out: Tensor) -> tuple[str, ...]:
+    """What is said where a kernel gave something else than weights times values."""
+    assert record.v is not None
+    weights, out = record.weights, out.reshape(*record.weights.shape[:3], -1)
+    if weights.shape[2] > _N_COMPARED:
+        # Some rows of every head: the whole product would cost as much as the kernel itself.
+        step = -(-weights.shape[2] // _N_COMPARED)
+        weights, out = weights[:, :, ::step], out[:, :, ::step]
+    expected = weights.to(record.v.dtype) @ record.v
+    scale = max(1.0, float(record.v.abs().max())) if record.v.numel() else 1.0
+    tolerance = scale * (1e-4 if out.dtype in (torch.float32, torch.float64) else 3e-2)
+    difference = (expected - out).abs().nan_to_num(nan=0.0)
+    largest = float(difference.max()) if difference.numel() else 0.0
+    if largest <= tolerance:
+        return ()
+    return (f"the kernel gave something else than these weights times values, by {largest:.2g}",)
+
+
+def _of_kernel(
+    mode: Recorder, spot: Spot, query: Tensor, key: Tensor, record: AttentionRecord
+) -> tuple[AttentionRecord, tuple[str, ...], bool]:
+    """What a kernel did, with its axes where they belong."""
+    if query.dim() != 4:
+        return record, (), False
+    q, k = mode.lineage.view(query).dims, mode.lineage.view(key).dims
+    leading = tuple(together(one, other) for one, other in zip(q[:2], k[:2], strict=True))
+    shape = record.weights.shape
+    found = arranged(
+        shape,
+        (*leading, tagged(q[2], 0), tagged(k[2], 1)),
+        (shape[0], shape[1], shape[2], shape[3]),
+        spot.n_heads,
+        mode.n_heads(spot),
+        q[3],
+        mode.places.is_parameter,
+        True,
+    )
+    if isinstance(found, str):
+        return record, (f"maybe no attention over tokens: {found}",), False
+    if found.plain and found.shape == tuple(shape):
+        return record, found.doubts, found.splits
+    moved: dict[str, Any] = {
+        name: found.laid_out(each, *each.shape[2:])
+        for name in ("weights", "scores", "q", "k", "v")
+        if (each := getattr(record, name)) is not None
+    }
+    if record.allowed is not None:
+        allowed = record.allowed.expand(shape)
+        moved["allowed"] = found.laid_out(allowed, *shape[2:])
+    return dataclasses.replace(record, **moved), found.doubts, found.splits
 
 
 def _given(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
     """Arguments by name, defaults included."""
-    given = {
-        each.name: each.default_value for each in func._schema.arguments if each.has_default_value()
-    }
-    names = [each.name for each in func._schema.arguments]
-    return {**given, **dict(zip(names, args, strict=False)), **kwargs}
+    names, defaults = _parameters(func)
+    return {**defaults, **dict(zip(names, args, strict=False)), **kwargs}
+
+
+@functools.cache
+def _parameters(func: Any) -> tuple[tuple[str, ...], dict[str, Any]]:
+    """Names of an operation's arguments, and the defaults of those that have one."""
+    arguments = func._schema.arguments
+    return (
+        tuple(each.name for each in arguments),
+        {each.name: each.default_value for each in arguments if each.has_default_value()},
+    )
 
 
 _WHOLE: dict[str, Handler] = {

@@ -2,36 +2,58 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
 
+from model.watch.axes import (
+    Axes,
+    View,
+    convolved,
+    joined,
+    looked_up,
+    outside,
+    projected,
+    reduced,
+    regrouped,
+    repeated,
+    resized,
+    same,
+)
 from model.watch.lineage import Node, Scores
 
 if TYPE_CHECKING:
     from model.watch.recorder import Recorder
 
 _COPIES = ("clone", "_to_copy", "copy_")
+_MOVES = (*_COPIES, "cat", "constant_pad_nd", "index_copy", "index_copy_", "lift_fresh_copy")
+_SUMS = (
+    *("sum", "mean", "amax", "amin", "logsumexp", "var", "std", "norm", "prod", "any", "all"),
+    *("argmax", "argmin", "max", "min", "median"),
+)
 _LOOKUPS = ("index", "gather", "take")
 
 
-def tensors(values: Any) -> Iterator[Tensor]:
+def tensors(values: Any) -> list[Tensor]:
     """All plain tensors among an operation's arguments or results, lists included."""
+    found: list[Tensor] = []
     for value in values:
         if isinstance(value, Tensor):
-            if not value.is_nested and value.layout is torch.strided:
-                yield value
-        elif isinstance(value, list | tuple):
-            yield from tensors(value)
+            if value.layout is torch.strided and not value.is_nested:
+                found.append(value)
+        elif type(value) is list or isinstance(value, tuple):
+            found += tensors(value)
+    return found
 
 
 def first_tensor(result: Any) -> Tensor | None:
     """The first tensor of a result; None if it has none."""
     if type(result) is Tensor:
         return result if result.layout == torch.strided and not result.is_nested else None
-    return next(tensors((result,)), None)
+    return next(iter(tensors((result,))), None)
 
 
 def leading(mode: Recorder, args: tuple[Any, ...]) -> Node | None:
@@ -52,16 +74,48 @@ def leading(mode: Recorder, args: tuple[Any, ...]) -> Node | None:
 
 def pointwise(mode: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """What leads to attention goes on leading there."""
-    source = args[1:] if func.overloadpacket.__name__ in ("copy_", "index_copy_") else args
+    name = func.overloadpacket.__name__
+    source = args[1:] if name in ("copy_", "index_copy_") else args
     node = leading(mode, source)
     protect(mode, func, args)
+    views = [mode.lineage.view(x) for x in tensors(args)]
     result = func(*args, **kwargs)
     out = first_tensor(result)
     if out is not None and node is not None:
-        put = mode.lineage.put(out, mode.lineage.follow(node))
-        if func.overloadpacket.__name__ in _COPIES:
+        put = mode.lineage.follow(node)
+        mode.lineage.put(out, put, axes_of_pointwise(func, out, args, views))
+        if name in _COPIES:
             put.factor = node.factor
+        if put.candidate is not None and name not in _MOVES:
+            put.changed = "dropout" if "dropout" in name else "changed"
     return result
+
+
+def axes_of_pointwise(func: Any, out: Tensor, args: tuple[Any, ...], views: list[View]) -> Axes:
+    """Where the axes of what a pointwise function made come from."""
+    name = func.overloadpacket.__name__
+    if name in ("cat", "stack"):
+        axis = args[1] if len(args) > 1 else 0
+        if name == "stack":
+            axis %= out.dim()
+            views = [
+                View(
+                    (*v.shape[:axis], 1, *v.shape[axis:]),
+                    (*v.steps[:axis], 0, *v.steps[axis:]),
+                    v.itemsize,
+                    v.axes,
+                )
+                for v in views
+            ]
+        return joined(out, views, axis)
+    if func._schema.is_mutable and views:
+        whole = out.numel() * out.element_size() == out.untyped_storage().nbytes()
+        if name == "copy_" and whole and views[-1].shape == tuple(out.shape):
+            return same(out, views[-1:])
+        return views[0].axes
+    if name in ("constant_pad_nd", "index_copy"):
+        return resized(out, views[0])
+    return same(out, views)
 
 
 def reshaped(mode: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -69,7 +123,10 @@ def reshaped(mode: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str,
     result: Tensor = func(*args, **kwargs)
     node = mode.lineage.of(args[0])
     if mode.lineage.known(result) is not node:
-        mode.lineage.put(result, mode.lineage.follow(node)).factor = node.factor
+        view = mode.lineage.view(args[0])
+        put = mode.lineage.follow(node)
+        mode.lineage.put(result, put, regrouped(result, view))
+        put.factor = node.factor
     return result
 
 
@@ -89,6 +146,8 @@ def protect(mode: Recorder, func: Any, args: tuple[Any, ...]) -> None:
 def other(mode: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """A norm, a sum, a lookup: it reads on where its input led, and holds no weights."""
     node = leading(mode, args)
+    protect(mode, func, args)
+    views = [mode.lineage.view(x) for x in tensors(args)]
     result = func(*args, **kwargs)
     out = first_tensor(result)
     if out is not None:
@@ -99,8 +158,24 @@ def other(mode: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, An
         table = func.overloadpacket.__name__.startswith(_LOOKUPS)
         if node is not None and (node.made or not table):
             put.reads = node.lineage
-        mode.lineage.put(out, put)
+        mode.lineage.put(out, put, _axes_of_other(func, out, args, views))
     return result
+
+
+def _axes_of_other(func: Any, out: Tensor, args: tuple[Any, ...], views: list[View]) -> Axes | None:
+    name = func.overloadpacket.__name__
+    if not views:
+        return outside(out)
+    if func._schema.is_mutable:
+        return views[0].axes
+    if name in _SUMS:
+        axes = args[1] if len(args) > 1 and args[1] is not None else ()
+        return reduced(out, views[0], [axes] if isinstance(axes, int) else axes)
+    if name == "stack":
+        return axes_of_pointwise(func, out, args, views)
+    if name == "repeat":
+        return repeated(out, views[0])
+    return resized(out, views[0])
 
 
 def unrelated(mode: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -109,9 +184,38 @@ def unrelated(mode: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str
     result = func(*args, **kwargs)
     out = first_tensor(result)
     if out is not None:
+        put, axes = mode.lineage.fresh(), None
         # A parameter is filled, in place, when its model is built.
-        mode.lineage.put(out, mode.lineage.fresh()).made = not func._schema.is_mutable
+        put.made = not func._schema.is_mutable
+        put.noise = func.overloadpacket.__name__ == "bernoulli_"
+        if func.overloadpacket.__name__ == "embedding":
+            axes = looked_up(out, mode.lineage.view(args[1]))
+        else:
+            known = mode.lineage.known(out)
+            axes = outside(out) if known is None else known.axes
+        mode.lineage.put(out, put, axes)
     return result
+
+
+def written(mode: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A part of a tensor is filled: scores that are masked so stay scores, weights change."""
+    node = mode.lineage.known(args[0])
+    if node is None or (node.scores is None and node.candidate is None):
+        return unrelated(mode, func, args, kwargs)
+    protect(mode, func, args)
+    if node.candidate is not None:
+        node.changed = "changed"
+    elif node.scores is not None and node.scores.unmasked is None:
+        whole = args[0]
+        if node.scores.product is not None:
+            node.scores = replace(node.scores, unmasked=_whole(whole))
+    return func(*args, **kwargs)
+
+
+def _whole(x: Tensor) -> Tensor:
+    """A copy of all that a view's storage holds, in one axis."""
+    storage = x.untyped_storage()
+    return torch.empty(0, dtype=x.dtype, device=x.device).set_(storage.clone())
 
 
 def linear(mode: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -126,7 +230,13 @@ def linear(mode: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, A
         nodes = [mode.lineage.of(x) for x in operands[:2]]
         made = mode.lineage.read(next((n for n in nodes if n.made), nodes[0]))
         made.scores = additive(nodes) if out.numel() < operands[0].numel() else None
-        mode.lineage.put(out, made)
+        view = mode.lineage.view(operands[0])
+        if "conv" in str(func):
+            groups = args[8] if len(args) > 8 else 1
+            axes = convolved(out, view, groups)
+        else:
+            axes = projected(out, view) if out.dim() == len(view.shape) else outside(out)
+        mode.lineage.put(out, made, axes)
     return result
 
 

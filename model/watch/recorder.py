@@ -13,7 +13,8 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from model.record.intervention import UNCHANGED, Intervention
 from model.record.recording import CaptureError
-from model.watch.call_sites import Places
+from model.trace.attention_map import AttentionKind, known_kind
+from model.watch.call_sites import Places, Spot
 from model.watch.editing import Edits
 from model.watch.lineage import Lineage
 from model.watch.masks import Masks
@@ -42,8 +43,9 @@ class Recorder(TorchDispatchMode):
         # Compilation rests anyway, and asking it to at every operation takes half of the time.
         return False
 
-    def __init__(self, edits: Edits) -> None:
+    def __init__(self, edits: Edits, n_heads: int | Mapping[str, int] | None = None) -> None:
         super().__init__()
+        self._n_heads = n_heads
         self.edits = edits
         self.lineage = Lineage()
         self.masks = Masks()
@@ -76,6 +78,11 @@ class Recorder(TorchDispatchMode):
                 return unfollowed(self, func, args, kwargs)
         return handler(self, func, args, kwargs)
 
+    def n_heads(self, spot: Spot) -> int | None:
+        """How many heads the person who watches says that a module has."""
+        given = self._n_heads
+        return given.get(spot.place.path) if isinstance(given, Mapping) else given
+
     def parts_of(self, func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
         """Run an operation that is made of others, with these seen one by one."""
         with self:
@@ -97,6 +104,8 @@ def watching(
     *,
     weights: Mapping[Any, Any] | None = None,
     like: Watched | None = None,
+    n_heads: int | Mapping[str, int] | None = None,
+    kind: AttentionKind | str | Mapping[str, AttentionKind | str] | None = None,
 ) -> Generator[Watched, None, None]:
     """Record the attention of every module that runs in this thread until the block ends.
 
@@ -115,8 +124,12 @@ def watching(
         weights: to be used in place of those of whole sites, as {("decoder", 0): recorded};
             broadcastable to (batch, head, query, key).
         like: what watched the model before, as it is, and so knows its sites.
+        n_heads: how many heads the modules have where the report says "heads or batch uncertain";
+            of every module, or by the names of `named_modules`.
+        kind: what attention is, where the report calls its kind uncertain or wrongly; likewise.
 
     Raises:
+        TraceError: if there is no such kind.
         CaptureError: if what is to be edited did not run, is hidden in a fused operation, or is
             wanted with gradients; the message says what to do.
         HeadError, MaskError: if an edit does not fit the model.
@@ -126,11 +139,16 @@ def watching(
             "What is to be edited goes by sites; watch the model once as it is, and pass what "
             "that saw as watching(…, like=seen)."
         )
-    recorder = Recorder(Edits({}) if like is None else like.edits(under, weights or {}))
+    kinds = (
+        {path: known_kind(each) for path, each in kind.items()}
+        if isinstance(kind, Mapping)
+        else (None if kind is None else known_kind(kind))
+    )
+    recorder = Recorder(Edits({}) if like is None else like.edits(under, weights or {}), n_heads)
     outer, _innermost.recorder = _innermost.recorder, recorder
     try:
         with _uncompiled(), recorder:
-            yield Watched(recorder.found, like)
+            yield Watched(recorder.found, like, kinds)
     finally:
         _innermost.recorder = outer
         recorder.places.forget_run()

@@ -75,6 +75,7 @@ class Report:
             shape = " × ".join(map(str, each.calls[0].weights.shape))
             times = f", {len(each.calls)} calls" if len(each.calls) > 1 else ""
             lines.append(f"  {each.site}: {each.place}; {shape}{times}")
+            lines += [f"    {note}" for note in each.notes]
         if self.joined:
             lines += ["Several calls of a site", *(f"  {each}" for each in self.joined)]
         lines += _lines("Other softmaxes", [(each, each.reason) for each in self.others])

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from model.watch.attending import attend, edit_weights, suspect
+from model.watch.axes import View, made, same
 from model.watch.lineage import Candidate, Node, Product, Scores, Softmax
 from model.watch.masks import FORBIDDEN
 from model.watch.propagation import (
@@ -30,21 +31,28 @@ def softmax(mode: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, 
     result = func(*args, **kwargs)
     spot = mode.places.here()
     node = mode.lineage.follow(mode.lineage.of(x))
+    axes = same(result, [mode.lineage.view(x)])
     axis %= max(x.dim(), 1)
     ran = Softmax(spot.place, tuple(x.shape), "what it made was multiplied with no values")
     mode.found.softmaxes.append(ran)
     if axis == x.dim() - 1:
         origin = node.scores or Scores()
-        scores = x if origin.unmasked is None else origin.unmasked
+        scores = x
+        if origin.unmasked is not None and origin.unmasked.numel() == x.numel():
+            # One axis where it was kept as a whole storage.
+            by_index = origin.unmasked.dim() == 1 < x.dim()
+            scores = origin.unmasked.view(x.shape) if by_index else origin.unmasked
         edit = mode.edits.at(spot.key)
-        node.candidate = Candidate(result, scores, origin, spot, ran, edit)
+        view = View.of(result, axes)
+        node.candidate = Candidate(result, scores, origin, spot, ran, view, x, edit)
+        node.changed = None
         if edit is not None and edit.of_weights:
             edit_weights(node.candidate, x)
     else:
         ran.reason = f"it runs over axis {axis} of {x.dim()}, and not over the last"
     node.scores = None
     node.made = True
-    mode.lineage.put(result, node)
+    mode.lineage.put(result, node, axes)
     return result
 
 
@@ -55,26 +63,30 @@ def product(mode: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, 
     left, right = args[-2:]
     lineage = mode.lineage
     nodes = lineage.of(left), lineage.of(right)
+    met = Product(
+        left, right, nodes, (lineage.view(left), lineage.view(right)), mode.places.is_parameter
+    )
+    axes = made(result, lambda: met.dims if result.dim() == 3 else met.dims[1:], met.views)
     for node, weights, values in (
         (nodes[0], left, right),
         (nodes[1], right.transpose(-2, -1), left.transpose(-2, -1)),
     ):
         if node.candidate is not None:
             output = result if weights is left else result.transpose(-2, -1)
-            attend(mode, node.candidate, weights, values, output)
-            lineage.put(result, lineage.fresh())
+            attend(mode, node, weights, values, output)
+            lineage.put(result, lineage.fresh(), axes)
             return result
     suspect(mode, left)
-    made = lineage.read(next((node for node in nodes if node.made), nodes[0]))
-    made.scores = additive(nodes) if result.numel() < left.numel() else None
+    read = lineage.read(next((node for node in nodes if node.made), nodes[0]))
+    read.scores = additive(nodes) if result.numel() < left.numel() else None
     # A map without bias has a parameter on one side alone.
     if result.dim() == 3 or nodes[0].made == nodes[1].made:
-        summed = None if made.scores is None else made.scores.summed
-        made.scores = Scores(Product(left, right, nodes), summed)
+        summed = None if read.scores is None else read.scores.summed
+        read.scores = Scores(met, summed)
         if bias is not None:
             before = torch.bmm(left, right) * kwargs.get("alpha", 1)
-            made.scores = _masked(mode, made.scores, before, bias)
-    lineage.put(result, made)
+            read.scores = _masked(mode, read.scores, before, bias)
+    lineage.put(result, read, axes)
     return result
 
 
@@ -106,20 +118,29 @@ def added(mode: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, An
             met = _masked(mode, node.scores, before, term, subtracted=subtracted)
             break
     protect(mode, func, args)
+    views = [lineage.view(x) for x in operands]
     result = func(*args, **kwargs)
     out = first_tensor(result)
     if out is None or lead is None:
         return result
     put = lineage.follow(lead)
+    if put.candidate is not None:
+        put.changed = "changed"
     if met is not None:
         put.scores = met
     elif put.candidate is None and _joins(nodes):
+        parts = [node for node in nodes if node is not None]
         put = lineage.fresh()
+        if all(node.mapped for node in parts):
+            # Queries by content and by position are read from both.
+            put.reads = tuple(each for node in parts for each in node.reads)
+            put.mapped = True
     if len(operands) == 2 and all(x.dim() and x.shape != out.shape for x in operands):
         # Every query with every key: additive attention begins so.
         first, second = (lineage.of(x) for x in operands)
         put.scores = Scores(summed=(first, second))
-    lineage.put(out, put)
+    mutable = func._schema.is_mutable
+    lineage.put(out, put, views[0].axes if mutable else same(out, views))
     return result
 
 
@@ -163,11 +184,16 @@ def _filled(
         before = x.clone() if func._schema.is_mutable else x
         follow.scores = _with_mask(node.scores or Scores(), before, allowed)
     protect(mode, func, args)
+    view = mode.lineage.view(x)
     result: Tensor = func(*args, **kwargs)
     candidate = node.candidate
+    if candidate is not None and not _is_zero(value):
+        follow.changed = "changed"
     if candidate is not None and candidate.weights is not None and _is_zero(value):
         candidate.weights = result if result.shape == candidate.weights.shape else candidate.weights
-    mode.lineage.put(result, follow)
+    whole = x.shape == result.shape
+    axes = view.axes if func._schema.is_mutable else same(result, [view]) if whole else None
+    mode.lineage.put(result, follow, axes)
     return result
 
 
@@ -188,11 +214,19 @@ def multiplied(mode: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[st
                 break
     node = leading(mode, args[:1])
     factor = _number(args[1])
+    known = [mode.lineage.known(x) for x in operands]
     result = pointwise(mode, func, args, kwargs)
     out = first_tensor(result)
     if out is not None:
         put = mode.lineage.of(out)
         put.mixed = mixed
+        if put.candidate is not None:
+            before = next((each.changed for each in known if each and each.candidate), None)
+            own = "scaled" if factor else "changed"
+            if any(each is not None and each.noise for each in known):
+                own = "dropout"
+            order = (None, "scaled", "dropout", "changed")
+            put.changed = max(before, own, key=order.index)
         if node is not None and factor:
             divides = func.overloadpacket.__name__.startswith("div")
             put.factor = node.factor / factor if divides else node.factor * factor
@@ -212,8 +246,10 @@ def summed(mode: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, A
     node = mode.lineage.known(x)
     result = other(mode, func, args, kwargs)
     if node is not None and node.mixed is not None and len(args) > 1:
-        candidate, weights, values = node.mixed
+        _, weights, values = node.mixed
         if args[1] is not None and [axis % x.dim() for axis in args[1]] == [x.dim() - 2]:
-            attend(mode, candidate, weights.transpose(-2, -1), values, result)
-            mode.lineage.put(result, mode.lineage.fresh())
+            held = mode.lineage.of(weights)
+            axes = mode.lineage.of(result).axes
+            attend(mode, held, weights.transpose(-2, -1), values, result)
+            mode.lineage.put(result, mode.lineage.fresh(), axes)
     return result

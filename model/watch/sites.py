@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Unpack
 
@@ -15,11 +15,16 @@ from model.record.intervention import Intervention
 from model.record.recording import AttentionRecord, CaptureError, Recording, TraceFields, join_heads
 from model.trace.attention_map import AttentionKind, Site
 from model.trace.trace import Trace
+from model.watch.arrangement import UNCERTAIN
 from model.watch.call_sites import Place, Spot
 from model.watch.editing import Edits, site_edits
 from model.watch.joining import Call, Joined, joined
+from model.watch.left_padding import without_left_padding
 from model.watch.lineage import Softmax
 from model.watch.report import OtherSoftmax, Report, Suspicion
+
+_ROUNDING = 0.02
+"""How far from 1 the weights of a query may add up to; half precision needs it."""
 
 Origins = tuple[frozenset[int], frozenset[int]]
 """What queries and keys were computed from, as numbers of tensors."""
@@ -37,11 +42,13 @@ class WatchedSite:
         calls: in order, for the whole batch: several where a module is shared between layers, or
             where a text is written token by token. Weights are those that the model used, before
             dropout. Scores, q, k and v are None where they could not be told.
+        notes: what is uncertain about it, and what else has to be known to read it.
     """
 
     site: Site
     place: Place
     calls: tuple[AttentionRecord, ...]
+    notes: tuple[str, ...] = ()
 
     @property
     def n_heads(self) -> int:
@@ -57,6 +64,9 @@ class _Found:
     origins: Origins | None
     keys: tuple[Hashable, ...]
     calls: list[Call] = field(default_factory=list)
+    # In order, each once.
+    doubts: dict[str, None] = field(default_factory=dict)
+    splits: bool = False
 
     @property
     def records(self) -> tuple[AttentionRecord, ...]:
@@ -72,10 +82,34 @@ class Collection:
         self.places: dict[Hashable, _Found] = {}
         self.n_calls = 0
 
-    def call(self, spot: Spot, record: AttentionRecord, origins: Origins | None) -> None:
-        """One call of an attention; without origins, queries and keys are of one text."""
+    def call(
+        self,
+        spot: Spot,
+        record: AttentionRecord,
+        origins: Origins | None,
+        doubts: tuple[str, ...] = (),
+        *,
+        splits: bool = False,
+    ) -> None:
+        """One call of an attention; without origins, queries and keys are of one text.
+
+        Args:
+            spot: where.
+            record: what it did.
+            origins: what queries and keys were computed from.
+            doubts: what is to be said of it.
+            splits: whether an item of its batch is a part of one input.
+        """
         key = object() if spot.key is None else spot.key
         found = self.places.setdefault(key, _Found(spot.place, origins, (spot.key,)))
+        if spot.stacked:
+            doubts = (
+                f"{UNCERTAIN}: it ran under torch.vmap, whose axis stands among them; run one "
+                "model alone",
+                *doubts,
+            )
+        found.doubts |= dict.fromkeys(doubts)
+        found.splits |= splits
         queries = None if origins is None else origins[0]
         found.calls.append(Call(record, self.n_calls, spot.run, queries))
         self.n_calls += 1
@@ -88,8 +122,14 @@ class Collection:
 class Watched:
     """What `watching` saw; readable while it watches and afterwards."""
 
-    def __init__(self, found: Collection, like: Watched | None = None) -> None:
+    def __init__(
+        self,
+        found: Collection,
+        like: Watched | None = None,
+        kinds: AttentionKind | Mapping[str, AttentionKind] | None = None,
+    ) -> None:
         self._found = found
+        self._kinds = kinds
         # Edited attention may look like another kind, and so is called as it was.
         self._names: dict[Hashable, Site] = {}
         if like is not None:
@@ -125,11 +165,24 @@ class Watched:
         found = _heads_joined(list(self._found.places.values()))
         names = [self._names.get(each.keys[0]) for each in found]
         known = [name for name in names if name is not None]
-        sites = known if len(known) == len(found) else _named(found)
+        named = len(known) == len(found)
+        given = [None if named else self._kind_of(each.place) for each in found]
+        sites = known if named else _named(found, given)
         return [
-            (WatchedSite(site, each.place, each.records), each)
-            for site, each in zip(sites, found, strict=True)
+            (
+                WatchedSite(
+                    site,
+                    each.place,
+                    each.records,
+                    (*each.doubts, *(() if named or kind else _kind_doubts(each, site))),
+                ),
+                each,
+            )
+            for site, each, kind in zip(sites, found, given, strict=True)
         ]
+
+    def _kind_of(self, place: Place) -> AttentionKind | None:
+        return self._kinds.get(place.path) if isinstance(self._kinds, Mapping) else self._kinds
 
     def recording(self) -> Recording:
         """The same as taps would have recorded it, for maps by sentence and for traces.
@@ -144,8 +197,21 @@ class Watched:
                 seen.add(each.site, 0, 1, call)
         return seen
 
-    def trace(self, sentence: int = 0, **named: Unpack[TraceFields]) -> Trace:
+    def trace(
+        self,
+        sentence: int = 0,
+        *,
+        sites: Iterable[Site | str] | None = None,
+        **named: Unpack[TraceFields],
+    ) -> Trace:
         """One sentence of the batch as a trace; arguments as of `Recording.trace`.
+
+        A sentence with padding before it is labelled without its padding, or throughout.
+
+        Args:
+            sentence: index into the batch; of the windows, where chosen sites have these there.
+            sites: those to take, as the report names them ("encoder.0"); None for all.
+            named: labels and texts.
 
         Each call of a module that is shared between layers is a layer of its own, and the steps of
         a text written token by token are the rows of one map; `report` says so.
@@ -156,16 +222,30 @@ class Watched:
         Raises:
             CaptureError: if no attention ran, or a site several times that belong to no one pass,
                 as where beams take the place of one another, or to parts of one text.
+            CaptureError: also if there is no such site, it is uncertain what is batch, or weights
+                were changed so that they are no shares.
             TraceError: if the lengths of labels, predictions and log_probs disagree.
         """
         self._require_any()
-        return self._joined().recording.trace(sentence, **named)
+        chosen = None if sites is None else {str(each) for each in sites}
+        known = self._sites()
+        names = {str(each.site) for each, _ in known}
+        if chosen is not None and chosen - names:
+            raise CaptureError(
+                f"There is no {min(chosen - names)} here; there is {', '.join(sorted(names))}."
+            )
+        taken = [each for each in known if chosen is None or str(each[0].site) in chosen]
+        recording = joined([(each.site, found.calls) for each, found in taken]).recording
+        for each, found in taken:
+            _require_certain(each, found, chosen is not None)
+        return without_left_padding(recording, sentence, named)
 
     def _require_any(self) -> None:
         if not self._found.places:
             raise CaptureError(
                 "No attention ran while this watched; run the model inside `with watching()`, and "
-                "see report() for what else ran."
+                "see report() for what else ran. Models without softmax attention, such as Mamba, "
+                "RWKV and FNet, have no weights to record."
             )
 
     def _joined(self) -> Joined:
@@ -211,6 +291,8 @@ def _heads_joined(found: list[_Found]) -> list[_Found]:
                 replace(parts[0], record=join_heads([each.record for each in parts]))
                 for parts in zip(*(head.calls for head in heads), strict=True)
             ],
+            {doubt: None for head in heads for doubt in head.doubts},
+            any(head.splits for head in heads),
         )
         for heads in joined
     ]
@@ -234,17 +316,61 @@ def _is_next_head(one: _Found, other: _Found) -> bool:
     )
 
 
-def _named(found: list[_Found]) -> list[Site]:
+def _require_certain(site: WatchedSite, found: _Found, chosen: bool) -> None:
+    """Refuse what a trace could not say of its own weights."""
+    for note in site.notes:
+        if note.startswith(UNCERTAIN):
+            raise CaptureError(f"{site.site}: {note}, or choose other sites= for the trace.")
+    if found.splits and not chosen:
+        raise CaptureError(
+            f"{site.site}: {next(iter(found.doubts))}; choose sites= for the trace, and sentence= "
+            "counts these."
+        )
+    for call in site.calls:
+        sums = call.weights.float().sum(dim=-1)
+        shares = (sums - 1).abs() <= _ROUNDING
+        if found.doubts and not bool(
+            (shares | (sums == 0) | sums.isnan()).all() and (call.weights >= 0).all()
+        ):
+            raise CaptureError(
+                f"{site.site}: {next(iter(found.doubts))}, and they are no shares of 1; choose "
+                "other sites= for the trace."
+            )
+
+
+def _kind_doubts(found: _Found, site: Site) -> tuple[str, ...]:
+    first = found.records[0]
+    alone = first.n_queries == first.n_keys == 1 and len(found.calls) == 1
+    if alone and site.kind is not AttentionKind.CROSS:
+        return (
+            "encoder or decoder uncertain: of one token, nothing tells what it may see; give "
+            "kind= to watching",
+        )
+    if (
+        site.kind is AttentionKind.DECODER
+        and first.n_queries > 1
+        and all(call.allowed is None for call in found.records)
+        and _is_causal(found)
+    ):
+        return (
+            "encoder or decoder uncertain: no mask was seen, though no weight falls on a later "
+            "key; give kind= to watching",
+        )
+    return ()
+
+
+def _named(found: list[_Found], given: Sequence[AttentionKind | None]) -> list[Site]:
     crosses = [_is_cross(each) for each in found]
     count: Counter[AttentionKind] = Counter()
     sites = []
-    for number, (each, is_cross) in enumerate(zip(found, crosses, strict=True)):
+    for number, (each, is_cross, own) in enumerate(zip(found, crosses, given, strict=True)):
         kind = AttentionKind.ENCODER
         followed = found[number + 1] if crosses[number + 1 : number + 2] == [True] else None
         if is_cross:
             kind = AttentionKind.CROSS
         elif _is_causal(each) or (followed and _in_one_layer(each.place, followed.place)):
             kind = AttentionKind.DECODER
+        kind = own or kind
         sites.append(Site(kind, count[kind]))
         count[kind] += 1
     return sites

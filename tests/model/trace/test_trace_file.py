@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from model.trace import trace_file
 from model.trace.attention_map import MOST_BYTES, NO_ID, AttentionKind, Tokens, TraceError
-from model.trace.trace import Trace
+from model.trace.trace import Trace, trace_file
 
 DOCUMENT = Path(__file__).parents[3] / "docs" / "traces.md"
 
@@ -174,3 +173,15 @@ def test_too_many_bytes_are_refused_before_any_is_read(monkeypatch: pytest.Monke
     monkeypatch.setattr(zipfile.ZipFile, "read", lambda *_: pytest.fail("it was read"))
     with pytest.raises(TraceError, match="too large: its arrays hold more than 1 MiB"):
         Trace.load(packed(b"", b"\0" * (1 << 20)), most_bytes=1 << 20)
+
+
+def test_a_layer_number_has_an_end(tmp_path):
+    file = tmp_path / "long.npz"
+    np.savez(
+        file,
+        format=np.array("headscope-trace-2"),
+        contents=np.array([], dtype=np.str_),
+        **{"encoder.99999999999999999999.weights": np.ones((1, 1, 1), np.float32)},
+    )
+    with pytest.raises(TraceError, match=r"unknown entry, encoder\.9{20}\.weights"):
+        Trace.load(file)

@@ -251,3 +251,17 @@ def test_a_gpu_sees_what_the_cpu_sees(folders, family):
     for site, each in on_cpu.maps.items():
         if each.queries == on_gpu.maps[site].queries:
             np.testing.assert_allclose(on_gpu.maps[site].weights, each.weights, atol=1e-4)
+
+
+def test_a_folder_without_tokenizer_or_attention_is_refused_at_load(tmp_path):
+    (tmp_path / "config.json").write_text('{"model_type": "bert", "architectures": ["BertModel"]}')
+    (tmp_path / "model.safetensors").write_bytes(b"")
+    with pytest.raises(
+        CheckpointError, match=r"lacks its tokenizer's files, such as tokenizer\.js"
+    ):
+        load_foreign(tmp_path)
+    (tmp_path / "config.json").write_text(
+        '{"model_type": "mamba", "architectures": ["MambaModel"]}'
+    )
+    with pytest.raises(CheckpointError, match=r"config\.json is of the family mamba, which has no"):
+        load_foreign(tmp_path)

@@ -122,7 +122,7 @@ def test_our_model_and_its_hugging_face_twin_give_equal_traces(
 def test_a_trace_of_a_pass_without_attention_says_what_to_do():
     with watching() as seen:
         nn.Linear(2, 2)(torch.ones(1, 2))
-    with pytest.raises(CaptureError, match=r"No attention ran.*see report"):
+    with pytest.raises(CaptureError, match=r"No attention ran.*see report.*such as Mamba"):
         seen.trace()
 
 

@@ -1,0 +1,98 @@
+"""Padding that stands before a sentence, as in a batch that a decoder continues."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import torch
+
+from model.record.recording import AttentionRecord, CaptureError, Recording
+from model.trace.attention_map import TextSide, Tokens
+from model.trace.trace import Trace
+
+
+def without_left_padding(recording: Recording, sentence: int, named: Mapping[str, Any]) -> Trace:
+    """One sentence as a trace, from its first token on; arguments as of `Recording.trace`.
+
+    Raises:
+        CaptureError: if labels fit neither the sentence without its padding nor with it.
+    """
+    before: dict[TextSide, int] = {}
+    for site in recording:
+        record = recording[site]
+        side = site.kind.key_side
+        if side is not None and 0 <= sentence < len(record.weights):
+            before[side] = max(before.get(side, 0), _padding(record, sentence, site.kind))
+    skipped: dict[TextSide, int] = {}
+    for side, n in before.items():
+        labels: Tokens | None = named.get(side)
+        total = _length(recording, side)
+        if not n or labels is None or len(labels) == total:
+            continue
+        if len(labels) != total - n:
+            raise CaptureError(
+                f"The {side} of sentence {sentence} has padding before it, at {n} of {total} "
+                f"positions, but there are {len(labels)} labels; give {total - n} labels for what "
+                f"comes after the padding, or {total} with it."
+            )
+        skipped[side] = n
+    if not skipped:
+        return recording.trace(sentence, **named)
+    kept = Recording()
+    for site in recording:
+        rows, columns = (
+            0 if side is None else skipped.get(side, 0)
+            for side in (site.kind.query_side, site.kind.key_side)
+        )
+        kept.add(site, 0, 1, _cut(recording[site], rows, columns))
+    return kept.trace(sentence, **named)
+
+
+def _length(recording: Recording, side: TextSide) -> int:
+    return next(recording[site].n_keys for site in recording if site.kind.key_side == side)
+
+
+def _padding(record: AttentionRecord, sentence: int, kind: str) -> int:
+    """How many keys come first that no query after them sees."""
+    if record.allowed is None:
+        seen = record.weights[sentence] > 0
+    else:
+        seen = record.allowed.expand(record.weights.shape)[sentence]
+    seen = seen[..., : record.n_keys].any(dim=0)
+    n_queries, n_keys = seen.shape
+    if kind != "cross" and n_queries == n_keys:
+        # Of each query its first key; one without keys says nothing.
+        some = seen.any(dim=1)
+        earliest = torch.where(some, seen.int().argmax(dim=1), n_keys)
+        earliest = earliest.flip(0).cummin(0).values.flip(0)
+        after = [n for n in range(1, n_queries) if n <= int(earliest[n]) < n_keys]
+        return after[-1] if after else 0
+    used = seen.any(dim=0)
+    return int(used.int().argmax()) if bool(used.any()) else 0
+
+
+def _cut(record: AttentionRecord, rows: int, columns: int) -> AttentionRecord:
+    def part(x: torch.Tensor | None, *axes: int) -> torch.Tensor | None:
+        if x is None:
+            return None
+        for axis, n in zip((2, 3), axes, strict=True):
+            if n and axis < x.dim():
+                x = x[(slice(None),) * axis + (slice(n, None),)]
+        return x
+
+    weights = part(record.weights, rows, columns)
+    assert weights is not None
+    allowed = record.allowed
+    if allowed is not None:
+        allowed = part(allowed.expand(record.weights.shape), rows, columns)
+    return replace(
+        record,
+        weights=weights,
+        scores=part(record.scores, rows, columns),
+        q=part(record.q, rows, 0),
+        k=part(record.k, columns, 0),
+        v=part(record.v, columns, 0),
+        allowed=allowed,
+    )
