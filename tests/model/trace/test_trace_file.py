@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from model.trace import trace_file
 from model.trace.attention_map import MOST_BYTES, NO_ID, AttentionKind, Tokens, TraceError
-from model.trace.trace import Trace, trace_file
+from model.trace.trace import Trace
 
 DOCUMENT = Path(__file__).parents[3] / "docs" / "traces.md"
 
