@@ -432,14 +432,14 @@ def _offer_models(found: Mapping[str, Openable]) -> None:
     """The menu of what can be opened, and what opens a file that is not in it."""
     offered = list(found)
     chosen = address.value_of("checkpoint")
-    told = description(found[chosen])
+    described = description(found[chosen])
     st.selectbox(
         "Model",
         offered,
-        offered.index(chosen),
+        offered.index(address.value_of("checkpoint")),
         key="checkpoint",
         format_func=titles(found).__getitem__,
-        help=escape_markdown(f"{chosen}: {told}") if told else None,
+        help=escape_markdown(f"{chosen}: {described}") if described else None,
         width=CHECKPOINT_WIDTH,
     )
     uploaded_trace.offer()
