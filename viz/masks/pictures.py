@@ -519,12 +519,10 @@ class MovedHeads(_OfTwoMasks):
         return panels_numbers(self.panels)
 
     def python(self, layout: Layout) -> Lines:
-        needed, drawn = self._drawn("[panel]", layout)
         return [
-            needed,
             *self.both.passes(self.at),
             f"panel = hs.figures.moved_panel(hs.figures.moved_heads(*passes, {self.lengths!r}))",
-            drawn,
+            *self._drawn("[panel]", layout),
         ]
 
 

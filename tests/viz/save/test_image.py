@@ -260,7 +260,7 @@ def test_without_a_browser_images_say_what_to_do_and_numbers_are_written(
         )
 
     refused = run("head.pdf")
-    assert (refused.returncode, refused.stdout) == (2, "")
+    assert (refused.returncode, refused.stdout) == (1, "")
     assert refused.stderr == f"{image.NEEDS_BROWSER}\n"
     assert not (tmp_path / "head.pdf").exists()
     assert run("head.csv").returncode == 0

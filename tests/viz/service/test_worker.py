@@ -130,7 +130,7 @@ def test_it_needs_no_streamlit(folder: Path) -> None:
 def test_nothing_that_is_typed_is_printed_by_a_process_that_fails(folder: Path) -> None:
     code = (
         "import sys; from pathlib import Path\n"
-        "from model.serving.process import WorkerProcess; from viz.shell import jobs\n"
+        "from model.serving.process import WorkerProcess; from viz.service import jobs\n"
         "process = WorkerProcess('viz.service.worker'); folder = Path(sys.argv[1])\n"
         "job = jobs.Translate(jobs.version_of(folder), 'Secret words.' * 200)\n"
         "wrong = jobs.Record(jobs.version_of(folder), 'Secret words.', target=3)\n"
