@@ -51,7 +51,7 @@ def test_a_widget_whose_code_comes_late_begins_with_what_the_address_says(
     assert reader.query == wanted
 
 
-def test_the_code_of_the_heads_is_fetched_once_and_then_each_sentence_is_short(
+def test_the_code_of_the_heads_is_fetched_once_and_comes_with_no_sentence(
     visitor: Callable[..., HeadsPage],
 ) -> None:
     reader = visitor()
@@ -67,7 +67,8 @@ def test_the_code_of_the_heads_is_fetched_once_and_then_each_sentence_is_short(
     for text in ("We sing.", "They sleep.", "I like cats."):
         received.clear()
         reader.ask(text)
-        assert 0 < sum(received) < len(joined("explorer/component.js"))
+        # No message is large enough to hold it.
+        assert 0 < max(received) < len(joined("explorer/component.js"))
     assert len(fetched) == 1
     assert "immutable" in fetched[0].headers["cache-control"]
 
