@@ -539,7 +539,7 @@ def test_arrow_keys_choose_a_head_wherever_the_focus_is(walking: StagePage) -> N
 
 
 def test_keys_lead_through_the_masks_and_nothing_of_the_page_flashes_up(stage: StagePage) -> None:
-    stage.open("masks", part="inside", masked="decoder")
+    stage.open("masks", part="inside", masked="decoder", layer="0", head="0")
     stage.page.evaluate(
         f"""() => {{
             window.flashes = [];
