@@ -144,7 +144,7 @@ def growth_of(learned: Mapping[int, Mapping[Site, Sequence[HeadValues]]]) -> Gro
     A label stands where its rule holds of the examples themselves.
 
     Args:
-        learned: by step, as model.labels.survey gives it.
+        learned: by step, as model.explain.labels.survey gives it.
     """
     steps = tuple(sorted(learned))
     sites = tuple(learned[steps[-1]])

@@ -9,17 +9,17 @@ weight falls on one relative position at least 90% of the time):
 * 90% of the greatest possible entropy for heads that spread their weight;
 * for cross-attention, half of the weight on a token's source, beyond what shuffled rows would give.
   The source of a token is the one without which the model finds it least likely, which no weight
-  takes part in (see model.alignment). The shape of the rows alone would not do: rows that each look
-  at one token picked at random share as much information with the tokens as most heads do, and a
-  head that runs through the source ahead of the target and then rests on </s> follows its order
-  without pairing what belongs together.
+  takes part in (see model.explain.source_rows). The shape of the rows alone would not do: rows
+  that each look at one token picked at random share as much information with the tokens as most
+  heads do, and a head that runs through the source ahead of the target and then rests on </s>
+  follows its order without pairing what belongs together.
 
 Each must hold on average and in four of five sentences, and for more than the sentences at hand: it
 is measured on MIN_SENTENCES sentences that are none of the model's examples, and the lower ends of
 both 95% intervals must reach the thresholds. A point estimate at a threshold would miss it on every
-other set of sentences. A sentence counts only where it can tell; see model.measures.telling_facts.
-A head that earns no label has a line all the same, with its number. A label says what a head mostly
-does, and not what the model uses it for.
+other set of sentences. A sentence counts only where it can tell; see
+model.explain.measures.telling_facts. A head that earns no label has a line all the same, with its
+number. A label says what a head mostly does, and not what the model uses it for.
 """
 
 from __future__ import annotations
@@ -363,8 +363,9 @@ def survey(
 
     Args:
         recorded: traces of one model, of different sentences; each with the position of a token's
-            source by the row that predicts the token, as model.alignment.token_sources gives it.
-            They are read one by one, and need not fit into memory together.
+            source by the row that predicts the token, as
+            model.explain.source_rows.token_sources gives it. They are read one by one, and need not
+            fit into memory together.
         enough: for each measure and head, so many sentences that can tell are kept, the first
             ones; no more traces are read than that takes. None keeps all.
 

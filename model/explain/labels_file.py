@@ -1,4 +1,4 @@
-"""Labels of heads, to disk and back: labels.json of a checkpoint folder; see model.labels."""
+"""Labels of heads on disk: labels.json of a checkpoint folder; see model.explain.labels."""
 
 from __future__ import annotations
 

@@ -231,7 +231,8 @@ def alignment_note(layers: Mapping[int, bool]) -> str:
     """In which row each layer of cross-attention looks at the source of a token, in one sentence.
 
     Args:
-        layers: of model.alignment.read_later; the sentence is empty where it found nothing.
+        layers: of model.explain.source_rows.read_later; the sentence is empty where it found
+            nothing.
     """
     rows = {True: "that has read it", False: "that predicts it"}
     parts = []

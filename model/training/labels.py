@@ -4,7 +4,7 @@ r"""Label the heads of a model by sentences that are none of its examples.
         --name "Tatoeba, dev.tsv" --licence "CC BY 2.0 FR"
 
 Writes labels.json into the checkpoint folder, and a part of its card; the export does so too. A toy
-needs no data: its sentences are drawn by its task. See model.labels for what earns a label.
+needs no data: its sentences are drawn by its task. See model.explain.labels for what earns a label.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 A head leans to a place, such as the token before, where it gives it clearly more weight than an
 even spread would: a fifth of the way from the even share to all of the weight. Pairs stand out by
 the same rule. A token is ignored where it gets less than a fifth of its even share. Labels, by
-contrast, are earned over many sentences; see model.measures.
+contrast, are earned over many sentences; see model.explain.measures.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def head_words(
 
     Args:
         seen: the map.
-        facts: of model.measures.head_facts, of this map; measures may be missing.
+        facts: of model.explain.measures.head_facts, of this map; measures may be missing.
         reading: how the trace was read.
     """
     allowed = allowed_per_head(seen.allowed)
@@ -107,7 +107,7 @@ def words_of(
 
     Args:
         maps: by site.
-        facts: of model.measures.facts_of, of these maps.
+        facts: of model.explain.measures.facts_of, of these maps.
         reading: how the trace was read.
     """
     found: dict[Site, list[HeadWords]] = {}

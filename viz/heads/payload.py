@@ -55,10 +55,11 @@ def pack(
 
     Args:
         seen: the trace as it is read.
-        facts: of model.measures.head_facts, by site.
-        labels: of model.labels.Survey, by site; sites may be absent.
-        effects: the loss without each head, by site, (head,): of model.head_effects.Effects; empty
-            until somebody orders heads by it, None where nobody can.
+        facts: of model.explain.measures.head_facts, by site.
+        labels: of model.explain.labels.Survey, by site; sites may be absent.
+        effects: the loss without each head, by site, (head,): of
+            model.explain.ablation_results.Effects; empty until somebody orders heads by it, None
+            where nobody can.
         epoch: the browser takes `selection` once for every new epoch, and keeps its own else.
         selection: what is selected at first, as explorer.js spells it.
         stage: for a picture alone that fills the window.

@@ -32,7 +32,7 @@ from viz.save.numbers import Arrays, Axes, Numbers, cell_axes, of_head, panels_n
 from viz.save.picture import Layout, Picture
 
 Facts = Mapping[Site, Mapping[str, Any]]
-"""The measures of heads, of model.measures.head_facts, by site."""
+"""The measures of heads, of model.explain.measures.head_facts, by site."""
 
 _CELL = ("query", "key")
 

@@ -72,8 +72,8 @@ def heads_page(
 
     Args:
         seen: the trace as it is read.
-        facts: of model.measures.head_facts, by site.
-        labels: of model.labels.Survey, by site; sites may be absent.
+        facts: of model.explain.measures.head_facts, by site.
+        labels: of model.explain.labels.Survey, by site; sites may be absent.
         effects: as in viz.heads.payload.pack.
         title: what the file is of, such as the sentence; any text.
         selection: what is selected at first, as the explorer spells it, such as {"layer": "2"};

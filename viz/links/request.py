@@ -34,7 +34,7 @@ class Encoding(Protocol):
 
 
 class Translator(Protocol):
-    """What pictures ask of model.translator.Translator, which says what each gives."""
+    """What pictures ask of model.translate.translator.Translator, which says what each gives."""
 
     @property
     def positions(self) -> Encoding: ...  # noqa: D102

@@ -155,7 +155,7 @@ def examples(checkpoint: Path) -> tuple[Example, ...]:
 
 
 def labels(checkpoint: Path) -> Mapping[Site, tuple[Label | None, ...]]:
-    """What each head does over new sentences, in plain words; see model.labels.
+    """What each head does over new sentences, in plain words; see model.explain.labels.
 
     One label a head, by site, or None where too few sentences can tell; empty for a checkpoint
     without a labels.json, and for a snapshot other than the last, which it is not about.
@@ -188,9 +188,9 @@ def _survey(version: jobs.ModelVersion) -> Survey | None:
 
 
 def read_later(checkpoint: Path) -> Mapping[int, bool]:
-    """Which layers look at the source of a token in the row that has read it; see model.alignment.
+    """Which layers look at the source of a token in the row that has read it.
 
-    Measured over the checkpoint's examples; empty without any.
+    See model.explain.source_rows.     Measured over the checkpoint's examples; empty without any.
 
     Raises:
         CheckpointError: if the checkpoint is incomplete or damaged.
@@ -200,9 +200,9 @@ def read_later(checkpoint: Path) -> Mapping[int, bool]:
 
 
 def resting(checkpoint: Path) -> Mapping[str, tuple[int, int]]:
-    """How many heads rest on the sentence's start or end or on punctuation; see model.measures.
+    """How many heads rest on the sentence's start or end or on punctuation.
 
-    Measured over the checkpoint's examples; empty without any.
+    See model.explain.measures.     Measured over the checkpoint's examples; empty without any.
 
     Raises:
         CheckpointError: if the checkpoint is incomplete or damaged.

@@ -539,8 +539,8 @@ def _answer(question: session.Question, steps: Sequence[int]) -> None:
     if question.target:
         log_probs = session.trace(question.checkpoint, question.sentence, question.target).log_probs
         assert log_probs is not None, "every trace of a translator holds them"
-        typed = _signed(float(log_probs.mean()))
-        usual = _signed(fmean(own.log_probs))
+        typed = fixed(float(log_probs.mean()), 2)
+        usual = fixed(fmean(own.log_probs), 2)
         shown = (
             f"<div>{_large(question.target, language)}<div>You typed this target; its mean "
             f"log-probability is {typed} a token (0 would be certain). The model's own "
@@ -691,7 +691,3 @@ def _show_warnings(
             "heads look shows what it has learned.",
             icon=":material/translate:",
         )
-
-
-def _signed(number: float) -> str:
-    return fixed(number, 2)

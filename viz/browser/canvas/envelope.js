@@ -9,7 +9,7 @@ export function payloadId(bytes) {
   return String.fromCharCode(...bytes.subarray(ID_START, ID_START + ID_LENGTH));
 }
 
-/** An envelope of viz/components/envelope.py: its id, its header and its body. */
+/** An envelope of viz/browser/envelope.py: its id, its header and its body. */
 export function opened(bytes) {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const length = view.getUint32(HEADER_START - 4, true);
