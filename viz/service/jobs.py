@@ -25,6 +25,7 @@ from model.explain.attribution_methods import (
     cross_attributions,
     self_attributions,
 )
+from model.explain.block_outputs import block_outputs
 from model.explain.deletion import deletion_losses
 from model.explain.examples import example_traces, read_examples
 from model.explain.head_ablation import effects_of, removal, rewritten
@@ -349,6 +350,23 @@ class Record(Job):
         if self.target is None and self.own is not None:
             return {self: model.trace_of(self.own)}
         return {self: model.trace(self.sentence, self.target)}
+
+
+@dataclass(frozen=True, slots=True)
+class ReadBlocks(Job):
+    """What the blocks beside attention did on it, as `model.trace.blocks.Blocks`.
+
+    Attributes:
+        recorded: asks for the trace.
+        trace: itself.
+    """
+
+    recorded: Record
+    trace: Trace = field(compare=False)
+
+    def results(self, model: Translator) -> Mapping[Job, Any]:
+        """As above."""
+        return {self: block_outputs(model, self.trace)}
 
 
 @dataclass(frozen=True, slots=True)

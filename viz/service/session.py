@@ -30,6 +30,7 @@ from model.serving.process import WorkerProcess
 from model.serving.queue import Compute, Request, RequestQueue, ServiceError
 from model.serving.store import ResultStore
 from model.trace.attention_map import FloatArray, Site, TraceError
+from model.trace.blocks import Blocks
 from model.trace.logit_lens import LogitLens
 from model.trace.text_result import FolderFacts
 from model.trace.trace import Trace
@@ -274,6 +275,12 @@ def _record_job(checkpoint: Path, sentence: str, target: str | None) -> jobs.Rec
     _check_length("target", target or "", checkpoint)
     own = translate(checkpoint, sentence).translation if target is None else None
     return jobs.Record(version_of(checkpoint), sentence, target, own)
+
+
+def blocks(checkpoint: Path, sentence: str, target: str | None = None) -> Blocks:
+    """What the blocks beside attention did on a sentence; arguments and errors as of `trace`."""
+    record = _record_job(checkpoint, sentence, target)
+    return _computed(jobs.ReadBlocks(record.version, record, _computed(record)))
 
 
 def decode(

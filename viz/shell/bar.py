@@ -31,11 +31,12 @@ from viz.draw import css
 from viz.draw.labels import escape_html, escape_markdown, visible
 from viz.draw.style import count_of, fixed, percent
 from viz.heads.about_trace import input_text, shape_of
+from viz.heads.view import VIEW as HEADS
 from viz.heads.view import HeadsView
 from viz.links.parameters import Parameter, View, choice, write
 from viz.masks.view import VIEW as MASKS
 from viz.masks.view import MasksView
-from viz.registry.pages import CHECKPOINT, HOME, SENTENCE, SHARED, STEP, TARGET, VIEWS
+from viz.registry.pages import CHECKPOINT, SENTENCE, SHARED, STEP, TARGET
 from viz.service import session
 from viz.service.jobs import snapshot_of
 from viz.service.model_menu import (
@@ -129,7 +130,7 @@ def _lead_to_heads(question: session.Question, view: View) -> None:
     st.button(
         "Show its heads",
         key="show-heads",
-        icon=VIEWS[HOME].icon,
+        icon=HEADS.icon,
         on_click=_show_heads,
     )
 
@@ -139,7 +140,7 @@ def _show_heads() -> None:
     _, query = address.current()
     shared = {each.name: query[each.name] for each in SHARED if each.name in query}
     seen = asdict(address.last(HeadsView))
-    address.navigate("", shared | write(seen, VIEWS[HOME].parameters))
+    address.navigate(HEADS.name, shared | write(seen, HEADS.parameters))
 
 
 def _show_bar() -> session.Question | None:

@@ -1,0 +1,135 @@
+"""The first page: the paper's Figure 1 with a sentence in it, which is the way to all else."""
+
+import hashlib
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+import streamlit as st
+
+from model.checkpoints.checkpoint import CheckpointError
+from model.explain.alignment_file import read_alignment
+from model.trace.attention_map import AttentionKind, FloatArray
+from model.trace.trace import Trace
+from viz.browser.door import door
+from viz.browser.messages import told
+from viz.door.arcs import arcs_of
+from viz.door.payload import Figure, pack
+from viz.door.view import VIEW, DoorView
+from viz.draw import css
+from viz.heads.about_trace import shape_of
+from viz.links.parameters import write
+from viz.registry.pages import SHARED, VIEWS
+from viz.service import session
+from viz.shell import address, bar, stage
+
+KEY = "door"
+
+SIDES = {AttentionKind.ENCODER: "encoder", AttentionKind.DECODER: "decoder"}
+
+
+def figure_of(question: session.Question) -> Figure:
+    """All that the picture shows of what is asked."""
+    if question.trace is not None:
+        trace = question.trace
+        pages = [name for name, view in VIEWS.items() if not view.without_model]
+        return Figure(
+            trace=trace,
+            arcs=arcs_of(trace, None),
+            positions={},
+            labels=session.labels(question.checkpoint) if question.facts else {},
+            facts=shape_of(trace),
+            pages=pages,
+        )
+    model = session.translator(question.checkpoint)
+    target = question.target or None
+    trace = session.trace(question.checkpoint, question.sentence, target)
+    try:
+        labels = session.labels(question.checkpoint)
+    except CheckpointError:
+        # The heads page says what is wrong.
+        labels = {}
+    # Of a snapshot, only the finished model's heads were held against alignments.
+    is_measured = question.snapshot is None
+    return Figure(
+        trace=trace,
+        arcs=arcs_of(trace, read_alignment(question.folder) if is_measured else None),
+        blocks=session.blocks(question.checkpoint, question.sentence, target),
+        positions=positions_of(question, trace),
+        acts=model.positions.acts,
+        norm=model.model.config.norm,
+        labels=labels,
+        facts=f"{model.n_parameters / 1e6:.1f} million parameters",
+        pages=list(VIEWS),
+    )
+
+
+def positions_of(question: session.Question, trace: Trace) -> dict[AttentionKind, FloatArray]:
+    """The rows of the model's own tables that are added to the tokens, by stack."""
+    model = session.translator(question.checkpoint)
+    if not model.positions.is_added:
+        return {}
+    lengths = {AttentionKind.ENCODER: len(trace.source), AttentionKind.DECODER: len(trace.target)}
+    return {
+        kind: model.position_table(length, side=SIDES[kind]) for kind, length in lengths.items()
+    }
+
+
+def key_of(question: session.Question) -> str:
+    """What tells one sentence of one model from another."""
+    written = repr((question.checkpoint, question.sentence, question.target)).encode()
+    return hashlib.blake2b(written, digest_size=8).hexdigest()
+
+
+def on_open() -> None:
+    """Go to a block's page, with the sentence and what was selected."""
+    asked = told(KEY, "open")
+    if not isinstance(asked, Mapping) or asked.get("page") not in VIEWS or address.is_followed():
+        return
+    view = VIEWS[asked["page"]]
+    _, query = address.current()
+    shared = {each.name: query[each.name] for each in SHARED if each.name in query}
+    address.navigate(view.name, (shared if view.asks else {}) | selected(view.name, asked))
+
+
+def selected(page: str, asked: Mapping[str, Any]) -> dict[str, str]:
+    """What a browser, and so anyone, asks a page to show, as far as it may be asked for."""
+    known = {each.name: each for each in VIEWS[page].parameters}
+    values = {}
+    for name in ("attention", "layer", "head", "section", "at"):
+        try:
+            if name in known:
+                values[name] = known[name].parse(str(asked.get(name)))
+        except ValueError:
+            continue
+    return write(values, known.values())
+
+
+def on_rested(key: str, n_steps: int) -> None:
+    """Keep the step at which the browser came to rest."""
+    rested = told(KEY, "rested")
+    if not isinstance(rested, Mapping) or rested.get("key") != key or address.is_followed():
+        return
+    moment = rested.get("moment")
+    if type(moment) is int and 0 <= moment <= n_steps:
+        address.change(moment=moment, play=False)
+
+
+address.open_address(VIEW.parameters)
+question = bar.asked()
+st.html(css.DOOR_CSS)
+if question is not None:
+    view = address.read(DoorView)
+    figure = figure_of(question)
+    key = key_of(question)
+    n_steps = max(len(figure.trace.target), len(figure.arcs.weights))
+    with stage.picture():
+        door(
+            pack(figure, key=key, moment=view.moment, play=view.play, stage=stage.is_on()),
+            key=KEY,
+            on_open=on_open,
+            on_rested=partial(on_rested, key, n_steps),
+        )
+    if stage.is_on():
+        stage.say("The whole model, with this sentence in it")
+        stage.offer("Arrow keys: step and layer · K: play")
