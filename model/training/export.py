@@ -35,7 +35,7 @@ from model.checkpoints.checkpoint import (
     unique_state,
     write_json,
 )
-from model.paper.attention import fuse_qkv
+from model.checkpoints.layouts import fuse_qkv
 from model.paper.transformer import Transformer
 from model.training.card import card, data_section
 from model.training.corpus import CorpusError, Pair, read_pairs
