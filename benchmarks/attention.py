@@ -27,7 +27,8 @@ from model.paper.positions import sinusoidal_table
 from model.paper.transformer import Transformer
 from model.record.recording import recording
 from model.training.batches import padded
-from model.translate.translator import Translator, load, resolve_device
+from model.translate.devices import resolve_device
+from model.translate.translator import Translator, load
 from model.watch import watching
 
 SENTENCE = "She had forgotten where she had put the keys, so we waited in front of the house."

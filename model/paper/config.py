@@ -185,7 +185,7 @@ class TransformerConfig:
 
     @property
     def single_stack(self) -> str:
-        """ "an encoder alone" or "a decoder alone"; "" for a model with both."""
+        """The kind of a model with one stack, such as "an encoder alone"; empty for others."""
         if not self.n_decoder_layers:
             return "an encoder alone"
         return "" if self.n_encoder_layers else "a decoder alone"

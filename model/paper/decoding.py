@@ -480,6 +480,16 @@ def _require_prefix(prefix: Sequence[int], config: TransformerConfig, limit: int
         )
 
 
+def token_log_probs(logits: Tensor, token_ids: Tensor) -> Tensor:
+    """Log-probability of each token, (batch, token), float32.
+
+    Args:
+        logits: (batch, token, vocab).
+        token_ids: (batch, token).
+    """
+    return logits.float().log_softmax(dim=-1).gather(2, token_ids[:, :, None])[:, :, 0]
+
+
 def _all_but(token_id: int, like: Tensor) -> Tensor:
     # (vocab,), to be added to log-probabilities.
     penalty = torch.full_like(like, -torch.inf)

@@ -6,7 +6,8 @@ import streamlit as st
 
 from model.checkpoints.checkpoint import CheckpointError
 from model.paper.search import DecodingError, Search
-from model.translate.translator import DeviceError, TextError
+from model.translate.devices import DeviceError
+from model.translate.sentences import TextError
 from viz.decoding.view import LIT, SEARCHES, SECTIONS, VIEW, DecodingView
 from viz.draw.labels import escape_markdown
 from viz.draw.style import count_of

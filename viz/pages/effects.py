@@ -12,7 +12,9 @@ from model.checkpoints.checkpoint import CheckpointError, snapshots
 from model.explain.ablation_results import Effects
 from model.explain.removal_file import read_removal
 from model.trace.attention_map import AttentionKind, Site, Tokens
-from model.translate.translator import DeviceError, TextError, Translator
+from model.translate.devices import DeviceError
+from model.translate.sentences import TextError
+from model.translate.translator import Translator
 from viz.browser.clicks import do_clicks
 from viz.browser.switches import switches
 from viz.draw import style

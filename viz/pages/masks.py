@@ -12,7 +12,8 @@ from model.record.mask_presets import PRESETS
 from model.record.mask_rules import MaskError
 from model.trace.attention_map import AttentionKind, FloatArray, Site
 from model.trace.trace import Trace
-from model.translate.translator import DeviceError, TextError
+from model.translate.devices import DeviceError
+from model.translate.sentences import TextError
 from viz.browser.matrices import matrices
 from viz.draw.labels import axis_texts, escape_markdown, visible
 from viz.links.mask_edits import EDITABLE

@@ -12,7 +12,8 @@ from model.checkpoints.checkpoint import CONFIG, CheckpointError
 from model.explain import position_measures
 from model.record.intervention import Intervention, PositionEdit, PositionError
 from model.trace.attention_map import FloatArray, Tokens
-from model.translate.translator import DeviceError, Translator
+from model.translate.devices import DeviceError
+from model.translate.translator import Translator
 from viz.browser.matrices import matrices
 from viz.browser.word_order import chosen_order, word_order
 from viz.draw import css, word_diff

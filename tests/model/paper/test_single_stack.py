@@ -29,8 +29,8 @@ from model.trace.attention_map import AttentionKind, Site
 from model.trace.text_result import Purpose
 from model.training.toy_tasks import TASKS
 from model.training.toys import tokenizer_of
+from model.translate.sentences import TextError
 from model.translate.text_models import StackReader, is_reader, load_reader, reader_facts
-from model.translate.translator import TextError
 from tests.kit.tiny_checkpoint import write_tiny_checkpoint
 from tests.model.conftest import TINY
 from tests.model.paper.test_transformer import VARIANTS as WHOLE
@@ -139,9 +139,13 @@ def test_each_wants_its_own_configuration():
         TransformerConfig(vocab_size=9, n_encoder_layers=-1)
     with pytest.raises(ConfigError, match="describes a decoder alone, but this model needs"):
         Transformer(TransformerConfig(**{**TINY, **DECODER}))
-    with pytest.raises(ConfigError, match="describes an encoder alone, but this model is a decoder"):
+    with pytest.raises(
+        ConfigError, match="describes an encoder alone, but this model is a decoder"
+    ):
         DecoderOnly(TransformerConfig(**{**TINY, **ENCODER}))
-    with pytest.raises(ConfigError, match="describes a whole Transformer, but this model is an encoder"):
+    with pytest.raises(
+        ConfigError, match="describes a whole Transformer, but this model is an encoder"
+    ):
         EncoderOnly(TransformerConfig(**TINY))
 
 
