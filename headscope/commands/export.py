@@ -187,7 +187,7 @@ def _content(picture: Picture, request: Request, format: str) -> bytes:
             format,  # type: ignore[arg-type]
             arguments.width,
             arguments.scale,
-            caption=picture.caption if picture.has("caption") else "",
+            caption=picture.words,
             source=(request.text, arguments.checkpoint.name) if picture.needs_model else (),
         )
     checkpoint = checkpoint_name(arguments.checkpoint) if picture.needs_model else None
