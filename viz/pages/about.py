@@ -287,21 +287,23 @@ def show_model() -> None:
         st.error(escape_markdown(str(error)), icon=":material/error:")
 
 
-if stage.is_on():
-    stage.say("What the pictures can and cannot tell")
-    stage.offer("Up and down: scroll", scrolls=True)
-    text = st.container(key="stage-text")
-else:
-    text = st.container(width=READING_WIDTH)
-with text:
-    st.markdown(introduction())
-    st.markdown(label_rules())
-    st.markdown(f"## {glossary.TITLE}\n\n{glossary_text()}")
-    show_model()
-    st.markdown(
-        "## References\n\n"
-        + "\n".join(
-            f"- {title} [arXiv:{paper}](https://arxiv.org/abs/{paper})"
-            for title, paper in REFERENCES.items()
+def show() -> None:
+    """The whole page."""
+    if stage.is_on():
+        stage.say("What the pictures can and cannot tell")
+        stage.offer("Up and down: scroll", scrolls=True)
+        text = st.container(key="stage-text")
+    else:
+        text = st.container(width=READING_WIDTH)
+    with text:
+        st.markdown(introduction())
+        st.markdown(label_rules())
+        st.markdown(f"## {glossary.TITLE}\n\n{glossary_text()}")
+        show_model()
+        st.markdown(
+            "## References\n\n"
+            + "\n".join(
+                f"- {title} [arXiv:{paper}](https://arxiv.org/abs/{paper})"
+                for title, paper in REFERENCES.items()
+            )
         )
-    )

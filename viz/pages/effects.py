@@ -11,7 +11,7 @@ from model.checkpoints.checkpoint import CheckpointError, snapshots
 from model.explain.ablation_results import Effects
 from model.explain.removal_file import read_removal
 from model.trace.attention_map import AttentionKind, Site, Tokens
-from model.translate.translator import DeviceError, TextError, Translator
+from model.translate.translator import Translator
 from viz.browser.clicks import do_clicks
 from viz.browser.switches import switches
 from viz.draw import style
@@ -31,9 +31,9 @@ from viz.pages.effects_maps import (
     show_maps_on_stage,
 )
 from viz.service import jobs, session
-from viz.shell import address, bar, stage
+from viz.shell import address, stage
 from viz.shell.head_picker import choose_heads, keep_known
-from viz.shell.save_menu import model_of, show
+from viz.shell.save_menu import model_of, show_picture
 from viz.shell.theme import is_dark
 from viz.shell.width import is_narrow, watch_width
 
@@ -131,7 +131,7 @@ def show_map(question: session.Question, view: EffectsView, effects: Effects) ->
 
 def show_clickable(picture: EffectMap | WordMap, key: str) -> None:
     """A map whose cells are switched off and on by clicks."""
-    show(picture, key, after=CLICK, drawn=replace(picture, off=()))
+    show_picture(picture, key, after=CLICK, drawn=replace(picture, off=()))
     switches(
         key,
         [(str(site.kind), site.layer, head) for site, head in picture.off],
@@ -189,7 +189,7 @@ def example_curves(question: session.Question) -> dict[str, ExamplesCurve]:
 
 def show_removal(question: session.Question) -> None:
     """The curve of this translation, and below it those of the examples."""
-    show(curve_of(question), "effects-removal")
+    show_picture(curve_of(question), "effects-removal")
     st.subheader("Over the model’s examples", anchor=False)
     curves = example_curves(question)
     if curves:
@@ -197,7 +197,7 @@ def show_removal(question: session.Question) -> None:
             st.columns(len(curves), gap="large"), curves.items(), strict=True
         ):
             with column:
-                show(picture, f"effects-{measure}", columns=len(curves))
+                show_picture(picture, f"effects-{measure}", columns=len(curves))
 
 
 def show_removal_on_stage(question: session.Question, view: EffectsView) -> None:
@@ -408,8 +408,14 @@ def show_on_stage(question: session.Question, view: EffectsView, predictions: To
         stage.show((picture, picture.name), narrow=is_narrow())
 
 
-def show_page(question: session.Question) -> None:
+def show(question: session.Question) -> None:
     """Everything, for a question that has an answer."""
+    show_part(question)
+    watch_width()
+
+
+def show_part(question: session.Question) -> None:
+    """What is chosen, of the translation."""
     model = session.translator(question.checkpoint)
     trace = session.trace(question.checkpoint, question.sentence, question.target or None)
     view = clamp_view(model, trace.predictions)
@@ -437,13 +443,3 @@ def show_page(question: session.Question) -> None:
     else:
         show_map(question, view, effects)
     show_switches(view, effects)
-
-
-address.open_address(VIEW.parameters)
-question = bar.asked()
-if question is not None:
-    try:
-        show_page(question)
-    except (CheckpointError, DeviceError, TextError) as error:
-        st.error(escape_markdown(str(error)), icon=":material/error:")
-watch_width()

@@ -29,7 +29,7 @@ from viz.save.picture import Picture
 from viz.service import session
 from viz.service.model_menu import toy_task
 from viz.shell import stage
-from viz.shell.save_menu import model_of, show
+from viz.shell.save_menu import model_of, show_picture
 from viz.shell.width import is_narrow
 
 
@@ -88,7 +88,7 @@ def show_beside_truth(question: session.Question, view: EffectsView) -> None:
     shown = maps_shown(question, view)
     if view.method != EVERY:
         picture = MapBesideTruth(**shown, method=view.method)
-        show(picture, "effects-maps")
+        show_picture(picture, "effects-maps")
         if view.place is not None:
             st.markdown(escape_markdown(picture.token_sentence))
     st.subheader("Which map to believe", anchor=False)
@@ -105,7 +105,7 @@ def show_beside_truth(question: session.Question, view: EffectsView) -> None:
 
 def show_self_map(question: session.Question, view: EffectsView) -> None:
     """A method's map beside the weights, and why nothing tells which of them to believe."""
-    show(self_map_of(question, view), "effects-self-maps")
+    show_picture(self_map_of(question, view), "effects-self-maps")
     st.info(no_truth(view.kind), icon=":material/info:")
 
 
@@ -176,7 +176,7 @@ def show_ranking(question: session.Question, view: EffectsView, shown: dict[str,
     """The methods in their order, and the best of them in words."""
     picture = ranking_of(question, view, shown)
     st.markdown("\n\n".join(map(escape_markdown, picture.sentences)))
-    show(picture, "effects-ranking")
+    show_picture(picture, "effects-ranking")
 
 
 def show_maps_on_stage(question: session.Question, view: EffectsView) -> None:
@@ -230,7 +230,7 @@ def show_alignment(question: session.Question) -> None:
     if picture is None:
         st.info(_why_no_alignment(question), icon=":material/info:")
         return
-    show(picture, "effects-alignment")
+    show_picture(picture, "effects-alignment")
     st.markdown(
         "\n".join(f"- {escape_markdown(each)}" for each in alignment_sentences(picture.table))
     )

@@ -65,12 +65,12 @@ def save_button(pictures: Sequence[Picture], key: str, *, question: Question | N
         key: of the widgets, one a page.
         question: of which model and sentence it is; None takes the sentence bar's.
     """
-    question = question or bar.asked()
+    question = question or bar.opened()
     if pictures and question is not None and not stage.is_on():
         _offer(tuple(pictures), key, question)
 
 
-def show(
+def show_picture(
     picture: Picture,
     key: str,
     *,
