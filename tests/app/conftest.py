@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from tests.kit.apptest import go_to
+from viz.registry.pages import HOME
 from viz.service import session
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -62,7 +64,8 @@ def open_app(
     def open_at(*, folder: Path = checkpoints, page: str = "heads", **query: str) -> AppTest:
         monkeypatch.setenv("HEADSCOPE_CHECKPOINTS", str(folder))
         app = AppTest.from_file(ROOT / "app.py", default_timeout=SECONDS)
-        app.switch_page(f"viz/pages/{page}.py")
+        if page != HOME:
+            go_to(app, page)
         for name, value in query.items():
             app.query_params[name] = value
         opened.append(app)

@@ -9,23 +9,27 @@ import streamlit as st
 
 from model.checkpoints.checkpoint import CheckpointError
 from model.explain.alignment_file import read_alignment
+from model.record.intervention import Side
 from model.trace.attention_map import AttentionKind, FloatArray
 from model.trace.trace import Trace
 from viz.browser.door import door
 from viz.browser.messages import told
 from viz.door.arcs import arcs_of
 from viz.door.payload import Figure, pack
-from viz.door.view import VIEW, DoorView
+from viz.door.view import DoorView
 from viz.draw import css
 from viz.heads.about_trace import shape_of
 from viz.links.parameters import write
 from viz.registry.pages import SHARED, VIEWS
 from viz.service import session
-from viz.shell import address, bar, stage
+from viz.shell import address, stage
 
 KEY = "door"
 
-SIDES = {AttentionKind.ENCODER: "encoder", AttentionKind.DECODER: "decoder"}
+SIDES: Mapping[AttentionKind, Side] = {
+    AttentionKind.ENCODER: "encoder",
+    AttentionKind.DECODER: "decoder",
+}
 
 
 def figure_of(question: session.Question) -> Figure:
@@ -84,9 +88,10 @@ def key_of(question: session.Question) -> str:
 def on_open() -> None:
     """Go to a block's page, with the sentence and what was selected."""
     asked = told(KEY, "open")
-    if not isinstance(asked, Mapping) or asked.get("page") not in VIEWS or address.is_followed():
+    page = asked.get("page") if isinstance(asked, Mapping) else None
+    if not isinstance(page, str) or page not in VIEWS or address.is_followed():
         return
-    view = VIEWS[asked["page"]]
+    view = VIEWS[page]
     _, query = address.current()
     shared = {each.name: query[each.name] for each in SHARED if each.name in query}
     address.navigate(view.name, (shared if view.asks else {}) | selected(view.name, asked))
@@ -95,7 +100,7 @@ def on_open() -> None:
 def selected(page: str, asked: Mapping[str, Any]) -> dict[str, str]:
     """What a browser, and so anyone, asks a page to show, as far as it may be asked for."""
     known = {each.name: each for each in VIEWS[page].parameters}
-    values = {}
+    values: dict[str, Any] = {}
     for name in ("attention", "layer", "head", "section", "at"):
         try:
             if name in known:
@@ -105,30 +110,28 @@ def selected(page: str, asked: Mapping[str, Any]) -> dict[str, str]:
     return write(values, known.values())
 
 
-def on_rested(key: str, n_steps: int) -> None:
+def on_rested(key: str, n_moments: int) -> None:
     """Keep the step at which the browser came to rest."""
     rested = told(KEY, "rested")
     if not isinstance(rested, Mapping) or rested.get("key") != key or address.is_followed():
         return
     moment = rested.get("moment")
-    if type(moment) is int and 0 <= moment <= n_steps:
+    if type(moment) is int and 0 <= moment <= n_moments:
         address.change(moment=moment, play=False)
 
 
-address.open_address(VIEW.parameters)
-question = bar.asked()
-st.html(css.DOOR_CSS)
-if question is not None:
-    view = address.read(DoorView)
+def show(question: session.Question) -> None:
+    """The figure, for a question that has an answer."""
+    st.html(css.DOOR_CSS)
+    view, key = address.read(DoorView), key_of(question)
     figure = figure_of(question)
-    key = key_of(question)
-    n_steps = max(len(figure.trace.target), len(figure.arcs.weights))
+    n_moments = max(len(figure.trace.target), len(figure.arcs.weights))
     with stage.picture():
         door(
             pack(figure, key=key, moment=view.moment, play=view.play, stage=stage.is_on()),
             key=KEY,
             on_open=on_open,
-            on_rested=partial(on_rested, key, n_steps),
+            on_rested=partial(on_rested, key, n_moments),
         )
     if stage.is_on():
         stage.say("The whole model, with this sentence in it")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -61,7 +62,7 @@ def test_a_share_is_the_length_added_over_the_length_it_is_added_to(
     blocks = block_outputs(translator, trace)
     model = translator.model
     x = model.embed(model.source_embedding, torch.tensor([trace.source.ids]))
-    layer = model.encoder.layers[0]
+    layer: Any = model.encoder.layers[0]
     with torch.inference_mode():
         x = model.encoder.positions.embed(x)
         x = layer.self_residual(x, lambda y: layer.self_attention(y, y)[0])

@@ -112,8 +112,7 @@ export function keyAsked(key, time, timeline) {
 
 /** What happens at a moment, in words. */
 export function spokenMoment(moment, figure, count) {
-  const depth = figure.depth(figure.encoder);
-  if (moment.phase === "read") return `${figure.decoder ? "Reading" : "Layer"}: ${moment.layer + 1} of ${depth}${figure.decoder ? " layers" : ""}`;
+  if (moment.phase === "read") return `Reading: layer ${moment.layer + 1} of ${figure.depth(figure.encoder)}`;
   const does = figure.offset ? "Writing" : "Reading";
   return `${does} ${moment.step + 1} of ${count}`;
 }
