@@ -136,6 +136,13 @@ def test_the_address_keeps_the_step_at_which_it_rests(door: AppTest) -> None:
     assert sent(door)["moment"] == 2
 
 
+def test_another_sentence_plays_from_its_beginning(open_app: OpenApp) -> None:
+    app = open_app(page=HOME, sentence="The man eats.", moment="3")
+    app.text_input(key="sentence").set_value("The dog sleeps.").run()
+    assert sent(app)["moment"] == 0
+    assert app.query_params == {"sentence": "The dog sleeps."}
+
+
 @pytest.mark.parametrize("moment", [-1, 999, "2", True, None])
 def test_a_step_that_there_is_not_changes_nothing(door: AppTest, moment: Any) -> None:
     tell_state(door, KEY, {"rested": {"key": sent(door)["key"], "moment": moment}})

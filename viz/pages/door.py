@@ -26,6 +26,9 @@ from viz.shell import address, stage
 
 KEY = "door"
 
+_SHOWN = "_door_shown"
+"""What tells the sentence that was shown last from others."""
+
 SIDES: Mapping[AttentionKind, Side] = {
     AttentionKind.ENCODER: "encoder",
     AttentionKind.DECODER: "decoder",
@@ -123,7 +126,12 @@ def on_rested(key: str, n_moments: int) -> None:
 def show(question: session.Question) -> None:
     """The figure, for a question that has an answer."""
     st.html(css.DOOR_CSS)
-    view, key = address.read(DoorView), key_of(question)
+    key = key_of(question)
+    if st.session_state.get(_SHOWN, key) != key and not address.is_followed():
+        # Another sentence plays from its beginning.
+        address.change(moment=0, play=False)
+    st.session_state[_SHOWN] = key
+    view = address.read(DoorView)
     figure = figure_of(question)
     n_moments = max(len(figure.trace.target), len(figure.arcs.weights))
     with stage.picture():

@@ -1,7 +1,6 @@
 // Figure 1 with a sentence running through it: words, arcs between them, and every block of the model, played.
 
 import { element, fitted } from "../canvas/dom.js";
-import { payloadId } from "../canvas/envelope.js";
 import { plainKey, typing } from "../canvas/keys.js";
 import { mounted } from "../canvas/mount.js";
 import { pageTheme, roomWithin } from "../canvas/page.js";
@@ -20,6 +19,9 @@ const LEAST_LETTERS = 17;
 const NOTHING = { rows: null, columns: null, head: -1, over: -1 };
 const STILL = matchMedia("(prefers-reduced-motion: reduce)");
 
+// What came back from another page has been seen.
+const PLAYED = new Set();
+
 function percent(share) {
   return share < 0.01 ? "< 1%" : `${Math.min(99, Math.round(100 * share))}%`;
 }
@@ -33,6 +35,7 @@ class Door {
     this.over = null;
     this.onKey = (event) => this._key(event);
     this.onResize = () => this._sizeSoon();
+    root.addEventListener("pointerleave", () => this._let());
     window.addEventListener("keydown", this.onKey, true);
     window.addEventListener("resize", this.onResize);
     this.resized = new ResizeObserver(() => {
@@ -67,32 +70,36 @@ class Door {
   /** Takes what Python sent. */
   update(bytes, report, trigger) {
     Object.assign(this, { report, trigger });
-    const id = payloadId(bytes);
-    const theme = pageTheme(this.root, new Figure(bytes).themes);
-    if (id === this.figure?.id && theme.name === this.inks?.theme.name) return;
+    const figure = new Figure(bytes);
+    const theme = pageTheme(this.root, figure.themes);
     const before = this.figure;
-    this.figure = new Figure(bytes);
-    this.inks = new Inks(theme);
-    const { figure } = this;
+    if (figure.id === before?.id && theme.name === this.inks.theme.name) return;
     const isNew = before?.key !== figure.key;
-    if (isNew || before.stage !== figure.stage || before.arcWeights.length !== figure.arcWeights.length) this._build();
+    this.inks = new Inks(theme);
+    if (isNew || before.stage !== figure.stage) {
+      this.figure = figure;
+      this._build();
+    }
     for (const [name, color] of Object.entries({ now: theme.now, muted: theme.muted, accent: theme.accent, line: theme.grid })) {
       this.root.style.setProperty(`--${name}`, color);
     }
     this._size();
     if (isNew) {
       this._rest();
-      const rests = figure.moment > 0 && !figure.play;
+      const rests = STILL.matches || (!figure.play && (figure.moment > 0 || PLAYED.has(figure.key)));
+      PLAYED.add(figure.key);
       this.reported = figure.moment;
-      this.time = rests || STILL.matches ? this._restTime(figure.moment) : 0;
-      if (!rests && !STILL.matches) this._play();
-    } else if (figure.moment !== this.reported || (figure.play && !before.play)) {
+      this.time = rests ? this._restTime(figure.moment) : 0;
+      if (!rests) this._play();
+    } else if (figure.moment !== this.reported || (figure.play && !this.asked)) {
       // A link, a scene or Back.
       this.reported = figure.moment;
       this._rest();
       this.time = figure.play && !STILL.matches && !figure.moment ? 0 : this._restTime(figure.moment);
       if (figure.play && !STILL.matches) this._play();
     }
+    this.asked = figure.play;
+    this.figure.id = figure.id;
     this._draw();
   }
 
@@ -104,6 +111,7 @@ class Door {
 
   _build() {
     const { figure } = this;
+
     const steps = figure.decoder ? figure.decoder.tokens.length : 0;
     this.timeline = new Timeline({
       encoder: figure.depth(figure.encoder),
@@ -122,7 +130,6 @@ class Door {
     if (this.next) picture.append(this.next.made);
     this.picture = picture;
     this.root.replaceChildren(this._headline(), this._controls(), picture, this.overlay, this.tip, this.alt, this.spoken);
-    this.root.addEventListener("pointerleave", () => this._let());
   }
 
   _alternative() {
