@@ -578,6 +578,7 @@ class ExamplesCurve(Picture):
     checkpoint: str
 
     needs_model = False
+    origin = ("model",)
 
     @classmethod
     def of(cls, request: Request) -> ExamplesCurve:
@@ -659,6 +660,7 @@ class AlignmentMap(Picture):
     numbered: bool = True
 
     needs_model = False
+    origin = ("model",)
     title = alignment_map.TITLE
     name = "effects-alignment"
 
