@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,7 @@ from tests.kit.pictures import LAYOUTS, require_same, values
 from tests.kit.tiny_checkpoint import PAIRS
 from viz.draw import style
 from viz.effects import estimate_vs_deletion, ranking, self_maps
+from viz.effects.effect_map import lower_first
 from viz.effects.pictures import MapBesideTruth, MapRanking, SelfMap
 from viz.effects.view import EffectsView, written_part
 
@@ -78,6 +80,18 @@ def test_a_layer_read_one_row_later_has_no_row_for_the_last_token(found: Attribu
     by_method = {each.method: each for each in ranking.scores(found, CROSS, later=True, token=last)}
     assert np.isnan(by_method["weights"].correlation)
     assert not np.isnan(by_method["gradient_times_weight"].correlation)
+
+
+def test_a_ranking_says_which_maps_count_a_row_less(found: Attributions) -> None:
+    last, later = len(found.target) - 1, MapRanking(found, SENTENCE, site=CROSS, later=True)
+    scores = ranking.scores(found, CROSS, later=True, token=last)
+    [whole] = [METHODS[each.method].title for each in scores if not np.isnan(each.correlation)]
+    said = "read one row later, which leaves out the last target token; only "
+    assert f"{said}{lower_first(whole)} counts it" in later.caption
+    for as_usual in (replace(later, later=False), replace(later, site=None)):
+        assert "one row later" not in as_usual.caption
+        ranked = ranking.scores(found, as_usual.site, later=as_usual.later, token=last)
+        assert not any(np.isnan(each.correlation) for each in ranked)
 
 
 def test_one_map_alone_keeps_the_rings_of_the_truth(found: Attributions) -> None:
