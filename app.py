@@ -18,6 +18,9 @@ elif not runtime.exists():
     raise SystemExit(desktop.main())
 
 else:
+    from importlib import import_module
+
+    from viz import pages as scripts
     from viz.browser.drawer import close_drawer
     from viz.draw import style
     from viz.registry.pages import HOME, VIEWS
@@ -30,12 +33,21 @@ else:
     from viz.talk.scene_panel import show_scenes, show_talk, title_scene
     from viz.talk.welcome import show_glossary, show_welcome
 
+    def show_page() -> None:
+        """The page that is open, below the bar and with what the bar asks."""
+        show = import_module(f"{scripts.__name__}.{view.name}").show
+        address.open_address(view.parameters)
+        if not view.asks:
+            show()
+        elif question is not None:
+            show(question)
+
     with BUILDING.turn():
         st.set_page_config(page_title="Headscope", page_icon=style.ICON, layout="wide")
         st.logo(style.LOGO, size="large")
         pages = [
             st.Page(
-                view.script,
+                show_page,
                 title=view.title,
                 icon=view.icon,
                 url_path=view.name,
@@ -57,8 +69,7 @@ else:
         show_welcome()
         notices = st.container(key="notices")
         view = VIEWS[page.url_path or HOME]
-        if view.asks:
-            bar.ask(view)
+        question = bar.ask(view) if view.asks else None
         with session.refusals():
             page.run()
         title_scene()

@@ -12,6 +12,7 @@ from streamlit.testing.v1 import AppTest
 
 from model.explain import labels
 from model.translate.translator import load
+from tests.kit.apptest import go_to
 from tests.kit.shown import html, plain, warnings
 from tests.kit.tiny_checkpoint import PAIRS
 from viz.draw.labels import escape_html, visible
@@ -22,7 +23,6 @@ from viz.service.jobs import Timed
 OpenApp = Callable[..., AppTest]
 
 OWN = "Er hat einen neuen Computer gekauft."
-ABOUT = "viz/pages/about.py"
 HOSTILE = [
     "<s>",
     "<b>the cat</b>",
@@ -76,7 +76,7 @@ def field(app: AppTest, key: str) -> Any:
 
 
 def asked(app: AppTest) -> session.Question | None:
-    found: session.Question | None = app.session_state["_question"]
+    found: session.Question | None = app.session_state["_opened"]
     return found
 
 
@@ -389,7 +389,7 @@ def test_a_text_too_long_in_the_address_gives_way_to_the_sample_sentence(
 
 def go_to_about(app: AppTest) -> AppTest:
     app.query_params = {}
-    return app.switch_page(ABOUT).run()
+    return go_to(app, "about").run()
 
 
 def page_text(app: AppTest) -> str:
@@ -401,7 +401,7 @@ def test_the_about_page_has_no_bar_and_the_question_outlives_it(open_app: OpenAp
     go_to_about(app)
     assert len(app.text_input) == 0
     assert shared(app) == {}
-    app.switch_page("viz/pages/heads.py").run()
+    go_to(app, "heads").run()
     assert large(app) == "Die Katze frisst."
     assert shared(app) == {"sentence": "The cat eats."}
     assert app.query_params["layer"] == "1"

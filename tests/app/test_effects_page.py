@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from streamlit.proto.WidgetStates_pb2 import WidgetState, WidgetStates
 from streamlit.testing.v1 import AppTest
 
 from model.explain.ablation_results import Effects
@@ -18,6 +17,7 @@ from model.explain.head_ablation import effects
 from model.record.intervention import Intervention
 from model.trace.attention_map import AttentionKind, Site
 from model.translate.translator import Translator, load
+from tests.kit.apptest import component, go_to, tell_state
 from tests.kit.shown import captions, html, plain, query, said
 from tests.kit.tiny_checkpoint import (
     PAIRS,
@@ -25,8 +25,11 @@ from tests.kit.tiny_checkpoint import (
     write_tiny_removal,
     write_tiny_snapshots,
 )
-from viz.effects.alignment_map import alignment_sentences
-from viz.effects.pictures import MapBesideTruth, MapRanking, SelfMap
+from viz.effects.alignment_map import NO_ALIGNMENT, alignment_sentences
+from viz.effects.estimate_vs_deletion import MapBesideTruth
+from viz.effects.ranking import MapRanking
+from viz.effects.removal_curve import NO_CURVES
+from viz.effects.self_maps import SelfMap
 
 OpenApp = Callable[..., AppTest]
 
@@ -40,7 +43,7 @@ def open_effects(open_app: OpenApp) -> OpenApp:
 
     def open_at(*, folder: Path | None = None, **asked: str) -> AppTest:
         app = open_app(folder=folder) if folder else open_app()
-        app.switch_page("viz/pages/effects.py")
+        go_to(app, "effects")
         for name, value in ({"sentence": SENTENCE} | asked).items():
             app.query_params[name] = value
         return app.run()
@@ -91,7 +94,8 @@ def test_the_map_is_of_the_whole_translation_and_names_the_greatest_effects(
     app = open_effects()
     assert list(charts(app)) == ["effects"]
     assert title(app, "effects") == "What the translation loses without each head"
-    assert "A cell is one head." in captions(app)
+    assert "Each cell is one head." in captions(app)
+    assert any("0.7 halves the probability" in plain(each.value) for each in app.markdown)
     site, head, _ = found.ranked()[0]
     assert f"layer {site.layer}, head {head}, the translation’s log-probability" in words(app)
     assert not said(app)
@@ -196,23 +200,18 @@ def test_heads_are_switched_off_and_on_by_the_list_and_by_buttons(
 
 
 def switches(app: AppTest) -> Any:
-    """The crosses' message to the browser, and its content."""
-    (found,) = [each.proto for each in app.get("bidi_component") if each.key == "effects-clicks"]
-    return found, json.loads(found.json)
+    """The crosses as the browser is told of them."""
+    return json.loads(component(app, "effects-clicks").json)
 
 
 def click(app: AppTest, *cells: Sequence[Any]) -> AppTest:
     """Does what the browser does when cells of the map are clicked before it is answered."""
-    component, told = switches(app)
-    clicks = [[number, *cell] for number, cell in enumerate(cells, start=told["heard"] + 1)]
-    message = WidgetState(id=component.id, json_value=json.dumps({"clicks": clicks}))
-    # AppTest offers no interaction with components; this is their message.
-    states = app._tree.get_widget_states()
-    return app._run(WidgetStates(widgets=[*states.widgets, message]))
+    clicks = [[number, *cell] for number, cell in enumerate(cells, switches(app)["heard"] + 1)]
+    return tell_state(app, "effects-clicks", {"clicks": clicks})
 
 
 def crosses(app: AppTest) -> list[list[Any]]:
-    return list(switches(app)[1]["off"])
+    return list(switches(app)["off"])
 
 
 def test_a_click_on_a_head_switches_it_off_and_another_on_again(open_effects: OpenApp) -> None:
@@ -236,12 +235,9 @@ def test_clicks_that_came_together_all_count_and_each_only_once(open_effects: Op
     first, second, third = ("cross", 0, 1), ("encoder", 1, 2), ("decoder", 2, 3)
     click(app, first, second)
     assert query(app, "off") == "cross.0.1-encoder.1.2"
-    component, told = switches(app)
-    assert told["heard"] == 2
+    assert switches(app)["heard"] == 2
     # The browser had not heard of the answer.
-    late = json.dumps({"clicks": [[1, *first], [2, *second], [3, *third]]})
-    states = app._tree.get_widget_states()
-    app._run(WidgetStates(widgets=[*states.widgets, WidgetState(id=component.id, json_value=late)]))
+    tell_state(app, "effects-clicks", {"clicks": [[1, *first], [2, *second], [3, *third]]})
     assert query(app, "off") == "cross.0.1-encoder.1.2-decoder.2.3"
 
 
@@ -321,7 +317,7 @@ def test_heads_are_removed_one_after_another_on_demand(
     assert none_left is not None
     (alt,) = [each.proto.alt for each in app.get("plotly_chart")]
     assert f"to {float(none_left.sum()):.2f} without any".replace("-", "−") in alt
-    assert "came without curves" in " ".join(each.value for each in app.info)
+    assert NO_CURVES in " ".join(each.value for each in app.info)
 
 
 def test_curves_over_the_examples_stand_below_those_of_the_sentence(
@@ -410,7 +406,7 @@ def test_on_stage_keys_go_from_estimate_to_estimate_and_to_their_ranking(
     assert (step.name, step.to(direction)) == ("method", "all")
     ranked = open_effects(colored="maps", present="1", method="all")
     assert title(ranked, "stage-effects-maps").startswith("Agreement with the truth")
-    assert ranked.session_state["_cue"].shown.startswith("Nearest the truth: ")
+    assert ranked.session_state["_cue"].shown.startswith("Closest to the truth: ")
 
 
 def test_alignment_errors_are_shown_where_the_checkpoint_keeps_them(
@@ -418,7 +414,7 @@ def test_alignment_errors_are_shown_where_the_checkpoint_keeps_them(
 ) -> None:
     without = open_effects(colored="alignment")
     assert not charts(without)
-    assert "No alignment errors are kept with this model" in said(without)
+    assert NO_ALIGNMENT in said(without)
     folder = tmp_path / "checkpoints"
     shutil.copytree(checkpoints / "en-de", folder / "en-de")
     table = write_tiny_alignment(folder / "en-de")

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from streamlit.components.v2.bidi_component.main import _make_trigger_id
-from streamlit.proto.WidgetStates_pb2 import WidgetState, WidgetStates
+from streamlit.proto.WidgetStates_pb2 import WidgetState
 from streamlit.testing.v1 import AppTest
 
 from model.checkpoints.checkpoint import save_checkpoint
@@ -24,6 +23,7 @@ from model.paper.transformer import Transformer
 from model.trace.attention_map import AttentionKind, Site
 from model.trace.trace import Trace
 from model.translate.translator import load
+from tests.kit.apptest import deliver, go_to, tell_state, trigger
 from tests.kit.explorer_payload import Decoded
 from tests.kit.labels import tiny_survey
 from tests.kit.shown import captions, html, warnings
@@ -93,8 +93,7 @@ def select(app: AppTest, **changes: str) -> AppTest:
     """Does what the browser does when something is selected in the explorer."""
     at = {name: str(app.session_state[name]) for name in ("layer", "head")}
     epoch = {"epoch": sent(app).header["epoch"]}
-    state = json.dumps({"selection": PLAIN | at | epoch | changes})
-    return deliver(app, WidgetState(id=component(app).id, json_value=state))
+    return tell_state(app, "explorer", {"selection": PLAIN | at | epoch | changes})
 
 
 def opening(trace: Trace, kind: AttentionKind = CROSS) -> tuple[int, int]:
@@ -119,12 +118,6 @@ def click_row(app: AppTest, row: int) -> AppTest:
     """Does what the browser does when the box of a table's row is clicked."""
     state = json.dumps({"selection": {"rows": [row], "columns": [], "cells": []}})
     return deliver(app, WidgetState(id=table(app).proto.id, string_value=state))
-
-
-def deliver(app: AppTest, changed: WidgetState) -> AppTest:
-    # AppTest offers no interaction with components and tables; this is their message.
-    states = app._tree.get_widget_states()
-    return app._run(WidgetStates(widgets=[*states.widgets, changed]))
 
 
 def table(app: AppTest) -> Any:
@@ -238,7 +231,7 @@ def test_a_selection_that_no_explorer_makes_changes_nothing_illegal(open_app: Op
     assert selected(app) == ("cross", 2, 1)
     assert not app.session_state["cell"]
     assert not app.session_state["words"]
-    deliver(app, WidgetState(id=component(app).id, json_value='{"selection": "cross"}'))
+    tell_state(app, "explorer", {"selection": "cross"})
     assert selected(app) == ("cross", 2, 1)
 
 
@@ -262,11 +255,7 @@ def test_heads_are_ordered_by_what_switching_each_off_costs(
 def switch_off(app: AppTest, heads: str, attention: str = "cross", **changes: Any) -> AppTest:
     """Does what the browser does when heads of the explorer are switched off."""
     value = {"attention": attention, "heads": heads, "epoch": sent(app).header["epoch"]} | changes
-    message = WidgetState(
-        id=_make_trigger_id(component(app).id, "events"),
-        json_trigger_value=json.dumps([{"event": "switch_off", "value": value}]),
-    )
-    return deliver(app, message)
+    return trigger(app, "explorer", "switch_off", value)
 
 
 def test_a_head_is_switched_off_on_the_effects_page_together_with_those_before(
@@ -281,7 +270,7 @@ def test_a_head_is_switched_off_on_the_effects_page_together_with_those_before(
     assert app.query_params["colored"] == "maps"
     # A click on a page's name brings its plain address.
     app.query_params = {}
-    app.switch_page("viz/pages/heads.py").run()
+    go_to(app, "heads").run()
     switch_off(app, "1.0-0.3", "encoder")
     off = "cross.1.2-encoder.1.0-encoder.0.3"
     assert app.query_params == {"sentence": "The man eats.", "off": off, "way": "uniform"}

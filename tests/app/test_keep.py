@@ -15,6 +15,7 @@ from streamlit.testing.v1 import AppTest
 
 from model.trace.trace import Trace
 from model.translate.translator import load
+from tests.kit.apptest import go_to
 from tests.kit.shown import said
 from viz.links.mask_edits import Edit, write
 from viz.masks.mask import batch_masks
@@ -67,7 +68,7 @@ def open_page(open_app: OpenApp) -> OpenApp:
     def open_at(page: str = "heads", *menus: str, **query: str) -> AppTest:
         app = open_app(**query)
         if page != "heads":
-            app.switch_page(f"viz/pages/{page}.py")
+            go_to(app, page)
             for name, value in query.items():
                 app.query_params[name] = value
             app.run()

@@ -1,5 +1,4 @@
 import base64
-import json
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -8,13 +7,13 @@ from unittest.mock import MagicMock
 
 import numpy as np
 import pytest
-from streamlit.proto.WidgetStates_pb2 import WidgetState, WidgetStates
 from streamlit.testing.v1 import AppTest
 
 from model.record.intervention import UNCHANGED, Intervention
 from model.record.mask_presets import PRESETS
 from model.trace.attention_map import AttentionKind, BoolArray
 from model.translate.translator import Translator, load
+from tests.kit.apptest import go_to, tell_state
 from tests.kit.explorer_payload import Decoded
 from tests.kit.shown import captions, headings, html, query, said
 from tests.kit.tiny_checkpoint import PAIRS
@@ -46,7 +45,7 @@ def open_masks(open_app: OpenApp) -> OpenMasks:
 
     def open_at(**query: str) -> AppTest:
         app = open_app()
-        app.switch_page("viz/pages/masks.py")
+        go_to(app, "masks")
         for name, value in (BATCH | {"layer": "0", "head": "0"} | query).items():
             app.query_params[name] = value
         return app.run()
@@ -92,10 +91,7 @@ def paint(app: AppTest, named: str, allowed: BoolArray, **more: Any) -> AppTest:
     bits = base64.b64encode(np.packbits(allowed).tobytes()).decode()
     rows, columns = allowed.shape
     stroke = {"name": named, "rows": rows, "columns": columns, "bits": bits} | more
-    changed = WidgetState(id=mounted(app)["editor"].id, json_value=json.dumps({"edit": stroke}))
-    # AppTest offers no interaction with components; this is their message.
-    states = app._tree.get_widget_states()
-    return app._run(WidgetStates(widgets=[*states.widgets, changed]))
+    return tell_state(app, "editor", {"edit": stroke})
 
 
 def edits(app: AppTest) -> tuple[Edit, ...]:

@@ -18,6 +18,7 @@ from model.explain.labels_file import save_labels
 from model.trace.attention_map import Site
 from model.training.growth import write_growth
 from model.translate.translator import load
+from tests.kit.apptest import go_to
 from tests.kit.labels import tiny_survey
 from tests.kit.shown import captions, plain, query, said
 from tests.kit.tiny_checkpoint import PAIRS, SNAPSHOTS, write_tiny_snapshots
@@ -55,7 +56,7 @@ def slider(app: AppTest) -> Any:
 
 
 def asked(app: AppTest) -> session.Question:
-    found: session.Question = app.session_state["_question"]
+    found: session.Question = app.session_state["_opened"]
     return found
 
 
@@ -74,11 +75,6 @@ def model_in_address(app: AppTest) -> dict[str, str]:
     """What the address says of the model; the heads page writes there as well."""
     return {name: app.query_params[name] for name in ("checkpoint", "step")
             if name in app.query_params}  # fmt: skip
-
-
-def go_to(app: AppTest, page: str) -> AppTest:
-    app.switch_page(page)
-    return app.run()
 
 
 def test_a_checkpoint_with_snapshots_has_a_slider_that_stands_at_the_last_step(
@@ -189,16 +185,16 @@ def test_every_page_shows_the_snapshot_and_the_step_outlives_the_way_there(
     open_childhood: OpenApp, both: Path
 ) -> None:
     app = open_childhood(step="2")
-    for page in ("viz/pages/masks.py", "viz/pages/positions.py", "viz/pages/heads.py"):
-        go_to(app, page)
+    for page in ("masks", "positions", "heads"):
+        go_to(app, page).run()
         assert not app.error
         assert slider(app).value == 2
         assert asked(app).checkpoint == snapshot_file(both / NAME, 2)
         assert app.query_params["step"] == "2"
-    go_to(app, "viz/pages/about.py")
+    go_to(app, "about").run()
     assert not app.error
     assert any(f"{NAME}: 0.1 million parameters" in plain(each.value) for each in app.markdown)
-    go_to(app, "viz/pages/heads.py")
+    go_to(app, "heads").run()
     assert slider(app).value == 2
 
 

@@ -16,6 +16,7 @@ from model.translate.translator import load
 from tests.app.conftest import ROOT
 from tests.app.test_heads_page import component, select, selected, sent
 from tests.kit import traces
+from tests.kit.apptest import go_to
 from tests.kit.shown import html, said, warnings
 from viz.links.parameters import View
 from viz.registry.pages import VIEWS
@@ -49,7 +50,7 @@ def folder(tmp_path: Path, own: Trace, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def page(app: AppTest, name: str) -> AppTest:
-    return app.switch_page(f"viz/pages/{name}.py").run()
+    return go_to(app, name).run()
 
 
 def drop(app: AppTest, name: str, content: bytes) -> AppTest:

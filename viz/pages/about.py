@@ -12,8 +12,9 @@ from model.explain.measures import MIN_TOKENS
 from model.explain.reading import alignment_note
 from model.trace.text_result import FolderFacts
 from model.training.toy_tasks import task_of
+from model.translate.devices import DeviceError
 from model.translate.text_models import reader_facts
-from model.translate.translator import DeviceError, Translator
+from model.translate.translator import Translator
 from viz.about import glossary
 from viz.draw.labels import escape_markdown, visible
 from viz.draw.style import count_of, percent
@@ -287,21 +288,23 @@ def show_model() -> None:
         st.error(escape_markdown(str(error)), icon=":material/error:")
 
 
-if stage.is_on():
-    stage.say("What the pictures can and cannot tell")
-    stage.offer("Up and down: scroll", scrolls=True)
-    text = st.container(key="stage-text")
-else:
-    text = st.container(width=READING_WIDTH)
-with text:
-    st.markdown(introduction())
-    st.markdown(label_rules())
-    st.markdown(f"## {glossary.TITLE}\n\n{glossary_text()}")
-    show_model()
-    st.markdown(
-        "## References\n\n"
-        + "\n".join(
-            f"- {title} [arXiv:{paper}](https://arxiv.org/abs/{paper})"
-            for title, paper in REFERENCES.items()
+def show() -> None:
+    """The whole page."""
+    if stage.is_on():
+        stage.say("What the pictures can and cannot tell")
+        stage.offer("Up and down: scroll", scrolls=True)
+        text = st.container(key="stage-text")
+    else:
+        text = st.container(width=READING_WIDTH)
+    with text:
+        st.markdown(introduction())
+        st.markdown(label_rules())
+        st.markdown(f"## {glossary.TITLE}\n\n{glossary_text()}")
+        show_model()
+        st.markdown(
+            "## References\n\n"
+            + "\n".join(
+                f"- {title} [arXiv:{paper}](https://arxiv.org/abs/{paper})"
+                for title, paper in REFERENCES.items()
+            )
         )
-    )

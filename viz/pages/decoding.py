@@ -4,11 +4,8 @@ from dataclasses import replace
 
 import streamlit as st
 
-from model.checkpoints.checkpoint import CheckpointError
 from model.paper.search import DecodingError, Search
-from model.translate.translator import DeviceError, TextError
 from viz.decoding.view import LIT, SEARCHES, SECTIONS, VIEW, DecodingView
-from viz.draw.labels import escape_markdown
 from viz.draw.style import count_of
 from viz.links.head_refs import written_heads
 from viz.pages.decoding_beams import show_beams
@@ -19,7 +16,7 @@ from viz.pages.decoding_search import show_comparison, show_settings, show_width
 from viz.pages.decoding_steps import show_steps
 from viz.service import session
 from viz.service.jobs import Decoded
-from viz.shell import address, bar, current_head, stage
+from viz.shell import address, current_head, stage
 from viz.shell.head_picker import keep_known
 from viz.shell.width import watch_width
 
@@ -105,7 +102,7 @@ def clamp_step(found: Decoded) -> DecodingView:
     return address.read(DecodingView)
 
 
-def show_page(question: session.Question) -> None:
+def show(question: session.Question) -> None:
     """Everything, for a question that has an answer."""
     forget_taken(question)
     bring_head()
@@ -160,13 +157,4 @@ def show_page(question: session.Question) -> None:
                 show_layers(question, view, search)
             case _:
                 show_steps(question, view, search, found)
-
-
-address.open_address(VIEW.parameters)
-question = bar.asked()
-if question is not None:
-    try:
-        show_page(question)
-    except (CheckpointError, DecodingError, DeviceError, TextError) as error:
-        st.error(escape_markdown(str(error)), icon=":material/error:")
-watch_width()
+    watch_width()

@@ -25,7 +25,7 @@ from viz.pages.decoding_steps import show_heads
 from viz.service import session
 from viz.service.jobs import Decoded
 from viz.shell import address, stage
-from viz.shell.save_menu import show
+from viz.shell.save_menu import show_picture
 from viz.shell.theme import is_dark
 from viz.shell.width import is_narrow
 
@@ -55,7 +55,7 @@ def show_beams(
     if stage.is_on():
         show_tree_on_stage(view, search, decoding)
         return
-    show(
+    show_picture(
         SearchTree(decoding, search, changes=view.changes),
         TREE,
         after=CLICK,

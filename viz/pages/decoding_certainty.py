@@ -10,7 +10,7 @@ from viz.decoding.view import DecodingView
 from viz.draw.labels import escape_markdown, token_text
 from viz.service.jobs import Decoded
 from viz.shell import address, stage
-from viz.shell.save_menu import show
+from viz.shell.save_menu import show_picture
 from viz.shell.theme import is_dark
 from viz.shell.width import is_narrow
 
@@ -42,7 +42,7 @@ def show_certainty(view: DecodingView, search: Search, found: Decoded) -> None:
         )
     for place in places[:LISTED]:
         show_others(view, found, place)
-    show(picture, "certainty")
+    show_picture(picture, "certainty")
 
 
 def show_others(view: DecodingView, found: Decoded, place: int) -> None:

@@ -5,7 +5,7 @@ from viz.decoding.pictures import LayerLens
 from viz.decoding.view import DecodingView
 from viz.service import session
 from viz.shell import stage
-from viz.shell.save_menu import show
+from viz.shell.save_menu import show_picture
 from viz.shell.width import is_narrow
 
 
@@ -18,4 +18,4 @@ def show_layers(question: session.Question, view: DecodingView, search: Search) 
         stage.say("What each decoder layer would say")
         stage.show((picture, "layers"), narrow=is_narrow())
     else:
-        show(picture, "layers")
+        show_picture(picture, "layers")

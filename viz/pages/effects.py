@@ -1,6 +1,5 @@
 """Effects: what each head does for the translation, and what is written without some of them."""
 
-from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -12,22 +11,14 @@ from model.checkpoints.checkpoint import CheckpointError, snapshots
 from model.explain.ablation_results import Effects
 from model.explain.removal_file import read_removal
 from model.trace.attention_map import AttentionKind, Site, Tokens
-from model.translate.translator import DeviceError, TextError, Translator
+from model.translate.translator import Translator
 from viz.browser.clicks import do_clicks
 from viz.browser.switches import switches
 from viz.draw import style
 from viz.draw.labels import axis_texts, escape_markdown
-from viz.effects.effect_map import (
-    CHANGED,
-    LISTED,
-    LOSS,
-    change_words,
-    cross_colors,
-    effect_sentences,
-    lower_first,
-)
-from viz.effects.pictures import NO_CURVES, EffectMap, ExamplesCurve, RemovalCurve, WordMap
-from viz.effects.removal_curve import MEASURES
+from viz.effects.effect_map import LISTED, EffectMap, WordMap, change_words, effect_sentences
+from viz.effects.head_map import cross_colors, lower_first
+from viz.effects.removal_curve import MEASURES, NO_CURVES, ExamplesCurve, RemovalCurve
 from viz.effects.self_maps import PLAIN
 from viz.effects.view import CURVES, EVERY, MAPS, SENTENCE, VIEW, WAYS, EffectsView
 from viz.links.head_refs import MOST_HEADS, head_name, written_heads
@@ -40,9 +31,9 @@ from viz.pages.effects_maps import (
     show_maps_on_stage,
 )
 from viz.service import jobs, session
-from viz.shell import address, bar, stage
+from viz.shell import address, stage
 from viz.shell.head_picker import choose_heads, keep_known
-from viz.shell.save_menu import model_of, show
+from viz.shell.save_menu import model_of, show_picture
 from viz.shell.theme import is_dark
 from viz.shell.width import is_narrow, watch_width
 
@@ -129,7 +120,7 @@ def show_choice(view: EffectsView, predictions: Tokens) -> None:
 def show_map(question: session.Question, view: EffectsView, effects: Effects) -> None:
     """The map of log-probabilities, and its greatest effects in words."""
     picture = EffectMap(effects, view.place, question.target, off=view.heads)
-    show_clickable(picture, picture.effects.of(view.place), "effects")
+    show_clickable(picture, "effects")
     st.markdown(
         "\n".join(
             f"{number}. {escape_markdown(sentence)}"
@@ -138,14 +129,13 @@ def show_map(question: session.Question, view: EffectsView, effects: Effects) ->
     )
 
 
-def show_clickable(picture: EffectMap | WordMap, values: Mapping[Site, Any], key: str) -> None:
+def show_clickable(picture: EffectMap | WordMap, key: str) -> None:
     """A map whose cells are switched off and on by clicks."""
-    show(picture, key, after=CLICK, drawn=replace(picture, off=()))
-    unit = CHANGED if isinstance(picture, WordMap) else LOSS
+    show_picture(picture, key, after=CLICK, drawn=replace(picture, off=()))
     switches(
         key,
         [(str(site.kind), site.layer, head) for site, head in picture.off],
-        cross_colors(values, unit, dark=is_dark()),
+        cross_colors(picture.values, picture.unit, dark=is_dark()),
         on_clicks=partial(switch_clicked, key),
     )
 
@@ -165,8 +155,8 @@ def word_map(question: session.Question, view: EffectsView, model: Translator) -
 def show_word_map(question: session.Question, view: EffectsView, model: Translator) -> None:
     """The map of words, and how many heads change any."""
     picture = word_map(question, view, model)
-    show_clickable(picture, picture.changed, "effects-words")
-    count = sum(int(np.count_nonzero(each)) for each in picture.changed.values())
+    show_clickable(picture, "effects-words")
+    count = sum(int(np.count_nonzero(each)) for each in picture.values.values())
     total = sum(map(len, picture.after.values()))
     st.markdown(f"Removing a single head changes the translation for {count} of the {total} heads.")
 
@@ -199,7 +189,7 @@ def example_curves(question: session.Question) -> dict[str, ExamplesCurve]:
 
 def show_removal(question: session.Question) -> None:
     """The curve of this translation, and below it those of the examples."""
-    show(curve_of(question), "effects-removal")
+    show_picture(curve_of(question), "effects-removal")
     st.subheader("Over the model’s examples", anchor=False)
     curves = example_curves(question)
     if curves:
@@ -207,7 +197,7 @@ def show_removal(question: session.Question) -> None:
             st.columns(len(curves), gap="large"), curves.items(), strict=True
         ):
             with column:
-                show(picture, f"effects-{measure}", columns=len(curves))
+                show_picture(picture, f"effects-{measure}", columns=len(curves))
 
 
 def show_removal_on_stage(question: session.Question, view: EffectsView) -> None:
@@ -399,7 +389,7 @@ def show_on_stage(question: session.Question, view: EffectsView, predictions: To
         stage.say("How many words change without each head")
         words = word_map(question, view, session.translator(question.checkpoint))
         if is_narrow():
-            changed = words.changed
+            changed = words.values
             most = max(changed, key=lambda site: changed[site].max()).kind
             after = {site: each for site, each in words.after.items() if site.kind is most}
             words = replace(words, after=after)
@@ -418,8 +408,14 @@ def show_on_stage(question: session.Question, view: EffectsView, predictions: To
         stage.show((picture, picture.name), narrow=is_narrow())
 
 
-def show_page(question: session.Question) -> None:
+def show(question: session.Question) -> None:
     """Everything, for a question that has an answer."""
+    show_part(question)
+    watch_width()
+
+
+def show_part(question: session.Question) -> None:
+    """What is chosen, of the translation."""
     model = session.translator(question.checkpoint)
     trace = session.trace(question.checkpoint, question.sentence, question.target or None)
     view = clamp_view(model, trace.predictions)
@@ -447,13 +443,3 @@ def show_page(question: session.Question) -> None:
     else:
         show_map(question, view, effects)
     show_switches(view, effects)
-
-
-address.open_address(VIEW.parameters)
-question = bar.asked()
-if question is not None:
-    try:
-        show_page(question)
-    except (CheckpointError, DeviceError, TextError) as error:
-        st.error(escape_markdown(str(error)), icon=":material/error:")
-watch_width()

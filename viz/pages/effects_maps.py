@@ -10,27 +10,27 @@ from model.checkpoints.checkpoint import language_pair
 from model.explain.alignment_file import read_alignment
 from model.explain.attribution import METHODS
 from model.trace.attention_map import AttentionKind, Site
-from model.translate.translator import TextError, Translator
+from model.translate.sentences import TextError
+from model.translate.translator import Translator
 from viz.draw import style
 from viz.draw.labels import escape_markdown
-from viz.effects.alignment_map import alignment_sentences, best_read
-from viz.effects.effect_map import lower_first
-from viz.effects.estimate_vs_deletion import part_name
-from viz.effects.pictures import (
+from viz.effects.alignment_map import (
     NO_ALIGNMENT,
     NO_ALIGNMENT_OF_OTHERS,
     AlignmentMap,
-    MapBesideTruth,
-    MapRanking,
-    SelfMap,
+    alignment_sentences,
+    best_read,
 )
-from viz.effects.self_maps import no_truth
+from viz.effects.estimate_vs_deletion import MapBesideTruth
+from viz.effects.head_map import lower_first
+from viz.effects.ranking import MapRanking
+from viz.effects.self_maps import SelfMap, no_truth, part_name
 from viz.effects.view import EVERY, MAPPED, EffectsView, written_part
 from viz.save.picture import Picture
 from viz.service import session
 from viz.service.model_menu import toy_task
 from viz.shell import stage
-from viz.shell.save_menu import model_of, show
+from viz.shell.save_menu import model_of, show_picture
 from viz.shell.width import is_narrow
 
 
@@ -89,7 +89,7 @@ def show_beside_truth(question: session.Question, view: EffectsView) -> None:
     shown = maps_shown(question, view)
     if view.method != EVERY:
         picture = MapBesideTruth(**shown, method=view.method)
-        show(picture, "effects-maps")
+        show_picture(picture, "effects-maps")
         if view.place is not None:
             st.markdown(escape_markdown(picture.token_sentence))
     st.subheader("Which map to believe", anchor=False)
@@ -106,7 +106,7 @@ def show_beside_truth(question: session.Question, view: EffectsView) -> None:
 
 def show_self_map(question: session.Question, view: EffectsView) -> None:
     """A method's map beside the weights, and why nothing tells which of them to believe."""
-    show(self_map_of(question, view), "effects-self-maps")
+    show_picture(self_map_of(question, view), "effects-self-maps")
     st.info(no_truth(view.kind), icon=":material/info:")
 
 
@@ -115,7 +115,7 @@ def self_map_of(question: session.Question, view: EffectsView, *, alone: bool = 
     site, head = view.part
     assert site is not None
     # Of the other methods, nothing depends on it.
-    token = view.place if view.method == "gradient_times_weight" else None
+    token = view.place if METHODS[view.method].by_prediction else None
     sentence, target = question.sentence, question.target
     found = session.self_attributions(question.checkpoint, sentence, target or None, site, token)
     return SelfMap(found, sentence, target, head, view.place, view.method, alone)
@@ -147,7 +147,7 @@ def maps_shown(question: session.Question, view: EffectsView) -> dict[str, Any]:
     )
     slot.empty()
     return {
-        "found": found,
+        "attributions": found,
         "sentence": question.sentence,
         "target": question.target,
         "site": site,
@@ -177,7 +177,7 @@ def show_ranking(question: session.Question, view: EffectsView, shown: dict[str,
     """The methods in their order, and the best of them in words."""
     picture = ranking_of(question, view, shown)
     st.markdown("\n\n".join(map(escape_markdown, picture.sentences)))
-    show(picture, "effects-ranking")
+    show_picture(picture, "effects-ranking")
 
 
 def show_maps_on_stage(question: session.Question, view: EffectsView) -> None:
@@ -231,7 +231,7 @@ def show_alignment(question: session.Question) -> None:
     if picture is None:
         st.info(_why_no_alignment(question), icon=":material/info:")
         return
-    show(picture, "effects-alignment")
+    show_picture(picture, "effects-alignment")
     st.markdown(
         "\n".join(f"- {escape_markdown(each)}" for each in alignment_sentences(picture.table))
     )

@@ -36,9 +36,9 @@ from viz.links.parameters import write
 from viz.save.formats import ExportError
 from viz.save.picture import Layout, Picture
 from viz.service import session
-from viz.shell import address, bar, current_head, stage
+from viz.shell import address, current_head, stage
 from viz.shell.fragments import fragment
-from viz.shell.save_menu import captioned, model_of, show
+from viz.shell.save_menu import captioned, model_of, show_picture
 from viz.shell.theme import is_dark
 
 JOINED = (AttentionKind.ENCODER, AttentionKind.CROSS, AttentionKind.DECODER)
@@ -269,7 +269,7 @@ def show_below(prepared: Prepared, view: HeadsView, losses: Mapping[Site, FloatA
             model = session.translator(prepared.question.checkpoint)
             for site in sites:
                 matrices = model.head_matrices(site, head)
-                show(pictures.WeightMatrices(matrices, site, head), f"matrices-{site}")
+                show_picture(pictures.WeightMatrices(matrices, site, head), f"matrices-{site}")
         case "training" if grown is not None:
             show_training(prepared.question, view, grown, sites, head)
         case _:
@@ -654,9 +654,8 @@ def offer_keys(question: session.Question) -> None:
     stage.offer(" · ".join(keys))
 
 
-address.open_address(VIEW.parameters)
-question = bar.asked()
-if question is not None:
+def show(question: session.Question) -> None:
+    """Everything, for a question that has an answer."""
     bring_head()
     clamp_place(question)
     offer_keys(question)

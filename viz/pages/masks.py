@@ -6,13 +6,11 @@ from dataclasses import replace
 import numpy as np
 import streamlit as st
 
-from model.checkpoints.checkpoint import CheckpointError
 from model.record.intervention import Intervention
 from model.record.mask_presets import PRESETS
-from model.record.mask_rules import MaskError
 from model.trace.attention_map import AttentionKind, FloatArray, Site
 from model.trace.trace import Trace
-from model.translate.translator import DeviceError, TextError
+from model.translate.sentences import TextError
 from viz.browser.matrices import matrices
 from viz.draw.labels import axis_texts, escape_markdown, visible
 from viz.links.mask_edits import EDITABLE
@@ -461,8 +459,14 @@ def suit_batch(question: session.Question) -> None:
     st.session_state[_SUITED] = suited
 
 
-def show_page(question: session.Question) -> None:
+def show(question: session.Question) -> None:
     """Everything, for a question that has an answer."""
+    show_part(question)
+    watch_width()
+
+
+def show_part(question: session.Question) -> None:
+    """The chosen part."""
     suit_batch(question)
     bring_head()
     view = clamp_view(question)
@@ -487,13 +491,3 @@ def show_page(question: session.Question) -> None:
             show_factors(chosen)
         case _:
             show_masks(chosen)
-
-
-address.open_address(VIEW.parameters)
-question = bar.asked()
-if question is not None:
-    try:
-        show_page(question)
-    except (CheckpointError, DeviceError, MaskError) as error:
-        st.error(escape_markdown(str(error)), icon=":material/error:")
-watch_width()

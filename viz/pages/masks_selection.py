@@ -22,7 +22,7 @@ from viz.masks.view import MasksView
 from viz.save.picture import Picture
 from viz.service import jobs, session
 from viz.shell import address
-from viz.shell.save_menu import save_button, show
+from viz.shell.save_menu import save_button, show_picture
 from viz.shell.theme import is_dark
 
 AHEAD = (
@@ -209,6 +209,6 @@ def show_probabilities(picture: LogProbs) -> None:
         "stay as probable" if np.array_equal(before, after) else "become more or less probable"
     )
     st.subheader(f"Under teacher forcing, the given words {changed}", anchor=False)
-    show(picture, picture.name)
+    show_picture(picture, picture.name)
     is_decoder = picture.at.kind is AttentionKind.DECODER
     show_caption(f"{HONESTY} {AHEAD}" if is_decoder else HONESTY)

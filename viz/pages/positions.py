@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 import streamlit as st
 
-from model.checkpoints.checkpoint import CONFIG, CheckpointError
+from model.checkpoints.checkpoint import CONFIG
 from model.explain import position_measures
 from model.record.intervention import Intervention, PositionEdit, PositionError
 from model.trace.attention_map import FloatArray, Tokens
-from model.translate.translator import DeviceError, Translator
+from model.translate.translator import Translator
 from viz.browser.matrices import matrices
 from viz.browser.word_order import chosen_order, word_order
 from viz.draw import css, word_diff
@@ -24,11 +24,11 @@ from viz.positions.shuffle import (
     moved_words,
     reordered,
 )
-from viz.positions.view import FARTHEST, LENGTHS, PARTS, SIDES, VIEW, PositionsView, written_order
+from viz.positions.view import FARTHEST, LENGTHS, PARTS, SIDES, PositionsView, written_order
 from viz.service import model_menu, session
-from viz.shell import address, bar, stage
+from viz.shell import address, stage
 from viz.shell.fragments import fragment
-from viz.shell.save_menu import captioned, show
+from viz.shell.save_menu import captioned, show_picture
 from viz.shell.theme import is_dark
 from viz.shell.width import is_narrow, watch_width
 
@@ -105,7 +105,7 @@ def show_table(model: Translator, view: PositionsView, sentence: str) -> None:
         return
     base, trained = model.positions.base, model.trained_positions()
     is_short = view.length == "sentence"
-    show(
+    show_picture(
         pictures.Positions(table, base, trained, sentence, tokens if is_short else None),
         "encoding",
     )
@@ -144,7 +144,7 @@ def show_waves(model: Translator, view: PositionsView, table: FloatArray) -> Non
             if base
             else ""
         )
-        show(
+        show_picture(
             pictures.Waves(table, picked, base),
             "waves",
             after=formula + said,
@@ -172,14 +172,14 @@ def show_circle(model: Translator) -> None:
     dimensions = (2 * pair, 2 * pair + 1)
     one, other = st.columns(2, gap="large")
     with one:
-        show(
+        show_picture(
             pictures.Circle(table, pair, at, base),
             "circle",
             columns=2,
             after=left_out(model, model.max_tokens),
         )
     with other:
-        show(pictures.Waves(table, dimensions, base, at), "pair-waves", columns=2)
+        show_picture(pictures.Waves(table, dimensions, base, at), "pair-waves", columns=2)
     address.write_address()
 
 
@@ -190,9 +190,9 @@ def show_likeness(model: Translator, view: PositionsView) -> None:
     said = left_out(model, model.max_tokens)
     one, other = st.columns(2, gap="large")
     with one:
-        show(pictures.Similarity(table, view.cosine), "likeness", columns=2, after=said)
+        show_picture(pictures.Similarity(table, view.cosine), "likeness", columns=2, after=said)
     with other:
-        show(pictures.ByOffset(table, view.cosine), "by-offset", columns=2, after=said)
+        show_picture(pictures.ByOffset(table, view.cosine), "by-offset", columns=2, after=said)
 
 
 def show_words(checkpoint: Path, model: Translator, sentence: str) -> None:
@@ -206,7 +206,7 @@ def show_words(checkpoint: Path, model: Translator, sentence: str) -> None:
     except PositionError as error:
         st.info(escape_markdown(str(error)), icon=":material/info:")
         return
-    show(pictures.TermShares(shares, sentence), "terms")
+    show_picture(pictures.TermShares(shares, sentence), "terms")
 
 
 @fragment
@@ -263,7 +263,7 @@ def show_without(question: session.Question) -> None:
     heads = word_and_position.neighbour_heads(before.forced, after.forced)
     if heads:
         picture = pictures.NeighbourHeads(heads, question.sentence, view.edit)
-        show(picture, "neighbours")
+        show_picture(picture, "neighbours")
     address.write_address()
 
 
@@ -344,7 +344,7 @@ def show_distances(
     model: Translator, sentence: str, tokens: Tokens, order: tuple[int, ...]
 ) -> None:
     """How far each token's row moved in the encoder's output."""
-    show(distances_picture(model, sentence, tokens, order), "distances")
+    show_picture(distances_picture(model, sentence, tokens, order), "distances")
 
 
 def distances_picture(
@@ -423,18 +423,15 @@ def other_checkpoint(model: Translator) -> Path | None:
     return other
 
 
-def show_learned(model: Translator) -> None:
+def show_learned(question: session.Question, model: Translator) -> None:
     """This model's positions beside those of one that learned its own, or sinusoids."""
     other = other_checkpoint(model)
     if other is None:
         return
-    asked = bar.asked()
-    assert asked is not None, "the page shows nothing else"
-    beside = session.Question(other, asked.sentence, "")
-    for column, each, question in zip(
+    for column, each, asked in zip(
         st.columns(2, gap="large"),
         (model, session.translator(other)),
-        (asked, beside),
+        (question, session.Question(other, question.sentence)),
         strict=True,
     ):
         kind = each.model.config.positions
@@ -448,7 +445,7 @@ def show_learned(model: Translator) -> None:
                 (pictures.Similarity(reached), "likeness", said),
                 (pictures.ByOffset(reached), "by-offset", said),
             ):
-                show(picture, f"{name}-{kind}", columns=2, after=after, question=question)
+                show_picture(picture, f"{name}-{kind}", columns=2, after=after, question=asked)
 
 
 @fragment
@@ -468,9 +465,9 @@ def show_formula() -> None:
     two.slider("Positions", 2, 1024, key="rows")
     three.slider("Base", 2, 100_000, key="base", help="10,000 in the paper.")
     table = position_measures.formula_table(d_model, view.rows, base)
-    show(pictures.Formula(table, base), "formula")
+    show_picture(pictures.Formula(table, base), "formula")
     dimensions = sorted({0, d_model // 8, d_model // 4, d_model // 2})
-    show(pictures.FormulaWaves(table, dimensions, base), "formula-waves")
+    show_picture(pictures.FormulaWaves(table, dimensions, base), "formula-waves")
     address.write_address()
 
 
@@ -479,7 +476,13 @@ def part_name(part: str) -> str:
     return SHORT_PARTS[part] if is_narrow() else f"{PART_ICONS[part]} {PARTS[part]}"
 
 
-def show_page(question: session.Question) -> None:
+def show(question: session.Question) -> None:
+    """Everything, for a question that has an answer."""
+    show_part(question)
+    watch_width(1 if address.read(PositionsView).topic in ONE_COLUMN else 2)
+
+
+def show_part(question: session.Question) -> None:
     """The chosen part, of the model's own translation."""
     model, question = session.translator(question.checkpoint), replace(question, target="")
     if stage.is_on():
@@ -513,7 +516,7 @@ def show_page(question: session.Question) -> None:
         case "shuffle":
             show_shuffle(question, model)
         case "learned":
-            show_learned(model)
+            show_learned(question, model)
         case "formula":
             show_formula()
         case _:
@@ -579,13 +582,3 @@ def show_shuffle_on_stage(
         "Down: shuffle · Up: as it was",
         down=stage.Step("shuffled", [*written, written_order(other_order(order))], written[-1]),
     )
-
-
-address.open_address(VIEW.parameters)
-question = bar.asked()
-if question is not None:
-    try:
-        show_page(question)
-    except (CheckpointError, DeviceError) as error:
-        st.error(escape_markdown(str(error)), icon=":material/error:")
-watch_width(1 if address.read(PositionsView).topic in ONE_COLUMN else 2)

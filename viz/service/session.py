@@ -24,8 +24,9 @@ from model.explain.attribution_methods import attribution_parts
 from model.explain.examples import Example, read_examples
 from model.explain.labels import Label, Survey
 from model.explain.labels_file import read_labels
-from model.paper.search import Search
+from model.paper.search import DecodingError, Search
 from model.record.intervention import UNCHANGED, Intervention
+from model.record.mask_rules import MaskError
 from model.serving.process import WorkerProcess
 from model.serving.queue import Compute, Request, RequestQueue, ServiceError
 from model.serving.store import ResultStore
@@ -33,7 +34,10 @@ from model.trace.attention_map import FloatArray, Site, TraceError
 from model.trace.logit_lens import LogitLens
 from model.trace.text_result import FolderFacts
 from model.trace.trace import Trace
-from model.translate.translator import DeviceError, TextError, Translator
+from model.translate.devices import DeviceError
+from model.translate.sentences import TextError
+from model.translate.translator import Translator
+from viz.draw.labels import escape_markdown
 from viz.heads.standalone import drawable
 from viz.links.parameters import MOST_CHARACTERS
 from viz.service import jobs, worker
@@ -77,6 +81,9 @@ MOST_TRACE_BYTES = 256 << 20
 
 MAX_FILES = 4
 """How many traces that came as files are kept for all."""
+
+REFUSED = (CheckpointError, DecodingError, DeviceError, MaskError, TextError)
+"""What models raise with a sentence for the person."""
 
 _POLL_SECONDS = 0.1
 
@@ -540,11 +547,13 @@ def _questions(before: int) -> str:
 
 @contextmanager
 def refusals() -> Generator[None]:
-    """Says in a sentence that something was not answered, where a page would show a traceback."""
+    """Shows in a sentence what was refused or not answered, instead of a traceback."""
     try:
         yield
     except ServiceError as error:
         show_refusal(error)
+    except REFUSED as error:
+        st.error(escape_markdown(str(error)), icon=":material/error:")
 
 
 def show_refusal(error: ServiceError) -> None:

@@ -24,9 +24,11 @@ from model.trace.attention_map import AttentionKind, TraceError
 from model.trace.text_result import Answer, Purpose
 from model.trace.translation import Translation
 from model.training.toy_tasks import Task
+from model.translate.devices import DeviceError
 from model.translate.hf_folder import MASK
+from model.translate.sentences import TextError
 from model.translate.text_models import reader_facts
-from model.translate.translator import DeviceError, TextError, Translator
+from model.translate.translator import Translator
 from viz.draw import css
 from viz.draw.labels import escape_html, escape_markdown, visible
 from viz.draw.style import count_of, fixed, percent
@@ -62,16 +64,10 @@ LANGUAGES = {"de": "German", "en": "English", "fr": "French"}
 TARGET_WIDTH, CHECKPOINT_WIDTH, STEP_WIDTH = 230, 285, 180
 """Pixels; the sentence takes what is left of the row."""
 
-_QUESTION, _ANSWERED, _OPENED = "_question", "_answered", "_opened"
+_ANSWERED, _OPENED = "_answered", "_opened"
 
 _SUITED, _WRITTEN = "_suited", "_written"
 """The model for which the sentence was last looked at, and what is shown as its translation."""
-
-
-def asked() -> session.Question | None:
-    """What the bar above this page asks; None where there is nothing that could be answered."""
-    question: session.Question | None = st.session_state.get(_QUESTION)
-    return question
 
 
 def opened() -> session.Question | None:
@@ -81,7 +77,7 @@ def opened() -> session.Question | None:
 
 
 def ask(view: View) -> session.Question | None:
-    """Show the bar and the translation, and give what is asked; None if it cannot be answered.
+    """Show the bar and the translation, and give what is asked; None if the page cannot show it.
 
     What is wrong then stands in the bar in a sentence. Where it is the text, pages go on showing
     the question before, dimmed, if it was asked of the same model; else they show nothing.
@@ -89,17 +85,18 @@ def ask(view: View) -> session.Question | None:
     Args:
         view: the page's, which may be one that nothing but a model can be shown on.
     """
-    st.session_state[_QUESTION] = st.session_state[_OPENED] = None
+    st.session_state[_OPENED] = None
     # Close together: what lies below has to fit on the same screen.
     with st.container(gap="xxsmall", key="asked"):
         question = st.session_state[_OPENED] = _show_bar()
-        if question is not None and question.trace is not None and view.without_model:
+        if question is None or not view.without_model:
+            return question
+        if question.trace is not None:
             _lead_to_heads(question, view)
-        else:
-            st.session_state[_QUESTION] = question
-            if question is not None and view.without_model and not stage.is_on():
-                _name_of_texts(question)
-    return asked()
+            return None
+        if not stage.is_on():
+            _name_of_texts(question)
+        return question
 
 
 def _name_of_texts(question: session.Question) -> None:

@@ -65,12 +65,12 @@ def save_button(pictures: Sequence[Picture], key: str, *, question: Question | N
         key: of the widgets, one a page.
         question: of which model and sentence it is; None takes the sentence bar's.
     """
-    question = question or bar.asked()
+    question = question or bar.opened()
     if pictures and question is not None and not stage.is_on():
         _offer(tuple(pictures), key, question)
 
 
-def show(
+def show_picture(
     picture: Picture,
     key: str,
     *,
@@ -106,9 +106,12 @@ def show(
 def captioned(
     caption: str, pictures: Sequence[Picture], key: str, *, question: Question | None = None
 ) -> None:
-    """How to read a picture, in Markdown, and beside it the `save_button`."""
+    """A picture's caption in Markdown; beside it what stands behind *More*, and `save_button`."""
     with st.container(horizontal=True, vertical_alignment="center", key=f"captioned-{key}"):
         st.caption(caption)
+        if pictures and pictures[0].more and not stage.is_on():
+            with st.popover("More", type="tertiary", icon=":material/info:", key=f"more-{key}"):
+                st.markdown(escape_markdown(pictures[0].more))
         save_button(pictures, key, question=question)
 
 
@@ -322,16 +325,16 @@ def _drawn(
         format,  # type: ignore[arg-type]
         width,
         scale,
-        **words_of(picture, question),
+        **written_below(picture, question),
     )
 
 
-def words_of(picture: Picture, question: Question) -> dict[str, str]:
+def written_below(picture: Picture, question: Question) -> dict[str, str]:
     """What stands below an image: caption, sentence and model, as far as the picture has them."""
     texts = {**texts_of(question), **picture.texts}
     model = next(texts[name] for name in ("checkpoint", "model", "trace") if name in texts)
     return {
-        "caption": picture.caption if picture.has("caption") else "",
+        "caption": picture.words,
         "sentence": texts["sentence"] if "sentence" in picture.origin else "",
         "model": model if "model" in picture.origin else "",
     }
