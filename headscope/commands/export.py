@@ -26,7 +26,9 @@ from model.record.head_edits import HeadError
 from model.record.intervention import PositionError
 from model.record.mask_rules import MaskError
 from model.trace.attention_map import AttentionKind, TraceError
-from model.translate.translator import DeviceError, TextError, Translator, load
+from model.translate.devices import DeviceError
+from model.translate.sentences import TextError
+from model.translate.translator import Translator, load
 from viz.decoding.search import Settings
 from viz.effects.removal_curve import MEASURES
 from viz.links.request import Request
@@ -186,7 +188,8 @@ def _content(picture: Picture, request: Request, format: str) -> bytes:
             arguments.width,
             arguments.scale,
             caption=picture.words,
-            source=(request.text, arguments.checkpoint.name) if picture.needs_model else (),
+            sentence=request.text if "sentence" in picture.origin else "",
+            model=arguments.checkpoint.name if "model" in picture.origin else "",
         )
     checkpoint = checkpoint_name(arguments.checkpoint) if picture.needs_model else None
     return notebook.code(picture.python(layout), checkpoint=checkpoint).encode()

@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import torch
 import torch.nn.functional as F
@@ -142,8 +142,8 @@ class Run:
 class AttributionMethod(ABC):
     """A map (query, key) for every head, and one for all heads of a layer together."""
 
-    by_prediction: ClassVar[bool] = False
-    """Whether a row of the decoder is of what it predicts, whichever token its layer looks for."""
+    cost: ClassVar[Literal["pass", "site", "row"]] = "pass"
+    """What takes its time: one pass, every site, or every row of the target."""
 
     @classmethod
     @abstractmethod
@@ -305,6 +305,8 @@ class ValueZeroing(AttributionMethod):
     cross-attention.
     """
 
+    cost = "site"
+
     @classmethod
     def of(cls, run: Run, site: Site, *, together: bool) -> Tensor:
         """A head's output is linear in its values, so one that is zero takes α·f(x) away."""
@@ -343,7 +345,7 @@ class GradientTimesWeight(AttributionMethod):
     model, over everything that looks at a source token, the encoder included.
     """
 
-    by_prediction = True
+    cost = "row"
 
     @classmethod
     def of(cls, run: Run, site: Site, *, together: bool) -> Tensor:
@@ -387,8 +389,8 @@ def attributions(
             was changed.
         methods: names in `model.explain.attribution.METHODS`.
         sites: those wanted; None for all of the model. A map for the whole model is made as well.
-        token: the row of the target whose prediction "gradient_times_weight" is of; None for every
-            row its own, and for the encoder's all together.
+        token: the row of the target whose prediction gradients are of; None for every row its own,
+            and for the encoder's all together.
 
     Raises:
         TextError: as `Translator.translate`, for a text.
@@ -413,9 +415,6 @@ def attributions(
 
 _PARTS = 12
 """Into so many parts rows are divided."""
-
-_BY_ROWS = "gradient_times_weight"
-"""The method that takes a pass a row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -490,13 +489,7 @@ def _whole_map(run: Run, name: str) -> AttributionMap:
 def _site_map(run: Run, name: str, site: Site) -> AttributionMap:
     method = CLASSES[name]
     heads, (together,) = (_array(method.of(run, site, together=each)) for each in (False, True))
-    return AttributionMap(
-        method=name,
-        site=site,
-        heads=heads,
-        together=together,
-        by_prediction=method.by_prediction,
-    )
+    return AttributionMap(method=name, site=site, heads=heads, together=together)
 
 
 def attribution_parts(translator: Translator, trace: Trace) -> list[AttributionPiece]:
@@ -505,14 +498,21 @@ def attribution_parts(translator: Translator, trace: Trace) -> list[AttributionP
     Each of them takes about as long as another, and much less than all together.
     """
     cross = tuple(site for site in translator.sites if site.kind is AttentionKind.CROSS)
-    quick = tuple(name for name in CLASSES if name not in ("value_zeroing", _BY_ROWS))
+    by_cost: dict[str, list[str]] = {"pass": [], "site": [], "row": []}
+    for name, method in CLASSES.items():
+        by_cost[method.cost].append(name)
     rows = range(len(trace.target))
     step = math.ceil(len(rows) / _PARTS)
     return [
-        AttributionPiece(quick, (*cross, None)),
-        *(AttributionPiece(("value_zeroing",), (site,)) for site in (*cross, None)),
+        AttributionPiece(tuple(by_cost["pass"]), (*cross, None)),
         *(
-            AttributionPiece((_BY_ROWS,), (*cross, None), rows[start : start + step])
+            AttributionPiece((each,), (site,))
+            for each in by_cost["site"]
+            for site in (*cross, None)
+        ),
+        *(
+            AttributionPiece((each,), (*cross, None), rows[start : start + step])
+            for each in by_cost["row"]
             for start in rows[::step]
         ),
     ]

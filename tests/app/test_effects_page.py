@@ -25,8 +25,11 @@ from tests.kit.tiny_checkpoint import (
     write_tiny_removal,
     write_tiny_snapshots,
 )
-from viz.effects.alignment_map import alignment_sentences
-from viz.effects.pictures import MapBesideTruth, MapRanking, SelfMap
+from viz.effects.alignment_map import NO_ALIGNMENT, alignment_sentences
+from viz.effects.estimate_vs_deletion import MapBesideTruth
+from viz.effects.ranking import MapRanking
+from viz.effects.removal_curve import NO_CURVES
+from viz.effects.self_maps import SelfMap
 
 OpenApp = Callable[..., AppTest]
 
@@ -91,7 +94,8 @@ def test_the_map_is_of_the_whole_translation_and_names_the_greatest_effects(
     app = open_effects()
     assert list(charts(app)) == ["effects"]
     assert title(app, "effects") == "What the translation loses without each head"
-    assert "A cell is one head." in captions(app)
+    assert "Each cell is one head." in captions(app)
+    assert any("0.7 halves the probability" in plain(each.value) for each in app.markdown)
     site, head, _ = found.ranked()[0]
     assert f"layer {site.layer}, head {head}, the translation’s log-probability" in words(app)
     assert not said(app)
@@ -313,7 +317,7 @@ def test_heads_are_removed_one_after_another_on_demand(
     assert none_left is not None
     (alt,) = [each.proto.alt for each in app.get("plotly_chart")]
     assert f"to {float(none_left.sum()):.2f} without any".replace("-", "−") in alt
-    assert "came without curves" in " ".join(each.value for each in app.info)
+    assert NO_CURVES in " ".join(each.value for each in app.info)
 
 
 def test_curves_over_the_examples_stand_below_those_of_the_sentence(
@@ -402,7 +406,7 @@ def test_on_stage_keys_go_from_estimate_to_estimate_and_to_their_ranking(
     assert (step.name, step.to(direction)) == ("method", "all")
     ranked = open_effects(colored="maps", present="1", method="all")
     assert title(ranked, "stage-effects-maps").startswith("Agreement with the truth")
-    assert ranked.session_state["_cue"].shown.startswith("Nearest the truth: ")
+    assert ranked.session_state["_cue"].shown.startswith("Closest to the truth: ")
 
 
 def test_alignment_errors_are_shown_where_the_checkpoint_keeps_them(
@@ -410,7 +414,7 @@ def test_alignment_errors_are_shown_where_the_checkpoint_keeps_them(
 ) -> None:
     without = open_effects(colored="alignment")
     assert not charts(without)
-    assert "No alignment errors are kept with this model" in said(without)
+    assert NO_ALIGNMENT in said(without)
     folder = tmp_path / "checkpoints"
     shutil.copytree(checkpoints / "en-de", folder / "en-de")
     table = write_tiny_alignment(folder / "en-de")

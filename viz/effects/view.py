@@ -109,10 +109,12 @@ class EffectsView:
 
     @property
     def has_token(self) -> bool:
-        """Whether what is shown is of one target token where one is chosen."""
+        """Whether a target token can be chosen for what is shown."""
         if self.colored != "maps":
             return self.colored == "probability"
-        return self.kind is not AttentionKind.ENCODER or self.method == "gradient_times_weight"
+        return self.kind is not AttentionKind.ENCODER or (
+            self.method in METHODS and METHODS[self.method].by_prediction
+        )
 
     @property
     def heads(self) -> list[Head]:

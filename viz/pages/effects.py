@@ -1,6 +1,5 @@
 """Effects: what each head does for the translation, and the translation without some heads."""
 
-from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -17,17 +16,9 @@ from viz.browser.clicks import handle_clicks
 from viz.browser.switches import switches
 from viz.draw import style
 from viz.draw.labels import axis_texts, escape_markdown
-from viz.effects.effect_map import (
-    CHANGED,
-    LISTED,
-    LOSS,
-    change_words,
-    cross_colors,
-    effect_sentences,
-    lower_first,
-)
-from viz.effects.pictures import NO_CURVES, EffectMap, ExamplesCurve, RemovalCurve, WordMap
-from viz.effects.removal_curve import MEASURES
+from viz.effects.effect_map import LISTED, EffectMap, WordMap, change_words, effect_sentences
+from viz.effects.head_map import cross_colors, lower_first
+from viz.effects.removal_curve import MEASURES, NO_CURVES, ExamplesCurve, RemovalCurve
 from viz.effects.self_maps import PLAIN
 from viz.effects.view import CURVES, EVERY, MAPS, SENTENCE, VIEW, WAYS, EffectsView
 from viz.links.head_refs import MOST_HEADS, head_name, read_heads, written_heads
@@ -130,7 +121,7 @@ def show_choice(view: EffectsView, predictions: Tokens) -> None:
 def show_map(question: OfModel, view: EffectsView, effects: Effects) -> None:
     """The map of log-probabilities, and its largest effects in words."""
     picture = EffectMap(effects, view.place, question.target, off=view.heads)
-    show_clickable(picture, picture.effects.of(view.place), "effects")
+    show_clickable(picture, "effects")
     st.markdown(
         "\n".join(
             f"{number}. {escape_markdown(sentence)}"
@@ -139,14 +130,13 @@ def show_map(question: OfModel, view: EffectsView, effects: Effects) -> None:
     )
 
 
-def show_clickable(picture: EffectMap | WordMap, values: Mapping[Site, Any], key: str) -> None:
+def show_clickable(picture: EffectMap | WordMap, key: str) -> None:
     """A map on which clicks switch heads off and on."""
     show_picture(picture, key, after=CLICK, drawn=replace(picture, off=()))
-    unit = CHANGED if isinstance(picture, WordMap) else LOSS
     switches(
         key,
         [(str(site.kind), site.layer, head) for site, head in picture.off],
-        cross_colors(values, unit, dark=is_dark()),
+        cross_colors(picture.values, picture.unit, dark=is_dark()),
         on_clicks=partial(handle_clicks, key, switch_head),
     )
 
@@ -166,8 +156,8 @@ def word_map(question: OfModel, view: EffectsView, model: Translator) -> WordMap
 def show_word_map(question: OfModel, view: EffectsView, model: Translator) -> None:
     """The map of words, and the number of heads that change any."""
     picture = word_map(question, view, model)
-    show_clickable(picture, picture.changed, "effects-words")
-    count = sum(int(np.count_nonzero(each)) for each in picture.changed.values())
+    show_clickable(picture, "effects-words")
+    count = sum(int(np.count_nonzero(each)) for each in picture.values.values())
     total = sum(map(len, picture.after.values()))
     st.markdown(f"Removing a single head changes the translation for {count} of the {total} heads.")
 
@@ -391,7 +381,7 @@ def show_on_stage(question: OfModel, view: EffectsView, predictions: Tokens) -> 
         stage.say("How many words change without each head")
         words = word_map(question, view, session.translator(question.checkpoint))
         if is_narrow():
-            changed = words.changed
+            changed = words.values
             most = max(changed, key=lambda site: changed[site].max()).kind
             after = {site: each for site, each in words.after.items() if site.kind is most}
             words = replace(words, after=after)

@@ -10,21 +10,21 @@ from model.checkpoints.checkpoint import language_pair
 from model.explain.alignment_file import read_alignment
 from model.explain.attribution import METHODS
 from model.trace.attention_map import AttentionKind, Site
-from model.translate.translator import TextError, Translator
+from model.translate.sentences import TextError
+from model.translate.translator import Translator
 from viz.draw import style
 from viz.draw.labels import escape_markdown
-from viz.effects.alignment_map import alignment_sentences, best_read
-from viz.effects.effect_map import lower_first
-from viz.effects.estimate_vs_deletion import part_name
-from viz.effects.pictures import (
+from viz.effects.alignment_map import (
     NO_ALIGNMENT,
     NO_ALIGNMENT_OF_OTHERS,
     AlignmentMap,
-    MapBesideTruth,
-    MapRanking,
-    SelfMap,
+    alignment_sentences,
+    best_read,
 )
-from viz.effects.self_maps import no_truth
+from viz.effects.estimate_vs_deletion import MapBesideTruth
+from viz.effects.head_map import lower_first
+from viz.effects.ranking import MapRanking
+from viz.effects.self_maps import SelfMap, no_truth, part_name
 from viz.effects.view import EVERY, MAPPED, EffectsView, written_part
 from viz.save.picture import Picture
 from viz.service import session
@@ -117,7 +117,7 @@ def self_map_of(question: OfModel, view: EffectsView, *, alone: bool = False) ->
     site, head = view.part
     assert site is not None
     # Of the other methods, nothing depends on it.
-    token = view.place if view.method == "gradient_times_weight" else None
+    token = view.place if METHODS[view.method].by_prediction else None
     maps = session.ask(AttributeSelf(question.record, site, token))
     return SelfMap(maps, question.sentence, question.target, head, view.place, view.method, alone)
 
@@ -144,7 +144,7 @@ def maps_shown(question: OfModel, view: EffectsView) -> dict[str, Any]:
     slot.empty()
     is_later = site is not None and session.ask(FindLaterRows(question.version)).get(site.layer)
     return {
-        "found": found,
+        "attributions": found,
         "sentence": question.sentence,
         "target": question.target,
         "site": site,

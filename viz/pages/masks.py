@@ -10,24 +10,16 @@ from model.record.intervention import Intervention
 from model.record.mask_presets import PRESETS
 from model.trace.attention_map import AttentionKind, FloatArray, Site
 from model.trace.trace import Trace
-from model.translate.translator import TextError
+from model.translate.sentences import TextError
 from viz.browser.matrices import matrices
 from viz.draw.labels import axis_texts, escape_markdown, visible
 from viz.links.mask_edits import EDITABLE
-from viz.masks.mask import (
-    batch_masks,
-    edited_mask,
-    mask_difference,
-    preset_mask,
-    token_grid,
-)
+from viz.masks.mask import batch_masks, edited_mask, preset_mask, token_grid
 from viz.masks.panels import (
-    difference_words,
     grid_html,
     lesson_html,
     most_moved,
     moved_heads,
-    moved_words,
     row_panels,
     sentence_name,
     square_panels,
@@ -260,8 +252,7 @@ def show_masks(selection: Selection) -> None:
     st.subheader(f"How the decoder's mask of sentence {selection.number + 1} is made", anchor=False)
     matrices(factors.panels, key="factors", height=21)
     captioned(
-        "A query (row) may look at a key (column) where both factors allow it. Point at a cell to "
-        "see it in all three.",
+        f"{factors.caption} Point at a cell to see it in all three.",
         [factors],
         "factors",
     )
@@ -269,8 +260,7 @@ def show_masks(selection: Selection) -> None:
     matrices(square_panels(every), key="others", height=21)
     matrices(row_panels(every), key="rows", height=8)
     captioned(
-        "A padding mask is one row, the same for every query; the model broadcasts it to the "
-        "matrix above.",
+        others.caption,
         [others],
         "others",
     )
@@ -429,9 +419,8 @@ def show_moved(selection: Selection, both: TwoMasks, passes: tuple[Trace, Trace]
     with heads:
         matrices(overview.panels, key="moved-heads", height=COMPARED_HEIGHT)
     captioned(
-        f"{selection.at.title}, under teacher forcing, with A or B in all layers. A cell of the "
-        "last matrix is a head: the share of its weight that moved to other keys. "
-        f"{moved_words(moved)}",
+        f"Weights: {selection.at.title}, under teacher "
+        f"forcing, with A or B in all layers of this attention. {overview.caption}",
         [weights, overview],
         "compared-weights",
     )
@@ -456,17 +445,9 @@ def offer_most_moved(selection: Selection, moved: Mapping[Site, FloatArray]) -> 
 def show_masks_compared(picture: ComparedMasks) -> None:
     """Two masks, and their difference if they have the same size."""
     matrices(picture.panels, key="compared", height=20)
-    try:
-        difference = mask_difference(*picture.both.masks)
-    except ValueError as error:
-        save_button([picture], "compared")
-        st.info(escape_markdown(str(error)), icon=":material/info:")
-        return
-    captioned(
-        f"{difference_words(difference)} Point at a cell to see it in all three.",
-        [picture],
-        "compared",
-    )
+    a, b = picture.both.masks
+    hint = " Point at a cell to see it in all three." if a.cells.shape == b.cells.shape else ""
+    captioned(picture.caption + hint, [picture], "compared")
 
 
 def suit_batch(question: OfModel) -> None:

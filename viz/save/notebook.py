@@ -72,6 +72,16 @@ def recorded(sentence: str, target: str = "") -> str:
     return f"trace = translator.trace({given})"
 
 
+def traced(sentence: str, target: str = "") -> Lines:
+    """The same, with names for the texts: `sentence`, and `target` if there is one."""
+    if not target:
+        return [f"sentence = {sentence!r}", "trace = translator.trace(sentence)"]
+    return [
+        f"sentence, target = {sentence!r}, {target!r}",
+        "trace = translator.trace(sentence, target)",
+    ]
+
+
 def recorded_elsewhere(folder: str, text: str) -> str:
     """The line that records a text with a model that only reads, named by its name or folder."""
     return f"trace = hs.load_reader({folder!r}).read({text!r}).trace"

@@ -11,8 +11,9 @@ from typing import Literal
 import torch
 
 from model.checkpoints.checkpoint import CheckpointError, snapshots
+from model.translate.sentences import TextError
 from model.translate.text_models import Reader, load_reader
-from model.translate.translator import TextError, Translator, load
+from model.translate.translator import Translator, load
 from viz.service.versions import ModelVersion, is_snapshot, snapshot_of, version_of
 
 MAX_MODELS = 2

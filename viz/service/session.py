@@ -28,7 +28,9 @@ from model.serving.queue import Compute, Request, RequestQueue, ServiceError
 from model.serving.store import ResultStore
 from model.trace.attention_map import Site, TraceError
 from model.trace.trace import Trace
-from model.translate.translator import DeviceError, TextError, Translator
+from model.translate.devices import DeviceError
+from model.translate.sentences import TextError
+from model.translate.translator import Translator
 from viz.draw.labels import escape_markdown
 from viz.heads.standalone import drawable
 from viz.links.parameters import MOST_CHARACTERS

@@ -305,6 +305,7 @@ def _written(
     if numbers.size > AT_ONCE and not _is_wanted(slot, key, format):
         return None
     texts = {**question.texts, **picture.texts, **numbers.texts}
+    texts = {name: text for name, text in texts.items() if text}
     with slot, st.spinner("Writing…"):
         return replace(numbers, texts=texts).encode(format)  # type: ignore[arg-type]
 
@@ -328,9 +329,18 @@ def _drawn(
         format,  # type: ignore[arg-type]
         width,
         scale,
-        caption=picture.words,
-        source=(question.sentence, question.name) if picture.needs_model else (),
+        **written_below(picture, question),
     )
+
+
+def written_below(picture: Picture, question: Question) -> dict[str, str]:
+    """What stands below an image: caption, sentence and model, as far as the picture has them."""
+    texts = {**question.texts, **picture.texts}
+    return {
+        "caption": picture.words,
+        "sentence": texts["sentence"] if "sentence" in picture.origin else "",
+        "model": texts.get("checkpoint", question.name) if "model" in picture.origin else "",
+    }
 
 
 def _size(n_bytes: int) -> str:
