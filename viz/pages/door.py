@@ -3,17 +3,18 @@
 import hashlib
 from collections.abc import Mapping
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import streamlit as st
 
 from model.checkpoints.checkpoint import CheckpointError
 from model.explain.alignment_file import read_alignment
+from model.explain.labels import Label
 from model.record.intervention import Side
-from model.trace.attention_map import AttentionKind, FloatArray
-from model.trace.trace import Trace
+from model.trace.attention_map import AttentionKind, Site
 from viz.browser.door import door
-from viz.browser.messages import told
+from viz.browser.messages import message_of
 from viz.door.arcs import arcs_of
 from viz.door.payload import Figure, pack
 from viz.door.view import DoorView
@@ -22,6 +23,8 @@ from viz.heads.about_trace import shape_of
 from viz.links.parameters import write
 from viz.registry.pages import SHARED, VIEWS
 from viz.service import session
+from viz.service.jobs import ReadBlocks
+from viz.service.questions import OfModel, OfReader, OfTrace, Question
 from viz.shell import address, stage
 
 KEY = "door"
@@ -35,62 +38,67 @@ SIDES: Mapping[AttentionKind, Side] = {
 }
 
 
-def figure_of(question: session.Question) -> Figure:
+def figure_of(question: Question) -> Figure:
     """All that the picture shows of what is asked."""
-    if question.trace is not None:
-        trace = question.trace
-        pages = [name for name, view in VIEWS.items() if not view.without_model]
-        return Figure(
-            trace=trace,
-            arcs=arcs_of(trace, None),
-            positions={},
-            labels=session.labels(question.checkpoint) if question.facts else {},
-            facts=shape_of(trace),
-            pages=pages,
-        )
-    model = session.translator(question.checkpoint)
-    target = question.target or None
-    trace = session.trace(question.checkpoint, question.sentence, target)
-    try:
-        labels = session.labels(question.checkpoint)
-    except CheckpointError:
-        # The heads page says what is wrong.
-        labels = {}
-    # Of a snapshot, only the finished model's heads were held against alignments.
-    is_measured = question.snapshot is None
+    match question:
+        case OfModel():
+            return of_model(question)
+        case OfReader(folder=folder, trace=trace):
+            labels = labels_of(folder)
+        case OfTrace(trace=trace):
+            labels = {}
     return Figure(
         trace=trace,
-        arcs=arcs_of(trace, read_alignment(question.folder) if is_measured else None),
-        blocks=session.blocks(question.checkpoint, question.sentence, target),
-        positions=positions_of(question, trace),
+        arcs=arcs_of(trace, None),
+        positions={},
+        labels=labels,
+        facts=shape_of(trace),
+        pages=[name for name, view in VIEWS.items() if not view.without_model],
+    )
+
+
+def of_model(question: OfModel) -> Figure:
+    """The same of a whole Transformer, whose blocks can be asked."""
+    model = session.translator(question.checkpoint)
+    trace = session.ask(question.record)
+    # Of a snapshot, only the finished model's heads were held against alignments.
+    table = read_alignment(question.folder) if question.snapshot is None else None
+    lengths = {AttentionKind.ENCODER: len(trace.source), AttentionKind.DECODER: len(trace.target)}
+    return Figure(
+        trace=trace,
+        arcs=arcs_of(trace, table),
+        blocks=session.ask(ReadBlocks(question.record)),
+        positions={
+            kind: model.position_table(length, side=SIDES[kind])
+            for kind, length in lengths.items()
+            if model.positions.is_added
+        },
         acts=model.positions.acts,
         norm=model.model.config.norm,
-        labels=labels,
+        labels=labels_of(question.checkpoint),
         facts=f"{model.n_parameters / 1e6:.1f} million parameters",
         pages=list(VIEWS),
     )
 
 
-def positions_of(question: session.Question, trace: Trace) -> dict[AttentionKind, FloatArray]:
-    """The rows of the model's own tables that are added to the tokens, by stack."""
-    model = session.translator(question.checkpoint)
-    if not model.positions.is_added:
+def labels_of(checkpoint: Path) -> Mapping[Site, tuple[Label | None, ...]]:
+    """What each head does in words; none where the heads page says what is wrong with them."""
+    try:
+        return session.labels(checkpoint)
+    except CheckpointError:
         return {}
-    lengths = {AttentionKind.ENCODER: len(trace.source), AttentionKind.DECODER: len(trace.target)}
-    return {
-        kind: model.position_table(length, side=SIDES[kind]) for kind, length in lengths.items()
-    }
 
 
-def key_of(question: session.Question) -> str:
+def key_of(question: Question) -> str:
     """What tells one sentence of one model from another."""
-    written = repr((question.checkpoint, question.sentence, question.target)).encode()
+    checkpoint = question.checkpoint if isinstance(question, OfModel) else question.name
+    written = repr((checkpoint, question.texts)).encode()
     return hashlib.blake2b(written, digest_size=8).hexdigest()
 
 
 def on_open() -> None:
     """Go to a block's page, with the sentence and what was selected."""
-    asked = told(KEY, "open")
+    asked = message_of(KEY, "open")
     page = asked.get("page") if isinstance(asked, Mapping) else None
     if not isinstance(page, str) or page not in VIEWS or address.is_followed():
         return
@@ -115,7 +123,7 @@ def selected(page: str, asked: Mapping[str, Any]) -> dict[str, str]:
 
 def on_rested(key: str, n_moments: int) -> None:
     """Keep the step at which the browser came to rest."""
-    rested = told(KEY, "rested")
+    rested = message_of(KEY, "rested")
     if not isinstance(rested, Mapping) or rested.get("key") != key or address.is_followed():
         return
     moment = rested.get("moment")
@@ -123,7 +131,7 @@ def on_rested(key: str, n_moments: int) -> None:
         address.change(moment=moment, play=False)
 
 
-def show(question: session.Question) -> None:
+def show(question: Question) -> None:
     """The figure, for a question that has an answer."""
     st.html(css.DOOR_CSS)
     key = key_of(question)
