@@ -16,6 +16,8 @@ from tests.kit.heads_page import LOADING, SHORTLY, HeadsPage, resize, wait_until
 PHONE: ViewportSize = {"width": 390, "height": 844}
 TOPICS = ("table", "likeness", "words", "without", "shuffle", "learned", "formula")
 VIEWS: dict[str, tuple[str, dict[str, str]]] = {
+    "door": ("", {"moment": "999"}),
+    "door, an encoder alone": ("", {"moment": "999", "checkpoint": "toy-reverse-encoder"}),
     "heads": ("heads", {}),
     "heads, lines": ("heads", {"view": "lines", "below": "numbers"}),
     "heads, joint": ("heads", {"attention": "joint"}),

@@ -726,22 +726,19 @@ class Door {
     const { layers } = places.stacks[this.stacks.findIndex(({ stack }) => stack === figure.decoder)];
     const narrow = this.root.classList.contains("narrow");
     const top = layers.at(-1).parts[crossing];
-    const bus = narrow ? from.right - 5 : top.left - 8;
-    const start = narrow ? [from.right - 5, from.bottom] : [from.left + from.width * 0.62, from.top];
-    const over = narrow ? start : [start[0], from.top - 7];
-    const across = narrow ? start : [bus, from.top - 7];
+    const bus = narrow ? from.left - 8 : top.left - 8;
+    const beginning = narrow
+      ? [[from.left, from.bottom - 16], [bus, from.bottom - 16]]
+      : [[from.left + from.width * 0.62, from.top], [from.left + from.width * 0.62, from.top - 7], [bus, from.top - 7]];
     const lowest = layers[0].parts[crossing];
     const at = (part) => part.top + part.height / 2;
-    const trunk = narrow ? [start, [bus, at(lowest)]] : [start, over, across, [bus, at(lowest)]];
-    line(trunk, false, null);
+    line([...beginning, [bus, at(lowest)]], false, null);
     layers.forEach(({ parts }, layer) => {
       const part = parts[crossing];
-      const edge = narrow ? part.right : part.left;
-      line([[bus, at(part)], [edge, at(part)]], false, null);
+      line([[bus, at(part)], [part.left, at(part)]], false, null);
       const count = parts.length + (figure.decoder.added ? 1 : 0);
       if (done || moment.phase !== "layer" || moment.layer !== layer || partAt(moment.share, count) !== crossing) return;
-      const way = narrow ? [start, [bus, at(part)], [edge, at(part)]] : [start, over, across, [bus, at(part)], [edge, at(part)]];
-      line(way, true, flow);
+      line([...beginning, [bus, at(part)], [part.left, at(part)]], true, flow);
     });
   }
 }
