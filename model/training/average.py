@@ -9,7 +9,6 @@ those of any run.
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -23,7 +22,8 @@ from model.checkpoints.checkpoint import (
     read_tensors,
     save_checkpoint,
 )
-from model.training.corpus import CorpusError, read_pairs
+from model.training.command import command
+from model.training.corpus import read_pairs
 from model.training.evaluate import reversed_columns, translate_all, translation_scores
 
 _OF_THE_WEIGHTS = ("step", "valid_loss", "valid", "averaged_steps")
@@ -64,8 +64,9 @@ def step_of(file: Path) -> int:
     return int(step)
 
 
-def main(argv: list[str] | None = None) -> int:
-    """The command line; gives the exit status."""
+@command
+def main(argv: list[str] | None) -> None:
+    """The command line."""
     parser = argparse.ArgumentParser(
         prog="python -m model.training.average", description=(__doc__ or "").partition("\n")[0]
     )
@@ -83,25 +84,20 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--threads", type=int, default=2, help="CPU threads (default 2)")
     arguments = parser.parse_args(argv)
     torch.set_num_threads(arguments.threads)
-    try:
-        files = sorted(arguments.weights, key=step_of)
-        last = load_checkpoint(arguments.checkpoint)
-        load_weights(last.model, mean_weights(files), files[0])
-        metrics = {n: value for n, value in last.metrics.items() if n not in _OF_THE_WEIGHTS}
-        metrics["averaged_steps"] = [step_of(file) for file in files]
-        if arguments.valid:
-            pairs = read_pairs([arguments.valid], reverse=reversed_columns(arguments.checkpoint))
-            translations = translate_all(
-                last.model, last.tokenizer, [pair.source for pair in pairs], progress=True
-            )
-            scores = translation_scores(translations, [pair.target for pair in pairs])
-            metrics["valid"] = scores
-            print(f"BLEU {scores['bleu']}, chrF {scores['chrf']}, greedy ({scores['signature']})")
-        save_checkpoint(arguments.output, last.model, last.tokenizer, metrics=metrics, bits=32)
-    except (CheckpointError, CorpusError) as error:
-        print(error, file=sys.stderr)
-        return 1
-    return 0
+    files = sorted(arguments.weights, key=step_of)
+    last = load_checkpoint(arguments.checkpoint)
+    load_weights(last.model, mean_weights(files), files[0])
+    metrics = {n: value for n, value in last.metrics.items() if n not in _OF_THE_WEIGHTS}
+    metrics["averaged_steps"] = [step_of(file) for file in files]
+    if arguments.valid:
+        pairs = read_pairs([arguments.valid], reverse=reversed_columns(arguments.checkpoint))
+        translations = translate_all(
+            last.model, last.tokenizer, [pair.source for pair in pairs], progress=True
+        )
+        scores = translation_scores(translations, [pair.target for pair in pairs])
+        metrics["valid"] = scores
+        print(f"BLEU {scores['bleu']}, chrF {scores['chrf']}, greedy ({scores['signature']})")
+    save_checkpoint(arguments.output, last.model, last.tokenizer, metrics=metrics, bits=32)
 
 
 if __name__ == "__main__":

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
@@ -23,17 +22,16 @@ import sacrebleu
 import torch
 from tqdm import tqdm
 
-from model.checkpoints.checkpoint import CheckpointError, load_checkpoint, read_json, write_json
+from model.checkpoints.checkpoint import load_checkpoint, read_json, write_json
 from model.paper.decoding import Hypothesis, beam_search
 from model.paper.linear import pack_linears
-from model.paper.positions import LengthError
-from model.paper.search import DecodingError
 from model.paper.tokenizer import Tokenizer
 from model.paper.transformer import Transformer
 from model.training.batches import padded
+from model.training.command import command
 from model.training.corpus import CorpusError, Pair, read_pairs
 from model.training.evaluate import reversed_columns
-from model.translate.devices import DeviceError, resolve_device
+from model.translate.devices import resolve_device
 
 LARGEST_RATIO = 2.2
 """Of the longer side's characters to the other's: beyond, something was left out or repeated."""
@@ -220,22 +218,15 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def main(argv: list[str] | None = None) -> int:
-    """The command line; gives the exit status."""
+@command
+def main(argv: list[str] | None) -> None:
+    """The command line."""
     arguments = _parser().parse_args(argv)
     torch.set_num_threads(arguments.threads)
-    try:
-        faults, total = _write(arguments)
-    except (CheckpointError, CorpusError, DecodingError, DeviceError, LengthError) as error:
-        print(error, file=sys.stderr)
-        return 1
-    except OSError as error:
-        print(f"{arguments.output} cannot be written: {error.strerror}.", file=sys.stderr)
-        return 1
+    faults, total = _write(arguments)
     left_out = json.dumps(dict(faults.most_common()), ensure_ascii=False)
     print(f"{total - faults.total():,} of {total:,} pairs kept; left out: {left_out}")
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -14,16 +13,15 @@ import torch
 from sacremoses import MosesTokenizer
 from tqdm import tqdm
 
-from model.checkpoints.checkpoint import METRICS, CheckpointError, load_checkpoint, read_json
+from model.checkpoints.checkpoint import METRICS, load_checkpoint, read_json
 from model.paper.decoding import beam_search, greedy
 from model.paper.linear import pack_linears
-from model.paper.positions import LengthError
-from model.paper.search import DecodingError
 from model.paper.tokenizer import Tokenizer
 from model.paper.transformer import Transformer
 from model.training.batches import padded
-from model.training.corpus import CorpusError, Pair, read_pairs
-from model.translate.devices import DeviceError, resolve_device
+from model.training.command import command
+from model.training.corpus import Pair, read_pairs
+from model.translate.devices import resolve_device
 
 
 def translate_all(
@@ -153,8 +151,9 @@ def evaluate_checkpoint(
     return translations, scores
 
 
-def main(argv: list[str] | None = None) -> int:
-    """The command line; gives the exit status."""
+@command
+def main(argv: list[str] | None) -> None:
+    """The command line."""
     parser = argparse.ArgumentParser(
         prog="python -m model.training.evaluate",
         description="Translate a test set and score it with sacrebleu.",
@@ -180,20 +179,16 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--output", type=Path, help="write the translations here, one a line")
     arguments = parser.parse_args(argv)
     torch.set_num_threads(arguments.threads)
-    try:
-        translations, scores = evaluate_checkpoint(
-            arguments.checkpoint,
-            read_pairs([arguments.data], reverse=reversed_columns(arguments.checkpoint)),
-            device=arguments.device,
-            beam=arguments.beam,
-            alpha=arguments.alpha,
-            lowercase=arguments.lowercase,
-            language=arguments.tokenized,
-            progress=not arguments.json,
-        )
-    except (CheckpointError, CorpusError, DecodingError, DeviceError, LengthError) as error:
-        print(error, file=sys.stderr)
-        return 1
+    translations, scores = evaluate_checkpoint(
+        arguments.checkpoint,
+        read_pairs([arguments.data], reverse=reversed_columns(arguments.checkpoint)),
+        device=arguments.device,
+        beam=arguments.beam,
+        alpha=arguments.alpha,
+        lowercase=arguments.lowercase,
+        language=arguments.tokenized,
+        progress=not arguments.json,
+    )
     if arguments.output:
         arguments.output.write_text("".join(f"{line}\n" for line in translations), encoding="utf-8")
     if arguments.json:
@@ -204,8 +199,7 @@ def main(argv: list[str] | None = None) -> int:
         if "tokenized_bleu" in scores:
             print(f"tokenized BLEU {scores['tokenized_bleu']}  {scores['tokenized_signature']}")
         print(f"{scores['sentences']} sentences")
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main())

@@ -38,14 +38,14 @@ from model.checkpoints.checkpoint import (
 from model.checkpoints.layouts import fuse_qkv
 from model.paper.transformer import Transformer
 from model.training.card import card, data_section
-from model.training.corpus import CorpusError, Pair, read_pairs
+from model.training.command import command
+from model.training.corpus import Pair, read_pairs
 from model.training.evaluate import evaluate_checkpoint, reversed_columns, translate_all
 from model.training.examples import bad_examples, entries, given_examples, good_examples
 from model.training.labels import SampleError, write_labels
 from model.training.overlap import overlap_scores
 from model.training.removal import write_removal
 from model.training.snapshots import SENTENCES, kept_snapshots, snapshot_scores
-from model.translate.sentences import TextError
 from model.translate.translator import load
 
 
@@ -182,8 +182,9 @@ def export_card(
             print(f"No {LABELS}: {error}", file=sys.stderr)
 
 
-def main(argv: list[str] | None = None) -> int:
-    """The command line; gives the exit status."""
+@command
+def main(argv: list[str] | None) -> None:
+    """The command line."""
     parser = argparse.ArgumentParser(
         prog="python -m model.training.export", description=(__doc__ or "").partition("\n")[0]
     )
@@ -256,52 +257,47 @@ def main(argv: list[str] | None = None) -> int:
     if arguments.card and not arguments.test:
         parser.error("--card needs --test, a file to find translations in")
     torch.set_num_threads(arguments.threads)
-    try:
-        origin = arguments.checkpoint / "averaged" if arguments.snapshots else arguments.checkpoint
-        reverse = reversed_columns(origin)
-        test, valid, training = (
-            read_pairs([path for path in paths if path], reverse=reverse)
-            for paths in ([arguments.test], [arguments.valid], arguments.data)
+    origin = arguments.checkpoint / "averaged" if arguments.snapshots else arguments.checkpoint
+    reverse = reversed_columns(origin)
+    test, valid, training = (
+        read_pairs([path for path in paths if path], reverse=reverse)
+        for paths in ([arguments.test], [arguments.valid], arguments.data)
+    )
+    data = data_section(arguments.card) if arguments.card else ""
+    if arguments.snapshots:
+        export_snapshots(arguments.checkpoint, arguments.output, valid, steps=arguments.steps)
+    else:
+        trained = load_checkpoint(arguments.checkpoint)
+        save_checkpoint(
+            arguments.output,
+            fused(trained.model),
+            trained.tokenizer,
+            metrics=trained.metrics,
+            bits=arguments.bits,
         )
-        data = data_section(arguments.card) if arguments.card else ""
-        if arguments.snapshots:
-            export_snapshots(arguments.checkpoint, arguments.output, valid, steps=arguments.steps)
-        else:
-            trained = load_checkpoint(arguments.checkpoint)
-            save_checkpoint(
+    if test:
+        translations, scores = evaluate_checkpoint(
+            arguments.output, test, device="cpu", beam=arguments.beam, progress=True
+        )
+        scores |= {"data": arguments.test.name, "beam": arguments.beam}
+        if training:
+            scores |= overlap_scores(test, translations, training)
+        metrics = read_json(arguments.output / METRICS)
+        write_json(arguments.output / METRICS, {**metrics, "test": scores})
+        print(f"BLEU {scores['bleu']}, chrF {scores['chrf']} ({scores['signature']})")
+        if arguments.card:
+            export_card(
                 arguments.output,
-                fused(trained.model),
-                trained.tokenizer,
-                metrics=trained.metrics,
+                test,
+                translations,
+                more=valid,
+                data=data,
+                orders=arguments.orders,
                 bits=arguments.bits,
+                surveyed=(arguments.valid or arguments.test).name,
+                licence=arguments.licence,
             )
-        if test:
-            translations, scores = evaluate_checkpoint(
-                arguments.output, test, device="cpu", beam=arguments.beam, progress=True
-            )
-            scores |= {"data": arguments.test.name, "beam": arguments.beam}
-            if training:
-                scores |= overlap_scores(test, translations, training)
-            metrics = read_json(arguments.output / METRICS)
-            write_json(arguments.output / METRICS, {**metrics, "test": scores})
-            print(f"BLEU {scores['bleu']}, chrF {scores['chrf']} ({scores['signature']})")
-            if arguments.card:
-                export_card(
-                    arguments.output,
-                    test,
-                    translations,
-                    more=valid,
-                    data=data,
-                    orders=arguments.orders,
-                    bits=arguments.bits,
-                    surveyed=(arguments.valid or arguments.test).name,
-                    licence=arguments.licence,
-                )
-    except (CheckpointError, CorpusError, TextError) as error:
-        print(error, file=sys.stderr)
-        return 1
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main())

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import argparse
 import re
-import sys
 from pathlib import Path
 
 import torch
@@ -28,6 +27,7 @@ from model.explain.growth import Growth, growth_of
 from model.explain.labels_file import read_labels
 from model.files import write_whole
 from model.paper.transformer import Transformer
+from model.training.command import command
 from model.training.snapshots import kept_snapshots
 from model.translate.translator import Translator
 
@@ -104,8 +104,9 @@ def card_with(card: str, growth: Growth) -> str:
     return without.replace("## Scores\n", f"{part}## Scores\n", 1)
 
 
-def main(argv: list[str] | None = None) -> int:
-    """The command line; gives the exit status."""
+@command
+def main(argv: list[str] | None) -> None:
+    """The command line."""
     parser = argparse.ArgumentParser(
         prog="python -m model.training.growth", description=(__doc__ or "").partition("\n")[0]
     )
@@ -113,19 +114,14 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--checkpoint", type=Path, required=True, help="the exported model")
     arguments = parser.parse_args(argv)
     torch.set_num_threads(1)
-    try:
-        found = grown(arguments.run, arguments.checkpoint)
-        write_growth(arguments.checkpoint, found)
-        labels = read_labels(arguments.checkpoint)
-        found = found.with_labels(labels.labels if labels else {})
-        card = arguments.checkpoint / CARD
-        if card.exists():
-            write_whole(card, card_with(card.read_text(encoding="utf-8"), found).encode())
-    except CheckpointError as error:
-        print(error, file=sys.stderr)
-        return 1
-    return 0
+    found = grown(arguments.run, arguments.checkpoint)
+    write_growth(arguments.checkpoint, found)
+    labels = read_labels(arguments.checkpoint)
+    found = found.with_labels(labels.labels if labels else {})
+    card = arguments.checkpoint / CARD
+    if card.exists():
+        write_whole(card, card_with(card.read_text(encoding="utf-8"), found).encode())
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main())

@@ -10,7 +10,6 @@ so too.
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -27,7 +26,7 @@ from model.explain.removal_file import save_removal
 from model.paper.decoding import greedy
 from model.record.head_editing import editing_heads
 from model.trace.attention_map import Site, Tokens
-from model.translate.sentences import TextError
+from model.training.command import command
 from model.translate.translator import Translator, load
 
 Head = tuple[Site, int]
@@ -156,8 +155,9 @@ def write_removal(directory: Path, *, orders: int = 20, progress: bool = False) 
     save_removal(directory, found)
 
 
-def main(argv: list[str] | None = None) -> int:
-    """The command line; gives the exit status."""
+@command
+def main(argv: list[str] | None) -> None:
+    """The command line."""
     parser = argparse.ArgumentParser(
         prog="python -m model.training.removal", description=(__doc__ or "").partition("\n")[0]
     )
@@ -168,13 +168,8 @@ def main(argv: list[str] | None = None) -> int:
     if arguments.orders < 1:
         parser.error("--orders must be 1 or more")
     torch.set_num_threads(arguments.threads)
-    try:
-        write_removal(arguments.checkpoint, orders=arguments.orders, progress=True)
-    except (CheckpointError, TextError) as error:
-        print(error, file=sys.stderr)
-        return 1
-    return 0
+    write_removal(arguments.checkpoint, orders=arguments.orders, progress=True)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main())

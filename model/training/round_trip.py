@@ -8,7 +8,6 @@ translates back, and a pair stays where the way back comes near to the sentence 
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -16,11 +15,10 @@ import sacrebleu
 import torch
 from tqdm import tqdm
 
-from model.checkpoints.checkpoint import Checkpoint, CheckpointError, load_checkpoint
+from model.checkpoints.checkpoint import Checkpoint, load_checkpoint
 from model.paper.linear import pack_linears
-from model.paper.positions import LengthError
-from model.paper.search import DecodingError
-from model.training.corpus import CorpusError, Pair, key, keys_in, read_pairs
+from model.training.command import command
+from model.training.corpus import Pair, key, keys_in, read_pairs
 from model.training.evaluate import translate_all
 
 SOURCE = "round-trip"
@@ -107,42 +105,35 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def main(argv: list[str] | None = None) -> int:
-    """The command line; gives the exit status."""
+@command
+def main(argv: list[str] | None) -> None:
+    """The command line."""
     arguments = _parser().parse_args(argv)
     torch.set_num_threads(arguments.threads)
     kept = 0
-    try:
-        known = keys_in(arguments.held_out)
-        sentences = new_sentences(read_pairs(arguments.data), known)[: arguments.limit]
-        forward, backward = (
-            load_checkpoint(folder) for folder in (arguments.forward, arguments.backward)
-        )
-        for checkpoint in (forward, backward):
-            pack_linears(checkpoint.model)
-        arguments.output.parent.mkdir(parents=True, exist_ok=True)
-        with arguments.output.open("w", encoding="utf-8") as file:
-            for start in tqdm(range(0, len(sentences), CHUNK), unit="chunk"):
-                for pair in agreeing(
-                    sentences[start : start + CHUNK],
-                    forward,
-                    backward,
-                    beam=arguments.beam,
-                    least_chrf=arguments.least_chrf,
-                ):
-                    if key(pair.target) not in known:
-                        file.write(f"{SOURCE}\tB\t{pair.source}\t{pair.target}\n")
-                        kept += 1
-                file.flush()
-    except (CheckpointError, CorpusError, DecodingError, LengthError) as error:
-        print(error, file=sys.stderr)
-        return 1
-    except OSError as error:
-        print(f"{arguments.output} cannot be written: {error.strerror}.", file=sys.stderr)
-        return 1
+    known = keys_in(arguments.held_out)
+    sentences = new_sentences(read_pairs(arguments.data), known)[: arguments.limit]
+    forward, backward = (
+        load_checkpoint(folder) for folder in (arguments.forward, arguments.backward)
+    )
+    for checkpoint in (forward, backward):
+        pack_linears(checkpoint.model)
+    arguments.output.parent.mkdir(parents=True, exist_ok=True)
+    with arguments.output.open("w", encoding="utf-8") as file:
+        for start in tqdm(range(0, len(sentences), CHUNK), unit="chunk"):
+            for pair in agreeing(
+                sentences[start : start + CHUNK],
+                forward,
+                backward,
+                beam=arguments.beam,
+                least_chrf=arguments.least_chrf,
+            ):
+                if key(pair.target) not in known:
+                    file.write(f"{SOURCE}\tB\t{pair.source}\t{pair.target}\n")
+                    kept += 1
+            file.flush()
     print(f"{kept:,} of {len(sentences):,} sentences kept in {arguments.output}")
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main())

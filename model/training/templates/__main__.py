@@ -8,18 +8,19 @@ from __future__ import annotations
 
 import argparse
 import lzma
-import sys
 from pathlib import Path
 
-from model.training.corpus import CorpusError, keys_in, read_pairs
+from model.training.command import command
+from model.training.corpus import keys_in, read_pairs
 from model.training.templates.writing import around_nouns, from_templates
 
 SOURCE, DICTIONARY = "templates", "carriers"
 """The first column of pairs from the lexicon, and of pairs around a dictionary's nouns."""
 
 
-def main(argv: list[str] | None = None) -> int:
-    """The command line; gives the exit status."""
+@command
+def main(argv: list[str] | None) -> None:
+    """The command line."""
     parser = argparse.ArgumentParser(
         prog="python -m model.training.templates",
         description="Write English-German sentence pairs from templates; a .tsv or .tsv.xz file.",
@@ -39,28 +40,18 @@ def main(argv: list[str] | None = None) -> int:
     )
     parser.add_argument("--each", type=int, default=2, help="sentences for each of its nouns")
     arguments = parser.parse_args(argv)
-    try:
-        held_out = keys_in(arguments.held_out)
-        rows = [(SOURCE, *row) for row in from_templates(arguments.count, arguments.seed, held_out)]
-        if arguments.dictionary:
-            words = read_pairs([arguments.dictionary])
-            found = around_nouns(words, arguments.each, arguments.seed, held_out)
-            rows += [(DICTIONARY, *row) for row in found]
-        text = "".join(f"{name}\t{kind}\t{pair[0]}\t{pair[1]}\n" for name, kind, pair in rows)
-        data = text.encode()
-        arguments.output.parent.mkdir(parents=True, exist_ok=True)
-        arguments.output.write_bytes(
-            lzma.compress(data) if arguments.output.suffix == ".xz" else data
-        )
-    except CorpusError as error:
-        print(error, file=sys.stderr)
-        return 1
-    except OSError as error:
-        print(f"{arguments.output} cannot be written: {error.strerror}.", file=sys.stderr)
-        return 1
+    held_out = keys_in(arguments.held_out)
+    rows = [(SOURCE, *row) for row in from_templates(arguments.count, arguments.seed, held_out)]
+    if arguments.dictionary:
+        words = read_pairs([arguments.dictionary])
+        found = around_nouns(words, arguments.each, arguments.seed, held_out)
+        rows += [(DICTIONARY, *row) for row in found]
+    text = "".join(f"{name}\t{kind}\t{pair[0]}\t{pair[1]}\n" for name, kind, pair in rows)
+    data = text.encode()
+    arguments.output.parent.mkdir(parents=True, exist_ok=True)
+    arguments.output.write_bytes(lzma.compress(data) if arguments.output.suffix == ".xz" else data)
     print(f"{len(rows):,} pairs in {arguments.output}")
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main())
