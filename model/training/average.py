@@ -1,9 +1,9 @@
 """Average weights of one or several runs: `python -m model.training.average --help`.
 
-The mean of weights from several places of a training often translates better than any of them
-(Vaswani et al. 2017, section 6.1; Izmailov et al. 2018 average those of several falls of the
-learning rate). A run writes the mean of its own last validated weights to averaged/; this takes
-those of any run.
+The mean of weights from several steps of a training often translates better than any of them
+(Vaswani et al. 2017, section 6.1; Izmailov et al. 2018 average over several decays of the learning
+rate). A run writes the mean of its own last validated weights to averaged/; this command averages
+weights of any run.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _OF_THE_WEIGHTS = ("step", "valid_loss", "valid", "averaged_steps")
 
 
 def mean_weights(files: Sequence[Path]) -> dict[str, Tensor]:
-    """The mean of the weights of each name, in float32.
+    """The mean of the weights, by name, in float32.
 
     Args:
         files: one or more safetensors files, of models of one shape.
@@ -54,7 +54,7 @@ def step_of(file: Path) -> int:
     """The step in the name of a file of weights/.
 
     Raises:
-        CheckpointError: if its name is not "step-" and a number.
+        CheckpointError: unless the name is "step-" with a number.
     """
     step = file.stem.removeprefix("step-")
     if not step.isdecimal():
@@ -74,7 +74,7 @@ def main(argv: list[str] | None) -> None:
         "--checkpoint",
         type=Path,
         required=True,
-        help="RUN/averaged of the run that went furthest: shape, tokenizer and metrics are its own",
+        help="RUN/averaged of the longest run, which gives shape, tokenizer and metrics",
     )
     parser.add_argument(
         "--weights", type=Path, nargs="+", required=True, help="RUN/weights/step-….safetensors"

@@ -34,7 +34,9 @@ def translate_all(
     batch: int = 64,
     progress: bool = False,
 ) -> list[str]:
-    """Translate many sentences, longest first, so that a batch holds sentences of like length.
+    """A translation for each text, in order.
+
+    Batches are formed by length, so that sentences of similar length share one.
 
     Args:
         model: in eval mode, on any device.
@@ -44,9 +46,6 @@ def translate_all(
         alpha: of the length penalty.
         batch: sentences decoded together.
         progress: whether to show a progress bar.
-
-    Returns:
-        a translation for each text, in order.
     """
     device = next(model.parameters()).device
     encoded = tokenizer.encode_all(texts)
@@ -57,10 +56,10 @@ def translate_all(
             places = order[start : start + batch]
             source = padded([encoded[place] for place in places], device)
             if beam == 1:
-                found = greedy(model, source)
+                best = greedy(model, source)
             else:
-                found = [best[0] for best in beam_search(model, source, beam=beam, alpha=alpha)]
-            for place, hypothesis in zip(places, found, strict=True):
+                best = [beams[0] for beams in beam_search(model, source, beam=beam, alpha=alpha)]
+            for place, hypothesis in zip(places, best, strict=True):
                 translations[place] = tokenizer.target.decode(hypothesis.token_ids)
             bar.update(len(places))
     return translations
@@ -73,15 +72,15 @@ def translation_scores(
     lowercase: bool = False,
     language: str | None = None,
 ) -> dict[str, Any]:
-    """BLEU and chrF by sacrebleu (Post 2018), with the signatures that repeat them.
+    """BLEU and chrF by sacrebleu (Post 2018), with their signatures.
 
     Args:
-        translations: one a sentence.
-        references: as many.
-        lowercase: whether BLEU ignores case, as some older literature does.
-        language: of both, as a code such as "de": adds "tokenized_bleu", which counts the tokens
-            of the Moses tokenizer, as papers did before sacrebleu. It is another measure than BLEU,
-            mostly higher, and compares with such papers alone.
+        translations: one for each sentence.
+        references: one for each sentence.
+        lowercase: whether BLEU ignores case, as in some older literature.
+        language: of both, a code such as "de"; adds "tokenized_bleu" over the tokens of the Moses
+            tokenizer, as in papers before sacrebleu. It is mostly higher than BLEU, and comparable
+            with such papers only.
     """
     bleu = sacrebleu.BLEU(tokenize="13a", lowercase=lowercase)
     chrf = sacrebleu.CHRF()
@@ -105,7 +104,7 @@ def translation_scores(
 
 
 def reversed_columns(directory: Path) -> bool:
-    """Whether a checkpoint, by its metrics, translates from the last column of a data file.
+    """Whether a checkpoint's metrics say that it translates from the last column of a data file.
 
     Raises:
         CheckpointError: if its metrics are damaged.
@@ -125,10 +124,7 @@ def evaluate_checkpoint(
     language: str | None = None,
     progress: bool = False,
 ) -> tuple[list[str], dict[str, Any]]:
-    """Translate a test set with a checkpoint, as a translator would, and score it.
-
-    Returns:
-        the translations, and what translation_scores gives.
+    """A checkpoint's translations of a test set, with their `translation_scores`.
 
     Raises:
         CheckpointError: if the checkpoint is incomplete or damaged.
@@ -163,7 +159,7 @@ def main(argv: list[str] | None) -> None:
         "--data",
         type=Path,
         required=True,
-        help=".tsv: source, tab, reference, or the other way round if it was trained so",
+        help=".tsv: source, tab, reference, or the other way round for a reversed model",
     )
     parser.add_argument("--beam", type=int, default=4)
     parser.add_argument("--alpha", type=float, default=0.6, help="of the length penalty")

@@ -1,8 +1,8 @@
 """Make a shippable checkpoint of a training run's weights: `python -m model.training.export`.
 
 Half precision, fused projections and kernels for speed (the same function), and the scores on a
-test set, measured on the very files that are shipped. With --snapshots, the weights that a run kept
-on its way, each with what it could do.
+test set, measured on the shipped files themselves. With --snapshots, all snapshots of the run, each
+with its scores.
 """
 
 from __future__ import annotations
@@ -50,9 +50,9 @@ from model.translate.translator import load
 
 
 def fused(model: Transformer) -> Transformer:
-    """The same function with fused projections and torch's fused attention kernel.
+    """A model of the same function with fused projections and torch's fused attention kernel.
 
-    A model whose heads lie apart, or whose projections are fused already, keeps its layout.
+    Heads in separate modules, and projections already fused, keep their layout.
     """
     config = model.config
     fuses = config.head_layout == "batched" and not config.fused_qkv
@@ -71,19 +71,19 @@ def export_snapshots(
     steps: Sequence[int] = (),
     sentences: int = SENTENCES,
 ) -> None:
-    """A checkpoint folder of the weights that a run kept on its way, with what each could do.
+    """Write a checkpoint folder of a run's snapshots, each with its scores.
 
     Args:
         run: the folder of a finished run with snapshots.
         output: the checkpoint folder to write.
-        valid: the pairs on which each snapshot is scored.
-        steps: of which the weights go into the folder, besides the last; none for all.
-        sentences: how many of them are translated and recorded.
+        valid: pairs to score each snapshot on.
+        steps: steps to keep besides the last; none for all.
+        sentences: pairs of `valid` to translate and record.
 
     Raises:
-        CheckpointError: if the run is unfinished, or kept no snapshots, not its last weights, or
+        CheckpointError: if the run is unfinished, or has no snapshots, none of its last weights, or
             none of a step.
-        TextError: if a sentence of the validation set is longer than the model takes.
+        TextError: if a sentence of the validation set is too long for the model.
     """
     files = kept_snapshots(run)
     if not (run / "averaged").is_dir():
@@ -106,7 +106,7 @@ def export_snapshots(
         model = Transformer(finished.model.config)
         load_weights(model, read_tensors(file), file)
         models[step] = fused(model)
-    # What tells of the averaged weights alone is not true of these.
+    # These describe the averaged weights alone.
     metrics = {
         name: value
         for name, value in finished.metrics.items()
@@ -135,20 +135,20 @@ def export_card(
     surveyed: str = "",
     licence: str = "",
 ) -> None:
-    """Write what else tells of a checkpoint folder that was scored on a test set.
+    """Write card.md, examples.json and labels.json of a scored checkpoint folder, and removal.json.
 
-    These are card.md, examples.json, labels.json and, where the model translates some,
-    removal.json. Labels are earned on `more`, or else on the test set, without the examples.
+    removal.json needs good examples of the model's own. Labels are earned on `more`, or else on the
+    test set, without the examples.
 
     Args:
         directory: the folder.
         test: the test set.
-        translations: what the model makes of it.
-        more: pairs which good examples may come from as well.
+        translations: the model's, of the test set.
+        more: further pairs for good examples.
         data: as in `card`.
-        orders: random ones in which heads are removed.
+        orders: random orders in which to remove heads.
         bits: as in `save_checkpoint`.
-        surveyed: what the sentences are called on which labels are earned; empty for no labels.
+        surveyed: name of the sentences for labels; empty for no labels.
         licence: of these sentences.
 
     Raises:
@@ -172,7 +172,7 @@ def export_card(
     (directory / EXAMPLES).write_text(f"{listed}\n", encoding="utf-8")
     text = card(translator, test, translations, good=good, bad=bad, data=data, bits=bits)
     (directory / CARD).write_text(text, encoding="utf-8")
-    # What is left without heads of one that writes nothing tells of nothing.
+    # Removing heads from a model that cannot write shows nothing.
     if good and not copies:
         write_removal(directory, orders=orders, progress=True)
     if surveyed:
@@ -201,7 +201,7 @@ def main(argv: list[str] | None) -> None:
         nargs="+",
         type=Path,
         default=[],
-        help="the training data: test sentences at most one word from them are scored apart",
+        help="the training data; test sentences at most one word from them get their own scores",
     )
     parser.add_argument("--beam", type=int, default=4)
     parser.add_argument("--threads", type=int, default=2, help="CPU threads (default 2)")
@@ -210,20 +210,20 @@ def main(argv: list[str] | None) -> None:
         type=int,
         choices=(8, 16),
         default=16,
-        help="of a stored weight: 16 is half precision, and 8 is for matrices, with a scale a row "
-        "(default 16)",
+        help="bits of a stored weight: 16 is half precision; 8 stores matrices with a scale for "
+        "each row (default 16)",
     )
     parser.add_argument(
         "--snapshots",
         action="store_true",
-        help="the weights that the run kept on its way, each scored on --valid",
+        help="export the run's snapshots, each scored on --valid",
     )
     parser.add_argument(
         "--steps",
         type=int,
         nargs="+",
         default=[],
-        help="of --snapshots, those that go into the folder besides the last (default: all)",
+        help="snapshots to export besides the last (default: all)",
     )
     parser.add_argument("--valid", type=Path, help="a .tsv file to score each snapshot on")
     parser.add_argument(

@@ -1,4 +1,4 @@
-"""Write how the heads of a model emerged: growth.json, and a part of its card.
+"""Write how the heads of a model emerged in training: growth.json, and a part of its card.
 
 python -m model.training.growth --run runs/childhood --checkpoint checkpoints/en-de-childhood
 """
@@ -42,10 +42,10 @@ def write_growth(directory: Path, growth: Growth) -> None:
 
 
 def read_growth(directory: Path) -> Growth | None:
-    """What growth.json of a checkpoint folder holds; None where there is no such file.
+    """The content of a checkpoint folder's growth.json; None without the file.
 
-    Of the labels, which growth.json takes from the examples, those stay that the trained model's
-    heads earn on new sentences, by labels.json.
+    growth.json takes labels from the examples; only those that the trained model's heads earn on
+    new sentences, by labels.json, are kept.
 
     Raises:
         CheckpointError: if one of the files is damaged.
@@ -54,9 +54,9 @@ def read_growth(directory: Path) -> Growth | None:
     if not path.exists():
         return None
     content = read_json(path)
-    found = read_labels(directory)
+    survey = read_labels(directory)
     try:
-        return Growth.from_json(content).with_labels(found.labels if found else {})
+        return Growth.from_json(content).with_labels(survey.labels if survey else {})
     except ValueError as error:
         raise CheckpointError(
             f"{path} is damaged: {error}. Delete it, or write it anew with python -m "
@@ -65,20 +65,20 @@ def read_growth(directory: Path) -> Growth | None:
 
 
 def grown(run: Path, checkpoint: Path) -> Growth:
-    """What heads did at each step of which a run kept the weights, over a checkpoint's examples.
+    """The growth of heads over a checkpoint's examples, at each snapshot of a run.
 
     Args:
         run: the folder of the training run.
         checkpoint: the folder of the exported model, with its examples.
 
     Raises:
-        CheckpointError: if the run is unfinished or kept no snapshots, or the checkpoint brings no
+        CheckpointError: if the run is unfinished or kept no snapshots, or the checkpoint has no
             examples.
     """
     finished = load_checkpoint(run / "averaged")
     examples = read_examples(checkpoint)
     if not examples:
-        raise CheckpointError(f"{checkpoint} brings no examples; export it with --card first.")
+        raise CheckpointError(f"{checkpoint} has no examples; export it with --card first.")
     learned = {}
     for step, file in tqdm(kept_snapshots(run).items(), unit="snapshot"):
         model = Transformer(finished.model.config)
@@ -88,17 +88,17 @@ def grown(run: Path, checkpoint: Path) -> Growth:
 
 
 def card_with(card: str, growth: Growth) -> str:
-    """A card with the moments at which heads emerged, before its scores."""
+    """A card with the steps at which heads emerged, before its scores."""
     rows = [
         f"| {site.head_name(head)} | {label} | {since:,} |"
         for site, head, label, since in growth.kept()
     ]
-    found = "\n".join(["| head | label in the end | since step |", "| --- | --- | ---: |", *rows])
+    listed = "\n".join(["| head | label in the end | since step |", "| --- | --- | ---: |", *rows])
     part = (
         f"{HEADING}\n\nThe heads that earn a label in the end, and the step from which on it holds "
         f"over the examples, measured at {len(growth.steps)} steps of the run. This folder keeps "
         "the weights of some of them; `growth.json` holds the measures of every head.\n\n"
-        f"{found if rows else 'No head has a label in the end.'}\n\n"
+        f"{listed if rows else 'No head has a label in the end.'}\n\n"
     )
     without = re.sub(rf"{HEADING}\n.*?(?=^## )", "", card, flags=re.DOTALL | re.MULTILINE)
     return without.replace("## Scores\n", f"{part}## Scores\n", 1)
@@ -114,13 +114,11 @@ def main(argv: list[str] | None) -> None:
     parser.add_argument("--checkpoint", type=Path, required=True, help="the exported model")
     arguments = parser.parse_args(argv)
     torch.set_num_threads(1)
-    found = grown(arguments.run, arguments.checkpoint)
-    write_growth(arguments.checkpoint, found)
-    labels = read_labels(arguments.checkpoint)
-    found = found.with_labels(labels.labels if labels else {})
+    write_growth(arguments.checkpoint, grown(arguments.run, arguments.checkpoint))
+    growth = read_growth(arguments.checkpoint)
     card = arguments.checkpoint / CARD
-    if card.exists():
-        write_whole(card, card_with(card.read_text(encoding="utf-8"), found).encode())
+    if growth is not None and card.exists():
+        write_whole(card, card_with(card.read_text(encoding="utf-8"), growth).encode())
 
 
 if __name__ == "__main__":

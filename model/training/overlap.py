@@ -1,8 +1,8 @@
-"""Score a checkpoint apart on what it nearly saw: `python -m model.training.overlap --help`.
+"""Score test sentences near the training data apart: `python -m model.training.overlap --help`.
 
-A held-out set that shares no sentence with the training data still holds many that are one word
-away from it ("Tom is tall." and "Mary is tall."), and a model does better on those. Both scores go
-into the checkpoint's metrics.json and card.md.
+A held-out set without any training sentence still has many that differ from one in a single word
+("Tom is tall." and "Mary is tall."), and a model does better on those. Both scores go into the
+checkpoint's metrics.json and card.md.
 """
 
 from __future__ import annotations
@@ -37,58 +37,50 @@ def words(sentence: str) -> Words:
 
 
 def near(sentences: Sequence[str], training: Iterable[str]) -> list[bool]:
-    """Which sentences are at most one word from a training sentence.
+    """Whether each sentence is at most one word from a training sentence.
 
-    One word is put in, left out or replaced by another: a word-level edit distance (Levenshtein
-    1966) of at most 1. Two sentences are so close exactly if one is the other without a word, or
-    both are alike without the word at the same place, so looking up what is left of each training
-    sentence without each of its words finds them all in time linear in the training data.
-
-    Args:
-        sentences: those to ask about.
-        training: those to compare with.
-
-    Returns:
-        one answer a sentence.
+    The measure is the word-level edit distance (Levenshtein 1966): one word inserted, deleted or
+    replaced. Two sentences are that close exactly if one is the other without a word, or both are
+    equal without the word at the same place. So looking up each training sentence without each of
+    its words finds all of them, in time linear in the training data.
     """
     whole: dict[Words, list[int]] = defaultdict(list)
     without: dict[Words, list[int]] = defaultdict(list)
     without_at: dict[tuple[int, Words], list[int]] = defaultdict(list)
     for index, sentence in enumerate(sentences):
-        asked = words(sentence)
-        whole[asked].append(index)
-        for place, rest in _shortened(asked):
+        own = words(sentence)
+        whole[own].append(index)
+        for place, rest in _shortened(own):
             without[rest].append(index)
             without_at[place, rest].append(index)
-    found: set[int] = set()
-    for seen in {words(sentence) for sentence in training}:
-        found.update(whole.get(seen, ()), without.get(seen, ()))
-        for place, rest in _shortened(seen):
-            found.update(whole.get(rest, ()), without_at.get((place, rest), ()))
-    return [index in found for index in range(len(sentences))]
+    close: set[int] = set()
+    for trained in {words(sentence) for sentence in training}:
+        close.update(whole.get(trained, ()), without.get(trained, ()))
+        for place, rest in _shortened(trained):
+            close.update(whole.get(rest, ()), without_at.get((place, rest), ()))
+    return [index in close for index in range(len(sentences))]
 
 
 def _shortened(sentence: Words) -> Iterator[tuple[int, Words]]:
-    """A sentence without each of its words, and which one it lacks."""
+    """The sentence without each of its words, with the missing word's position."""
     return ((place, sentence[:place] + sentence[place + 1 :]) for place in range(len(sentence)))
 
 
 def overlap_scores(
     test: Sequence[Pair], translations: Sequence[str], training: Sequence[Pair]
 ) -> dict[str, dict[str, Any]]:
-    """Scores of the test pairs whose source is near a training source, and of all others.
+    """Scores of the test pairs with a source "near" a training source, and of the "far" ones.
 
-    Returns:
-        "near" and "far", each with "sentences" and, if there are any, "bleu" and "chrf".
+    Each has "sentences" and, if there are any, "bleu" and "chrf".
     """
     is_near = near([pair.source for pair in test], (pair.source for pair in training))
     scores: dict[str, dict[str, Any]] = {}
     for name, wanted in (("near", True), ("far", False)):
-        chosen = [place for place, flag in enumerate(is_near) if flag is wanted]
-        scores[name] = {"sentences": len(chosen)}
-        if chosen:
+        places = [place for place, flag in enumerate(is_near) if flag is wanted]
+        scores[name] = {"sentences": len(places)}
+        if places:
             measured = translation_scores(
-                [translations[place] for place in chosen], [test[place].target for place in chosen]
+                [translations[place] for place in places], [test[place].target for place in places]
             )
             scores[name] |= {measure: measured[measure] for measure in MEASURES}
     return scores

@@ -1,8 +1,8 @@
 """Translate English sentences of other corpora: `python -m model.training.round_trip --help`.
 
-A corpus of another language pair has English sentences too. One model translates them, another
-translates back, and a pair stays where the way back comes near to the sentence it began with
-(round-trip filtering, as in Hoang et al. 2018 and Ng et al. 2019).
+Corpora of other language pairs have English sentences too. One model translates them, another
+translates back, and a pair is kept if the result is near the original sentence (round-trip
+filtering, as in Hoang et al. 2018 and Ng et al. 2019).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ SOURCE = "round-trip"
 """The first column of the pairs."""
 
 LEAST_CHRF = 80.0
-"""Of the sentence that comes back, against the one that went out."""
+"""Of the sentence translated back, against the original."""
 
 CHUNK = 256
 """Sentences translated before their pairs are written."""
@@ -35,17 +35,17 @@ WORDS = range(3, 21)
 
 
 def new_sentences(pairs: Sequence[Pair], known: set[str]) -> list[str]:
-    """The distinct sources of three to twenty words that are not known, in order.
+    """The distinct unknown sources of three to twenty words, in order.
 
     Args:
         pairs: English sources and targets in any language.
         known: keys of sentences to leave out.
     """
-    taken = set(known)
+    excluded = set(known)
     sentences = []
     for source, _ in pairs:
-        if len(source.split()) in WORDS and key(source) not in taken:
-            taken.add(key(source))
+        if len(source.split()) in WORDS and key(source) not in excluded:
+            excluded.add(key(source))
             sentences.append(source)
     return sentences
 
@@ -58,14 +58,14 @@ def agreeing(
     beam: int = 4,
     least_chrf: float = LEAST_CHRF,
 ) -> Iterator[Pair]:
-    """Sentences and their translations, where the translation leads back to the sentence.
+    """Pairs of a sentence and its translation that translates back to the sentence.
 
     Args:
         sentences: in the source language of `forward`.
         forward: the model whose translations are kept.
         backward: the model of the other direction.
         beam: of both searches.
-        least_chrf: chrF of the sentence that comes back, 0 to 100.
+        least_chrf: the lowest chrF of the sentence translated back, 0 to 100.
 
     Raises:
         DecodingError: if beam is out of range.
@@ -96,11 +96,11 @@ def _parser() -> argparse.ArgumentParser:
         nargs="*",
         type=Path,
         default=[],
-        help="files none of whose sentences is written, training files included",
+        help="files of sentences to leave out, training files included",
     )
     parser.add_argument("--beam", type=int, default=4)
     parser.add_argument("--least-chrf", type=float, default=LEAST_CHRF)
-    parser.add_argument("--limit", type=int, help="translate so many sentences at most")
+    parser.add_argument("--limit", type=int, help="the most sentences to translate")
     parser.add_argument("--threads", type=int, default=1, help="CPU threads (default 1)")
     return parser
 

@@ -1,6 +1,6 @@
 """Write sentence pairs from templates: `python -m model.training.templates --help`.
 
-Each pair is right by a rule of German grammar: negation, reasons and the pronouns that refer back,
+A rule of German grammar makes each pair right: negation, reasons and the pronouns that refer back,
 possessives, passives, word order, relative clauses, numbers, names and words of several senses.
 """
 
@@ -33,10 +33,10 @@ def main(argv: list[str] | None) -> None:
         type=Path,
         nargs="*",
         default=[],
-        help=".tsv files; no sentence of any of their columns is written",
+        help=".tsv files of sentences to leave out, in any column",
     )
     parser.add_argument(
-        "--dictionary", type=Path, help="a file of words: sentences around its nouns come as well"
+        "--dictionary", type=Path, help="a file of words: adds sentences around its nouns"
     )
     parser.add_argument("--each", type=int, default=2, help="sentences for each of its nouns")
     arguments = parser.parse_args(argv)

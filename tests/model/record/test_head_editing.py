@@ -536,7 +536,7 @@ def test_a_mean_of_nothing_is_refused() -> None:
     [
         ({(CROSS, 9, 0): 0}, r"There is no cross\.9 in this model whose heads"),
         ({(CROSS, 0, 4): 0}, r"There is no head 4 at cross\.0; choose one from 0 to 3\."),
-        ({(CROSS, 0, 0): [1.0] * 3}, "has 3 numbers, but the head gives 12"),
+        ({(CROSS, 0, 0): [1.0] * 3}, "has 3 numbers, but the head.s output has 12"),
         ({("module", 0, 0): 0}, r"There is no module\.0"),
     ],
 )

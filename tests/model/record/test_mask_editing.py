@@ -618,7 +618,7 @@ def test_a_batch_that_is_none_is_refused(translator: Translator) -> None:
     with pytest.raises(ValueError, match="there are 2 texts and 1 interventions"):
         translator.trace_batch(SIX[:2], under=[UNCHANGED])
     different = [Intervention(positions=PositionEdit(shift=shift)) for shift in (1, 2)]
-    with pytest.raises(PositionError, match="stand at the same positions"):
+    with pytest.raises(PositionError, match="share their positions"):
         translator.trace_batch(SIX[:2], under=different)
 
 
@@ -731,10 +731,10 @@ def test_nested_edits_do_not_add_up(translator: Translator) -> None:
             {ENCODER: lambda q, k: np.ones((3, q, k), dtype=bool)},
             r"encoder\.0 is for 3 heads, but there are 4;",
         ),
-        ({ENCODER: lambda q, k: np.ones((q, k))}, r"encoder\.0 must hold True .* float64"),
+        ({ENCODER: lambda q, k: np.ones((q, k))}, r"encoder\.0 must contain True .* float64"),
         (
             {(CROSS, 9): everything},
-            r"There is no cross\.9 to mask in this model; it has encoder\.0",
+            r"This model has no cross\.9 to mask; it has encoder\.0",
         ),
         ({"sideways": everything}, "'sideways' is none of these"),
         ({"module": everything}, "There is no module to mask"),

@@ -300,7 +300,7 @@ def test_a_shift_beyond_the_positions_of_the_model_is_refused_in_a_sentence(
     for positions in (PositionEdit(shift=60), PositionEdit(shift=500, side="decoder")):
         with pytest.raises(PositionError, match=r"has the positions 0 to 63; shift by less\.$"):
             translator.trace(SENTENCE, TARGET, under=moved(positions))
-    with pytest.raises(PositionError, match=r"A shift by 64 takes position 0 to 64,"):
+    with pytest.raises(PositionError, match=r"A shift by 64 moves position 0 to 64,"):
         translator.translate(SENTENCE, under=moved(PositionEdit(shift=64, side="decoder")))
 
 

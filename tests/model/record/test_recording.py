@@ -396,8 +396,8 @@ def test_a_tapped_layer_in_another_model_is_recorded_at_its_new_place() -> None:
 
 
 def test_a_model_without_attention_is_refused() -> None:
-    known = r"known are this project's MultiHeadAttention .* torch's nn\.MultiheadAttention"
-    with pytest.raises(CaptureError, match=rf"Linear holds no attention .* recorded; {known}"):
+    known = r"Headscope knows its own MultiHeadAttention .* torch's nn\.MultiheadAttention"
+    with pytest.raises(CaptureError, match=rf"Linear has no attention .* recorded; {known}"):
         install_taps(nn.Linear(2, 2))
 
 

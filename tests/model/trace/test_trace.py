@@ -295,7 +295,7 @@ def test_a_trace_gives_its_maps_by_kind_and_layer() -> None:
 def test_a_trace_without_what_is_asked_for_lists_what_it_has(asked: tuple[str, int]) -> None:
     with pytest.raises(TraceError, match="there is encoder 0, 1; decoder 0, 1; cross 0, 1"):
         make_trace().attention(*asked)
-    with pytest.raises(TraceError, match="no map in this trace"):
+    with pytest.raises(TraceError, match="no map at all"):
         make_trace(maps={}).attention(*asked)
 
 

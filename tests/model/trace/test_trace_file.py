@@ -110,8 +110,8 @@ def weights_with(value: float) -> Callable[[dict[str, Any]], None]:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (weights_with(np.nan), r"^The weights of decoder\.1 hold NaN"),
-        (weights_with(np.inf), "hold NaN or an infinity"),
+        (weights_with(np.nan), r"^The weights of decoder\.1 contain NaN"),
+        (weights_with(np.inf), "contain NaN or infinity"),
         (weights_with(-0.1), "must lie from 0 to 1"),
         (weights_with(7), "must lie from 0 to 1"),
         (weights_with(0), "those of head 2 and query 3 add up to 0"),

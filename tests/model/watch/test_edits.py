@@ -174,7 +174,7 @@ def test_a_mean_takes_the_place_of_a_heads_output(model, x):
     bias = (model.out if isinstance(model, Attention) else model.attention.out_proj).bias
     expected = bias.expand(2, 6, 8) + (0 if isinstance(model, Attention) else x)
     torch.testing.assert_close(output, expected, atol=1e-6, rtol=0)
-    with pytest.raises(HeadError, match="has 3 numbers, but the head gives 4"):
+    with pytest.raises(HeadError, match="has 3 numbers, but the head.s output has 4"):
         run(model, x, Intervention(heads={("encoder", 0, 0): MeanAblation((0, 0, 1))}), like=seen)
 
 
