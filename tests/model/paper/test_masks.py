@@ -256,8 +256,8 @@ def test_whatever_holds_true_and_false_is_a_mask(allowed: Any) -> None:
     [
         ({"cross": [[1.0, 0.0]]}, r"mask for cross must contain True .* not float64; compare"),
         ({("cross", 2): np.full((2, 2), np.nan)}, r"mask for cross\.2 must contain True"),
-        ({"cross": np.zeros((2, 2), dtype=np.float32)}, "holds float32"),
-        ({"cross": [[2, 1]]}, "holds int64"),
+        ({"cross": np.zeros((2, 2), dtype=np.float32)}, "not float32"),
+        ({"cross": [[2, 1]]}, "not int64"),
         ({"cross": [["yes"]]}, "must contain True"),
         ({"cross": [[True], [True, False]]}, "rows of equal length"),
         ({"cross": None}, "must contain True"),
@@ -272,7 +272,7 @@ def test_whatever_holds_true_and_false_is_a_mask(allowed: Any) -> None:
         ({("cross", 0): [[True]], Site(AttentionKind.CROSS, 0): [[True]]}, "two masks for cross.0"),
         (
             {("cross", 7): [[True]]},
-            r"There is no cross\.7 to mask .* it has encoder\.0, encoder\.2, cross\.0",
+            r"This model has no cross\.7 to mask .* it has encoder\.0, encoder\.2, cross\.0",
         ),
         ({"decoder": [[True]]}, "This model has no decoder to mask"),
         ({"cross": window}, "must take the numbers of queries and keys and nothing else"),

@@ -583,7 +583,7 @@ def test_labels_that_do_not_fit_the_recording_are_refused(tiny_model: Transforme
         seen.maps(2)
     with pytest.raises(CaptureError, match="no sentence -1"):
         seen.maps(-1)
-    with pytest.raises(CaptureError, match=r"encoder\.0 has 7 queries, but 8 labels"):
+    with pytest.raises(CaptureError, match=r"encoder\.0 has 7 queries, but there are 8 labels"):
         seen.maps(source=Tokens.unnamed(range(8)))
     with pytest.raises(CaptureError, match=r"attends to keys after the 5 that have labels"):
         seen.maps(source=Tokens.unnamed(range(5)))
