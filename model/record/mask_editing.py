@@ -312,8 +312,8 @@ def editing(
         each = (_checked(masks, sites),) * (1 if lengths is None else len(lengths))
     if lengths is not None and len(lengths) != len(each):
         raise MaskError(
-            f"Each sentence needs its masks and its lengths; there are {len(each)} masks and "
-            f"{len(lengths)} lengths."
+            f"Each sentence needs its masks and its lengths: there are {len(each)} and "
+            f"{len(lengths)}."
         )
     edits = Editing(each, None if lengths is None else tuple(lengths), exact)
     token = active_edits.set(edits)
