@@ -8,11 +8,9 @@ weights of any run.
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-import torch
 from torch import Tensor
 
 from model.checkpoints.checkpoint import (
@@ -22,7 +20,7 @@ from model.checkpoints.checkpoint import (
     read_tensors,
     save_checkpoint,
 )
-from model.training.command import command
+from model.training.command import Program, command
 from model.training.corpus import read_pairs
 from model.training.evaluate import reversed_columns, translate_all, translation_scores
 
@@ -67,9 +65,7 @@ def step_of(file: Path) -> int:
 @command
 def main(argv: list[str] | None) -> None:
     """The command line."""
-    parser = argparse.ArgumentParser(
-        prog="python -m model.training.average", description=(__doc__ or "").partition("\n")[0]
-    )
+    parser = Program(__spec__, __doc__, threads=2)
     parser.add_argument(
         "--checkpoint",
         type=Path,
@@ -81,9 +77,7 @@ def main(argv: list[str] | None) -> None:
     )
     parser.add_argument("--output", type=Path, required=True, help="the checkpoint folder to write")
     parser.add_argument("--valid", type=Path, help="a .tsv file to score the mean on")
-    parser.add_argument("--threads", type=int, default=2, help="CPU threads (default 2)")
-    arguments = parser.parse_args(argv)
-    torch.set_num_threads(arguments.threads)
+    arguments = parser.parse(argv)
     files = sorted(arguments.weights, key=step_of)
     last = load_checkpoint(arguments.checkpoint)
     load_weights(last.model, mean_weights(files), files[0])

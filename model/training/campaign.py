@@ -7,7 +7,6 @@ distillation resumes from its last saved state, other steps start again.
 
 from __future__ import annotations
 
-import argparse
 import json
 import subprocess
 import sys
@@ -17,6 +16,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from model.checkpoints.checkpoint import CheckpointError, read_json, write_json
+from model.training.command import Program
 
 STATE = "campaign.json"
 MAX_FAILURES = 2
@@ -217,9 +217,7 @@ def work(steps: Sequence[Step], output: Path, *, seconds: float) -> dict[str, Ou
 
 def main(argv: list[str] | None = None) -> int:
     """The command line: status 0 if all is done, 2 if steps remain, 1 if the rest failed."""
-    parser = argparse.ArgumentParser(
-        prog="python -m model.training.campaign", description=(__doc__ or "").partition("\n")[0]
-    )
+    parser = Program(__spec__, __doc__, threads=0)
     parser.add_argument("--data", type=Path, required=True, help="contains en-de/ and en-fr/")
     parser.add_argument("--output", type=Path, default=Path("runs/campaign"))
     parser.add_argument("--minutes", type=float, default=9.0, help="of this call (default 9)")
@@ -227,7 +225,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--toy", action="store_true", help="a rehearsal with a useless model")
     parser.add_argument("--only", nargs="+", metavar="STEP", help="these steps alone")
     parser.add_argument("--list", action="store_true", help="print the steps and do nothing")
-    arguments = parser.parse_args(argv)
+    arguments = parser.parse(argv)
     data = arguments.output / "toy" if arguments.toy else arguments.data
     steps = plan(data, arguments.output, device=arguments.device, toy=arguments.toy)
     unknown = set(arguments.only or ()) - {step.name for step in steps}

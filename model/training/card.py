@@ -86,25 +86,31 @@ def data_section(path: Path) -> str:
     Raises:
         CorpusError: if there is no such card or section.
     """
+    section = re.search(
+        rf"^{DATA_HEADING}$(.*?)(?=^## |\Z)", read_card(path), re.MULTILINE | re.DOTALL
+    )
+    if section is None or not section[1].strip():
+        raise CorpusError(f"The card {path} has no section “{DATA_HEADING.removeprefix('## ')}”.")
+    return section[1].strip()
+
+
+def read_card(path: Path) -> str:
+    """The text of a card; raises CorpusError if it cannot be read."""
     try:
-        text = path.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise CorpusError(f"The card {path} cannot be read.") from error
-    found = re.search(rf"^{DATA_HEADING}$(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL)
-    if found is None or not found[1].strip():
-        raise CorpusError(f"The card {path} has no section “{DATA_HEADING.removeprefix('## ')}”.")
-    return found[1].strip()
 
 
 def with_nearness(text: str, test: dict[str, Any]) -> str:
-    """A card that says how the model does near its training data and far from it.
+    """A card with the scores near the training data and far from it.
 
     Args:
         text: the card, with or without such a section.
-        test: the scores, as `overlap_scores` adds them to those of the whole test set.
+        test: the scores of the whole test set with those from `overlap_scores`.
 
     Raises:
-        CorpusError: if the card has no scores to put them after.
+        CorpusError: if the card has no section of scores to put them after.
     """
     section = "\n\n".join(_nearness(test))
     bare = re.sub(rf"^{NEAR_HEADING}$.*?(?=^## )", "", text, flags=re.MULTILINE | re.DOTALL)

@@ -19,7 +19,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import sacrebleu
-import torch
 from tqdm import tqdm
 
 from model.checkpoints.checkpoint import load_checkpoint, read_json, write_json
@@ -28,7 +27,7 @@ from model.paper.linear import pack_linears
 from model.paper.tokenizer import Tokenizer
 from model.paper.transformer import Transformer
 from model.training.batches import padded
-from model.training.command import command
+from model.training.command import Program, command
 from model.training.corpus import CorpusError, Pair, read_pairs
 from model.training.evaluate import reversed_columns
 from model.translate.devices import resolve_device
@@ -190,12 +189,8 @@ def _part(text: str) -> tuple[int, int]:
     raise argparse.ArgumentTypeError(f"{text!r} is no part such as 1/2")
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m model.training.distill",
-        description="Translate training sources with a teacher, for a student to learn from. "
-        "Given again, the command resumes a killed run.",
-    )
+def _parser() -> Program:
+    parser = Program(__spec__, __doc__)
     parser.add_argument("--teacher", type=Path, required=True, help="a checkpoint folder")
     parser.add_argument("--data", nargs="+", type=Path, required=True, help=".tsv or .tsv.xz files")
     parser.add_argument("--output", type=Path, required=True, help="a .tsv file to write")
@@ -213,15 +208,13 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--batch", type=int, default=64, help="sentences decoded together")
     parser.add_argument("--part", type=_part, default=(1, 1), help="such as 1/2: this half alone")
     parser.add_argument("--device", default="auto", help="auto, cpu or cuda")
-    parser.add_argument("--threads", type=int, default=1, help="CPU threads (default 1)")
     return parser
 
 
 @command
 def main(argv: list[str] | None) -> None:
     """The command line."""
-    arguments = _parser().parse_args(argv)
-    torch.set_num_threads(arguments.threads)
+    arguments = _parser().parse(argv)
     faults, total = _write(arguments)
     left_out = json.dumps(dict(faults.most_common()), ensure_ascii=False)
     print(f"{total - faults.total():,} of {total:,} pairs kept; left out: {left_out}")

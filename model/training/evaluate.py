@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import sacrebleu
-import torch
 from sacremoses import MosesTokenizer
 from tqdm import tqdm
 
@@ -19,7 +17,7 @@ from model.paper.linear import pack_linears
 from model.paper.tokenizer import Tokenizer
 from model.paper.transformer import Transformer
 from model.training.batches import padded
-from model.training.command import command
+from model.training.command import Program, command
 from model.training.corpus import Pair, read_pairs
 from model.translate.devices import resolve_device
 
@@ -150,10 +148,7 @@ def evaluate_checkpoint(
 @command
 def main(argv: list[str] | None) -> None:
     """The command line."""
-    parser = argparse.ArgumentParser(
-        prog="python -m model.training.evaluate",
-        description="Translate a test set and score it with sacrebleu.",
-    )
+    parser = Program(__spec__, __doc__, threads=2)
     parser.add_argument("--checkpoint", type=Path, required=True)
     parser.add_argument(
         "--data",
@@ -164,7 +159,6 @@ def main(argv: list[str] | None) -> None:
     parser.add_argument("--beam", type=int, default=4)
     parser.add_argument("--alpha", type=float, default=0.6, help="of the length penalty")
     parser.add_argument("--device", default="auto", help="auto, cpu or cuda")
-    parser.add_argument("--threads", type=int, default=2, help="CPU threads (default 2)")
     parser.add_argument("--lowercase", action="store_true", help="BLEU that ignores case")
     parser.add_argument(
         "--tokenized",
@@ -173,8 +167,7 @@ def main(argv: list[str] | None) -> None:
     )
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.add_argument("--output", type=Path, help="write the translations here, one a line")
-    arguments = parser.parse_args(argv)
-    torch.set_num_threads(arguments.threads)
+    arguments = parser.parse(argv)
     translations, scores = evaluate_checkpoint(
         arguments.checkpoint,
         read_pairs([arguments.data], reverse=reversed_columns(arguments.checkpoint)),

@@ -7,14 +7,12 @@ with its scores.
 
 from __future__ import annotations
 
-import argparse
 import dataclasses
 import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-import torch
 from tqdm import tqdm
 
 from model.checkpoints.checkpoint import (
@@ -38,7 +36,7 @@ from model.checkpoints.checkpoint import (
 from model.checkpoints.layouts import fuse_qkv
 from model.paper.transformer import Transformer
 from model.training.card import card, data_section
-from model.training.command import command
+from model.training.command import Program, command
 from model.training.corpus import Pair, read_pairs
 from model.training.evaluate import evaluate_checkpoint, reversed_columns, translate_all
 from model.training.examples import bad_examples, entries, given_examples, good_examples
@@ -185,9 +183,7 @@ def export_card(
 @command
 def main(argv: list[str] | None) -> None:
     """The command line."""
-    parser = argparse.ArgumentParser(
-        prog="python -m model.training.export", description=(__doc__ or "").partition("\n")[0]
-    )
+    parser = Program(__spec__, __doc__, threads=2)
     parser.add_argument(
         "--checkpoint",
         type=Path,
@@ -204,7 +200,6 @@ def main(argv: list[str] | None) -> None:
         help="the training data; test sentences at most one word from them get their own scores",
     )
     parser.add_argument("--beam", type=int, default=4)
-    parser.add_argument("--threads", type=int, default=2, help="CPU threads (default 2)")
     parser.add_argument(
         "--bits",
         type=int,
@@ -245,7 +240,7 @@ def main(argv: list[str] | None) -> None:
         default="see Data and licences",
         help=f"of the sentences of --valid, or else --test, on which {LABELS} rests",
     )
-    arguments = parser.parse_args(argv)
+    arguments = parser.parse(argv)
     if arguments.orders < 1:
         parser.error("--orders must be 1 or more")
     if arguments.snapshots and not arguments.valid:
@@ -256,7 +251,6 @@ def main(argv: list[str] | None) -> None:
         parser.error("--data needs --test, a file to compare with them")
     if arguments.card and not arguments.test:
         parser.error("--card needs --test, a file to find translations in")
-    torch.set_num_threads(arguments.threads)
     origin = arguments.checkpoint / "averaged" if arguments.snapshots else arguments.checkpoint
     reverse = reversed_columns(origin)
     test, valid, training = (

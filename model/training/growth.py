@@ -5,11 +5,9 @@ python -m model.training.growth --run runs/childhood --checkpoint checkpoints/en
 
 from __future__ import annotations
 
-import argparse
 import re
 from pathlib import Path
 
-import torch
 from tqdm import tqdm
 
 from model.checkpoints.checkpoint import (
@@ -27,7 +25,7 @@ from model.explain.growth import Growth, growth_of
 from model.explain.labels_file import read_labels
 from model.files import write_whole
 from model.paper.transformer import Transformer
-from model.training.command import command
+from model.training.command import Program, command
 from model.training.snapshots import kept_snapshots
 from model.translate.translator import Translator
 
@@ -107,13 +105,10 @@ def card_with(card: str, growth: Growth) -> str:
 @command
 def main(argv: list[str] | None) -> None:
     """The command line."""
-    parser = argparse.ArgumentParser(
-        prog="python -m model.training.growth", description=(__doc__ or "").partition("\n")[0]
-    )
+    parser = Program(__spec__, __doc__)
     parser.add_argument("--run", type=Path, required=True, help="the folder of a training run")
     parser.add_argument("--checkpoint", type=Path, required=True, help="the exported model")
-    arguments = parser.parse_args(argv)
-    torch.set_num_threads(1)
+    arguments = parser.parse(argv)
     write_growth(arguments.checkpoint, grown(arguments.run, arguments.checkpoint))
     growth = read_growth(arguments.checkpoint)
     card = arguments.checkpoint / CARD

@@ -9,13 +9,11 @@ needs no data: its task draws its sentences. model.explain.labels says what earn
 
 from __future__ import annotations
 
-import argparse
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from random import Random
 
-import torch
 from tqdm import tqdm
 
 from model.checkpoints.checkpoint import (
@@ -41,7 +39,7 @@ from model.explain.source_rows import token_sources
 from model.files import write_whole
 from model.trace.trace import Trace
 from model.training.card import table
-from model.training.command import command
+from model.training.command import Program, command
 from model.training.corpus import CorpusError, Pair, key, read_pairs
 from model.training.evaluate import reversed_columns
 from model.translate.sentences import TextError
@@ -210,9 +208,7 @@ def _lines(paths: Sequence[Path]) -> list[str]:
 @command
 def main(argv: list[str] | None) -> None:
     """The command line."""
-    parser = argparse.ArgumentParser(
-        prog="python -m model.training.labels", description=(__doc__ or "").partition("\n")[0]
-    )
+    parser = Program(__spec__, __doc__)
     parser.add_argument("--checkpoint", type=Path, required=True, help="gets a labels.json")
     parser.add_argument(
         "--data",
@@ -231,9 +227,7 @@ def main(argv: list[str] | None) -> None:
         default=[],
         help="text files of sentences to leave out besides the examples, by lines and columns",
     )
-    parser.add_argument("--threads", type=int, default=1, help="CPU threads (default 1)")
-    arguments = parser.parse_args(argv)
-    torch.set_num_threads(arguments.threads)
+    arguments = parser.parse(argv)
     if arguments.data:
         reverse = reversed_columns(arguments.checkpoint)
         pairs = read_pairs(arguments.data, reverse=reverse)

@@ -7,24 +7,18 @@ checkpoint's metrics.json and card.md.
 
 from __future__ import annotations
 
-import argparse
 import re
-import sys
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import torch
-
-from model.checkpoints.checkpoint import CARD, METRICS, CheckpointError, read_json, write_json
-from model.paper.positions import LengthError
-from model.paper.search import DecodingError
+from model.checkpoints.checkpoint import CARD, METRICS, read_json, write_json
 from model.paper.tokenizer import normalize
-from model.training.card import MEASURES, with_nearness
-from model.training.corpus import CorpusError, Pair, read_pairs
+from model.training.card import MEASURES, read_card, with_nearness
+from model.training.command import Program, command
+from model.training.corpus import Pair, read_pairs
 from model.training.evaluate import evaluate_checkpoint, reversed_columns, translation_scores
-from model.translate.devices import DeviceError
 
 Words = tuple[str, ...]
 
@@ -86,50 +80,33 @@ def overlap_scores(
     return scores
 
 
-def main(argv: list[str] | None = None) -> int:
-    """The command line; gives the exit status."""
-    parser = argparse.ArgumentParser(
-        prog="python -m model.training.overlap",
-        description="Score a checkpoint on the test sentences that are at most one word from a "
-        "training sentence, and on the others; write both to its metrics.json and card.md.",
-    )
+@command
+def main(argv: list[str] | None) -> None:
+    """The command line."""
+    parser = Program(__spec__, __doc__, threads=2)
     parser.add_argument("--checkpoint", type=Path, required=True)
     parser.add_argument("--test", type=Path, required=True, help="a .tsv file")
     parser.add_argument("--data", nargs="+", type=Path, required=True, help="the training data")
     parser.add_argument("--beam", type=int, default=4)
     parser.add_argument("--device", default="auto", help="auto, cpu or cuda")
-    parser.add_argument("--threads", type=int, default=2, help="CPU threads (default 2)")
-    arguments = parser.parse_args(argv)
-    torch.set_num_threads(arguments.threads)
-    try:
-        metrics = read_json(arguments.checkpoint / METRICS)
-        test, training = (
-            read_pairs(paths, reverse=reversed_columns(arguments.checkpoint))
-            for paths in ([arguments.test], arguments.data)
-        )
-        card = (arguments.checkpoint / CARD).read_text(encoding="utf-8")
-        translations, scores = evaluate_checkpoint(
-            arguments.checkpoint,
-            test,
-            device=arguments.device,
-            beam=arguments.beam,
-            progress=True,
-        )
-        scores |= {"data": arguments.test.name, "beam": arguments.beam}
-        scores |= overlap_scores(test, translations, training)
-        card = with_nearness(card, scores)
-    except OSError as error:
-        print(f"The card {error.filename} cannot be read.", file=sys.stderr)
-        return 1
-    except (CheckpointError, CorpusError, DecodingError, DeviceError, LengthError) as error:
-        print(error, file=sys.stderr)
-        return 1
+    arguments = parser.parse(argv)
+    metrics = read_json(arguments.checkpoint / METRICS)
+    test, training = (
+        read_pairs(paths, reverse=reversed_columns(arguments.checkpoint))
+        for paths in ([arguments.test], arguments.data)
+    )
+    card = read_card(arguments.checkpoint / CARD)
+    translations, scores = evaluate_checkpoint(
+        arguments.checkpoint, test, device=arguments.device, beam=arguments.beam, progress=True
+    )
+    scores |= {"data": arguments.test.name, "beam": arguments.beam}
+    scores |= overlap_scores(test, translations, training)
+    card = with_nearness(card, scores)
     write_json(arguments.checkpoint / METRICS, {**metrics, "test": scores})
     (arguments.checkpoint / CARD).write_text(card, encoding="utf-8")
     for name, each in (("all", scores), ("near", scores["near"]), ("far", scores["far"])):
         print(f"{name}: {each['sentences']} sentences, BLEU {each.get('bleu')}")
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main())

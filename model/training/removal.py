@@ -9,7 +9,6 @@ does so too.
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -26,7 +25,7 @@ from model.explain.removal_file import save_removal
 from model.paper.decoding import greedy, token_log_probs
 from model.record.head_editing import editing_heads
 from model.trace.attention_map import Site, Tokens
-from model.training.command import command
+from model.training.command import Program, command
 from model.translate.translator import Translator, load
 
 Head = tuple[Site, int]
@@ -159,16 +158,12 @@ def write_removal(directory: Path, *, orders: int = 20, progress: bool = False) 
 @command
 def main(argv: list[str] | None) -> None:
     """The command line."""
-    parser = argparse.ArgumentParser(
-        prog="python -m model.training.removal", description=(__doc__ or "").partition("\n")[0]
-    )
+    parser = Program(__spec__, __doc__, threads=2)
     parser.add_argument("--checkpoint", type=Path, required=True, help=f"gets a {REMOVAL}")
     parser.add_argument("--orders", type=int, default=20, help="random orders (default 20)")
-    parser.add_argument("--threads", type=int, default=2, help="CPU threads (default 2)")
-    arguments = parser.parse_args(argv)
+    arguments = parser.parse(argv)
     if arguments.orders < 1:
         parser.error("--orders must be 1 or more")
-    torch.set_num_threads(arguments.threads)
     write_removal(arguments.checkpoint, orders=arguments.orders, progress=True)
 
 

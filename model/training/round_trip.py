@@ -7,17 +7,15 @@ filtering, as in Hoang et al. 2018 and Ng et al. 2019).
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import sacrebleu
-import torch
 from tqdm import tqdm
 
 from model.checkpoints.checkpoint import Checkpoint, load_checkpoint
 from model.paper.linear import pack_linears
-from model.training.command import command
+from model.training.command import Program, command
 from model.training.corpus import Pair, key, keys_in, read_pairs
 from model.training.evaluate import translate_all
 
@@ -78,12 +76,8 @@ def agreeing(
             yield Pair(sentence, translation)
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m model.training.round_trip",
-        description="Translate the English sentences of other corpora, and keep the translations "
-        "that lead back to them.",
-    )
+def _parser() -> Program:
+    parser = Program(__spec__, __doc__)
     parser.add_argument("--forward", type=Path, required=True, help="such as checkpoints/en-de")
     parser.add_argument("--backward", type=Path, required=True, help="such as checkpoints/de-en")
     parser.add_argument(
@@ -101,15 +95,13 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--beam", type=int, default=4)
     parser.add_argument("--least-chrf", type=float, default=LEAST_CHRF)
     parser.add_argument("--limit", type=int, help="the most sentences to translate")
-    parser.add_argument("--threads", type=int, default=1, help="CPU threads (default 1)")
     return parser
 
 
 @command
 def main(argv: list[str] | None) -> None:
     """The command line."""
-    arguments = _parser().parse_args(argv)
-    torch.set_num_threads(arguments.threads)
+    arguments = _parser().parse(argv)
     kept = 0
     known = keys_in(arguments.held_out)
     sentences = new_sentences(read_pairs(arguments.data), known)[: arguments.limit]

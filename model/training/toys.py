@@ -6,7 +6,6 @@ Equal seeds give equal data.
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 import time
@@ -36,6 +35,7 @@ from model.paper.single_stack import DecoderOnly, EncoderOnly, SingleStack, sing
 from model.paper.tokenizer import BOS, EOS, PAD, Tokenizer
 from model.paper.transformer import Transformer
 from model.training.card import shape, table
+from model.training.command import Program
 from model.training.corpus import Pair
 from model.training.evaluate import translate_all
 from model.training.examples import Bad, Good, entries
@@ -371,25 +371,21 @@ _MIN_TOKENS = 4
 
 def main(argv: list[str] | None = None) -> int:
     """The command line; gives the exit status."""
-    parser = argparse.ArgumentParser(
-        prog="python -m model.training.toys", description=(__doc__ or "").partition("\n")[0]
-    )
+    parser = Program(__spec__, __doc__)
     parser.add_argument("name", choices=TOYS, help="which toy")
     parser.add_argument("--output", type=Path, required=True, help="the checkpoint folder to write")
     parser.add_argument("--steps", type=int, help="of training; otherwise the toy's own number")
-    parser.add_argument("--threads", type=int, default=1, help="CPU threads (default 1)")
     parser.add_argument(
         "--choose",
         action="store_true",
         help="score on inputs of neither training nor test, to choose a recipe by",
     )
-    arguments = parser.parse_args(argv)
+    arguments = parser.parse(argv)
     if arguments.steps is not None and arguments.steps < 1:
         parser.error("--steps must be 1 or more")
     toy = TOYS[arguments.name]
     if arguments.choose and not pairs_to_choose_by(TASKS[toy.task], SEED, toy.n_seen):
         parser.error(f"{arguments.name} has no inputs beyond those of training and test")
-    torch.set_num_threads(arguments.threads)
     exact = make(arguments.name, arguments.output, steps=arguments.steps, choosing=arguments.choose)
     if not arguments.choose and arguments.steps is None:
         pairs = toy_pairs(arguments.output, toy)

@@ -30,7 +30,7 @@ from model.checkpoints.checkpoint import (
 from model.files import unwritten
 from model.paper.config import TransformerConfig
 from model.paper.transformer import Transformer
-from model.training.command import command
+from model.training.command import Program, command
 from model.training.corpus import read_pairs, read_weights
 from model.training.settings import SettingsError, load_settings
 from model.training.starting_point import (
@@ -43,11 +43,8 @@ from model.training.trainer import Trainer
 from model.translate.devices import resolve_device
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m model.training.train",
-        description="Train a translation model. Given again, the command resumes a killed run.",
-    )
+def _parser() -> Program:
+    parser = Program(__spec__, __doc__)
     parser.add_argument("--data", nargs="+", type=Path, required=True, help=".tsv or .tsv.xz files")
     parser.add_argument("--valid", type=Path, required=True, help="a .tsv file to validate on")
     parser.add_argument("--output", type=Path, required=True, help="the run's folder")
@@ -73,9 +70,6 @@ def _parser() -> argparse.ArgumentParser:
         help="change the configuration, such as training.max_steps=100",
     )
     parser.add_argument("--device", default="auto", help="auto, cpu or cuda")
-    parser.add_argument(
-        "--threads", type=int, default=1, help="CPU threads of each process (default 1)"
-    )
     return parser
 
 
@@ -90,7 +84,6 @@ def _device(name: str) -> torch.device:
 
 def train(arguments: argparse.Namespace) -> None:
     """Run one process of a training, as the command line describes it."""
-    torch.set_num_threads(arguments.threads)
     device = _device(arguments.device)
     model_fields, settings = load_settings(arguments.config, arguments.set)
     if "vocab_size" in model_fields:
@@ -159,7 +152,7 @@ def train(arguments: argparse.Namespace) -> None:
 @command
 def main(argv: list[str] | None) -> int:
     """The command line."""
-    arguments = _parser().parse_args(argv)
+    arguments = _parser().parse(argv)
     try:
         train(arguments)
     except OSError as error:

@@ -6,11 +6,10 @@ possessives, passives, word order, relative clauses, numbers, names and words of
 
 from __future__ import annotations
 
-import argparse
 import lzma
 from pathlib import Path
 
-from model.training.command import command
+from model.training.command import Program, command
 from model.training.corpus import keys_in, read_pairs
 from model.training.templates.writing import around_nouns, from_templates
 
@@ -21,10 +20,7 @@ SOURCE, DICTIONARY = "templates", "carriers"
 @command
 def main(argv: list[str] | None) -> None:
     """The command line."""
-    parser = argparse.ArgumentParser(
-        prog="python -m model.training.templates",
-        description="Write English-German sentence pairs from templates; a .tsv or .tsv.xz file.",
-    )
+    parser = Program(__spec__, __doc__, threads=0)
     parser.add_argument("--output", type=Path, required=True, help=".tsv or .tsv.xz")
     parser.add_argument("--count", type=int, default=60_000, help="pairs (default 60000)")
     parser.add_argument("--seed", type=int, default=1)
@@ -39,7 +35,7 @@ def main(argv: list[str] | None) -> None:
         "--dictionary", type=Path, help="a file of words: adds sentences around its nouns"
     )
     parser.add_argument("--each", type=int, default=2, help="sentences for each of its nouns")
-    arguments = parser.parse_args(argv)
+    arguments = parser.parse(argv)
     held_out = keys_in(arguments.held_out)
     rows = [(SOURCE, *row) for row in from_templates(arguments.count, arguments.seed, held_out)]
     if arguments.dictionary:

@@ -42,10 +42,14 @@ class Draw:
         """An English determiner with its noun, "a" as "an" before a vowel."""
         return f"{'an' if word == 'a' and noun[0] in 'aeiou' else word} {noun}"
 
-    def sentence_of(self, *options: str) -> Pair:
-        """One of the options, each "English | German", as `sentence` writes it."""
+    def pair(self, *options: str) -> tuple[str, str]:
+        """English and German of one of the options, each "English | German"."""
         english, german = self.one(options).split(" | ")
-        return self.sentence(english, german)
+        return english, german
+
+    def sentence_of(self, *options: str) -> Pair:
+        """One of the options, as `sentence` writes it."""
+        return self.sentence(*self.pair(*options))
 
     @staticmethod
     def sentence(english: str, german: str) -> Pair:

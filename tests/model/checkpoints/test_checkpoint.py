@@ -270,7 +270,7 @@ def test_a_model_larger_than_its_weights_is_refused_before_anything_is_allocated
 ):
     monkeypatch.setattr(checkpoint_module, "Transformer", None)
     change(folder, "config.json", **sizes)
-    with pytest.raises(CheckpointError, match=r"do not fit its configuration: there are [\d,]+ n"):
+    with pytest.raises(CheckpointError, match=r"do not fit its configuration: it has [\d,]+ n"):
         load_checkpoint(folder)
 
 
