@@ -66,10 +66,10 @@ check: $(VENV)/.installed-dev ## Check format, lint and types; change nothing
 	$(PY) -m mypy
 	find viz tests benchmarks -name '*.js' | xargs -n 1 $(NODE) --check
 
-format: $(VENV)/.installed-dev ## Format, repair what the linter can repair, and write the README's tables
+format: $(VENV)/.installed-dev ## Format, fix what the linter can fix, and write the table of parameters
 	$(PY) -m ruff check --fix .
 	$(PY) -m ruff format .
-	$(PY) -m viz.registry.pages README.md
+	$(PY) -m viz.registry.pages docs/parameters.md
 
 bench: $(VENV)/.installed-dev ## Run every benchmark, one after another
 	@for file in benchmarks/[!_]*.py; do \
