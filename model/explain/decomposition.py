@@ -6,8 +6,9 @@ model's. With gradients enabled, everything is in one graph.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import cast
 
 import torch
@@ -19,6 +20,11 @@ from model.paper.transformer import DecoderLayer, EncoderLayer, Residual, Transf
 from model.record.recording import recording
 from model.trace.attention_map import AttentionKind, Site
 
+Gates = Mapping[AttentionKind, float]
+"""What every weight of a kind of attention is multiplied by after the softmax; 1 where missing."""
+
+OPEN: Gates = MappingProxyType({})
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Sublayer:
@@ -26,11 +32,17 @@ class Sublayer:
 
     Attributes:
         attention: the module.
+    <<<<<<< HEAD
         residual: the residual connection around it.
         x: the input that the residual connection adds, (batch, query, d_model).
         weights: after the softmax, (batch, head, query, key).
+    =======
+        residual: what surrounds it.
+        x: what the residual connection adds, (batch, query, d_model).
+        weights: after the softmax and before any gate, (batch, head, query, key).
+    >>>>>>> main
         v: projected values, (batch, head, key, d_v).
-        heads: every head's output before W_O, (batch, head, query, d_v).
+        heads: every head's output before W_O and after any gate, (batch, head, query, d_v).
         update: the output of attention, (batch, query, d_model).
         rest: the rest of the layer, from the sub-layer's output, (any batch, query, d_model).
     """
@@ -67,13 +79,17 @@ class Decomposition:
     logits: Tensor
 
 
-def decompose(model: Transformer, source: Tensor, target: Tensor) -> Decomposition:
+def decompose(
+    model: Transformer, source: Tensor, target: Tensor, gates: Gates = OPEN
+) -> Decomposition:
     """A pass with its parts; the logits equal `model(source, target)` to float32 rounding.
 
     Args:
         model: after `install_taps`.
         source: token ids, (batch, source).
         target: token ids of the decoder's input, (batch, target).
+        gates: of whole kinds of attention; with any, the parts belong to another function, and
+            `rest` must not be used.
     """
     sublayers: dict[Site, Sublayer] = {}
 
@@ -93,6 +109,8 @@ def decompose(model: Transformer, source: Tensor, target: Tensor) -> Decompositi
             else:
                 q, (k, v) = attention.project_query(y), attention.project_key_value(keys)
             heads, weights = attention.attend_heads(q, k, v, allowed, relative.bias)
+            if site.kind in gates:
+                heads = heads * gates[site.kind]
             update: Tensor = attention.w_o(heads.transpose(1, 2).flatten(2))
             sublayers[site] = Sublayer(
                 attention=attention,
