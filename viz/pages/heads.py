@@ -459,7 +459,7 @@ def show_query_key(prepared: Prepared, view: HeadsView, head: int) -> None:
     try:
         show_picture(picture, "query-key", narrow=narrow)
     except ExportError as error:
-        hint(error)
+        hint(escape_markdown(str(error)))
 
 
 def picked_cell(prepared: Prepared, view: HeadsView) -> tuple[Site, int, int] | None:

@@ -309,7 +309,7 @@ def show_notices(
 ) -> None:
     """Notices about the edits."""
     if notice := st.session_state.pop("_mask_notice", None):
-        hint(notice)
+        hint(escape_markdown(notice))
     unchanged = is_unchanged((before.forced, before.free), (after.forced, after.free))
     if edits and unchanged:
         hint("This edit changes nothing: weights, probabilities and translation stay the same.")

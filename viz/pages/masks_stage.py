@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from viz.browser.matrices import matrices
+from viz.draw.labels import escape_markdown
 from viz.links.mask_edits import EDITABLE
 from viz.masks.mask import mask_difference
 from viz.masks.pictures import ComparedMasks, DecoderFactors, HeadSteps
@@ -75,6 +76,6 @@ def show_compared(picture: ComparedMasks, names: Sequence[str]) -> None:
     try:
         mask_difference(*picture.both.masks)
     except ValueError as error:
-        hint(error)
+        hint(escape_markdown(str(error)))
     with stage.picture():
         matrices(picture.panels, key="compared", stage=True)

@@ -87,7 +87,7 @@ def table_of(model: Translator, view: PositionsView, n_tokens: int) -> FloatArra
     try:
         return model.position_table(length)
     except PositionError as error:
-        hint(error)
+        hint(escape_markdown(str(error)))
         return None
 
 
@@ -200,7 +200,7 @@ def show_words(question: OfModel, model: Translator) -> None:
     try:
         shares = session.ask(TermShares(question.version, sentence))
     except PositionError as error:
-        hint(error)
+        hint(escape_markdown(str(error)))
         return
     show_picture(pictures.TermShares(shares, sentence), "terms")
 
@@ -401,7 +401,7 @@ def other_checkpoint(model: Translator) -> Path | None:
     if other is None:
         hint(
             f"There is no checkpoint with {wanted} positions; train one with "
-            f"--set model.positions={wanted} and put its folder under checkpoints."
+            f"`--set model.positions={wanted}` and put its folder under checkpoints."
         )
     return other
 

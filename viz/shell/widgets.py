@@ -8,7 +8,6 @@ from typing import Any
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from viz.draw.labels import escape_markdown
 from viz.shell import address
 
 
@@ -71,6 +70,6 @@ def menu(
     )
 
 
-def hint(text: object) -> None:
-    """A sentence of plain text, or of an error, that says what else could be done."""
-    st.info(escape_markdown(str(text)), icon=":material/info:")
+def hint(markdown: str) -> None:
+    """A sentence that says what else could be done."""
+    st.info(markdown, icon=":material/info:")
