@@ -16,6 +16,7 @@ const FEED_FORWARD_WIDTH = 52;
 const POSITIONS_HEIGHT = 26;
 const MOST_LETTERS = 56;
 const LEAST_LETTERS = 17;
+const LEAST_CHIPS = 0.6;
 const NOTHING = { rows: null, columns: null, head: -1, over: -1 };
 const STILL = matchMedia("(prefers-reduced-motion: reduce)");
 
@@ -203,7 +204,7 @@ class Door {
         added = new AddedBlock(canvas, figure.added(stack, layer));
         row.append(element("span", `wrap ${figure.norm}`, {}, element("span", "block feed-forward", {}, canvas)));
       }
-      layers.push({ row, parts, added });
+      layers.push({ row, parts, added, blocks: [...row.querySelectorAll(".block")] });
     }
     const headings = element("div", "headings", {}, element("span", "number"));
     for (const block of stack.blocks) {
@@ -386,7 +387,12 @@ class Door {
       });
       if (fed) fed.style.width = `${fedWidth}px`;
       const inner = box.clientWidth;
-      chips.classList.toggle("tiny", inner / stack.tokens.length < 22 * unit);
+      // Letters that fit, while they can be read.
+      chips.style.fontSize = "";
+      chips.classList.remove("tiny");
+      const fits = Math.min(1, inner / chips.scrollWidth);
+      chips.classList.toggle("tiny", fits < LEAST_CHIPS);
+      if (fits < 1) chips.style.fontSize = `${0.98 * fits}em`;
       if (positions) drawPositions(positions, figure, stack, Math.max(40, Math.min(inner - 130 * unit, 40 * unit * stack.tokens.length)), POSITIONS_HEIGHT * unit, inks);
     }
     this._measure();
@@ -410,7 +416,9 @@ class Door {
     this.read.style.fontSize = `${read}px`;
     const gap = Math.min(120, Math.max(54, room / 8.2));
     this.headline = this.written.parentElement;
-    this.headline.style.setProperty("--gap", `${narrow ? 60 : gap}px`);
+    this.gap = narrow ? 60 : gap;
+    this.narrow = narrow;
+    this.headline.style.setProperty("--gap", `${this.gap}px`);
     this.headlineHeight = this.headline.offsetHeight;
   }
 
@@ -535,11 +543,12 @@ class Door {
       this.play.setAttribute("aria-label", says);
       this.play.title = says;
     }
-    this.root.classList.toggle("playing", Boolean(this.playing));
-    this.root.dataset.state = this.playing ? "playing" : "resting";
-    this.root.dataset.moment = done ? timeline.rests.length : timeline.restAt(this.time);
+    marked(this.root, "playing", Boolean(this.playing));
+    const { dataset } = this.root;
+    const [state, rest] = [this.playing ? "playing" : "resting", String(done ? timeline.rests.length : timeline.restAt(this.time))];
+    if (dataset.state !== state) dataset.state = state;
+    if (dataset.moment !== rest) dataset.moment = rest;
     this.slider.value = String(this.time);
-    this.slider.style.setProperty("--share", (this.time / timeline.duration).toFixed(4));
     const count = timeline.rests.length;
     const said = done ? (figure.offset ? "Written" : "Read") : spokenMoment(moment, figure, count);
     if (this.place.textContent !== said) {
@@ -573,11 +582,11 @@ class Door {
         const share = this._shareOf(moment, word.first + number);
         const opacity = (0.14 + 0.86 * share).toFixed(2);
         if (piece.style.opacity !== opacity) piece.style.opacity = opacity;
-        piece.classList.toggle("now", word.first + number === current && share > 0);
+        marked(piece, "now", word.first + number === current && share > 0);
       });
-      made.classList.toggle("lit", followed.has(place));
+      marked(made, "lit", followed.has(place));
     });
-    if (figure.rows === 2) this.sources.forEach(({ made }, place) => made.classList.toggle("lit", sources.has(place)));
+    if (figure.rows === 2) this.sources.forEach(({ made }, place) => marked(made, "lit", sources.has(place)));
   }
 
   _drawBlocks(moment, done) {
@@ -587,11 +596,11 @@ class Door {
       const n = stack.tokens.length;
       const current = decodes && !done && moment.phase !== "read" ? moment.step : -1;
       const band = followed && followed.side === stack.side ? [followed.from, Math.min(followed.to, n)] : null;
-      layers.forEach(({ row, parts, added }, layer) => {
+      layers.forEach(({ blocks, parts, added }, layer) => {
         const rows = decodes ? timeline.rowsOf(moment, layer) : Math.min(1, Math.max(0, moment.encoded - layer)) * n;
         const active = !done && moment.layer === layer && (decodes ? moment.phase === "layer" : moment.phase === "read");
         const part = active ? partAt(moment.share, parts.length + (added ? 1 : 0)) : -1;
-        row.querySelectorAll(".block").forEach((block, number) => block.classList.toggle("active", number === part));
+        blocks.forEach((block, number) => marked(block, "active", number === part));
         for (const { drawing } of parts) {
           const { block } = drawing;
           const columns = followed && followed.side === block.keySide ? [followed.from, Math.min(followed.to, block.keys)] : null;
@@ -606,8 +615,8 @@ class Door {
         const share = decodes ? Math.min(1, Math.max(0, moment.entered - token)) : 1;
         const opacity = (0.12 + 0.88 * share).toFixed(2);
         if (chip.style.opacity !== opacity) chip.style.opacity = opacity;
-        chip.classList.toggle("now", token === current && share > 0);
-        chip.classList.toggle("lit", Boolean(band && band[0] <= token && token < band[1]));
+        marked(chip, "now", token === current && share > 0);
+        marked(chip, "lit", Boolean(band && band[0] <= token && token < band[1]));
       });
     }
   }
@@ -621,13 +630,15 @@ class Door {
     const share = writes ? 1 - (1 - moment.share) ** 3 : 1;
     this.next.rows.forEach(({ made, text, share: percents }, place) => {
       const offered = number >= 0 && place < step.texts.length;
-      made.classList.toggle("chosen", offered && place === step.chosen);
-      made.style.opacity = offered ? (writes ? 0.3 + 0.7 * share : 0.3).toFixed(2) : "0";
+      marked(made, "chosen", offered && place === step.chosen);
+      const opacity = offered ? (writes ? 0.3 + 0.7 * share : 0.3).toFixed(2) : "0";
+      if (made.style.opacity !== opacity) made.style.opacity = opacity;
       if (!offered) return;
       if (text.textContent !== step.texts[place]) text.textContent = step.texts[place];
       const said = percent(step.shares[place]);
       if (percents.textContent !== said) percents.textContent = said;
-      made.style.setProperty("--share", (step.shares[place] * share).toFixed(4));
+      const wide = (step.shares[place] * share).toFixed(3);
+      if (made.style.getPropertyValue("--share") !== wide) made.style.setProperty("--share", wide);
     });
   }
 
@@ -648,8 +659,7 @@ class Door {
     const onWritten = this._followedWords(figure.writtenSide);
     const onRead = figure.rows === 2 ? this._followedWords("source") : new Set();
     const follows = onWritten.size + onRead.size > 0;
-    const widest = this.root.classList.contains("narrow") ? 6 : figure.stage ? 11 : 8;
-    const depth = parseFloat(getComputedStyle(this.headline).getPropertyValue("--gap")) || 60;
+    const widest = this.narrow ? 6 : figure.stage ? 11 : 8;
     figure.written.forEach((word, w) => {
       const last = word.first + word.tokens.length - 1;
       const share = figure.decoder ? this._shareOf(moment, last) : 1;
@@ -664,7 +674,7 @@ class Door {
         const [from, to] = [places.written[w], places.read[r]];
         const start = [from.left + from.width / 2, from.bottom + 1];
         const end = [to.left + to.width / 2, figure.rows === 2 ? to.top - 1 : to.bottom + 1];
-        const whole = figure.rows === 2 ? between(start, end) : below(start, end, depth);
+        const whole = figure.rows === 2 ? between(start, end) : below(start, end, this.gap);
         const [a, b, c, d] = share < 1 ? partOf(whole, 1 - (1 - share) ** 2) : whole;
         const { width, alpha } = strength(weight, widest);
         context.globalAlpha = alpha * (follows && !lit ? 0.16 : isNow || lit ? 0.95 : 0.5);
@@ -711,7 +721,7 @@ class Door {
     if (places.next && figure.decoder) {
       const box = places.stacks[this.stacks.findIndex(({ stack }) => stack === figure.decoder)].box;
       const lit = moment.phase === "write" && !done;
-      if (!this.root.classList.contains("narrow")) {
+      if (!this.narrow) {
         const y = places.next.top + places.next.height / 2;
         arrow(context, [box.right + 2, y], [places.next.left - 4, y], lit ? inks.theme.now : inks.way);
       }
@@ -724,7 +734,7 @@ class Door {
     const { places, figure } = this;
     const from = places.stacks[this.stacks.findIndex(({ stack }) => stack === figure.encoder)].box;
     const { layers } = places.stacks[this.stacks.findIndex(({ stack }) => stack === figure.decoder)];
-    const narrow = this.root.classList.contains("narrow");
+    const { narrow } = this;
     const top = layers.at(-1).parts[crossing];
     const bus = narrow ? from.left - 8 : top.left - 8;
     const beginning = narrow
@@ -741,6 +751,11 @@ class Door {
       line([...beginning, [bus, at(part)], [part.left, at(part)]], true, flow);
     });
   }
+}
+
+/** Gives an element a class or takes it, and touches nothing that is so already. */
+function marked(made, name, is) {
+  if (made.classList.contains(name) !== is) made.classList.toggle(name, is);
 }
 
 /** Which of so many blocks of a layer is at work, at a share of the layer. */
