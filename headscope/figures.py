@@ -21,14 +21,13 @@ from model.explain.reading import chosen_maps as chosen_maps
 from model.explain.reading import site_map as site_map
 from model.explain.removal_file import read_removal as read_removal
 from model.training.growth import read_growth as read_growth
-from viz.decoding.lens import lens_figure as lens_figure
-from viz.decoding.pictures import Certainty as Certainty
-from viz.decoding.pictures import ComparedSearches as ComparedSearches
-from viz.decoding.pictures import LayerLens as LayerLens
-from viz.decoding.pictures import OneStep as OneStep
-from viz.decoding.pictures import SearchTree as SearchTree
-from viz.decoding.pictures import SearchWidths as SearchWidths
+from viz.decoding.certainty import Certainty as Certainty
+from viz.decoding.lens import LayerLens as LayerLens
 from viz.decoding.search import of_every_width as _searches_of_every_width
+from viz.decoding.search_results import ComparedSearches as ComparedSearches
+from viz.decoding.search_results import SearchWidths as SearchWidths
+from viz.decoding.search_tree import SearchTree as SearchTree
+from viz.decoding.steps import OneStep as OneStep
 from viz.draw.heatmap import head_figure as head_figure
 from viz.draw.panel_figure import panel_figure as panel_figure
 from viz.draw.panel_figure import panels_figure as panels_figure
@@ -118,6 +117,12 @@ def _drawing(picture: Callable[..., Picture]) -> Callable[..., Any]:
 def effect_title(effects: Any, token: int | None) -> str:
     """The title of a map of losses."""
     return EffectMap(effects, token).title
+
+
+def lens_figure(lens: Any, title: str = "", *, narrow: bool = False, dark: bool = False) -> Any:
+    """The logit lens of a translation, under a title."""
+    figure = LayerLens(lens, "").figure(Layout(narrow=narrow, dark=dark))
+    return figure if narrow or not title else figure.update_layout(title_text=title)
 
 
 alignment_figure = _drawing(lambda table, **named: AlignmentMap(table, "", **named))

@@ -185,7 +185,7 @@ def _content(picture: Picture, request: Request, format: str) -> bytes:
             format,  # type: ignore[arg-type]
             arguments.width,
             arguments.scale,
-            caption=picture.words,
+            caption=picture.full_caption,
             source=(request.text, arguments.checkpoint.name) if picture.needs_model else (),
         )
     checkpoint = checkpoint_name(arguments.checkpoint) if picture.needs_model else None

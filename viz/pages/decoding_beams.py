@@ -14,8 +14,8 @@ from viz.browser.branches import branches
 from viz.browser.clicks import clicks, do_clicks
 from viz.decoding.attention import mean_weights
 from viz.decoding.payload import pack_branches
-from viz.decoding.pictures import SearchTree
 from viz.decoding.search import RANGES, search_name
+from viz.decoding.search_tree import SearchTree
 from viz.decoding.tree import layout_tree
 from viz.decoding.view import DecodingView
 from viz.draw import style

@@ -1,7 +1,7 @@
 """What each decoder layer would say if the model stopped there."""
 
 from model.paper.search import Search
-from viz.decoding.pictures import LayerLens
+from viz.decoding.lens import LayerLens
 from viz.decoding.view import DecodingView
 from viz.service import session
 from viz.shell import stage

@@ -10,7 +10,6 @@ import streamlit as st
 from model.paper.search import Search
 from model.trace.translation import Decoding
 from model.translate.translator import Translator
-from viz.decoding.pictures import ComparedSearches, SearchWidths
 from viz.decoding.search import (
     MOST_SAMPLES,
     RANGES,
@@ -20,7 +19,7 @@ from viz.decoding.search import (
     of_every_width,
     search_name,
 )
-from viz.decoding.search_results import Found, score
+from viz.decoding.search_results import ComparedSearches, SearchResult, SearchWidths, score
 from viz.decoding.view import DecodingView
 from viz.draw.labels import escape_markdown
 from viz.links.head_refs import head_name
@@ -162,7 +161,7 @@ def show_comparison(
         question.checkpoint, question.sentence, other_search, view.changes.under
     ).decoding
     picture = ComparedSearches((decoding, other), (search, other_search), view.changes)
-    show_list(picture.found)
+    show_list(picture.results)
     words = escape_markdown(picture.words)
     if stage.is_on():
         st.markdown(words)
@@ -173,7 +172,7 @@ def show_comparison(
 MARKED = "Words that differ from the first are marked."
 
 
-def show_list(found: Sequence[Found], best: int = 0) -> None:
+def show_list(found: Sequence[SearchResult], best: int = 0) -> None:
     """What was found, with the words that differ from one of them marked."""
     for each in found:
         st.html(
@@ -196,8 +195,8 @@ def show_widths(question: session.Question, view: DecodingView, search: Search) 
     picture = SearchWidths(decodings, search, view.changes)
     if stage.is_on():
         stage.say(picture.title)
-    best = max(range(len(picture.found)), key=lambda place: score(picture.found[place].node))
-    show_list(picture.found, best)
+    best = max(range(len(picture.results)), key=lambda place: score(picture.results[place].node))
+    show_list(picture.results, best)
     words = escape_markdown(
         f"{picture.words} Words that differ from the one with the best score are marked."
     )

@@ -11,7 +11,7 @@ from viz.browser.messages import told
 from viz.browser.steps import read_shown, read_taken, steps
 from viz.decoding.attention import head_mean
 from viz.decoding.payload import pack
-from viz.decoding.pictures import OneStep
+from viz.decoding.steps import OneStep
 from viz.decoding.view import LIT, DecodingView
 from viz.links.head_refs import head_name
 from viz.pages.decoding_forced_words import show_beginning
@@ -87,11 +87,7 @@ def show_steps(
         stage.offer("Arrow keys: step · K: play")
         return
     captioned(
-        "Above, what the decoder looks at while it writes one token: in the source, and in what it "
-        "has read of its own translation; the largest weight of a row has the strongest colour. "
-        "Below, the ten likeliest of the tokens it may write, with the model's own probabilities; "
-        "the one written is framed. Click another, or press its number, and the model writes on "
-        "from there.",
+        f"{picture.caption} Click another, or press its number, and the model continues from there.",
         [picture],
         "step",
     )

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from viz.decoding.pictures import (
-    Certainty,
-    ComparedSearches,
-    LayerLens,
-    OneStep,
-    SearchTree,
-    SearchWidths,
-)
+from viz.decoding.certainty import Certainty
+from viz.decoding.lens import LayerLens
+from viz.decoding.search_results import ComparedSearches, SearchWidths
+from viz.decoding.search_tree import SearchTree
+from viz.decoding.steps import OneStep
 from viz.effects.alignment_map import AlignmentMap
 from viz.effects.effect_map import EffectMap
 from viz.effects.estimate_vs_deletion import MapBesideTruth

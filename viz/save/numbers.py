@@ -150,6 +150,25 @@ class Numbers:
         return file.getvalue()
 
 
+def column_numbers(
+    about: Mapping[str, str | int],
+    axis: str,
+    places: Tokens | Sequence[int],
+    columns: Mapping[str, NDArray[Any]],
+) -> Numbers:
+    """Numbers that all stand on one axis: a row for each of its places.
+
+    Args:
+        about: as in Numbers.
+        axis: its name.
+        places: the tokens along it, or the numbers of its places.
+        columns: by name, one value a place.
+    """
+    return Numbers(
+        about, {axis: places}, {name: ((axis,), values) for name, values in columns.items()}
+    )
+
+
 def panels_numbers(panels: Sequence[Panel]) -> Numbers:
     """The values of panels, each under its title; of categories, what each cell is called.
 

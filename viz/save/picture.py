@@ -86,7 +86,7 @@ class Picture(ABC):
         return ""
 
     @property
-    def words(self) -> str:
+    def full_caption(self) -> str:
         """The caption with all that stands behind *More*, for files."""
         return f"{self.caption} {self.more}".strip() if self.has("caption") else ""
 

@@ -326,7 +326,7 @@ def _drawn(
         format,  # type: ignore[arg-type]
         width,
         scale,
-        caption=picture.words,
+        caption=picture.full_caption,
         source=source if picture.needs_model else (),
     )
 
