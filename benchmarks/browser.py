@@ -38,7 +38,7 @@ from benchmarks._measure import report, row
 from model.checkpoints.checkpoint import TOKENIZER
 from model.paper.tokenizer import Tokenizer
 from model.trace.trace import Trace
-from model.translate.translator import resolve_device
+from model.translate.devices import resolve_device
 from tests.kit.running_app import (
     ROOT,
     AppServer,

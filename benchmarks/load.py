@@ -31,7 +31,7 @@ from benchmarks._measure import write
 from benchmarks.memory import resident
 from model.checkpoints.checkpoint import TOKENIZER
 from model.paper.tokenizer import Tokenizer
-from model.translate.translator import resolve_device
+from model.translate.devices import resolve_device
 from tests.kit.person import GIVEN_UP, Answer, Lost, person
 from tests.kit.running_app import ROOT, AppServer, serve
 from viz.browser.files import ADDRESS, code

@@ -26,7 +26,9 @@ from model.record.head_edits import HeadError
 from model.record.intervention import PositionError
 from model.record.mask_rules import MaskError
 from model.trace.attention_map import AttentionKind, TraceError
-from model.translate.translator import DeviceError, TextError, Translator, load
+from model.translate.devices import DeviceError
+from model.translate.sentences import TextError
+from model.translate.translator import Translator, load
 from viz.decoding.search import Settings
 from viz.effects.removal_curve import MEASURES
 from viz.links.request import Request

@@ -25,8 +25,8 @@ from model.checkpoints.checkpoint import (
     own_file,
     unique_state,
 )
+from model.checkpoints.layouts import batch_heads, split_qkv
 from model.files import write_folder
-from model.paper.attention import batch_heads, split_qkv
 from model.paper.config import TransformerConfig
 from model.paper.search import AS_IN_THE_PAPER
 from model.paper.tokenizer import BOS, EOS, PAD, UNK, Tokenizer

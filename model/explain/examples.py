@@ -12,7 +12,8 @@ from model.explain.labels import HeadValues, survey
 from model.explain.source_rows import read_later, token_sources
 from model.trace.attention_map import Site
 from model.trace.trace import Trace
-from model.translate.translator import TextError, Translator
+from model.translate.sentences import TextError
+from model.translate.translator import Translator
 
 
 @dataclass(frozen=True, slots=True)

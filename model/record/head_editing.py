@@ -19,7 +19,7 @@ import torch
 from torch import Tensor
 
 from model.paper.attention import masked_softmax
-from model.paper.transformer import decoding_position
+from model.paper.decoding_cache import decoding_position
 from model.record.head_edits import Gate, HeadEdits, HeadError, Heads, MeanAblation, ReplacedWeights
 from model.record.recording import CaptureError
 from model.trace.attention_map import AttentionKind, Site

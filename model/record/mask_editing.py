@@ -23,8 +23,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from model.paper.decoding_cache import decoding_position
 from model.paper.positions import PositionalEncoding
-from model.paper.transformer import decoding_position
 from model.record.head_editing import editing_heads
 from model.record.intervention import (
     Intervention,

@@ -33,9 +33,10 @@ from model.paper.attention import (
     ScaledDotProductAttention,
     masked_softmax,
 )
+from model.paper.decoding_cache import decoding_position
 from model.paper.positions import PositionalEncoding
 from model.paper.single_stack import SelfDecoder, SelfDecoderLayer
-from model.paper.transformer import Decoder, DecoderLayer, Encoder, EncoderLayer, decoding_position
+from model.paper.transformer import Decoder, DecoderLayer, Encoder, EncoderLayer
 from model.record.head_editing import active_head_edits
 from model.record.intervention import PositionError, Side
 from model.record.mask_editing import active_edits, active_position_editing, edited_rows

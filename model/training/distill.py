@@ -33,7 +33,7 @@ from model.paper.transformer import Transformer
 from model.training.batches import padded
 from model.training.corpus import CorpusError, Pair, read_pairs
 from model.training.evaluate import reversed_columns
-from model.translate.translator import DeviceError, resolve_device
+from model.translate.devices import DeviceError, resolve_device
 
 LARGEST_RATIO = 2.2
 """Of the longer side's characters to the other's: beyond, something was left out or repeated."""

@@ -23,7 +23,7 @@ from model.paper.tokenizer import Tokenizer
 from model.paper.transformer import Transformer
 from model.training.batches import padded
 from model.training.corpus import CorpusError, Pair, read_pairs
-from model.translate.translator import DeviceError, resolve_device
+from model.translate.devices import DeviceError, resolve_device
 
 
 def translate_all(

@@ -11,7 +11,8 @@ import sacrebleu
 
 from model.checkpoints.checkpoint import language_pair
 from model.training.corpus import Pair
-from model.translate.translator import TextError, Translator
+from model.translate.sentences import TextError
+from model.translate.translator import Translator
 
 GOOD_WORDS = range(4, 15)
 BAD_WORDS = range(3, 10)

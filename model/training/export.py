@@ -35,7 +35,7 @@ from model.checkpoints.checkpoint import (
     unique_state,
     write_json,
 )
-from model.paper.attention import fuse_qkv
+from model.checkpoints.layouts import fuse_qkv
 from model.paper.transformer import Transformer
 from model.training.card import card, data_section
 from model.training.corpus import CorpusError, Pair, read_pairs
@@ -45,7 +45,8 @@ from model.training.labels import SampleError, write_labels
 from model.training.overlap import overlap_scores
 from model.training.removal import write_removal
 from model.training.snapshots import SENTENCES, kept_snapshots, snapshot_scores
-from model.translate.translator import TextError, load
+from model.translate.sentences import TextError
+from model.translate.translator import load
 
 
 def fused(model: Transformer) -> Transformer:

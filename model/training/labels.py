@@ -45,8 +45,9 @@ from model.trace.trace import Trace
 from model.training.card import table
 from model.training.corpus import CorpusError, Pair, read_pairs
 from model.training.evaluate import reversed_columns
+from model.translate.sentences import TextError
 from model.translate.text_models import StackReader
-from model.translate.translator import TextError, Translator, load
+from model.translate.translator import Translator, load
 
 HEADING = "## What its heads do"
 

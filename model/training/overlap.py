@@ -24,7 +24,7 @@ from model.paper.tokenizer import normalize
 from model.training.card import MEASURES, with_nearness
 from model.training.corpus import CorpusError, Pair, read_pairs
 from model.training.evaluate import evaluate_checkpoint, reversed_columns, translation_scores
-from model.translate.translator import DeviceError
+from model.translate.devices import DeviceError
 
 Words = tuple[str, ...]
 

@@ -27,7 +27,8 @@ from model.explain.removal_file import save_removal
 from model.paper.decoding import greedy
 from model.record.head_editing import editing_heads
 from model.trace.attention_map import Site, Tokens
-from model.translate.translator import TextError, Translator, load
+from model.translate.sentences import TextError
+from model.translate.translator import Translator, load
 
 Head = tuple[Site, int]
 

@@ -63,7 +63,7 @@ from model.training.nouns import with_other_nouns
 from model.training.schedule import learning_rate, snapshot_steps
 from model.training.settings import SettingsError, TrainingSettings, load_settings
 from model.training.sharpness import RowEntropies
-from model.translate.translator import DeviceError, resolve_device
+from model.translate.devices import DeviceError, resolve_device
 
 STATE = "state"
 

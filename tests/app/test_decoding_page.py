@@ -206,7 +206,7 @@ def test_a_target_too_long_to_be_written_is_refused_as_a_beginning(
     assert len(model.prefix(target)) == 58
     app = open_decoding(target=target)
     (error,) = app.error
-    assert "tokens are given as the beginning of the translation" in error.value
+    assert "The beginning of the translation has 59 tokens" in error.value
 
 
 def test_searches_are_set_and_compared(open_decoding: OpenApp, model: Translator) -> None:

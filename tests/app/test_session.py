@@ -18,7 +18,8 @@ from model.serving.queue import RequestQueue
 from model.serving.store import ResultStore
 from model.trace.attention_map import AttentionKind, BoolArray
 from model.trace.trace import Trace
-from model.translate.translator import TextError, Translator
+from model.translate.sentences import TextError
+from model.translate.translator import Translator
 from tests.kit.labels import tiny_survey
 from tests.kit.tiny_checkpoint import PAIRS, write_tiny_checkpoint
 from viz.service import jobs, model_menu, session

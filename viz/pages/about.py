@@ -12,8 +12,9 @@ from model.explain.measures import MIN_TOKENS
 from model.explain.reading import alignment_note
 from model.trace.text_result import FolderFacts
 from model.training.toy_tasks import task_of
+from model.translate.devices import DeviceError
 from model.translate.text_models import reader_facts
-from model.translate.translator import DeviceError, Translator
+from model.translate.translator import Translator
 from viz.about import glossary
 from viz.draw.labels import escape_markdown, visible
 from viz.draw.style import count_of, percent

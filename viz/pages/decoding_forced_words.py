@@ -5,7 +5,7 @@ import streamlit as st
 
 from model.paper.search import DecodingError
 from model.trace.translation import Translation
-from model.translate.translator import TextError
+from model.translate.sentences import TextError
 from viz.decoding.view import DecodingView
 from viz.draw import style
 from viz.draw.labels import escape_markdown

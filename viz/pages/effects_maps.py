@@ -10,7 +10,8 @@ from model.checkpoints.checkpoint import language_pair
 from model.explain.alignment_file import read_alignment
 from model.explain.attribution import METHODS
 from model.trace.attention_map import AttentionKind, Site
-from model.translate.translator import TextError, Translator
+from model.translate.sentences import TextError
+from model.translate.translator import Translator
 from viz.draw import style
 from viz.draw.labels import escape_markdown
 from viz.effects.alignment_map import (

@@ -10,7 +10,7 @@ from model.record.intervention import Intervention
 from model.record.mask_presets import PRESETS
 from model.trace.attention_map import AttentionKind, FloatArray, Site
 from model.trace.trace import Trace
-from model.translate.translator import TextError
+from model.translate.sentences import TextError
 from viz.browser.matrices import matrices
 from viz.draw.labels import axis_texts, escape_markdown, visible
 from viz.links.mask_edits import EDITABLE

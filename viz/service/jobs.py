@@ -36,8 +36,9 @@ from model.trace.attention_map import AttentionMap, FloatArray, Site
 from model.trace.text_result import Answer
 from model.trace.trace import Trace
 from model.trace.translation import Decoding, Translation
+from model.translate.sentences import TextError
 from model.translate.text_models import Reader, load_reader
-from model.translate.translator import TextError, Translator, load
+from model.translate.translator import Translator, load
 from viz.positions import word_and_position
 
 MAX_MODELS = 2

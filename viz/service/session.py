@@ -34,7 +34,9 @@ from model.trace.attention_map import FloatArray, Site, TraceError
 from model.trace.logit_lens import LogitLens
 from model.trace.text_result import FolderFacts
 from model.trace.trace import Trace
-from model.translate.translator import DeviceError, TextError, Translator
+from model.translate.devices import DeviceError
+from model.translate.sentences import TextError
+from model.translate.translator import Translator
 from viz.draw.labels import escape_markdown
 from viz.heads.standalone import drawable
 from viz.links.parameters import MOST_CHARACTERS

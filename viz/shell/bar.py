@@ -24,9 +24,11 @@ from model.trace.attention_map import AttentionKind, TraceError
 from model.trace.text_result import Answer, Purpose
 from model.trace.translation import Translation
 from model.training.toy_tasks import Task
+from model.translate.devices import DeviceError
 from model.translate.hf_folder import MASK
+from model.translate.sentences import TextError
 from model.translate.text_models import reader_facts
-from model.translate.translator import DeviceError, TextError, Translator
+from model.translate.translator import Translator
 from viz.draw import css
 from viz.draw.labels import escape_html, escape_markdown, visible
 from viz.draw.style import count_of, fixed, percent

@@ -42,6 +42,11 @@ class Draw:
         """An English determiner and noun, "a" as "an" before a vowel."""
         return f"{'an' if word == 'a' and noun[0] in 'aeiou' else word} {noun}"
 
+    def sentence_of(self, *options: str) -> Pair:
+        """One of the options, each "English | German", as `sentence` writes it."""
+        english, german = self.one(options).split(" | ")
+        return self.sentence(english, german)
+
     @staticmethod
     def sentence(english: str, german: str) -> Pair:
         """The pair with capitals at the start."""

@@ -56,16 +56,16 @@ def relatives_relative(draw: Draw) -> Pair:
     """Write "My mother's sister is a doctor"."""
     first, second = draw.two(RELATIVES)
     my, mein = draw.one(MY)
-    whose = phrase(mein, first, GENITIVE)
+    genitive = phrase(mein, first, GENITIVE)
     adjective = draw.chance(0.2)
     if first.english in ("friend", "girlfriend", "boyfriend", "colleague") and adjective:
-        whose = phrase(mein, first, GENITIVE, adjective="best")
+        genitive = phrase(mein, first, GENITIVE, adjective="best")
         my = f"{my} best"
     elif adjective:
         english, german = draw.one((("old", "alt"), ("young", "jung"), ("poor", "arm")))
-        whose = phrase(mein, first, GENITIVE, adjective=german)
+        genitive = phrase(mein, first, GENITIVE, adjective=german)
         my = f"{my} {english}"
-    who = f"{phrase('der', second, NOMINATIVE)} {whose}"
+    who = f"{phrase('der', second, NOMINATIVE)} {genitive}"
     city, stadt = draw.one(tuple(CITIES.items()))
     job, beruf = a_job(draw, second.english in FEMALE)
     is_ill, ist_krank = draw.one(
@@ -96,26 +96,20 @@ def relatives_thing(draw: Draw) -> Pair:
         owner, (my, mein) = draw.one(PEOPLE), ("the", "der")
     thing = draw.one(THINGS + ANIMALS[:12])
     color, farbe = draw.one(tuple((COLORS | SIZES).items()))
-    whose, surface = phrase(mein, owner, GENITIVE), draw.one(NOUNS["surface"])
+    genitive, surface = phrase(mein, owner, GENITIVE), draw.one(NOUNS["surface"])
     left = f"{my} {owner.english}'s {thing.english}"
     the, der = phrase("der", thing, NOMINATIVE), phrase("der", thing, ACCUSATIVE)
     if thing in ANIMALS:
         color, farbe = draw.one((("old", "alt"), ("small", "klein"), ("big", "groß")))
-    return draw.sentence(
-        *draw.one(
-            (
-                (f"{left} is {color}.", f"{the} {whose} ist {farbe}."),
-                (f"this is {left}.", f"das ist {the} {whose}."),
-                (f"that is not {left}.", f"das ist nicht {the} {whose}."),
-                (f"where is {left}?", f"wo ist {the} {whose}?"),
-                (
-                    f"{left} is on the {surface.english}.",
-                    f"{the} {whose} ist auf {phrase('der', surface, DATIVE)}.",
-                ),
-                (f"I found {left}.", f"ich habe {der} {whose} gefunden."),
-                (f"have you seen {left}?", f"hast du {der} {whose} gesehen?"),
-            )
-        )
+    return draw.sentence_of(
+        f"{left} is {color}. | {the} {genitive} ist {farbe}.",
+        f"this is {left}. | das ist {the} {genitive}.",
+        f"that is not {left}. | das ist nicht {the} {genitive}.",
+        f"where is {left}? | wo ist {the} {genitive}?",
+        f"{left} is on the {surface.english}."
+        f" | {the} {genitive} ist auf {phrase('der', surface, DATIVE)}.",
+        f"I found {left}. | ich habe {der} {genitive} gefunden.",
+        f"have you seen {left}? | hast du {der} {genitive} gesehen?",
     )
 
 
@@ -189,7 +183,7 @@ def own_thing(draw: Draw) -> Pair:
 
 @template("giving", 5)
 def giving(draw: Draw) -> Pair:
-    """Who gives whom what: a dative, an accusative, and whose it is."""
+    """Who gives whom what: a dative, an accusative and a possessive."""
     giver, taker = draw.two(PEOPLE)
     thing = draw.one(THINGS)
     verb, gab, gegeben = draw.one(

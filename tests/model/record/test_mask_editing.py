@@ -28,7 +28,8 @@ from model.record.recording import CaptureError, recording
 from model.record.taps import install_taps
 from model.trace.attention_map import AttentionKind, AttentionMap, FloatArray, Site
 from model.trace.trace import Trace
-from model.translate.translator import TextError, Translator, load
+from model.translate.sentences import TextError
+from model.translate.translator import Translator, load
 from tests.kit.tiny_checkpoint import PAIRS
 
 Build = Callable[..., Transformer]

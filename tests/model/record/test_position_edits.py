@@ -25,7 +25,8 @@ from model.record.recording import CaptureError
 from model.record.taps import install_taps
 from model.trace.attention_map import FloatArray
 from model.trace.terms import TERMS
-from model.translate.translator import TextError, Translator, load
+from model.translate.sentences import TextError
+from model.translate.translator import Translator, load
 from viz.positions.encoding import encoding_heatmap
 
 SENTENCE = "The cat sat on the mat."
@@ -175,7 +176,7 @@ def test_the_shipped_learned_table_is_as_it_was_drawn_where_no_sentence_reached(
 def test_an_unknown_side_and_an_empty_table_are_refused(translator: Translator) -> None:
     with pytest.raises(PositionError, match=r"no side 'both'; choose encoder or decoder\.$"):
         translator.position_table(side="both")  # type: ignore[arg-type]
-    with pytest.raises(PositionError, match=r"at least 1 position; 0 were asked for\.$"):
+    with pytest.raises(PositionError, match=r"at least 1 position, not 0\.$"):
         translator.position_table(0)
 
 

@@ -18,7 +18,8 @@ from model.serving.process import WorkerProcess
 from model.serving.queue import RequestQueue
 from model.serving.store import ResultStore
 from model.trace.trace import Trace
-from model.translate.translator import TextError, load
+from model.translate.sentences import TextError
+from model.translate.translator import load
 from tests.kit.tiny_checkpoint import PAIRS, write_tiny_checkpoint
 from viz.service import jobs
 
