@@ -74,26 +74,22 @@ from viz.masks.panels import other_panels as other_panels
 from viz.masks.panels import step_panels as step_panels
 from viz.masks.pictures import OneMask as OneMask
 from viz.masks.steps import head_steps as head_steps
-from viz.positions.encoding import FORMULA_TITLE as FORMULA_TITLE
-from viz.positions.encoding import by_offset_figure as by_offset_figure
-from viz.positions.encoding import circle as circle
-from viz.positions.encoding import encoding_heatmap as encoding_heatmap
-from viz.positions.encoding import likeness_heatmap as likeness_heatmap
-from viz.positions.encoding import waves as waves
-from viz.positions.pictures import ByOffset as ByOffset
-from viz.positions.pictures import Circle as Circle
-from viz.positions.pictures import EmbeddingSum as EmbeddingSum
-from viz.positions.pictures import Positions as Positions
-from viz.positions.pictures import Similarity as Similarity
-from viz.positions.pictures import TermShares as TermShares
-from viz.positions.pictures import Waves as Waves
-from viz.positions.shuffle import distances_figure as distances_figure
+from viz.positions.embedding_sum import EmbeddingSum as EmbeddingSum
+from viz.positions.neighbours import NeighbourHeads as NeighbourHeads
+from viz.positions.neighbours import neighbour_heads as neighbour_heads
+from viz.positions.score_terms import TermShares as TermShares
+from viz.positions.score_terms import term_shares as term_shares
+from viz.positions.shuffle import ShuffledDistances as ShuffledDistances
 from viz.positions.shuffle import reordered as reordered
-from viz.positions.word_and_position import neighbour_heads as neighbour_heads
-from viz.positions.word_and_position import neighbours_figure as neighbours_figure
-from viz.positions.word_and_position import parts_figure as parts_figure
-from viz.positions.word_and_position import term_shares as term_shares
-from viz.positions.word_and_position import terms_figure as terms_figure
+from viz.positions.similarity import ByOffset as ByOffset
+from viz.positions.similarity import Similarity as Similarity
+from viz.positions.table import FORMULA_TITLE as FORMULA_TITLE
+from viz.positions.table import MODEL_TITLE
+from viz.positions.table import Formula as Formula
+from viz.positions.table import Positions as Positions
+from viz.positions.waves import Circle as Circle
+from viz.positions.waves import FormulaWaves as FormulaWaves
+from viz.positions.waves import Waves as Waves
 from viz.save.picture import Layout, Picture
 
 # Clear names for what has a short one where it is written.
@@ -125,6 +121,17 @@ def lens_figure(lens: Any, title: str = "", *, narrow: bool = False, dark: bool 
     return figure if narrow or not title else figure.update_layout(title_text=title)
 
 
+encoding_heatmap = _drawing(
+    lambda table, title=MODEL_TITLE, **named: Positions(table, None, heading=title, **named)
+)
+waves = _drawing(Waves)
+circle = _drawing(Circle)
+likeness_heatmap = _drawing(Similarity)
+by_offset_figure = _drawing(lambda table, cosine=False: ByOffset(table, cosine))
+parts_figure = _drawing(lambda parts: EmbeddingSum(parts, ""))
+terms_figure = _drawing(lambda shares: TermShares(shares, ""))
+neighbours_figure = _drawing(NeighbourHeads)
+distances_figure = _drawing(ShuffledDistances)
 alignment_figure = _drawing(lambda table, **named: AlignmentMap(table, "", **named))
 beside_figure = _drawing(
     lambda maps, method, site=None, head=None, **named: MapBesideTruth(

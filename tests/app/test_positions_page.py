@@ -32,7 +32,8 @@ from tests.kit.explorer_payload import Decoded
 from tests.kit.shown import captions, headings, query, said
 from tests.kit.tiny_checkpoint import PAIRS
 from viz.draw.labels import axis_texts
-from viz.positions.word_and_position import neighbour_heads, term_shares
+from viz.positions.neighbours import neighbour_heads
+from viz.positions.score_terms import term_shares
 
 OpenApp = Callable[..., AppTest]
 

@@ -87,7 +87,7 @@ def show_steps(
         stage.offer("Arrow keys: step · K: play")
         return
     captioned(
-        f"{picture.caption} Click another, or press its number, and the model continues from there.",
+        f"{picture.caption} Click another, or press its number, to continue from there.",
         [picture],
         "step",
     )

@@ -15,15 +15,11 @@ from viz.effects.removal_curve import ExamplesCurve, RemovalCurve
 from viz.heads.pictures import EveryHead, OneHead, QueryKey, WeightMatrices
 from viz.links.request import Exported
 from viz.masks.pictures import OneMask
-from viz.positions.pictures import (
-    ByOffset,
-    Circle,
-    EmbeddingSum,
-    Positions,
-    Similarity,
-    TermShares,
-    Waves,
-)
+from viz.positions.embedding_sum import EmbeddingSum
+from viz.positions.score_terms import TermShares
+from viz.positions.similarity import ByOffset, Similarity
+from viz.positions.table import Positions
+from viz.positions.waves import Circle, Waves
 
 _CLASSES: tuple[type[Exported], ...] = (
     *(EveryHead, OneHead, QueryKey, WeightMatrices, OneMask),

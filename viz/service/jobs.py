@@ -39,7 +39,7 @@ from model.trace.translation import Decoding, Translation
 from model.translate.sentences import TextError
 from model.translate.text_models import Reader, load_reader
 from model.translate.translator import Translator, load
-from viz.positions import word_and_position
+from viz.positions.score_terms import term_shares
 
 MAX_MODELS = 2
 """How many trained models are kept."""
@@ -687,7 +687,7 @@ class TermShares(Job):
     def results(self, model: Translator) -> Mapping[Job, Any]:
         """As above."""
         found: Mapping[str, NDArray[np.float64]]
-        found = word_and_position.term_shares(model.score_terms(self.sentence).terms)
+        found = term_shares(model.score_terms(self.sentence).terms)
         return {self: found}
 
 
