@@ -11,7 +11,16 @@ from viz.decoding.search import RANGES, USUAL, WAYS, Settings, written_settings
 from viz.links.head_refs import Head, heads_parameter, read_heads
 from viz.links.link_interventions import Changes
 from viz.links.mask_edits import MAX_CHARACTERS
-from viz.links.parameters import Parameter, View, choice, integer, pattern, text
+from viz.links.parameters import (
+    Parameter,
+    View,
+    choice,
+    integer,
+    kept,
+    kept_in,
+    pattern,
+    text,
+)
 
 SECTIONS = {
     "steps": "Steps",
@@ -35,19 +44,8 @@ MOST_FORCED = 500
 _ID = r"[0-9]{1,6}"
 _CHOICE = rf"[0-9]{{1,3}}\.{_ID}(-{_ID}){{0,{MOST_FORCED - 1}}}"
 
-LIT = (AttentionKind.CROSS, AttentionKind.DECODER)
+STEP_KINDS = (AttentionKind.CROSS, AttentionKind.DECODER)
 """Kinds of attention that the steps show."""
-
-MEANINGS = {
-    "beam": "the width of the beam search; 1 decodes greedily",
-    "penalty": "the exponent of the length penalty, in hundredths",
-    "temperature": "of sampling, in hundredths",
-    "top_k": "tokens that are drawn from; 0: all",
-    "top_p": "probability of the tokens that are drawn from, in hundredths",
-    "seed": "of the draws",
-    "samples": "how many translations are drawn",
-}
-"""What each number of `Settings` says."""
 
 
 def parse_against(written: str) -> str:
@@ -58,74 +56,63 @@ def parse_against(written: str) -> str:
         raise ValueError("which are no settings of a search") from None
 
 
-VIEW = View(
-    "decoding",
-    "Decoding",
-    ":material/stylus_note:",
-    (
-        choice("section", "steps", SECTIONS, "what is shown of it"),
-        integer("at", 1, low=1, high=999, meaning="the step shown"),
-        choice("how", "search", WAYS, "how a translation is looked for"),
-        *(
-            integer(
-                name,
-                getattr(USUAL, name),
-                low=RANGES[name][0],
-                high=RANGES[name][1],
-                meaning=meaning,
-            )
-            for name, meaning in MEANINGS.items()
-        ),
+def _setting(name: str, meaning: str) -> int:
+    """The field of a number in `Settings`."""
+    low, high = RANGES[name]
+    return kept(integer(name, getattr(USUAL, name), low=low, high=high, meaning=meaning))
+
+
+@dataclass(frozen=True, slots=True)
+class DecodingView:
+    """What the decoding page shows."""
+
+    section: str = kept(choice("section", "steps", SECTIONS, "what is shown of it"))
+    at: int = kept(integer("at", 1, low=1, high=999, meaning="the step shown"))
+    how: str = kept(choice("how", USUAL.how, WAYS, "how a translation is looked for"))
+    beam: int = _setting("beam", "the width of the beam search; 1 decodes greedily")
+    penalty: int = _setting("penalty", "the exponent of the length penalty, in hundredths")
+    temperature: int = _setting("temperature", "of sampling, in hundredths")
+    top_k: int = _setting("top_k", "tokens that are drawn from; 0: all")
+    top_p: int = _setting("top_p", "probability of the tokens that are drawn from, in hundredths")
+    seed: int = _setting("seed", "of the draws")
+    samples: int = _setting("samples", "how many translations are drawn")
+    against: str = kept(
         Parameter(
             "against",
             "",
             parse_against,
             meaning="the settings of a second search, in the order of those above",
             values="settings such as `search-1-60-100-0-100-1-4`",
-        ),
+        )
+    )
+    taken: str = kept(
         pattern(
             "taken",
             rf"{_CHOICE}(_{_CHOICE}){{0,{MOST_CHOICES - 1}}}",
             "tokens such as 0.523_2.88-942",
             "other words taken, one after another, as step.token-token by ids",
-        ),
+        )
+    )
+    heads: str = kept(
         heads_parameter(
-            "lit",
+            "heads",
             "the heads whose attention the steps show, as kind.layer.head; none: all",
-            LIT,
+            STEP_KINDS,
             "decoder.0.1",
         ),
-        heads_parameter("off", "heads switched off while it is decoded, as kind.layer.head"),
+        was="lit",
+    )
+    off: str = kept(
+        heads_parameter("off", "heads switched off while it is decoded, as kind.layer.head")
+    )
+    mask: str = kept(
         text(
             "mask",
             most=MAX_CHARACTERS,
             meaning="edited masks that hold while it is decoded",
             values="as the masks page hands them over",
-        ),
-    ),
-    without_model="Decoding",
-)
-
-
-@dataclass(frozen=True, slots=True)
-class DecodingView:
-    """What the decoding page shows: a value for each of its parameters."""
-
-    section: str = "steps"
-    at: int = 1
-    how: str = USUAL.how
-    beam: int = USUAL.beam
-    penalty: int = USUAL.penalty
-    temperature: int = USUAL.temperature
-    top_k: int = USUAL.top_k
-    top_p: int = USUAL.top_p
-    seed: int = USUAL.seed
-    samples: int = USUAL.samples
-    against: str = ""
-    taken: str = ""
-    lit: str = ""
-    off: str = ""
-    mask: str = ""
+        )
+    )
 
     @property
     def step(self) -> int:
@@ -142,9 +129,9 @@ class DecodingView:
         return list(filter(None, self.taken.split("_")))
 
     @property
-    def heads(self) -> list[Head]:
-        """Those whose attention is shown, each once; none for all."""
-        return read_heads(self.lit)
+    def shown_heads(self) -> list[Head]:
+        """The heads whose attention is shown, each once; none for all."""
+        return read_heads(self.heads)
 
     @property
     def changes(self) -> Changes:
@@ -208,3 +195,12 @@ def _prefix(choices: Iterable[str]) -> tuple[int, ...]:
         kept, ids = written.split(".")
         prefix = (*prefix[: int(kept)], *map(int, ids.split("-")))
     return prefix
+
+
+VIEW = View(
+    "decoding",
+    "Decoding",
+    ":material/stylus_note:",
+    kept_in(DecodingView),
+    without_model="Decoding",
+)

@@ -74,7 +74,7 @@ def show_branch(
         weights = session.branches(
             question.checkpoint, question.sentence, search, view.changes.under
         )
-        cross = mean_weights(weights, AttentionKind.CROSS, view.heads)
+        cross = mean_weights(weights, AttentionKind.CROSS, view.shown_heads)
     branches(pack_branches(decoding, cross, chart=TREE), key="branch")
     show_heads(view, found)
 

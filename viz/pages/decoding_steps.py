@@ -12,7 +12,7 @@ from viz.browser.steps import read_shown, read_taken, steps
 from viz.decoding.attention import head_mean
 from viz.decoding.payload import pack
 from viz.decoding.steps import OneStep
-from viz.decoding.view import LIT, DecodingView
+from viz.decoding.view import STEP_KINDS, DecodingView
 from viz.links.head_refs import head_name
 from viz.pages.decoding_forced_words import show_beginning
 from viz.service import session
@@ -61,7 +61,7 @@ def show_steps(
 ) -> None:
     """The steps, and below them what else can be done with them."""
     decoding, trace = found.decoding, found.trace
-    picture = OneStep(decoding, trace, search, view.step, view.heads, view.changes)
+    picture = OneStep(decoding, trace, search, view.step, view.shown_heads, view.changes)
     if PLAYER not in st.session_state or st.session_state.get(_HEARD) != view.step:
         st.session_state[_TOLD] = st.session_state.get(_TOLD, 0) + 1
         st.session_state[_HEARD] = view.step
@@ -70,8 +70,8 @@ def show_steps(
         pack(
             decoding,
             trace.target,
-            head_mean(trace, AttentionKind.CROSS, view.heads),
-            head_mean(trace, AttentionKind.DECODER, view.heads),
+            head_mean(trace, AttentionKind.CROSS, view.shown_heads),
+            head_mean(trace, AttentionKind.DECODER, view.shown_heads),
             name=name,
             epoch=st.session_state[_TOLD],
             step=view.step,
@@ -101,13 +101,13 @@ def show_heads(view: DecodingView, found: Decoded) -> None:
         "Heads whose attention is shown, by layer and number",
         {
             f"{site}.{head}": head_name(site, head)
-            for kind in LIT
+            for kind in STEP_KINDS
             for site in sorted(found.trace.maps)
             if site.kind is kind
             for head in range(found.trace.maps[site].n_heads)
         },
-        view.heads,
-        key="lit-heads",
-        parameter="lit",
+        view.shown_heads,
+        key="step-heads",
+        parameter="heads",
         placeholder="The mean of all heads: choose some to see these alone",
     )

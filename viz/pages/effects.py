@@ -65,14 +65,16 @@ def clamp_view(model: Translator, predictions: Tokens) -> EffectsView:
     if view.token > len(predictions):
         address.change(token=0)
     parts = parts_of(model, view.kind)
-    if view.whose not in parts:
+    if view.layer_head not in parts:
         first = next(iter(parts))
-        if view.whose:
+        if view.layer_head:
             kind, instead = view.kind.full_name.lower(), parts[first]
             address.note(
-                "whose", f"This model has no {kind} {view.whose}; shown is: {lower_first(instead)}."
+                "layer_head",
+                f"This model has no {kind} {view.layer_head}; shown instead: "
+                f"{lower_first(instead)}.",
             )
-        address.change(whose=first)
+        address.change(layer_head=first)
     if view.kind is not AttentionKind.CROSS and view.method == EVERY:
         # Nothing ranks them, which the page says.
         address.change(method=PLAIN)
@@ -99,8 +101,8 @@ def show_choice(view: EffectsView, predictions: Tokens) -> None:
         st.segmented_control(
             "The map shows",
             MAPS,
-            default=view.colored,
-            key="colored",
+            default=view.show,
+            key="show",
             required=True,
             format_func=MAPS.__getitem__,
             label_visibility="collapsed",
@@ -369,10 +371,10 @@ def effects_of(question: session.Question) -> Effects:
 def show_on_stage(question: session.Question, view: EffectsView, predictions: Tokens) -> None:
     """The map, and above it both translations where heads are switched off."""
     names = token_names(predictions)
-    if view.colored == "alignment":
+    if view.show == "alignment":
         show_alignment_on_stage(question)
         return
-    if view.colored == "removal":
+    if view.show == "removal":
         show_removal_on_stage(question, view)
         return
     if view.has_token:
@@ -380,12 +382,12 @@ def show_on_stage(question: session.Question, view: EffectsView, predictions: To
             "Up and down: target token",
             down=stage.Step("token", range(len(names)), view.token),
         )
-    if view.colored == "maps":
+    if view.show == "maps":
         show_maps_on_stage(question, view)
         return
     # Numbers on coloured cells are too faint for the back row; on a phone, three maps have no room.
     picture: EffectMap | WordMap
-    if view.colored == "words":
+    if view.show == "words":
         stage.say("How many words change without each head")
         words = word_map(question, view, session.translator(question.checkpoint))
         if is_narrow():
@@ -423,11 +425,11 @@ def show_part(question: session.Question) -> None:
         show_on_stage(question, view, trace.predictions)
         return
     show_choice(view, trace.predictions)
-    if view.colored == "maps":
+    if view.show == "maps":
         # Heads that are switched off change neither these nor the next.
         show_maps(question, view, model)
         return
-    if view.colored == "alignment":
+    if view.show == "alignment":
         show_alignment(question)
         return
     effects = effects_of(question)
@@ -436,9 +438,9 @@ def show_part(question: session.Question) -> None:
     with st.container():
         if view.heads:
             show_without(question, view)
-    if view.colored == "words":
+    if view.show == "words":
         show_word_map(question, view, model)
-    elif view.colored == "removal":
+    elif view.show == "removal":
         show_removal(question)
     else:
         show_map(question, view, effects)

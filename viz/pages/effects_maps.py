@@ -69,8 +69,8 @@ def choose_map(view: EffectsView, model: Translator) -> None:
         st.selectbox(
             "Layer and head",
             list(parts),
-            list(parts).index(view.whose),
-            key="whose",
+            list(parts).index(view.layer_head),
+            key="layer_head",
             format_func=parts.__getitem__,
             width=230,
         )

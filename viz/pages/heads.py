@@ -154,9 +154,9 @@ def on_switch_off() -> None:
     if not before.heads:
         # What was done to other heads once is not what was asked for now.
         before = replace(before, way="gate", gate=0)
-    if before.colored == "maps":
+    if before.show == "maps":
         # Those show nothing of heads that are switched off.
-        before = replace(before, colored="probability")
+        before = replace(before, show="probability")
     off = dict.fromkeys([*before.heads, *heads])
     _, query = address.current()
     around = {name: text for name, text in query.items() if name not in BY_NAME}

@@ -23,7 +23,7 @@ import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from viz.draw.labels import escape_markdown
-from viz.links.parameters import Parameter, parse, write
+from viz.links.parameters import Parameter, parse, renamed, write
 
 V = TypeVar("V")
 
@@ -224,9 +224,9 @@ def current() -> tuple[str, dict[str, str]]:
 
 
 def asked() -> dict[str, str]:
-    """The query that the browser shows."""
+    """The query that the browser shows, by the names of today."""
     visit: _Visit = st.session_state[_VISIT]
-    return dict(visit.query)
+    return renamed(visit.query, visit.parameters.values())
 
 
 def plain(query: Mapping[str, str]) -> dict[str, str]:

@@ -31,6 +31,7 @@ from types import MappingProxyType
 from typing import Any, NoReturn
 
 from viz.draw.labels import visible
+from viz.links.parameters import renamed
 from viz.registry.pages import MOST_SCENES, VIEWS, names
 
 FORMAT, VERSION = "headscope-talk", 1
@@ -255,7 +256,7 @@ def _view(data: Any, path: str, page: str) -> dict[str, str]:
     if not isinstance(data, dict):
         raise TalkError(f"{path} must be an object in braces; it is {_kind(data)}.")
     view = {}
-    for name, value in data.items():
+    for name, value in renamed(data, VIEWS[page].parameters).items():
         if name not in names(page):
             raise TalkError(
                 f"{_place(path, name)} is unknown: the page {page} takes "

@@ -90,6 +90,12 @@ def test_numbers_and_truths_written_by_hand_count_as_text_in_a_view(told: Any, r
     assert scenes.parse(set_in_view(told)).scenes[0].view["layer"] == read
 
 
+def test_a_talk_of_an_older_version_opens_the_same_views() -> None:
+    older = {"colored": "maps", "whose": "1.2"}
+    data = changed(lambda told: told["scenes"][0].update(page="effects", view=older))
+    assert scenes.parse(data).scenes[0].view == {"show": "maps", "layer_head": "1.2"}
+
+
 def test_a_talk_may_have_no_scenes_yet() -> None:
     assert scenes.parse(changed(lambda told: told["scenes"].clear())).scenes == ()
 
