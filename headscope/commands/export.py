@@ -188,7 +188,8 @@ def _content(picture: Picture, request: Request, format: str) -> bytes:
             arguments.width,
             arguments.scale,
             caption=picture.full_caption,
-            source=(request.text, arguments.checkpoint.name) if picture.needs_model else (),
+            sentence=request.text if "sentence" in picture.origin else "",
+            model=arguments.checkpoint.name if "model" in picture.origin else "",
         )
     checkpoint = checkpoint_name(arguments.checkpoint) if picture.needs_model else None
     return notebook.code(picture.python(layout), checkpoint=checkpoint).encode()

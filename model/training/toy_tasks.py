@@ -140,8 +140,8 @@ TASKS: dict[str, Task] = {
         "Look at cross-attention: a line from one corner to the opposite one, for the first letter "
         "that is written is the last that was read.",
         lambda letters: f"“{letters[0]}” is read first and written last.",
-        look_alone="Look at the last layer: a line that runs back through the letters, for the "
-        "first that is written is the last that was read.",
+        look_alone="Look at the last layer: in one head or more, a line runs back through the "
+        "letters, for the first that is written is the last that was read.",
     ),
     "copy": _of_letters(
         "letters copied",
@@ -154,10 +154,10 @@ TASKS: dict[str, Task] = {
         "letters sorted",
         "writes its letters in the order of the alphabet",
         lambda text: " ".join(sorted(text.split())),
-        "Look at cross-attention: on average, each head gives more than half of its weight to the "
-        "next letter and those after it in the alphabet.",
+        "Look at cross-attention: every head gives the next letter more weight than an even spread "
+        "would, about a quarter to a half.",
         lambda letters: (
-            f"“{(first := min(letters))}” is written first; it is read at place "
+            f"“{(first := min(letters))}” is written first; it is first read at place "
             f"{letters.index(first) + 1} of {len(letters)}."
         ),
     ),
@@ -165,11 +165,11 @@ TASKS: dict[str, Task] = {
         "letters counted",
         "counts how often each letter stands in its text",
         letter_counts,
-        "Look at cross-attention: before a number is written, rows look at all the places where "
-        "that letter stands.",
+        "Look at layer 1 of cross-attention: before a letter is written, head 2 looks mostly at "
+        "the places of that letter; before its number, head 1 gives them about half of its weight.",
         lambda letters: (
-            f"“{(most := max(letters, key=letters.count))}” stands there most often: "
-            f"{letters.count(most)} of {len(letters)}."
+            f"{(count := letters.count(most := max(letters, key=letters.count)))} of the "
+            f"{len(letters)} letters {'is' if count == 1 else 'are'} “{most}”."
         ),
         letters=LETTERS[:6],
         numbers=LONGEST,
@@ -181,8 +181,9 @@ TASKS: dict[str, Task] = {
         pattern="0|[1-9][0-9]{0,3}",
         draw=lambda random: str(random.randrange(10 ** random.randint(3, 4))),
         solve=number_in_words,
-        look="Look at cross-attention: a word looks at its digit; “hundred” and “thousand” have "
-        "no digit of their own.",
+        look="Look at layer 1 of cross-attention: before a word that has a digit, at least three "
+        "heads look mostly at that digit; before “hundred” and “thousand”, which have none, heads "
+        "1 and 2 look mostly at the end.",
         shows=lambda digits: (
             f"Digits become words: {len(digits)} are read, {len(number_in_words(digits).split())} "
             "are written."
@@ -200,8 +201,9 @@ TASKS: dict[str, Task] = {
         pattern="(?:19|20)[0-9]{2}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])",
         draw=_day,
         solve=written_date,
-        look="Look at cross-attention: day and year change places, and the month's name looks at "
-        "its two digits.",
+        look="Look at cross-attention: one head or more looks mostly at the digits of the day "
+        "before it is written, at those of the month before its name, and at those of the year "
+        "before the year.",
         shows=lambda iso: (
             f"“{iso[5:7]}” is read for “{_MONTHS[int(iso[5:7]) - 1]}”; the year, read first, is "
             "written last."

@@ -29,6 +29,8 @@ from viz.shell import save_menu
 
 OpenApp = Callable[..., AppTest]
 
+SECOND = "Did you get her letter?"
+
 PAGES = {
     "heads": {
         "": ["picture", "facts"],
@@ -202,6 +204,42 @@ def test_a_painted_mask_goes_into_what_is_saved(open_page: OpenApp, trace: Trace
     assert told["edited"] == "decoder attention, all layers"
     assert told["arrays"]["allowed_after"]["values"] == allowed.tolist()
     assert edit in choose(app, "translations", format="py").code[0].value
+
+
+@pytest.mark.parametrize(
+    ("page", "menu", "query", "sentence", "caption"),
+    [
+        ("masks", "factors", {"batch": SECOND, "number": "2"}, SECOND, "both factors allow"),
+        ("masks", "translations", {"part": "change", "batch": " "}, DEFAULT_SENTENCE, "No mask"),
+        ("heads", "picture", {"compare": "0.1-0.2", "layer": "0", "head": "1"}, None, "A row"),
+        ("heads", "picture", {"attention": "joint"}, None, "Upper left"),
+        ("heads", "matrices-cross.2", {"layer": "2", "below": "matrices"}, "", "from the token"),
+    ],
+)
+def test_an_image_names_what_it_shows_and_the_sentence_it_is_of(
+    open_page: OpenApp,
+    monkeypatch: pytest.MonkeyPatch,
+    page: str,
+    menu: str,
+    query: dict[str, str],
+    sentence: str | None,
+    caption: str,
+) -> None:
+    drawn: list[dict[str, str]] = []
+
+    def draw(*_: Any, **words: str) -> bytes:
+        drawn.append(words)
+        return b"an image"
+
+    monkeypatch.setattr(image, "has_browser", lambda: True)
+    monkeypatch.setattr(image, "image", draw)
+    app = open_page(page, menu, **query)
+    choose(app, menu, format="png")
+    app.button(key=f"{menu}-make").click()
+    opened(app, menu)
+    assert caption in drawn[0]["caption"]
+    assert drawn[0]["sentence"] == (DEFAULT_SENTENCE if sentence is None else sentence)
+    assert drawn[0]["model"] == "en-de"
 
 
 def test_what_was_chosen_in_one_menu_is_chosen_in_the_next(open_page: OpenApp) -> None:

@@ -66,6 +66,7 @@ class AlignmentMap(Picture):
     numbered: bool = True
 
     needs_model = False
+    origin = ("model",)
     title = "Alignment error of every head"
     name = "effects-alignment"
 

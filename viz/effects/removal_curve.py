@@ -146,6 +146,7 @@ class ExamplesCurve(_Curve):
     checkpoint: str
 
     needs_model = False
+    origin = ("model",)
 
     @classmethod
     def of(cls, request: Request) -> ExamplesCurve:

@@ -14,20 +14,12 @@ from model.translate.sentences import TextError
 from viz.browser.matrices import matrices
 from viz.draw.labels import axis_texts, escape_markdown, visible
 from viz.links.mask_edits import EDITABLE
-from viz.masks.mask import (
-    batch_masks,
-    edited_mask,
-    mask_difference,
-    preset_mask,
-    token_grid,
-)
+from viz.masks.mask import batch_masks, edited_mask, preset_mask, token_grid
 from viz.masks.panels import (
-    difference_words,
     grid_html,
     lesson_html,
     most_moved,
     moved_heads,
-    moved_words,
     row_panels,
     sentence_name,
     square_panels,
@@ -256,8 +248,7 @@ def show_masks(chosen: Chosen) -> None:
     st.subheader(f"How the decoder's mask of sentence {chosen.number + 1} is made", anchor=False)
     matrices(factors.panels, key="factors", height=21)
     captioned(
-        "Cell by cell: a query (row) may look at a key (column) where both factors allow it. Point "
-        "at a cell to see it in all three.",
+        f"{factors.caption} Point at a cell to see it in all three.",
         [factors],
         "factors",
     )
@@ -265,8 +256,7 @@ def show_masks(chosen: Chosen) -> None:
     matrices(square_panels(every), key="others", height=21)
     matrices(row_panels(every), key="rows", height=8)
     captioned(
-        "The padding masks are one row, the same for every query; the model broadcasts them to the "
-        "matrices above them.",
+        others.caption,
         [others],
         "others",
     )
@@ -424,9 +414,7 @@ def show_moved(chosen: Chosen, both: TwoMasks, passes: tuple[Trace, Trace]) -> N
         matrices(overview.panels, key="moved-heads", height=COMPARED_HEIGHT)
     captioned(
         f"Weights: {chosen.at.title}, under teacher "
-        "forcing, with A or B in all layers of this attention. A cell of the last matrix is a "
-        "head: the share of its weight that moved to other keys, averaged over its rows. "
-        f"{moved_words(moved)}",
+        f"forcing, with A or B in all layers of this attention. {overview.caption}",
         [weights, overview],
         "compared-weights",
     )
@@ -451,18 +439,9 @@ def offer_most_moved(chosen: Chosen, moved: Mapping[Site, FloatArray]) -> None:
 def show_masks_compared(picture: ComparedMasks) -> None:
     """Two masks, and where they are of one size what differs."""
     matrices(picture.panels, key="compared", height=20)
-    try:
-        difference = mask_difference(*picture.both.masks)
-    except ValueError as error:
-        save_button([picture], "compared")
-        st.info(escape_markdown(str(error)), icon=":material/info:")
-        return
-    captioned(
-        f"{difference_words(difference)} Point at a cell to see it in all three; zoom "
-        "and scrolling go together.",
-        [picture],
-        "compared",
-    )
+    a, b = picture.both.masks
+    hint = " Point at a cell to see it in all three." if a.cells.shape == b.cells.shape else ""
+    captioned(picture.caption + hint, [picture], "compared")
 
 
 def suit_batch(question: session.Question) -> None:

@@ -48,6 +48,7 @@ class FormulaPicture(Picture):
 
     __slots__ = ()
     needs_model = False
+    origin = ()
 
     rows: FloatArray
     base: float

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import MISSING, asdict, dataclass, fields
-from typing import Any
+from typing import Any, ClassVar
 
 import plotly.graph_objects as go
 
@@ -49,6 +49,9 @@ class Picture(ABC):
     A subclass is a frozen dataclass of what it shows. It overrides the forms it has; nobody offers
     the others. `headscope/figures.py` lists it if it has Python.
     """
+
+    origin: ClassVar[tuple[str, ...]] = ("sentence", "model")
+    """What its image names below the caption, of what it was made from."""
 
     @property
     def needs_model(self) -> bool:

@@ -301,6 +301,7 @@ def _written(
     if numbers.size > AT_ONCE and not _is_wanted(slot, key, format):
         return None
     texts = {**texts_of(question), **picture.texts, **numbers.texts}
+    texts = {name: text for name, text in texts.items() if text}
     with slot, st.spinner("Writing…"):
         return replace(numbers, texts=texts).encode(format)  # type: ignore[arg-type]
 
@@ -319,20 +320,24 @@ def _drawn(
     figure = picture.figure(layout)
     if format == "html":
         return image.page(figure).encode()
-    texts = texts_of(question)
-    source = [texts["sentence"], next(texts[name] for name in MODELS if name in texts)]
     return image.image(
         figure,
         format,  # type: ignore[arg-type]
         width,
         scale,
-        caption=picture.full_caption,
-        source=source if picture.needs_model else (),
+        **written_below(picture, question),
     )
 
 
-MODELS = ("checkpoint", "model", "trace")
-"""What `texts_of` calls what a picture was made by."""
+def written_below(picture: Picture, question: Question) -> dict[str, str]:
+    """What stands below an image: caption, sentence and model, as far as the picture has them."""
+    texts = {**texts_of(question), **picture.texts}
+    model = next(texts[name] for name in ("checkpoint", "model", "trace") if name in texts)
+    return {
+        "caption": picture.full_caption,
+        "sentence": texts["sentence"] if "sentence" in picture.origin else "",
+        "model": model if "model" in picture.origin else "",
+    }
 
 
 def texts_of(question: Question) -> dict[str, str]:

@@ -91,6 +91,18 @@ def test_a_layer_read_one_row_later_has_no_row_for_the_last_token(found: Attribu
     assert not np.isnan(by_method["gradient_times_weight"].correlation)
 
 
+def test_a_ranking_says_which_maps_count_a_row_less(found: Attributions) -> None:
+    last, later = len(found.target) - 1, MapRanking(found, SENTENCE, site=CROSS, later=True)
+    assert "leaves out the last target token; only the methods that use gradients" in later.more
+    for each in ranking.scores(found, CROSS, later=True, token=last):
+        uses_gradients = "gradient" in METHODS[each.method].title.lower()
+        assert bool(np.isnan(each.correlation)) is not uses_gradients
+    for as_usual in (replace(later, later=False), replace(later, site=None)):
+        assert "one row later" not in as_usual.more
+        ranked = ranking.scores(found, as_usual.site, later=as_usual.later, token=last)
+        assert not any(np.isnan(each.correlation) for each in ranked)
+
+
 def test_one_map_alone_keeps_the_rings_of_the_truth(found: Attributions) -> None:
     alone = beside(found, "weights", alone=True).figure(Layout(narrow=True))
     both = beside(found, "weights").figure(Layout())

@@ -216,8 +216,7 @@ class Matrices {
   _bar(theme, given) {
     const bar = element("span", "gradient", { "aria-hidden": "true" });
     bar.style.background = `linear-gradient(to right, ${theme[given.scale].join(", ")})`;
-    const digits = Number.isInteger(given.low) && Number.isInteger(given.high) ? 0 : given.digits;
-    const [low, high] = [signedNumber(given.low, digits), signedNumber(given.high, digits)];
+    const [low, high] = [given.low, given.high].map((end) => signedNumber(end, Number.isInteger(end) ? 0 : given.digits));
     return element("span", "key", {}, `${given.unit}: ${low}`, bar, high);
   }
 
