@@ -34,6 +34,7 @@ from tests.kit.tiny_checkpoint import PAIRS
 from viz.draw.labels import axis_texts
 from viz.positions.neighbours import neighbour_heads
 from viz.positions.score_terms import term_shares
+from viz.positions.similarity import ByOffset, Similarity
 
 OpenApp = Callable[..., AppTest]
 
@@ -400,9 +401,11 @@ def test_likeness_is_that_of_the_models_table(
     assert np.allclose(array(curve["y"]), by_offset(table, cosine=cosine).mean)
     assert query(app, "cosine") == ("" if cosine else "0")
     # What was measured is printed.
-    name = "cosine" if cosine else "dot product"
-    assert f"all {name}s are equal up to rounding." in captions(app)
-    assert "wherever it starts, up to rounding." in captions(app)
+    behind_more = " ".join(plain(each.value) for each in app.markdown)
+    for picture in (Similarity(table, cosine), ByOffset(table, cosine)):
+        assert picture.caption in captions(app)
+        assert picture.more in behind_more
+    assert "wherever it starts, up to rounding." in behind_more
 
 
 def test_the_four_heatmaps_are_what_the_encoder_reads(
@@ -736,7 +739,7 @@ def test_rows_that_training_never_reached_are_marked_in_the_table_and_left_out_e
     app = open_positions(**asked)
     assert np.array_equal(array(spec(app, "encoding")["data"][0]["z"]), table)
     assert spec(app, "encoding")["layout"]["shapes"][0]["y0"] == 11.5
-    assert "below the line, rows 12 to 39 still hold the random numbers" in captions(app)
+    assert "Below the line, rows 12 to 39 are random" in captions(app)
     assert app.slider(key="at").max == 11
     assert len(array(spec(app, "waves")["data"][0]["y"])) == 12
     choose(app, "topic", "likeness")

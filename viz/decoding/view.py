@@ -1,4 +1,4 @@
-"""The decoding page as it declares itself."""
+"""What the decoding page shows, and what its address holds."""
 
 from __future__ import annotations
 
@@ -30,26 +30,26 @@ SECTIONS = {
     "widths": "Widths",
     "layers": "Layer by layer",
 }
-"""What is shown of a decoding."""
+"""The sections of the page."""
 
 SEARCHES = ("beams", "compare", "widths")
-"""Those that are of the model's own search, whatever the target sentence says."""
+"""Sections that show the model's own search, whatever the target sentence."""
 
 MOST_CHOICES = 20
-"""So many words can be taken one after another and undone again."""
+"""The number of forced words that can be undone one by one."""
 
 MOST_FORCED = 500
-"""Tokens of a prefix, a few less than any model here takes."""
+"""The largest number of tokens in a prefix, a few less than any model here takes."""
 
 _ID = r"[0-9]{1,6}"
 _CHOICE = rf"[0-9]{{1,3}}\.{_ID}(-{_ID}){{0,{MOST_FORCED - 1}}}"
 
 STEP_KINDS = (AttentionKind.CROSS, AttentionKind.DECODER)
-"""Kinds of attention that the steps show."""
+"""The kinds of attention that the steps show."""
 
 
 def parse_against(written: str) -> str:
-    """Settings of a second search as the address has them, or none."""
+    """The settings of a second search as the address writes them, or ""."""
     try:
         return written_settings(written).written if written else ""
     except ValueError:
@@ -66,16 +66,16 @@ def _setting(name: str, meaning: str) -> int:
 class DecodingView:
     """What the decoding page shows."""
 
-    section: str = kept(choice("section", "steps", SECTIONS, "what is shown of it"))
+    section: str = kept(choice("section", "steps", SECTIONS, "the section shown"))
     at: int = kept(integer("at", 1, low=1, high=999, meaning="the step shown"))
-    how: str = kept(choice("how", USUAL.how, WAYS, "how a translation is looked for"))
+    how: str = kept(choice("how", USUAL.how, WAYS, "how a translation is searched for"))
     beam: int = _setting("beam", "the width of the beam search; 1 decodes greedily")
     penalty: int = _setting("penalty", "the exponent of the length penalty, in hundredths")
-    temperature: int = _setting("temperature", "of sampling, in hundredths")
-    top_k: int = _setting("top_k", "tokens that are drawn from; 0: all")
-    top_p: int = _setting("top_p", "probability of the tokens that are drawn from, in hundredths")
-    seed: int = _setting("seed", "of the draws")
-    samples: int = _setting("samples", "how many translations are drawn")
+    temperature: int = _setting("temperature", "the temperature of sampling, in hundredths")
+    top_k: int = _setting("top_k", "the number of tokens to draw from; 0: all")
+    top_p: int = _setting("top_p", "the probability of the tokens to draw from, in hundredths")
+    seed: int = _setting("seed", "the seed of the draws")
+    samples: int = _setting("samples", "the number of translations drawn")
     against: str = kept(
         Parameter(
             "against",
@@ -90,7 +90,7 @@ class DecodingView:
             "taken",
             rf"{_CHOICE}(_{_CHOICE}){{0,{MOST_CHOICES - 1}}}",
             "tokens such as 0.523_2.88-942",
-            "other words taken, one after another, as step.token-token by ids",
+            "forced words, one after another, as step.token-token by ids",
         )
     )
     heads: str = kept(
@@ -103,14 +103,14 @@ class DecodingView:
         was="lit",
     )
     off: str = kept(
-        heads_parameter("off", "heads switched off while it is decoded, as kind.layer.head")
+        heads_parameter("off", "heads switched off during decoding, as kind.layer.head")
     )
     mask: str = kept(
         text(
             "mask",
             most=MAX_CHARACTERS,
-            meaning="edited masks that hold while it is decoded",
-            values="as the masks page hands them over",
+            meaning="edited masks during decoding",
+            values="as the masks page writes them",
         )
     )
 
@@ -121,7 +121,7 @@ class DecodingView:
 
     @property
     def prefix(self) -> tuple[int, ...]:
-        """The token ids that the translation must begin with, after all that was taken."""
+        """The token ids that the translation must begin with, because of forced words."""
         return _prefix(self._choices)
 
     @property
@@ -135,53 +135,53 @@ class DecodingView:
 
     @property
     def changes(self) -> Changes:
-        """What the model is asked to do differently."""
+        """What the model does differently."""
         return Changes(self.mask, self.off)
 
     @property
     def search(self) -> Search:
-        """How the translation is looked for."""
+        """The search."""
         return self.settings.search(self.prefix)
 
     @property
     def free(self) -> Search:
-        """The same search, without what was taken."""
+        """The same search without forced words."""
         return self.settings.search()
 
     @property
     def settings(self) -> Settings:
-        """Those of the search."""
+        """The settings of the search."""
         return Settings(self.how, **{name: getattr(self, name) for name in RANGES})
 
     @property
     def other(self) -> Settings:
-        """Those of the second search: greedy decoding unless others are given."""
+        """The settings of the second search, by default greedy decoding."""
         if self.against:
             return written_settings(self.against)
         return replace(self.settings, how="search", beam=1)
 
     def and_taken(self, step: int, token_ids: Sequence[int], before: Sequence[int]) -> str:
-        """`taken` with more tokens written from a step on.
+        """`taken` with more tokens forced from a step on.
 
         Args:
-            step: from 0; what stood there and after it goes.
+            step: from 0; tokens there and after it are dropped.
             token_ids: to be written there.
-            before: the translation now, which stays as it is up to that step.
+            before: the present translation, kept up to that step.
         """
         prefix = self.prefix
-        # What the model wrote since then stays as it is, and so becomes part of what is forced.
+        # What the model wrote since then stays, and so becomes part of the prefix.
         choices = [
             *self._choices,
             _choice(min(step, len(prefix)), (*before[len(prefix) : step], *token_ids)),
         ]
         if len(choices) > MOST_CHOICES:
-            # The oldest two become one.
+            # Merge the oldest two.
             choices[:2] = [_choice(0, _prefix(choices[:2]))]
         return "_".join(choices)
 
     @property
     def undone(self) -> str:
-        """`taken` without its last choice."""
+        """`taken` without its last forced word."""
         return "_".join(self._choices[:-1])
 
 

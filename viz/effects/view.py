@@ -55,9 +55,7 @@ class EffectsView:
         integer("token", 0, low=0, high=999, meaning="the target token, from 1; 0 for all")
     )
     method: str = kept(
-        choice(
-            "method", "weights", [*METHODS, EVERY], "of maps, the estimate shown beside the truth"
-        )
+        choice("method", "weights", [*METHODS, EVERY], "of maps, the estimate beside the truth")
     )
     mapped: str = kept(
         choice("mapped", str(AttentionKind.CROSS), map(str, MAPPED), "of maps, which attention")
@@ -72,12 +70,14 @@ class EffectsView:
         was="whose",
     )
     examples: bool = kept(
-        flag("examples", meaning="of maps, their agreement with the truth over the examples too")
+        flag("examples", meaning="of maps, also their agreement with the truth over the examples")
     )
     curve: str = kept(choice("curve", SENTENCE, CURVES, "of removal on stage, which curve"))
     off: str = kept(heads_parameter("off", "heads switched off, as kind.layer.head"))
     way: str = kept(choice("way", "gate", WAYS, "what is done to these heads"))
-    gate: int = kept(integer("gate", 0, low=0, high=99, meaning="what is left of them, in percent"))
+    gate: int = kept(
+        integer("gate", 0, low=0, high=99, meaning="how much of them is left, in percent")
+    )
 
     @property
     def place(self) -> int | None:

@@ -32,43 +32,47 @@ class PositionsView:
     """What the positions page shows."""
 
     topic: str = kept(choice("topic", "table", PARTS, "what is shown"))
-    length: str = kept(choice("length", "sentence", LENGTHS, "how long the table is"))
+    length: str = kept(choice("length", "sentence", LENGTHS, "the length of the table"))
     waves: str = kept(
         pattern(
             "waves",
             r"[0-9]{1,4}(\.[0-9]{1,4}){0,7}",
             "up to eight dimensions: 0.1.64",
-            "dimensions as waves",
+            "the dimensions shown as waves",
         )
     )
     pair: int = kept(
         integer("pair", 8, low=0, high=4095, meaning="a pair of dimensions on its circle")
     )
     at: int = kept(integer("at", 5, low=0, high=4095, meaning="the position on the circle"))
-    cosine: bool = kept(flag("cosine", True, "similarity as cosine, not as dot product"))
+    cosine: bool = kept(flag("cosine", True, "similarity as cosine, not dot product"))
     scale: int = kept(
-        integer("scale", 100, low=0, high=100, meaning="strength of the encoding, in percent")
+        integer("scale", 100, low=0, high=100, meaning="the strength of the encoding, in percent")
     )
     shift: int = kept(
-        integer("shift", 0, low=-FARTHEST, high=FARTHEST, meaning="positions moved on by so many")
+        integer("shift", 0, low=-FARTHEST, high=FARTHEST, meaning="the shift of all positions")
     )
-    reverse: bool = kept(flag("reverse", meaning="positions turned round, in the encoder"))
+    reverse: bool = kept(flag("reverse", meaning="positions reversed, in the encoder"))
     side: Sides = kept(choice("side", "both", SIDES, "where positions are changed"))
     shuffled: str = kept(
         pattern(
             "shuffled",
             _ORDER,
             "an order of places such as 2.0.1",
-            "the source's tokens in another order",
+            "another order of the source's tokens",
         )
     )
     d_model: int = kept(
-        integer("d_model", 256, low=2, high=1024, meaning="width of the formula's table")
+        integer("d_model", 256, low=2, high=1024, meaning="the width of the formula's table")
     )
     rows: int = kept(
-        integer("rows", 128, low=2, high=1024, meaning="positions of the formula's table")
+        integer(
+            "rows", 128, low=2, high=1024, meaning="the number of positions of the formula's table"
+        )
     )
-    base: int = kept(integer("base", 10_000, low=2, high=100_000, meaning="base of the formula"))
+    base: int = kept(
+        integer("base", 10_000, low=2, high=100_000, meaning="the base of the formula")
+    )
 
     @property
     def edit(self) -> PositionEdit:
