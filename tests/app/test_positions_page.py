@@ -29,7 +29,7 @@ from model.record.intervention import Intervention, PositionEdit
 from model.translate.translator import Translator, load
 from tests.kit.apptest import component, go_to, tell_state
 from tests.kit.explorer_payload import Decoded
-from tests.kit.shown import captions, headings, query, said
+from tests.kit.shown import captions, headings, plain, query, said
 from tests.kit.tiny_checkpoint import PAIRS
 from viz.draw.labels import axis_texts
 from viz.positions.neighbours import neighbour_heads
@@ -746,7 +746,7 @@ def test_rows_that_training_never_reached_are_marked_in_the_table_and_left_out_e
     shown = array(spec(app, "likeness")["data"][0]["z"])
     np.testing.assert_allclose(shown, likeness(table[:12], cosine=True), atol=1e-6)
     assert captions(app).count("Left out: rows 12 to 39") == 2
-    assert "is no rotation" in captions(app)
+    assert "is no rotation" in " ".join(plain(each.value) for each in app.markdown)
     choose(app, "topic", "learned")
     assert spec(app, "encoding-learned")["layout"]["shapes"][0]["y0"] == 11.5
     assert "shapes" not in spec(app, "encoding-sinusoidal")["layout"]
