@@ -139,16 +139,10 @@ def show_waves(model: Translator, view: PositionsView, table: FloatArray) -> Non
     )
     picked = st.session_state["wave-choice"]
     if picked:
-        formula = (
-            f" The wavelength of dimensions 2i and 2i + 1 is 2π · {base:,.0f}^(2i / {d_model}) "
-            "positions."
-            if base
-            else ""
-        )
         show_picture(
             Waves(table, picked, base),
             "waves",
-            after=formula + said,
+            after=said,
         )
 
 

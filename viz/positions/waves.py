@@ -113,6 +113,15 @@ class _Lines(Picture):
             f"{_turning(slow, turns, length)}."
         )
 
+    @property
+    def more(self) -> str:
+        if self.base is None or self.position is not None:
+            return ""
+        return (
+            "The wavelength of dimensions 2i and 2i + 1 is "
+            f"2π · {self.base:,.0f}^(2i / {self.rows.shape[1]}) positions."
+        )
+
     def figure(self, layout: Layout) -> go.Figure:
         """One line a dimension, with its wavelength in its name."""
         table, dimensions, position = self.rows, self.dimensions, self.position
