@@ -1,6 +1,6 @@
 """The pages of the app, and the parameters that every address may hold besides theirs.
 
-`python -m viz.registry.pages README.md` writes all of it into the README's tables.
+`python -m viz.registry.pages docs/parameters.md` writes their tables into that page.
 """
 
 from __future__ import annotations
@@ -95,17 +95,17 @@ def names(page: str) -> frozenset[str]:
     return frozenset(each.name for each in (*view.parameters, *(SHARED if view.asks else ())))
 
 
-def with_tables(readme: str) -> str:
-    """A README with the present tables of parameters, each after its comment."""
+def with_tables(page: str) -> str:
+    """A page with the present tables of parameters, each after its comment."""
     tables = {"shared": (*SHARED, *AROUND)} | {
         view.name: view.parameters for view in VIEWS.values() if view.parameters
     }
     for name, parameters in tables.items():
         start = f"<!-- parameters: {name} -->\n"
-        before, after = readme.split(start)
+        before, after = page.split(start)
         rest = re.sub(r"\A(\|.*\n)*", "", after)
-        readme = f"{before}{start}{table(parameters)}\n{rest}"
-    return readme
+        page = f"{before}{start}{table(parameters)}\n{rest}"
+    return page
 
 
 if __name__ == "__main__":
