@@ -347,7 +347,7 @@ def test_the_chosen_dimensions_are_drawn_with_their_wavelengths(
     for line, dimension in zip(lines, (3, 40), strict=True):
         assert np.array_equal(array(line["y"]), table[: len(array(line["y"])), dimension])
         assert "wavelength" in line["name"]
-    assert "2π · 10,000^(2i / 48)" in captions(app)
+    assert any("2π · 10,000^(2i / 48)" in plain(each.value) for each in app.markdown)
     app.multiselect(key="wave-choice").set_value([]).run()
     assert len(spec(app, "waves")["data"]) == 4
     assert app.query_params == {}
@@ -725,7 +725,7 @@ def test_learned_positions_end_at_their_limit(open_positions: OpenApp, with_lear
     assert "choose at most 40" in said(open_positions(**asked, length="beyond"))
     app = open_positions(**asked, length="limit")
     assert not said(app).count("choose")
-    assert "wavelength of dimensions" not in captions(app)
+    assert not any("wavelength of dimensions" in each.value for each in app.markdown)
     assert "How far training reached is not recorded" in captions(app)
 
 
