@@ -68,14 +68,16 @@ class DecodingView:
 
     section: str = kept(choice("section", "steps", SECTIONS, "the section shown"))
     at: int = kept(integer("at", 1, low=1, high=999, meaning="the step shown"))
-    how: str = kept(choice("how", USUAL.how, WAYS, "how a translation is searched for"))
+    how: str = kept(choice("how", USUAL.how, WAYS, "search or sampling"))
     beam: int = _setting("beam", "the width of the beam search; 1 decodes greedily")
     penalty: int = _setting("penalty", "the exponent of the length penalty, in hundredths")
-    temperature: int = _setting("temperature", "the temperature of sampling, in hundredths")
-    top_k: int = _setting("top_k", "the number of tokens to draw from; 0: all")
-    top_p: int = _setting("top_p", "the probability of the tokens to draw from, in hundredths")
-    seed: int = _setting("seed", "the seed of the draws")
-    samples: int = _setting("samples", "the number of translations drawn")
+    temperature: int = _setting("temperature", "the sampling temperature, in hundredths")
+    top_k: int = _setting("top_k", "sample from this many likeliest tokens; 0: all")
+    top_p: int = _setting(
+        "top_p", "sample from the fewest tokens with this probability, in hundredths"
+    )
+    seed: int = _setting("seed", "the seed of the samples")
+    samples: int = _setting("samples", "the number of samples")
     against: str = kept(
         Parameter(
             "against",

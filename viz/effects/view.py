@@ -55,28 +55,30 @@ class EffectsView:
         integer("token", 0, low=0, high=999, meaning="the target token, from 1; 0 for all")
     )
     method: str = kept(
-        choice("method", "weights", [*METHODS, EVERY], "of maps, the estimate beside the truth")
+        choice(
+            "method", "weights", [*METHODS, EVERY], "for maps, the estimate shown beside the truth"
+        )
     )
     mapped: str = kept(
-        choice("mapped", str(AttentionKind.CROSS), map(str, MAPPED), "of maps, which attention")
+        choice("mapped", str(AttentionKind.CROSS), map(str, MAPPED), "for maps, the attention")
     )
     layer_head: str = kept(
         pattern(
             "layer_head",
             rf"{_NUMBER}(\.{_NUMBER})?",
             "a layer such as 2 or a head such as 2.5",
-            "of maps, a part of this attention; none: the whole model",
+            "for maps, the part of this attention; none: the whole model",
         ),
         was="whose",
     )
     examples: bool = kept(
-        flag("examples", meaning="of maps, also their agreement with the truth over the examples")
+        flag("examples", meaning="for maps, agreement with the truth over the examples too")
     )
-    curve: str = kept(choice("curve", SENTENCE, CURVES, "of removal on stage, which curve"))
+    curve: str = kept(choice("curve", SENTENCE, CURVES, "for removal on stage, the curve"))
     off: str = kept(heads_parameter("off", "heads switched off, as kind.layer.head"))
-    way: str = kept(choice("way", "gate", WAYS, "what is done to these heads"))
+    way: str = kept(choice("way", "gate", WAYS, "what replaces these heads"))
     gate: int = kept(
-        integer("gate", 0, low=0, high=99, meaning="how much of them is left, in percent")
+        integer("gate", 0, low=0, high=99, meaning="how much of their output remains, in percent")
     )
 
     @property

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from model.record.intervention import PositionEdit, Sides
 from viz.links.parameters import View, choice, flag, integer, kept, kept_in, pattern
@@ -19,7 +20,7 @@ PARTS = {
 
 LENGTHS = {"sentence": "This sentence", "limit": "The model's limit", "beyond": "Twice the limit"}
 
-SIDES: dict[Sides, str] = {"both": "Both", "encoder": "Encoder", "decoder": "Decoder"}
+SIDES: dict[Any, str] = {"both": "Both", "encoder": "Encoder", "decoder": "Decoder"}
 
 FARTHEST = 16
 """The largest shift of positions, either way."""
@@ -50,10 +51,10 @@ class PositionsView:
         integer("scale", 100, low=0, high=100, meaning="the strength of the encoding, in percent")
     )
     shift: int = kept(
-        integer("shift", 0, low=-FARTHEST, high=FARTHEST, meaning="the shift of all positions")
+        integer("shift", 0, low=-FARTHEST, high=FARTHEST, meaning="how far positions are shifted")
     )
     reverse: bool = kept(flag("reverse", meaning="positions reversed, in the encoder"))
-    side: Sides = kept(choice("side", "both", SIDES, "where positions are changed"))
+    side: Sides = kept(choice("side", "both", SIDES, "the stacks in which positions change"))
     shuffled: str = kept(
         pattern(
             "shuffled",
