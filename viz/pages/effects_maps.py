@@ -82,7 +82,7 @@ def show_beside_truth(question: OfModel, view: EffectsView) -> None:
             f"Also over the {len(examples)} examples of this model",
             view.examples,
             key="examples",
-            help="Every source token of every example is deleted too, which takes some seconds.",
+            help="Every source token of every example is deleted too, which takes up to a minute.",
         )
     show_ranking(question, view, shown)
 

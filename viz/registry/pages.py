@@ -14,6 +14,7 @@ from typing import Any
 
 from viz.about.view import VIEW as ABOUT
 from viz.decoding.view import VIEW as DECODING
+from viz.door.view import VIEW as DOOR
 from viz.effects.view import VIEW as EFFECTS
 from viz.heads.view import VIEW as HEADS
 from viz.links.parameters import (
@@ -30,11 +31,11 @@ from viz.masks.view import VIEW as MASKS
 from viz.positions.view import VIEW as POSITIONS
 
 VIEWS: Mapping[str, View] = MappingProxyType(
-    {view.name: view for view in (HEADS, EFFECTS, DECODING, MASKS, POSITIONS, ABOUT)}
+    {view.name: view for view in (DOOR, HEADS, EFFECTS, DECODING, MASKS, POSITIONS, ABOUT)}
 )
 """Every page by its name, in the order of the navigation."""
 
-HOME = HEADS.name
+HOME = DOOR.name
 """The page that opens first, whose path is empty."""
 
 DEFAULT_SENTENCE = "He has bought a new computer."
