@@ -28,6 +28,7 @@ from viz.effects.view import VIEW as EFFECTS
 from viz.effects.view import EffectsView
 from viz.heads import pictures, training_curves
 from viz.heads.head_sentences import head_words
+from viz.heads.matrices import WeightMatrices
 from viz.heads.payload import JOINT, pack
 from viz.heads.tables import facts_table, weights_table
 from viz.heads.view import SECTIONS, SELECTED, TRAINING, USUAL, VIEW, HeadsView
@@ -269,7 +270,7 @@ def show_below(prepared: Prepared, view: HeadsView, losses: Mapping[Site, FloatA
             model = session.translator(prepared.question.checkpoint)
             for site in sites:
                 matrices = model.head_matrices(site, head)
-                show_picture(pictures.WeightMatrices(matrices, site, head), f"matrices-{site}")
+                show_picture(WeightMatrices(matrices, site, head), f"matrices-{site}")
         case "training" if grown is not None:
             show_training(prepared.question, view, grown, sites, head)
         case _:
@@ -540,7 +541,7 @@ def show_training(
     for site in sites:
         measure = view.grown if view.grown in grown.measures(site.kind) else ""
         if measure := measure or grown.most(site, head) or "":
-            picture = pictures.HeadGrowth(
+            picture = training_curves.HeadGrowth(
                 grown, measure, site, head, model_of(question)["checkpoint"]
             )
             narrow = st.session_state.get("_width") == "narrow"
