@@ -88,6 +88,15 @@ METHODS: Mapping[str, Method] = MappingProxyType(
             "end, and no other weight takes its place.",
             by_prediction=True,
         ),
+        "integrated_gradients": Method(
+            title="Integrated gradients",
+            unit="part of the loss",
+            paper="Sundararajan et al. 2017, “Axiomatic Attribution for Deep Networks”, section 3; "
+            "of attention weights, after Hao et al. 2021, “Self-Attention Attribution”",
+            leaves_out="Which token could take the place of another: all weights fade together, "
+            "through passes that the model never makes.",
+            by_prediction=True,
+        ),
     }
 )
 """Every method by its name in an AttributionMap."""

@@ -7,8 +7,9 @@ graph.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import cast
 
 import torch
@@ -20,6 +21,11 @@ from model.paper.transformer import DecoderLayer, EncoderLayer, Residual, Transf
 from model.record.recording import recording
 from model.trace.attention_map import AttentionKind, Site
 
+Gates = Mapping[AttentionKind, float]
+"""What every weight of a kind of attention is multiplied by after the softmax; 1 where missing."""
+
+OPEN: Gates = MappingProxyType({})
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Sublayer:
@@ -29,9 +35,9 @@ class Sublayer:
         attention: the module.
         residual: what surrounds it.
         x: what the residual connection adds, (batch, query, d_model).
-        weights: after the softmax, (batch, head, query, key).
+        weights: after the softmax and before any gate, (batch, head, query, key).
         v: projected values, (batch, head, key, d_v).
-        heads: every head's output before W_O, (batch, head, query, d_v).
+        heads: every head's output before W_O and after any gate, (batch, head, query, d_v).
         update: the output of attention, (batch, query, d_model).
         rest: what the layer makes of the sub-layer's output, (any batch, query, d_model).
     """
@@ -68,13 +74,17 @@ class Decomposition:
     logits: Tensor
 
 
-def decompose(model: Transformer, source: Tensor, target: Tensor) -> Decomposition:
+def decompose(
+    model: Transformer, source: Tensor, target: Tensor, gates: Gates = OPEN
+) -> Decomposition:
     """Run a model and keep the parts; equal to `model(source, target)` to float32 rounding.
 
     Args:
         model: one that `install_taps` has seen.
         source: token ids, (batch, source).
         target: what the decoder reads, (batch, target).
+        gates: of whole kinds of attention; with one, the parts are those of another model, and
+            `rest` is not for use.
     """
     sublayers: dict[Site, Sublayer] = {}
 
@@ -94,6 +104,8 @@ def decompose(model: Transformer, source: Tensor, target: Tensor) -> Decompositi
             else:
                 q, (k, v) = attention.project_query(y), attention.project_key_value(keys)
             heads, weights = attention.attend_heads(q, k, v, allowed, relative.bias)
+            if site.kind in gates:
+                heads = heads * gates[site.kind]
             update: Tensor = attention.w_o(heads.transpose(1, 2).flatten(2))
             sublayers[site] = Sublayer(
                 attention=attention,

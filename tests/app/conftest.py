@@ -5,11 +5,13 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from viz.service import session
+from viz.service.jobs import Job
 
 ROOT = Path(__file__).resolve().parents[2]
 SECONDS = 120
@@ -47,6 +49,19 @@ def streamlit_log() -> Iterator[list[str]]:
     yield messages
     for logger in loggers:
         logger.removeHandler(listener)
+
+
+@pytest.fixture
+def answer_with(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Lets every job of a class have another result."""
+
+    def answer(kind: type[Job[Any]], result: Any) -> None:
+        ask = session.ask
+        monkeypatch.setattr(
+            session, "ask", lambda job: result if isinstance(job, kind) else ask(job)
+        )
+
+    return answer
 
 
 @pytest.fixture

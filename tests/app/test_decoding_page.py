@@ -90,7 +90,7 @@ def test_a_beginning_is_written_on_from_priced_kept_and_undone(
 def test_words_that_no_translation_holds_are_left_out_and_said(open_decoding: OpenApp) -> None:
     for taken in ("0.999999", "0.3-5"):
         app = open_decoding(taken=taken)
-        assert "The words taken are left out." in said(app)
+        assert "The forced words are left out." in said(app)
         assert translations(app) == []
         assert app.get("bidi_component")
 
@@ -101,7 +101,7 @@ def test_where_the_model_hesitated_another_word_is_one_click_away(
     ids = model.prefix("Der Hund")
     # After a beginning that it never learned, it hesitates.
     app = open_decoding(section="certainty", taken="0." + "-".join(map(str, ids)))
-    assert "Where it hesitated" in captions(app)
+    assert "Where the model hesitated" in captions(app)
     others = [button for button in app.button if (button.key or "").startswith("other-")]
     step = int((others[0].key or "").split("-")[1])
     after = others[0].click().run()

@@ -175,7 +175,7 @@ def test_a_head_gives_its_mean_over_the_examples(
 
 def test_without_examples_there_is_no_mean_and_the_page_says_so(open_effects: OpenApp) -> None:
     app = open_effects(off="cross.1.2", way="mean")
-    assert "came without examples" in " ".join(each.value for each in app.info)
+    assert "this model has none" in " ".join(each.value for each in app.info)
     assert 'class="change"' not in html(app)
     assert list(charts(app)) == ["effects"]
 
@@ -256,7 +256,7 @@ def test_all_heads_off_leave_no_more_to_switch_off(
     every = "-".join(f"{site}.{head}" for site in model.sites for head in range(4))
     app = open_effects(off=every)
     assert app.button(key="off-more").disabled
-    price = words(app).partition("With the same words given")[2]
+    price = words(app).partition("of the unchanged translation")[2]
     assert np.isfinite(float(price.split(" to −")[1].partition(":")[0].rstrip(".")))
 
 
@@ -334,7 +334,7 @@ def test_curves_over_the_examples_stand_below_those_of_the_sentence(
     assert (step.name, step.to(direction)) == ("curve", "sentence")
     earlier = open_effects(folder=folder, colored="removal", step="0")
     assert list(charts(earlier)) == ["effects-removal"]
-    assert "last step of its training" in " ".join(each.value for each in earlier.info)
+    assert "last training step" in " ".join(each.value for each in earlier.info)
     (folder / "en-de" / "removal.json").write_text("{}", encoding="utf-8")
     damaged = open_effects(folder=folder, colored="removal")
     assert list(charts(damaged)) == ["effects-removal"]
@@ -393,7 +393,7 @@ def test_a_method_stands_beside_the_weights_of_self_attention_which_nothing_rank
 
 def test_a_part_of_the_model_that_there_is_not_is_the_whole_model(open_effects: OpenApp) -> None:
     app = open_effects(colored="maps", whose="9.1")
-    assert "This model has no cross-attention 9.1; shown is: the whole model." in said(app)
+    assert "This model has no cross-attention 9.1; shown: the whole model." in said(app)
     assert title(app, "effects-maps") == "Weights of the whole model, beside the truth"
 
 

@@ -69,7 +69,7 @@ def test_the_heads_page_shows_the_kinds_that_there_are(open_foreign, family, kin
 
 def test_another_text_is_read_anew_and_a_gap_is_filled(open_foreign):
     app = open_foreign("bert", sentence="the cat sat")
-    assert "write [MASK] for a gap" in text_of(app)
+    assert "type [MASK] for a gap" in text_of(app)
     app.text_input(key="sentence").set_value("the [MASK] sat").run()
     prepared = app.session_state["_prepared"]
     assert "[MASK]" in prepared.trace.source.tokens
@@ -81,7 +81,7 @@ def test_pages_that_change_the_model_lead_to_the_heads(open_foreign, page):
     app = open_foreign("gpt2", sentence="the cat sat")
     go_to(app, page).run()
     (told,) = [each.value for each in app.info]
-    assert "Headscope's own models alone, and gpt2 is a Hugging Face folder" in told
+    assert "gpt2 is a Hugging Face model, and this page needs one of Headscope's own" in told
     assert app.button(key="show-heads")
 
 

@@ -33,6 +33,7 @@ from viz.heads.head_sentences import head_words
 from viz.heads.query_key import alt_text
 from viz.registry.pages import DEFAULT_SENTENCE
 from viz.service import session
+from viz.service.questions import OfModel
 
 OpenApp = Callable[..., AppTest]
 
@@ -302,15 +303,16 @@ def test_a_reader_who_moves_among_heads_has_the_model_run_once(
     open_app: OpenApp, checkpoints: Path
 ) -> None:
     app = open_app()
-    recorded = session.trace(checkpoints / "en-de", DEFAULT_SENTENCE)
-    translated = session.translate(checkpoints / "en-de", DEFAULT_SENTENCE)
+    question = OfModel(checkpoints / "en-de", DEFAULT_SENTENCE)
+    recorded = session.ask(question.record)
+    translated = session.ask(question.translate)
     kept = len(session.result_store())
     for head in "0123":
         select(app, head=head)
         select(app, head=head, specials="0", words="1")
     assert len(session.result_store()) == kept
     assert app.session_state["_prepared"].trace is recorded
-    assert session.translate(checkpoints / "en-de", DEFAULT_SENTENCE) is translated
+    assert session.ask(question.translate) is translated
 
 
 def test_a_sentence_is_translated_and_recorded_once_for_everyone(
@@ -595,7 +597,7 @@ def test_without_a_cell_the_section_says_how_to_choose_one(
 def test_whole_words_cannot_be_looked_into_and_the_page_says_so(open_app: OpenApp) -> None:
     app = open_app(below="query-key", words="1", cell="1.1", sentence="Thecatty sat.")
     assert not charts(app)
-    assert "no query and no key of their own" in app.info[0].value
+    assert "has no query and key of its own" in app.info[0].value
 
 
 def test_an_old_link_to_a_figure_opens_the_page_without_a_notice(open_app: OpenApp) -> None:

@@ -22,9 +22,8 @@ from viz.masks.mask import batch_masks
 from viz.registry.pages import DEFAULT_SENTENCE
 from viz.save import image
 from viz.save.formats import FORMATS, IMAGES
-from viz.save.notebook import code
 from viz.service import model_menu
-from viz.service.session import Question
+from viz.service.questions import OfModel
 from viz.shell import save_menu
 
 OpenApp = Callable[..., AppTest]
@@ -328,18 +327,17 @@ def test_nothing_is_saved_from_a_stage(open_page: OpenApp) -> None:
 
 
 def test_numbers_say_of_which_model_sentence_and_target_they_are(tmp_path: Path) -> None:
-    asked = Question(tmp_path / "en-de", "A dog.", "Ein Hund.")
-    assert save_menu.texts_of(asked) == {
+    asked = OfModel(tmp_path / "en-de", "A dog.", "Ein Hund.")
+    assert asked.texts == {
         "sentence": "A dog.",
         "checkpoint": "en-de",
         "target": "Ein Hund.",
     }
-    step = Question(tmp_path / "en-de" / "snapshots" / "step-10.safetensors", "A dog.", "", 3)
-    assert save_menu.model_of(step) == {"checkpoint": str(tmp_path / "en-de"), "snapshot": 3}
-    assert "snapshot=3)" in code(["1"], **save_menu.model_of(step))
+    step = OfModel(tmp_path / "en-de" / "snapshots" / "step-10.safetensors", "A dog.", "", 3)
+    assert step.model_name == str(tmp_path / "en-de")
+    assert step.texts["snapshot"] == "step-10"
 
 
 def test_a_shipped_model_is_named_as_a_notebook_finds_it_from_any_folder() -> None:
     root = Path(save_menu.__file__).parents[2]
-    shipped = Question(root / "checkpoints" / "en-de", DEFAULT_SENTENCE, "")
-    assert save_menu.model_of(shipped) == {"checkpoint": "en-de", "snapshot": None}
+    assert OfModel(root / "checkpoints" / "en-de", DEFAULT_SENTENCE).model_name == "en-de"

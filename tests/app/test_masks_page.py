@@ -174,7 +174,7 @@ def test_inside_a_head_the_weights_are_those_that_were_recorded(
     assert np.allclose(opened.sum(axis=-1), 1, atol=1e-5)
     assert opened[:, ~seen.allowed[0]].any()
     last = len(model.trace(SENTENCES[0]).target) - 1
-    assert f"({last}) of this head with every key forbidden" in captions(app)
+    assert f"({last}) with every key forbidden" in captions(app)
 
 
 def test_comparing_says_in_words_how_many_cells_differ(
@@ -227,7 +227,7 @@ def test_masks_of_other_sizes_are_shown_with_a_sentence_and_not_run(open_masks: 
     assert set(mounted(app)) == {"compared"}
     assert any("The two masks differ in size" in each.value for each in app.caption)
     app = open_masks(part="compare", a="1.source-padding", b="2.source-padding")
-    assert "the model cannot run with them there" in said(app)
+    assert "The model cannot run with these masks" in said(app)
 
 
 def test_a_mask_that_is_not_there_is_named_and_the_usual_one_compared(
@@ -251,7 +251,7 @@ def test_one_sentence_alone_has_no_padding_and_no_choice_of_sentences(
 
 def test_more_sentences_than_fit_are_left_out_and_counted(open_masks: OpenMasks) -> None:
     app = open_masks(batch="\n".join(source for source, _ in PAIRS))
-    assert "up to 6 sentences here, the one above included; the last 4 are left out" in said(app)
+    assert "up to 6 sentences here, with the one above; the last 4 are left out" in said(app)
     assert app.selectbox(key="number").options == [f"Sentence {n}" for n in range(1, 7)]
 
 

@@ -33,6 +33,7 @@ from tests.kit.shown import captions, headings, query, said
 from tests.kit.tiny_checkpoint import PAIRS
 from viz.draw.labels import axis_texts
 from viz.positions.word_and_position import neighbour_heads, term_shares
+from viz.shell.bar import DIMMED
 
 OpenApp = Callable[..., AppTest]
 
@@ -317,7 +318,7 @@ def test_every_shipped_checkpoint_plots_its_own_table(open_positions: OpenApp, n
     own = load(SHIPPED / name, device="cpu")
     app = open_positions(folder=SHIPPED, checkpoint=name, length="limit")
     if not own.positions.is_added:
-        assert "There is no table of encodings to show" in said(app)
+        assert "This model has no table of encodings" in said(app)
         return
     table = own.position_table()
     assert np.array_equal(array(spec(app, "encoding")["data"][0]["z"]), table)
@@ -643,7 +644,7 @@ def test_words_dragged_back_leave_the_address(open_positions: OpenApp) -> None:
 def test_an_order_for_another_sentence_is_said_and_not_used(open_positions: OpenApp) -> None:
     app = open_positions(topic="shuffle", shuffled="2.0.1")
     count = len(words(app)["texts"])
-    assert f"none of this sentence's {count} tokens" in said(app)
+    assert f"does not fit this sentence's {count} tokens" in said(app)
     assert words(app)["order"] == list(range(count))
     button(app, "Shuffle").click().run()
     assert not said(app)
@@ -831,7 +832,7 @@ def test_what_cannot_be_translated_is_said_once_above_what_was_shown_before(
 ) -> None:
     app = open_positions(topic=topic, sentence="   ")
     assert [warning.value for warning in app.warning if "The text is empty" in warning.value]
-    assert said(app).count("belongs to the sentence before") == 1
+    assert said(app).count(DIMMED) == 1
 
 
 @pytest.mark.parametrize("topic", TOPICS)

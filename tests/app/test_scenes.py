@@ -30,7 +30,7 @@ from viz.links import mask_edits
 from viz.registry import pages
 from viz.registry.pages import DEFAULT_SENTENCE
 from viz.service import session
-from viz.service.session import Question
+from viz.service.questions import OfModel
 from viz.talk import scene_panel, scenes, talk_files
 from viz.talk.scenes import Scene, Talk
 
@@ -873,8 +873,8 @@ def test_scene_eight_reads_the_padding_and_goes_on_where_it_should_stop() -> Non
     scene = READY.scenes[7]
     layer, head = named_head(scene)
     sentences = (scene.view["sentence"], *scene.view["batch"].splitlines())
-    question = Question(SHIPPED / "en-de", sentences[0], further=sentences[1:])
-    padded = session.batch(question)
+    question = OfModel(SHIPPED / "en-de", sentences[0], further=sentences[1:])
+    padded = session.ask(question.record_batch)
     own = padded.padded[0].attention("cross", layer)
     edits = mask_edits.parse(scene.view["edit"], {AttentionKind.CROSS: own.allowed.shape})
     outcome = session.run(question, mask_edits.intervention(edits))
@@ -916,8 +916,8 @@ def test_scene_ten_turns_the_translation_round_with_positions_alone() -> None:
 @needs_shipped
 def test_scene_eleven_takes_a_word_away() -> None:
     scene = READY.scenes[10]
-    question = Question(SHIPPED / "en-de", scene.view["sentence"])
-    own = session.batch(question).padded[0].attention("cross", 0)
+    question = OfModel(SHIPPED / "en-de", scene.view["sentence"])
+    own = session.ask(question.record_batch).padded[0].attention("cross", 0)
     edits = mask_edits.parse(scene.view["edit"], {AttentionKind.CROSS: own.allowed.shape})
     (edit,) = edits
     assert edit.layers is None

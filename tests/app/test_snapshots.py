@@ -23,7 +23,8 @@ from tests.kit.labels import tiny_survey
 from tests.kit.shown import captions, plain, query, said
 from tests.kit.tiny_checkpoint import PAIRS, SNAPSHOTS, write_tiny_snapshots
 from viz.service import session
-from viz.service.jobs import snapshot_of
+from viz.service.questions import OfModel
+from viz.service.versions import snapshot_of
 
 OpenApp = Callable[..., AppTest]
 
@@ -55,8 +56,8 @@ def slider(app: AppTest) -> Any:
     return app.select_slider(key="step")
 
 
-def asked(app: AppTest) -> session.Question:
-    found: session.Question = app.session_state["_opened"]
+def asked(app: AppTest) -> OfModel:
+    found: OfModel = app.session_state["_opened"]
     return found
 
 
@@ -84,7 +85,7 @@ def test_a_checkpoint_with_snapshots_has_a_slider_that_stands_at_the_last_step(
     assert slider(app).options == ["0", "2", "20", "1,120"]
     assert slider(app).value == LAST
     assert PAIRS[0][1] in answer(app)
-    assert asked(app) == session.Question(snapshot_file(both / NAME, LAST), SENTENCE, "", 3)
+    assert asked(app) == OfModel(snapshot_file(both / NAME, LAST), SENTENCE, "", 3)
     assert asked(app).folder == both / NAME
     assert model_in_address(app) == {"checkpoint": NAME}
 
@@ -93,7 +94,7 @@ def test_a_checkpoint_without_snapshots_has_no_slider(open_app: OpenApp, both: P
     app = open_app(folder=both)
     assert not app.select_slider
     assert "steps" not in facts_line(app)
-    assert asked(app) == session.Question(both / "en-de", SENTENCE, "")
+    assert asked(app) == OfModel(both / "en-de", SENTENCE, "")
 
 
 def test_moving_the_slider_shows_what_the_model_said_then_and_writes_the_step(
@@ -102,7 +103,10 @@ def test_moving_the_slider_shows_what_the_model_said_then_and_writes_the_step(
     app = slider(open_childhood()).set_value(2).run()
     then = load(both / NAME, device="cpu", snapshot=1).translate(SENTENCE)
     assert then.text != PAIRS[0][1]
-    assert session.translate(asked(app).checkpoint, SENTENCE).translation.text == then.text
+    assert (
+        session.ask(OfModel(asked(app).checkpoint, SENTENCE).translate).translation.text
+        == then.text
+    )
     assert asked(app).snapshot == 1
     assert model_in_address(app) == {"checkpoint": NAME, "step": "2"}
     slider(app).set_value(LAST).run()
@@ -213,7 +217,7 @@ def test_what_is_kept_for_one_snapshot_is_not_given_for_another(both: Path) -> N
     assert session.translator(first) is session.translator(first)
     assert session.translator(first) is not session.translator(last)
     weights = [
-        session.trace(each, SENTENCE, PAIRS[0][1]).attention("cross", 0).weights
+        session.ask(OfModel(each, SENTENCE, PAIRS[0][1]).record).attention("cross", 0).weights
         for each in (first, last)
     ]
     assert weights[0].shape == weights[1].shape

@@ -62,7 +62,7 @@ def test_a_toy_says_what_it_does_and_what_to_look_for(open_app: OpenApp, shelf: 
 def test_pages_made_for_translations_say_what_they_call_a_toys_texts(
     open_app: OpenApp, shelf: Path, page: str
 ) -> None:
-    said = "Below, what the toy reads is called the sentence, and what it writes the translation."
+    said = "On this page, the sentence is what the toy reads, and the translation what it writes."
     app = open_app(folder=shelf, checkpoint="toy-reverse", sentence="a b c d e")
     assert said not in captions(app)
     app = go_to(app, page).run()
@@ -133,7 +133,7 @@ def test_what_a_toy_cannot_read_gets_a_sentence_that_says_what_it_reads(
 ) -> None:
     app = open_app(folder=shelf, checkpoint="toy-reverse", sentence=text)
     (warning,) = warnings(app)
-    assert f"This toy reads {TASKS['reverse'].reads}, and nothing else." in plain(warning)
+    assert f"This toy reads only {TASKS['reverse'].reads}." in plain(warning)
     assert not app.exception
 
 
@@ -177,7 +177,7 @@ def test_half_a_transformer_shows_its_heads_and_what_it_is(
     assert not re.search(r"English|German|translat|transformers", said(app), re.IGNORECASE)
     app = app.text_input(key="sentence").set_value("A dog.").run()
     (warning,) = warnings(app)
-    assert f"This toy reads {TASKS['reverse'].reads}, and nothing else." in plain(warning)
+    assert f"This toy reads only {TASKS['reverse'].reads}." in plain(warning)
 
 
 def test_half_a_transformer_opens_with_an_example(open_app: OpenApp, shelf: Path) -> None:
@@ -214,5 +214,5 @@ def test_a_page_that_wants_both_halves_says_so(open_app: OpenApp, shelf: Path, p
     app = open_app(folder=shelf, checkpoint=name, sentence="a b c")
     app = go_to(app, page.name).run()
     told = plain(app.info[0].value)
-    assert told.startswith(f"{page.without_model} can be shown only of a model with both")
-    assert "is an encoder alone; the heads page shows it." in app.info[0].value
+    assert told.startswith(f"{page.without_model} cannot be shown here")
+    assert "is an encoder alone, and this page needs an encoder and a decoder." in app.info[0].value

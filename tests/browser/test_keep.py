@@ -296,12 +296,12 @@ def test_a_dark_ground_is_there_for_those_who_ask_for_it(saving: Saving) -> None
     saving.open_page("positions", topic="likeness")
     saving.open("likeness")
     saving.choose("png", width="One column, 85 mm")
-    saving.body.get_by_text("Dark ground").click()
+    saving.body.get_by_text("Dark background").click()
     saving.settle()
     _, content = saving.save("png", scale="1×")
     with Image.open(io.BytesIO(content)) as picture:
         assert picture.convert("RGB").getpixel((1, picture.height - 2)) == (0, 0, 0)
-    saving.body.get_by_text("Dark ground").click()
+    saving.body.get_by_text("Dark background").click()
     saving.settle()
 
 

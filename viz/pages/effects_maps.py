@@ -28,13 +28,15 @@ from viz.effects.self_maps import SelfMap, no_truth, part_name
 from viz.effects.view import EVERY, MAPPED, EffectsView, written_part
 from viz.save.picture import Picture
 from viz.service import session
+from viz.service.jobs import AttributeSelf, FindLaterRows, MeasureAgreement, Record
 from viz.service.model_menu import toy_task
+from viz.service.questions import OfModel
 from viz.shell import stage
-from viz.shell.save_menu import model_of, show_picture
+from viz.shell.save_menu import show_picture
 from viz.shell.width import is_narrow
 
 
-def show_maps(question: session.Question, view: EffectsView, model: Translator) -> None:
+def show_maps(question: OfModel, view: EffectsView, model: Translator) -> None:
     """An estimate beside the truth, and which estimate to believe; of self-attention, estimates."""
     choose_map(view, model)
     if view.kind is AttentionKind.CROSS:
@@ -84,7 +86,7 @@ def choose_map(view: EffectsView, model: Translator) -> None:
         )
 
 
-def show_beside_truth(question: session.Question, view: EffectsView) -> None:
+def show_beside_truth(question: OfModel, view: EffectsView) -> None:
     """An estimate beside the truth, and which estimate to believe."""
     shown = maps_shown(question, view)
     if view.method != EVERY:
@@ -104,21 +106,20 @@ def show_beside_truth(question: session.Question, view: EffectsView) -> None:
     show_ranking(question, view, shown)
 
 
-def show_self_map(question: session.Question, view: EffectsView) -> None:
+def show_self_map(question: OfModel, view: EffectsView) -> None:
     """A method's map beside the weights, and why nothing tells which of them to believe."""
     show_picture(self_map_of(question, view), "effects-self-maps")
     st.info(no_truth(view.kind), icon=":material/info:")
 
 
-def self_map_of(question: session.Question, view: EffectsView, *, alone: bool = False) -> SelfMap:
+def self_map_of(question: OfModel, view: EffectsView, *, alone: bool = False) -> SelfMap:
     """The map of self-attention that the view shows."""
     site, head = view.part
     assert site is not None
     # Of the other methods, nothing depends on it.
     token = view.place if METHODS[view.method].by_prediction else None
-    sentence, target = question.sentence, question.target
-    found = session.self_attributions(question.checkpoint, sentence, target or None, site, token)
-    return SelfMap(found, sentence, target, head, view.place, view.method, alone)
+    maps = session.ask(AttributeSelf(question.record, site, token))
+    return SelfMap(maps, question.sentence, question.target, head, view.place, view.method, alone)
 
 
 def parts_of(model: Translator, kind: AttentionKind) -> dict[str, str]:
@@ -135,52 +136,49 @@ def parts_of(model: Translator, kind: AttentionKind) -> dict[str, str]:
     }
 
 
-def maps_shown(question: session.Question, view: EffectsView) -> dict[str, Any]:
+def maps_shown(question: OfModel, view: EffectsView) -> dict[str, Any]:
     """What both pictures of maps are of, as their arguments."""
-    checkpoint, (site, head) = question.checkpoint, view.part
+    site, head = view.part
     slot = st.empty()
-    found = session.attributions(
-        checkpoint,
-        question.sentence,
-        question.target or None,
-        progress=partial(slot.progress, text="Making the maps…"),
-    )
+    found = session.attributions(question.record, partial(slot.progress, text="Making the maps…"))
     slot.empty()
+    is_later = site is not None and session.ask(FindLaterRows(question.version)).get(site.layer)
     return {
         "attributions": found,
         "sentence": question.sentence,
         "target": question.target,
         "site": site,
         "head": head,
-        "later": site is not None and session.read_later(checkpoint).get(site.layer, False),
+        "later": bool(is_later),
         "token": view.place,
     }
 
 
-def ranking_of(question: session.Question, view: EffectsView, shown: dict[str, Any]) -> MapRanking:
+def ranking_of(question: OfModel, view: EffectsView, shown: dict[str, Any]) -> MapRanking:
     """How well every method agrees with the truth, over the examples too if that is asked for."""
     examples = session.examples(question.checkpoint) if view.examples else ()
     held = []
     slot = st.empty()
     for number, example in enumerate(examples, start=1):
         slot.progress(number / len(examples), f"Example {number} of {len(examples)}…")
+        record = Record(question.version, example.source, example.translation)
         # One that is too long for this model tells nothing.
         with contextlib.suppress(TextError):
-            held.append(session.example_agreements(question.checkpoint, example))
+            held.append(session.ask(MeasureAgreement(record)))
     slot.empty()
     pairs = [(each.source, each.translation) for each in examples]
     marked = "" if view.method == EVERY else view.method
     return MapRanking(**shown, marked=marked, pairs=pairs, examples=held)
 
 
-def show_ranking(question: session.Question, view: EffectsView, shown: dict[str, Any]) -> None:
+def show_ranking(question: OfModel, view: EffectsView, shown: dict[str, Any]) -> None:
     """The methods in their order, and the best of them in words."""
     picture = ranking_of(question, view, shown)
     st.markdown("\n\n".join(map(escape_markdown, picture.sentences)))
     show_picture(picture, "effects-ranking")
 
 
-def show_maps_on_stage(question: session.Question, view: EffectsView) -> None:
+def show_maps_on_stage(question: OfModel, view: EffectsView) -> None:
     """An estimate beside the truth, or all of them ranked; one after another by a key."""
     has_truth = view.kind is AttentionKind.CROSS
     methods = [EVERY, *METHODS] if has_truth else list(METHODS)
@@ -209,23 +207,23 @@ def show_maps_on_stage(question: session.Question, view: EffectsView) -> None:
         stage.show((picture, "effects-maps"), narrow=narrow)
 
 
-def alignment_of(question: session.Question, *, numbered: bool = True) -> AlignmentMap | None:
+def alignment_of(question: OfModel, *, numbered: bool = True) -> AlignmentMap | None:
     """How far the model's heads are from hand-made alignments; None where nothing is kept."""
     # What is kept is of the model as it was trained to the end.
     table = None if question.snapshot is not None else read_alignment(question.folder)
     if table is None:
         return None
-    return AlignmentMap(table, model_of(question)["checkpoint"], numbered)
+    return AlignmentMap(table, question.model_name, numbered)
 
 
-def _why_no_alignment(question: session.Question) -> str:
+def _why_no_alignment(question: OfModel) -> str:
     # A name may say nothing of languages.
     is_other = set(language_pair(question.folder.name)) not in ({"en", "de"}, {""})
     other = is_other or toy_task(question.folder) is not None
     return NO_ALIGNMENT_OF_OTHERS if other else NO_ALIGNMENT
 
 
-def show_alignment(question: session.Question) -> None:
+def show_alignment(question: OfModel) -> None:
     """The alignment error of every head, and in words what is nearest to the gold set."""
     picture = alignment_of(question)
     if picture is None:
@@ -237,7 +235,7 @@ def show_alignment(question: session.Question) -> None:
     )
 
 
-def show_alignment_on_stage(question: session.Question) -> None:
+def show_alignment_on_stage(question: OfModel) -> None:
     """The map alone."""
     # Numbers on coloured cells are too faint for the back row.
     picture = alignment_of(question, numbered=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from viz.about import glossary
-from viz.browser.messages import told
+from viz.browser.messages import message_of
 from viz.browser.welcome import LINES, welcome
 from viz.draw.labels import escape_markdown, visible
 from viz.shell import stage
@@ -48,6 +48,6 @@ def glossary_text() -> str:
 
 def _on_dismissed() -> None:
     """Remember it for the desktop window, whose own storage goes when it is closed."""
-    name = told(_KEY, "dismissed")
+    name = message_of(_KEY, "dismissed")
     if name in LINES and (folder := talk_files.folder()):
         talk_files.dismiss(folder, name)

@@ -21,9 +21,9 @@ VALUES = {
 }
 
 
-def test_the_tables_of_the_readme_are_those_of_the_pages() -> None:
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert pages.with_tables(readme) == readme, "python -m viz.registry.pages README.md"
+def test_the_reference_of_parameters_is_that_of_the_pages() -> None:
+    reference = (ROOT / "docs" / "parameters.md").read_text(encoding="utf-8")
+    assert pages.with_tables(reference) == reference, "make format writes docs/parameters.md"
 
 
 def test_every_page_can_be_shown_and_says_what_its_parameters_are() -> None:
