@@ -115,7 +115,7 @@ class Picture(ABC):
         computed = assigned(self.setup)
         arguments = []
         # Those by keyword last, as in a call.
-        for each in sorted(fields(self), key=lambda each: each.kw_only):  # type: ignore[arg-type]
+        for each in sorted(fields(self), key=lambda each: each.kw_only is True):  # type: ignore[arg-type]
             value = getattr(self, each.name)
             if each.name in computed:
                 written = each.name
