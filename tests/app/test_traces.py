@@ -139,7 +139,7 @@ def test_the_page_about_tells_what_the_file_tells(open_app: OpenApp) -> None:
     text = " ".join(each.value for each in app.markdown)
     assert "## The trace" in text
     assert KINDS["gpt.npz"][2] in text
-    assert "Weights are in it alone, without scores, queries and keys." in text
+    assert "It holds weights, but no scores, queries and keys." in text
     assert "## The model" not in text
     assert "million parameters" not in text
     own = page(open_app(checkpoint="own.npz"), "about")

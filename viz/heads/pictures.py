@@ -50,6 +50,10 @@ class _OfTrace(Picture):
         return {"reading": " ".join(self.seen.notes)} if self.seen.notes else {}
 
     @property
+    def more(self) -> str:
+        return " ".join(self.seen.notes)
+
+    @property
     def needs_model(self) -> bool:
         return not (self.seen.file or self.seen.folder)
 
@@ -122,7 +126,7 @@ class OneHead(_OfHead):
         read = heatmap.caption(
             self.map, by_prediction=self.seen.by_prediction, sides=self.seen.has_sides
         )
-        return " ".join([read, *self.seen.notes])
+        return read
 
     def figure(self, layout: Layout) -> go.Figure:
         kind, layer = self.site.kind, self.site.layer
@@ -196,6 +200,10 @@ class QueryKey(_OfHead):
     @property
     def caption(self) -> str:
         return inside.caption(self.map, self.head, self.query, self.key)
+
+    @property
+    def more(self) -> str:
+        return inside.more(self.map, self.head, self.query, self.key)
 
     def figure(self, layout: Layout) -> go.Figure:
         # Says in one sentence what is wrong with the cell.
@@ -287,12 +295,9 @@ class EveryHead(_OfTrace):
 
     @property
     def caption(self) -> str:
-        return " ".join(
-            [
-                "Each square is one head: queries down, keys across; the stronger the colour, the "
-                "larger the weight.",
-                *self.seen.notes,
-            ]
+        return (
+            "Each square is one head: queries down, keys across; the stronger the colour, the "
+            "larger the weight."
         )
 
     def figure(self, layout: Layout) -> go.Figure:
@@ -300,11 +305,11 @@ class EveryHead(_OfTrace):
 
     def numbers(self) -> Numbers:
         maps, heads = self._chosen
-        found = [[each.head(head) for head in heads] for each in maps]
+        by_layer = [[each.head(head) for head in heads] for each in maps]
         axes = ("layer", "head", *_CELL)
 
         def stacked(array: str) -> NDArray[Any]:
-            return np.array([[getattr(head, array) for head in row] for row in found])
+            return np.array([[getattr(head, array) for head in row] for row in by_layer])
 
         arrays: Arrays = {"weight": (axes, stacked("weights"))}
         if all(each.scores is not None for each in maps):
@@ -353,7 +358,7 @@ class ComparedHeads(_OfTrace):
         row = heatmap.row_words(
             self.kind, by_prediction=self.seen.by_prediction, sides=self.seen.has_sides
         )
-        return " ".join([f"{row}. Layers and heads count from 0.", *self.seen.notes])
+        return f"{row}. Layers and heads count from 0."
 
     def figure(self, layout: Layout) -> go.Figure:
         panels = compared_panels(self.seen, self.kind, self.heads)
@@ -394,9 +399,9 @@ class JointHeads(_OfTrace):
 
     @property
     def caption(self) -> str:
-        kinds = [found.site.kind for found in joint_maps(self.seen, self.layer)]
+        kinds = [each.site.kind for each in joint_maps(self.seen, self.layer)]
         parts = [JOINED[kind] for kind in kinds]
-        return " ".join([*parts, "Layers and heads count from 0.", *self.seen.notes])
+        return " ".join([*parts, "Layers and heads count from 0."])
 
     def figure(self, layout: Layout) -> go.Figure:
         return panel_figure(joint_panel(self.seen, self.layer, self.head), **layout.options)
@@ -404,9 +409,9 @@ class JointHeads(_OfTrace):
     def numbers(self) -> Numbers:
         axes: Axes = {}
         arrays: Arrays = {}
-        for found in joint_maps(self.seen, self.layer):
-            head = found.head(self.head)
-            kind = str(found.site.kind)
+        for each in joint_maps(self.seen, self.layer):
+            head = each.head(self.head)
+            kind = str(each.site.kind)
             cells = cell_axes(axes, head.queries, head.keys, kind)
             arrays[f"{kind}_weight"] = (cells, head.weights)
             arrays[f"{kind}_allowed"] = (cells, head.allowed)
@@ -505,7 +510,7 @@ class WholeView(Picture):
 def selected(
     view: WholeView, sites: Sequence[Site], head: int, *, target: str = ""
 ) -> list[Picture]:
-    """What there is to save of the heads view: the large picture first, then the rest of it.
+    """The pictures that the heads view can save, the large one first.
 
     Args:
         view: what is selected in it.

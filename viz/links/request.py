@@ -1,4 +1,4 @@
-"""What the command line was asked for, as the pictures take it."""
+"""A request of the command line, as pictures read it."""
 
 from __future__ import annotations
 
@@ -54,22 +54,22 @@ class Translator(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Request:
-    """What was asked for, with what has to be computed for it, once and only if needed.
+    """A request with its results, each computed once and only if a picture needs it.
 
     Attributes:
         text: the sentence.
         arguments: those of the command line.
         folder: the checkpoint's, as a notebook is to read it.
         load: gives the model.
-        look: gives how a translation is looked for.
-        labels: gives what heads do over new sentences, by site; empty where that is not known.
-        measure: gives what the translation of a trace loses without each head.
-        remove: gives what is left of it while heads are removed, by what each does.
-        removed: gives the same over the model's examples; None where nothing is kept.
-        attribute: gives maps of cross-attention beside what deletion does, of a trace.
+        look: gives the search.
+        labels: gives the heads' labels by site; empty if nobody surveyed the model.
+        measure: gives the loss of a trace's translation without each head.
+        remove: gives the log-probability while heads are removed, in the order of their effects.
+        removed: gives the same over the model's examples; None if not measured.
+        attribute: gives maps of cross-attention with the losses by deletion, of a trace.
         attribute_self: gives maps of a site of self-attention, and of which target token.
-        aligned: gives how far heads are from hand-made alignments; None where nothing is kept.
-        later: gives which layers look at the source of a token in the row that has read it.
+        aligned: gives the heads' errors against hand-made alignments; None if not measured.
+        later: gives the layers that look at a token's source in the row that has read it.
     """
 
     text: str
@@ -93,12 +93,12 @@ class Request:
 
     @cached_property
     def trace(self) -> Trace:
-        """Of the sentence and the model's translation of it, or the one that was given."""
+        """The trace of the sentence with the requested target, or the model's translation."""
         return self.translator.trace(self.text, self.target or None)
 
     @cached_property
     def decoding(self) -> Decoding:
-        """How the translation was found, under what is to be done differently."""
+        """The requested search, under the requested changes."""
         return self.decode(self.search)
 
     def decode(self, search: Search) -> Decoding:
@@ -107,7 +107,7 @@ class Request:
 
     @cached_property
     def changes(self) -> Changes:
-        """What is to be done differently while it is decoded."""
+        """The requested masks and switched-off heads."""
         mask, off = self.arguments.mask, self.arguments.off
         try:
             parse(mask)
@@ -121,47 +121,47 @@ class Request:
 
     @cached_property
     def effects(self) -> Effects:
-        """What its translation loses without each head."""
+        """The translation's loss without each head."""
         return self.measure(self.trace)
 
     @cached_property
     def removal(self) -> Removal:
-        """What is left of it while heads are removed one after another."""
+        """Its log-probability while heads are removed one after another."""
         return self.remove(self.trace, self.effects)
 
     @cached_property
     def examples_removal(self) -> ExamplesRemoval | None:
-        """The same over the model's examples; None where nothing is kept."""
+        """The same over the model's examples; None if not measured."""
         return self.removed()
 
     @cached_property
     def attributions(self) -> Attributions:
-        """Maps of cross-attention, beside what deleting source tokens does."""
+        """Maps of cross-attention with the losses by deletion of source tokens."""
         return self.attribute(self.trace)
 
     @cached_property
     def self_attributions(self) -> SelfAttributions:
-        """Maps of the one site of self-attention that was asked for."""
+        """Maps of the requested site of self-attention."""
         site = Site(AttentionKind(self.arguments.attention), self.layer)
         return self.attribute_self(self.trace, site, self.token)
 
     @cached_property
     def alignment(self) -> AlignmentTable | None:
-        """How far heads are from hand-made alignments; None where nothing is kept."""
+        """The heads' errors against hand-made alignments; None if not measured."""
         return self.aligned()
 
     @cached_property
     def read_later(self) -> Mapping[int, bool]:
-        """Which layers look at the source of a token in the row that has read it."""
+        """The layers that look at a token's source in the row that has read it."""
         return self.later()
 
     @property
     def token(self) -> int | None:
-        """The target token asked for, from 0; None for all."""
+        """The position of the requested target token, from 0; None for all."""
         return self.token_of(len(self.trace.predictions))
 
     def token_of(self, count: int) -> int | None:
-        """The same where so many were written."""
+        """The same in a target of so many tokens."""
         token = self.arguments.token
         if token is not None and not 1 <= token <= count:
             raise ExportError(
@@ -171,7 +171,7 @@ class Request:
 
     @cached_property
     def seen(self) -> Seen:
-        """The trace as it is to be read."""
+        """The trace, read as requested."""
         asked = self.arguments
         reading = Reading(
             words=asked.words,
@@ -183,14 +183,14 @@ class Request:
 
     @cached_property
     def search(self) -> Search:
-        """How the translation is looked for."""
+        """The requested search."""
         return self.look()
 
     @cached_property
     def target(self) -> str:
-        """A translation of one's own, or what another search than the usual one finds.
+        """The requested target, or the translation of another search than the paper's.
 
-        Empty for what the model finds by itself.
+        Empty for the model's own translation.
         """
         own = str(self.arguments.target)
         if own or self.search == AS_IN_THE_PAPER:
@@ -199,28 +199,28 @@ class Request:
 
     @property
     def attention_map(self) -> AttentionMap:
-        """The one layer that was asked for."""
+        """The map of the requested layer."""
         return site_map(self.seen, self.arguments.attention, self.layer)
 
     @property
     def maps(self) -> tuple[list[AttentionMap], list[int]]:
-        """The layers and heads that were asked for: all, of one layer, or of one number."""
+        """The requested layers and heads: all, those of one layer, or those of one number."""
         asked = self.arguments
         return chosen_maps(self.seen, asked.attention, asked.layer, asked.head)
 
     @property
     def layer(self) -> int:
-        """Where only one can be shown."""
+        """The requested layer, or the first."""
         return self.arguments.layer or 0
 
     @property
     def head(self) -> int:
-        """Where only one can be shown."""
+        """The requested head, or the first."""
         return self.arguments.head or 0
 
     @property
     def table(self) -> FloatArray:
-        """The model's table of positions, without rows that training is known not to reach."""
+        """The model's position table, up to the last row that training reached if that is known."""
         return self.translator.position_table(self.translator.trained_positions())
 
     @property
@@ -230,14 +230,14 @@ class Request:
 
     @property
     def pair(self) -> int:
-        """The pair of dimensions that the first one named belongs to."""
+        """The pair of the first requested dimension."""
         if self.table.shape[1] % 2:
             raise ExportError("This model's dimensions are no pairs: their number is odd.")
         return self.dimensions[0] // 2
 
     @property
     def dimensions(self) -> list[int]:
-        """Those asked for, all of which the table has."""
+        """The requested dimensions; the table has all of them."""
         most = self.table.shape[1]
         for dimension in self.arguments.dimensions:
             if not 0 <= dimension < most:
@@ -260,5 +260,5 @@ class Exported(Protocol):
 
     @classmethod
     def of(cls, request: Request) -> Picture:
-        """The picture that was asked for."""
+        """The requested picture."""
         ...

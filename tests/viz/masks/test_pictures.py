@@ -230,4 +230,4 @@ def test_the_mask_of_one_layer_comes_back(
     picture = OneMask(mask, 1, SENTENCE, target)
     require_same(picture, folder, LAYOUTS[:2])
     np.testing.assert_array_equal(values(picture, "allowed"), mask.allowed)
-    np.testing.assert_array_equal(values(picture, "reason"), mask.said)
+    np.testing.assert_array_equal(values(picture, "reason"), mask.names)
