@@ -1,8 +1,7 @@
-"""A teacher-forced pass taken apart into its attention sub-layers, as tensors.
+"""A teacher-forced pass split into its attention sub-layers, as tensors.
 
-The sub-layers are the model's own modules, run in the model's order; between them nothing is
-computed anew, and the logits are the model's. Run with gradients enabled, everything stays in one
-graph.
+The sub-layers are the model's own modules, run in the model's order, and the logits are the
+model's. With gradients enabled, everything is in one graph.
 """
 
 from __future__ import annotations
@@ -29,17 +28,23 @@ OPEN: Gates = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Sublayer:
-    """One attention with its residual connection, and what went through it.
+    """One attention with its residual connection, and their tensors.
 
     Attributes:
         attention: the module.
+    <<<<<<< HEAD
+        residual: the residual connection around it.
+        x: the input that the residual connection adds, (batch, query, d_model).
+        weights: after the softmax, (batch, head, query, key).
+    =======
         residual: what surrounds it.
         x: what the residual connection adds, (batch, query, d_model).
         weights: after the softmax and before any gate, (batch, head, query, key).
+    >>>>>>> main
         v: projected values, (batch, head, key, d_v).
         heads: every head's output before W_O and after any gate, (batch, head, query, d_v).
         update: the output of attention, (batch, query, d_model).
-        rest: what the layer makes of the sub-layer's output, (any batch, query, d_model).
+        rest: the rest of the layer, from the sub-layer's output, (any batch, query, d_model).
     """
 
     attention: MultiHead
@@ -55,15 +60,15 @@ class Sublayer:
         """f(x) of each key: its value through W_O (Kobayashi et al. 2020).
 
         Returns:
-            (batch, head, key, d_model); their sum over heads and keys, by weight, plus the bias of
-            W_O is the output of attention.
+            (batch, head, key, d_model); their weighted sum over heads and keys plus the bias of W_O
+            is the output of attention.
         """
         return self.attention.head_parts(self.v)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Decomposition:
-    """A pass with its parts.
+    """A pass with its sub-layers.
 
     Attributes:
         sublayers: every attention, by site.
@@ -77,14 +82,14 @@ class Decomposition:
 def decompose(
     model: Transformer, source: Tensor, target: Tensor, gates: Gates = OPEN
 ) -> Decomposition:
-    """Run a model and keep the parts; equal to `model(source, target)` to float32 rounding.
+    """A pass with its parts; the logits equal `model(source, target)` to float32 rounding.
 
     Args:
-        model: one that `install_taps` has seen.
+        model: after `install_taps`.
         source: token ids, (batch, source).
-        target: what the decoder reads, (batch, target).
-        gates: of whole kinds of attention; with one, the parts are those of another model, and
-            `rest` is not for use.
+        target: token ids of the decoder's input, (batch, target).
+        gates: of whole kinds of attention; with any, the parts belong to another function, and
+            `rest` must not be used.
     """
     sublayers: dict[Site, Sublayer] = {}
 
@@ -123,7 +128,7 @@ def decompose(
 
     source_allowed = padding_allowed(source, model.config.pad_id)
     target_allowed = decoder_allowed(target, model.config.pad_id)
-    # Where parameters take no gradient, the graph begins here.
+    # If parameters need no gradient, the graph begins here.
     x, embedded = (
         model.embed(embedding, token_ids).requires_grad_(torch.is_grad_enabled())
         for embedding, token_ids in (
@@ -133,7 +138,7 @@ def decompose(
     )
     x = model.encoder.positions.embed(x)
     relative = model.encoder.positions.relative(source.shape[1])
-    # Whoever records is given weights.
+    # Attention gives weights to a recording.
     with recording():
         for number, below in enumerate(cast("Iterable[EncoderLayer]", model.encoder.layers)):
             rest, site = _feed_forward(below), Site(AttentionKind.ENCODER, number)

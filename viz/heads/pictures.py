@@ -484,7 +484,7 @@ class WholeView(Picture):
         return cls(
             seen,
             facts_of(seen.maps),
-            request.labels(),
+            request.labels,
             f"{trace.source_text} – {trace.text}",
             selection,
         )

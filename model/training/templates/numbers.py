@@ -49,17 +49,15 @@ def clock(draw: Draw) -> Pair:
     (hour, stunde), (_, naechste) = HOURS[place], HOURS[(place + 1) % 12]
     minutes, digits = draw.one(range(10, 60)), draw.one(range(1, 24))
     full = "ein" if stunde == "eins" else stunde
-    times = draw.one(
-        (
-            (f"half past {hour}", f"halb {naechste}"),
-            (f"half past {hour}", f"halb {naechste}"),
-            (f"a quarter past {hour}", f"Viertel nach {stunde}"),
-            (f"a quarter to {hour}", f"Viertel vor {stunde}"),
-            (f"ten past {hour}", f"zehn nach {stunde}"),
-            (f"ten to {hour}", f"zehn vor {stunde}"),
-            (f"{hour} o'clock", f"{full} Uhr"),
-            (f"{digits}:{minutes}", f"{digits}:{minutes} Uhr"),
-        )
+    times = draw.pair(
+        f"half past {hour} | halb {naechste}",
+        f"half past {hour} | halb {naechste}",
+        f"a quarter past {hour} | Viertel nach {stunde}",
+        f"a quarter to {hour} | Viertel vor {stunde}",
+        f"ten past {hour} | zehn nach {stunde}",
+        f"ten to {hour} | zehn vor {stunde}",
+        f"{hour} o'clock | {full} Uhr",
+        f"{digits}:{minutes} | {digits}:{minutes} Uhr",
     )
     time, zeit = times
     return draw.sentence_of(

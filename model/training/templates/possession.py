@@ -68,19 +68,17 @@ def relatives_relative(draw: Draw) -> Pair:
     who = f"{phrase('der', second, NOMINATIVE)} {genitive}"
     city, stadt = draw.one(tuple(CITIES.items()))
     job, beruf = a_job(draw, second.english in FEMALE)
-    is_ill, ist_krank = draw.one(
-        (
-            (f"is {job}", f"ist {beruf}"),
-            (f"is {job}", f"ist {beruf}"),
-            (f"lives in {city}", f"wohnt in {stadt}"),
-            (f"lives in {city}", f"lebt in {stadt}"),
-            ("is very ill", "ist sehr krank"),
-            ("works at a bank", "arbeitet bei einer Bank"),
-            ("plays the piano", "spielt Klavier"),
-            ("is not at home", "ist nicht zu Hause"),
-            (f"was born in {city}", f"wurde in {stadt} geboren"),
-            ("died last year", "ist letztes Jahr gestorben"),
-        )
+    is_ill, ist_krank = draw.pair(
+        f"is {job} | ist {beruf}",
+        f"is {job} | ist {beruf}",
+        f"lives in {city} | wohnt in {stadt}",
+        f"lives in {city} | lebt in {stadt}",
+        "is very ill | ist sehr krank",
+        "works at a bank | arbeitet bei einer Bank",
+        "plays the piano | spielt Klavier",
+        "is not at home | ist nicht zu Hause",
+        f"was born in {city} | wurde in {stadt} geboren",
+        "died last year | ist letztes Jahr gestorben",
     )
     return draw.sentence(
         f"{my} {first.english}'s {second.english} {is_ill}.", f"{who} {ist_krank}."
@@ -133,20 +131,18 @@ def own_thing(draw: Draw) -> Pair:
     its = "her" if she else ("its" if owner in ANIMALS else "his")
     sein = "ihr" if owner.english == "girl" else possessor(owner.gender)
     thing = draw.one(THINGS)
-    past, german = draw.one(
-        (
-            ("lost", "verlor {}"),
-            ("forgot", "vergaß {}"),
-            ("found", "fand {}"),
-            ("sold", "verkaufte {}"),
-            ("was looking for", "suchte {}"),
-            ("has lost", "hat {} verloren"),
-            ("loves", "liebt {}"),
-            ("can't find", "kann {} nicht finden"),
-            ("didn't sell", "verkaufte {} nicht"),
-            ("took", "nahm {}"),
-            ("needs", "braucht {}"),
-        )
+    past, german = draw.pair(
+        "lost | verlor {}",
+        "forgot | vergaß {}",
+        "found | fand {}",
+        "sold | verkaufte {}",
+        "was looking for | suchte {}",
+        "has lost | hat {} verloren",
+        "loves | liebt {}",
+        "can't find | kann {} nicht finden",
+        "didn't sell | verkaufte {} nicht",
+        "took | nahm {}",
+        "needs | braucht {}",
     )
     if owner in ANIMALS:
         part, teil = draw.one(
@@ -159,16 +155,14 @@ def own_thing(draw: Draw) -> Pair:
                 ("head", Noun("", "Kopf", "m", "", "")),
             )
         )
-        past, german = draw.one(
-            (
-                ("hurt", "verletzte {}"),
-                ("has hurt", "hat {} verletzt"),
-                ("is washing", "putzt {}"),
-                ("lost", "verlor {}"),
-                ("is looking for", "sucht {}"),
-                ("moved", "bewegte {}"),
-                ("is licking", "leckt {}"),
-            )
+        past, german = draw.pair(
+            "hurt | verletzte {}",
+            "has hurt | hat {} verletzt",
+            "is washing | putzt {}",
+            "lost | verlor {}",
+            "is looking for | sucht {}",
+            "moved | bewegte {}",
+            "is licking | leckt {}",
         )
         if part == "food" and "wash" not in past and "lick" not in past:
             past, german = "ate", "fraß {}"

@@ -30,15 +30,13 @@ def comparison(draw: Draw) -> Pair:
     the, der = f"the {one.english}", phrase("der", one, NOMINATIVE)
     than, als = f"the {other.english}", phrase("der", other, NOMINATIVE)
     sibling, yours = draw.one(RELATIVES), phrase(dein, one, NOMINATIVE)
-    taller, groesser = draw.one(
-        (
-            ("taller", "größer"),
-            ("older", "älter"),
-            ("younger", "jünger"),
-            ("stronger", "stärker"),
-            ("richer", "reicher"),
-            ("smarter", "klüger"),
-        )
+    taller, groesser = draw.pair(
+        "taller | größer",
+        "older | älter",
+        "younger | jünger",
+        "stronger | stärker",
+        "richer | reicher",
+        "smarter | klüger",
     )
     me, ich = draw.one((("me", "ich"), ("you", "du"), ("him", "er"), ("her", "sie"), ("us", "wir")))
     return draw.sentence_of(

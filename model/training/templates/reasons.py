@@ -186,15 +186,13 @@ def until(draw: Draw) -> Pair:
     """Write "not … until", which German says with "erst"."""
     action = draw.one(_ACTIONS)
     who, what = draw.one(action.who), draw.one(action.objects)
-    when, wann = draw.one(
-        (
-            ("it was dark", "es dunkel war"),
-            ("the sun was shining", "die Sonne schien"),
-            ("the rain stopped", "der Regen aufhörte"),
-            ("everyone was asleep", "alle schliefen"),
-            ("it was too late", "es zu spät war"),
-            ("the music stopped", "die Musik aufhörte"),
-        )
+    when, wann = draw.pair(
+        "it was dark | es dunkel war",
+        "the sun was shining | die Sonne schien",
+        "the rain stopped | der Regen aufhörte",
+        "everyone was asleep | alle schliefen",
+        "it was too late | es zu spät war",
+        "the music stopped | die Musik aufhörte",
     )
     return draw.sentence(
         f"the {who.english} didn't {action.base} the {what.english} until {when}.",
@@ -230,19 +228,17 @@ def does_not_fit(draw: Draw) -> Pair:
 def on_a_surface(draw: Draw) -> Pair:
     """An animal or a person rests on something, sometimes because of what it is like."""
     who, surface = draw.one(_WHO), draw.one(NOUNS["surface"])
-    english, german = draw.one(
-        (
-            ("sat on", "saß auf"),
-            ("sat on", "saß auf"),
-            ("lay on", "lag auf"),
-            ("slept on", "schlief auf"),
-            ("is sitting on", "sitzt auf"),
-            ("is lying on", "liegt auf"),
-            ("is sleeping on", "schläft auf"),
-            ("was standing on", "stand auf"),
-            ("doesn't sit on", "sitzt nicht auf"),
-            ("sits on", "sitzt auf"),
-        )
+    english, german = draw.pair(
+        "sat on | saß auf",
+        "sat on | saß auf",
+        "lay on | lag auf",
+        "slept on | schlief auf",
+        "is sitting on | sitzt auf",
+        "is lying on | liegt auf",
+        "is sleeping on | schläft auf",
+        "was standing on | stand auf",
+        "doesn't sit on | sitzt nicht auf",
+        "sits on | sitzt auf",
     )
     word, wort = draw.one((("the", "der"), ("the", "der"), ("a", "ein"), ("this", "dies")))
     left = f"{draw.article(word, who.english)} {english} the {surface.english}"
@@ -306,13 +302,11 @@ def still_works(draw: Draw) -> Pair:
     english, german = draw.one((("old", "alt"), ("cheap", "billig"), ("small", "klein")))
     er = pronoun(thing.gender, NOMINATIVE)
     word, wort = draw.one((("the", "der"), ("this", "dies"), ("my", "mein")))
-    works, funktioniert = draw.one(
-        (
-            (f"is {english}, but it still works", f"ist {german}, aber {er} funktioniert noch"),
-            (f"is {english}, but it works well", f"ist {german}, aber {er} funktioniert gut"),
-            ("is new, but it doesn't work", f"ist neu, aber {er} funktioniert nicht"),
-            ("doesn't work because it is broken", f"funktioniert nicht, weil {er} kaputt ist"),
-        )
+    works, funktioniert = draw.pair(
+        f"is {english}, but it still works | ist {german}, aber {er} funktioniert noch",
+        f"is {english}, but it works well | ist {german}, aber {er} funktioniert gut",
+        f"is new, but it doesn't work | ist neu, aber {er} funktioniert nicht",
+        f"doesn't work because it is broken | funktioniert nicht, weil {er} kaputt ist",
     )
     return draw.sentence(
         f"{word} {thing.english} {works}.", f"{phrase(wort, thing, NOMINATIVE)} {funktioniert}."
@@ -323,15 +317,8 @@ def still_works(draw: Draw) -> Pair:
 def food_and_it(draw: Draw) -> Pair:
     """Food, and "it" in the next clause."""
     food = draw.one(NOUNS["food"])
-    english, german = draw.one(
-        (
-            ("hot", "heiß"),
-            ("cold", "kalt"),
-            ("salty", "salzig"),
-            ("old", "alt"),
-            ("hard", "hart"),
-            ("sweet", "süß"),
-        )
+    english, german = draw.pair(
+        "hot | heiß", "cold | kalt", "salty | salzig", "old | alt", "hard | hart", "sweet | süß"
     )
     er, ihn = pronoun(food.gender, NOMINATIVE), pronoun(food.gender, ACCUSATIVE)
     der, den = phrase("der", food, NOMINATIVE), phrase("der", food, ACCUSATIVE)

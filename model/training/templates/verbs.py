@@ -135,14 +135,12 @@ def relative_clause(draw: Draw) -> Pair:
     job, beruf = a_job(draw, english_pronoun(who) == "she")
     thing, to_thing = draw.one(THINGS), draw.one(_DEEDS)
     color, farbe = draw.one(tuple((COLORS | SIZES).items()))
-    plays, spielt = draw.one(
-        (
-            (f"is {job}", f"ist {beruf}"),
-            ("plays the piano", "spielt Klavier"),
-            ("is tired", "ist müde"),
-            ("lives here", "wohnt hier"),
-            ("is very old", "ist sehr alt"),
-        )
+    plays, spielt = draw.pair(
+        f"is {job} | ist {beruf}",
+        "plays the piano | spielt Klavier",
+        "is tired | ist müde",
+        "lives here | wohnt hier",
+        "is very old | ist sehr alt",
     )
     the, der = f"the {who.english}", phrase("der", who, NOMINATIVE)
     den, the_girl = phrase("der", whom, ACCUSATIVE), f"the {whom.english}"
@@ -186,14 +184,12 @@ def conditional(draw: Draw) -> Pair:
     mein = phrase("mein", who, NOMINATIVE)
     rains, regnet = draw.one((("rains", "regnet"), ("snows", "schneit")))
     when, wann = draw.one((("tomorrow", "morgen"), ("today", "heute"), ("tonight", "heute Abend")))
-    stay, bleiben = draw.one(
-        (
-            ("we will stay at home", "bleiben wir zu Hause"),
-            ("I won't come", "komme ich nicht"),
-            ("she will take the car", "nimmt sie das Auto"),
-            ("they will play inside", "spielen sie drinnen"),
-            ("we won't go out", "gehen wir nicht aus"),
-        )
+    stay, bleiben = draw.pair(
+        "we will stay at home | bleiben wir zu Hause",
+        "I won't come | komme ich nicht",
+        "she will take the car | nimmt sie das Auto",
+        "they will play inside | spielen sie drinnen",
+        "we won't go out | gehen wir nicht aus",
     )
     return draw.sentence_of(
         f"if I were rich, I would buy {a}. | wenn ich reich wäre, würde ich {ein} kaufen.",
