@@ -66,13 +66,19 @@ else:
             show_glossary()
         # Before the page for whoever goes by keyboard, and filled after it, when its view stands.
         reading = st.container(key="reader")
-        show_welcome()
-        notices = st.container(key="notices")
         view = VIEWS[page.url_path or HOME]
+        with st.container(key="welcome"):
+            if view.name != HOME:
+                show_welcome()
+        notices = st.container(key="notices")
         question = bar.ask(view) if view.asks else None
         with session.refusals():
             page.run()
         title_scene()
+        # The first page is one picture, and fills the window.
+        with st.container(key="welcome-below"):
+            if view.name == HOME:
+                show_welcome()
         with notices:
             # Only now is known what the page could not take.
             address.show_notices()

@@ -173,7 +173,7 @@ def settled(page: Page) -> None:
 
 def open_app(page: Page, url: str) -> None:
     """The heads page with everything on it."""
-    page.goto(url)
+    page.goto(f"{url}/heads")
     clock(page, "ready")
     settled(page)
 

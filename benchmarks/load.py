@@ -292,7 +292,7 @@ def main(argv: list[str] | None = None) -> None:
     options.add_argument(
         "--seconds", type=float, default=60.0, help="how long each asks (default 60)"
     )
-    options.add_argument("--page", default="", help="of the app, such as masks (default heads)")
+    options.add_argument("--page", default="heads", help="of the app (default heads)")
     options.add_argument(
         "--data", type=Path, help="a TSV with sentences in its first column (default made-up ones)"
     )

@@ -189,8 +189,8 @@ def alignment_error_rate(
     Args:
         predicted: the links of each pair.
         gold: the pairs, in the same order.
-        seed: of the samples that the interval is from: as many sentences each, drawn with
-            replacement (percentile bootstrap; Efron and Tibshirani 1993, chapter 13).
+        seed: of the interval's samples: equally many sentences, drawn with replacement (percentile
+            bootstrap; Efron and Tibshirani 1993, chapter 13).
 
     Raises:
         ValueError: if there are not as many sets of links as pairs, or no link at all on both

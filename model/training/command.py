@@ -65,8 +65,8 @@ def command(work: Callable[[list[str] | None], int | None]) -> Callable[..., int
             print(error, file=sys.stderr)
         except OSError as error:
             # A write to an open file fails without a name.
-            error.filename = error.filename or "The output"
-            print(unwritten(error), file=sys.stderr)
+            nameless = f"The output cannot be written: {error.strerror or error}."
+            print(unwritten(error) if error.filename else nameless, file=sys.stderr)
         return 1
 
     return main

@@ -76,7 +76,7 @@ def _parser() -> Program:
 def _device(name: str) -> torch.device:
     device = resolve_device(name)
     if device.type == "cuda":
-        # torchrun gives each process of a machine a GPU of its own.
+        # torchrun gives each process of a machine its own GPU.
         device = torch.device("cuda", int(os.environ.get("LOCAL_RANK", device.index or 0)))
         torch.cuda.set_device(device)
     return device

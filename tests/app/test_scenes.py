@@ -127,9 +127,7 @@ def panel(open_app: OpenApp) -> AppTest:
 def test_a_scene_may_hold_all_that_its_page_keeps_in_the_address(
     open_app: OpenApp, page: str
 ) -> None:
-    app = open_app()
-    if page != pages.HOME:
-        go_to(app, page).run()
+    app = open_app(page=page)
     known = set(app.session_state["_visit"].parameters)
     assert known - OWN_NAMES == pages.names(page)
 
@@ -158,7 +156,7 @@ def test_a_scene_on_another_page_leads_there_and_stays_on_stage(open_app: OpenAp
     assert query(app, "present") == "1"
     assert told(app)["number"] == 6
     go(app, 2)
-    assert app.session_state["_visit"].page == ""
+    assert app.session_state["_visit"].page == "heads"
     assert query(app, "cell") == READY.scenes[1].view["cell"]
 
 
@@ -217,7 +215,7 @@ def test_the_audience_sees_the_title_and_never_the_note(open_app: OpenApp) -> No
         assert told(app)["next"] == {
             "title": following.title,
             "note": following.note,
-            "page": "",
+            "page": "heads",
             "view": dict(following.view),
         }
     assert told(go(app, 11))["next"] is None

@@ -99,7 +99,7 @@ def test_a_toy_is_not_to_be_measured_on_sentences_it_cannot_read(
     )
     app = go_to(app, "effects").run()
     (told,) = [each.value for each in app.info]
-    assert "does not translate between these. Choose “Log-probability”" in told
+    assert "does not translate between these languages. Choose “Log-probability”" in told
     assert "benchmarks.alignment" not in told
     # What another language is, is not measured either; what may be, is told how.
     for name, is_told in (("zz-de", False), ("en-de", True)):

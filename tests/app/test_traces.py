@@ -144,8 +144,8 @@ def test_the_page_about_tells_what_the_file_tells(open_app: OpenApp) -> None:
     assert "million parameters" not in text
     own = page(open_app(checkpoint="own.npz"), "about")
     text = " ".join(each.value for each in own.markdown)
-    assert "every weight can be looked into" in text
-    assert "What each row predicts is in it." in text
+    assert "you can look into every weight" in text
+    assert "It holds the prediction of each row." in text
 
 
 def test_a_kind_that_a_trace_lacks_is_said(open_app: OpenApp) -> None:

@@ -48,12 +48,12 @@ class Saving:
         self.url = reader.url
         self.body = self.page.get_by_test_id("stPopoverBody")
 
-    def open_page(self, name: str = "", **query: str) -> None:
+    def open_page(self, name: str = "heads", **query: str) -> None:
         self.page.goto(
             f"{self.url}/{name}?{urlencode({'sentence': SENTENCE} | query, quote_via=quote)}",
             timeout=LOADING,
         )
-        shown = {"": ".explorer[data-painted]", "masks": ".matrices[data-painted]"}
+        shown = {"heads": ".explorer[data-painted]", "masks": ".matrices[data-painted]"}
         first = self.page.locator(shown.get(name, ".js-plotly-plot")).first
         first.wait_for(state="attached", timeout=LOADING)
         self.settle()

@@ -204,10 +204,10 @@ class HeadsPage:
         return self
 
     def goto(self, **query: str) -> None:
-        address = f"{self.url}/?{urlencode(query, quote_via=quote)}"
+        address = f"{self.url}/heads?{urlencode(query, quote_via=quote)}"
         self.page.goto(address, timeout=LOADING)
 
-    def walk(self, path: str = "", **query: str) -> None:
+    def walk(self, path: str = "heads", **query: str) -> None:
         """Goes to an address within the page that stands, as Back does, and waits until it is calm.
 
         A page that is loaded anew takes three times as long.

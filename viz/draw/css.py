@@ -151,6 +151,18 @@ TOOLS_CSS = """
 """
 """Where the row of tools stands."""
 
+DOOR_CSS = """
+<style>
+/* The picture writes the translation itself, and has the whole width. */
+.answer:not(:has(> div)), .answer > div > p:first-child { display: none }
+@media (min-width: 64rem) {
+  [data-testid="stMainBlockContainer"] { padding-left: 2.5rem; padding-right: 2.5rem }
+}
+[data-testid="stMainBlockContainer"] { padding-top: 4rem; padding-bottom: 0.5rem }
+</style>
+"""
+"""What the first page leaves to its picture."""
+
 SCENES_CSS = """
 .st-key-scenes-panel { width: min(27rem, calc(100vw - 4rem)) }
 [data-testid="stPopoverBody"]:has(.st-key-scenes-panel) {

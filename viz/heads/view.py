@@ -67,14 +67,19 @@ class HeadsView:
     head: int = kept(_place("head"))
     view: str = kept(choice("view", "heatmap", ("heatmap", "lines"), "how it is drawn"))
     cell: str = kept(
-        pattern("cell", _PAIR, "a query and a key such as 3.5", "the weight looked into")
+        pattern(
+            "cell",
+            _PAIR,
+            "a query and a key such as 3.5",
+            "the weight to follow from query and key",
+        )
     )
     compare: str = kept(
         pattern(
             "compare",
             _PAIRS,
             "up to eight heads such as 3.0-3.5",
-            "heads in one picture, as layer.head; the selected one is among them",
+            "heads compared in one picture, as layer.head, including the selected one",
         )
     )
     order: str = kept(
@@ -82,7 +87,7 @@ class HeadsView:
             "order",
             "",
             ["", *(measure.key for measure in MEASURES), EFFECT.key],
-            "heads by a measure, or by what switching each off costs; none: by layer and head",
+            "sort heads by a measure or by their effect; none: by layer and head",
         )
     )
     faint: int = kept(
@@ -95,18 +100,23 @@ class HeadsView:
             "only",
             rf"(layer|head)\.{_NUMBER}",
             "a layer or a head such as layer.3",
-            "one row or column of heads",
+            "show one row or column of heads",
         )
     )
     words: bool = kept(flag("words", meaning="whole words"))
     specials: bool = kept(flag("specials", True, "special tokens"))
-    renormalise: bool = kept(flag("renormalise", meaning="without them, rows add up to 1"))
+    renormalise: bool = kept(flag("renormalise", meaning="without special tokens, rows sum to 1"))
     predicted: bool = kept(flag("predicted", meaning="rows named by the token predicted"))
     below: str = kept(
         choice("below", "facts", SECTIONS, "the section below", before={"figure": "facts"})
     )
     grown: str = kept(
-        choice("grown", "", ["", *GROWN], "of the curves over training; none: what the head does")
+        choice(
+            "grown",
+            "",
+            ["", *GROWN],
+            "the measure of the curves over training; none: what the head does",
+        )
     )
 
     @property

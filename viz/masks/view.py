@@ -58,15 +58,15 @@ class MasksView:
             FURTHER,
             most=MOST_CHARACTERS,
             meaning="the other sentences",
-            values="text, one a line",
+            values="text, one per line",
         )
     )
     number: int = kept(
-        integer("number", 1, low=1, high=MOST_SENTENCES, meaning="the sentence looked at")
+        integer("number", 1, low=1, high=MOST_SENTENCES, meaning="the sentence shown")
     )
-    part: str = kept(choice("part", "see", PARTS, "what of it"))
+    part: str = kept(choice("part", "see", PARTS, "the part of the page"))
     masked: str = kept(
-        choice("masked", str(AttentionKind.DECODER), map(str, EDITABLE), "which attention")
+        choice("masked", str(AttentionKind.DECODER), map(str, EDITABLE), "the attention")
     )
     layer: int = kept(_place("layer"))
     head: int = kept(_place("head"))

@@ -19,6 +19,7 @@ from viz.service.questions import OfModel
 from viz.service.results import Decoded
 from viz.shell import address, current_head, stage
 from viz.shell.head_picker import keep_known
+from viz.shell.widgets import row, segments
 from viz.shell.width import watch_width
 
 _ASKED = "_decoding_of"
@@ -115,16 +116,8 @@ def show(question: OfModel) -> None:
     search, decoded = decode(asked)
     view = clamp_step(decoded)
     if not stage.is_on():
-        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            st.segmented_control(
-                "What is shown",
-                SECTIONS,
-                default=view.section,
-                key="section",
-                required=True,
-                format_func=SECTIONS.__getitem__,
-                label_visibility="collapsed",
-            )
+        with row():
+            segments("What is shown", SECTIONS, key="section")
             show_settings(view, model)
     elif view.changes:
         # The foot would name what the model writes as it is.

@@ -12,22 +12,26 @@ from viz.service.results import Decoded
 from viz.shell import address, stage
 from viz.shell.save_menu import show_picture
 from viz.shell.theme import is_dark
-from viz.shell.width import is_narrow
+from viz.shell.widgets import row
 
 LISTED, OFFERED = 4, 4
 """How many hesitant steps are listed, and how many other words for each."""
 
 
 def show_certainty(view: DecodingView, search: Search, decoded: Decoded) -> None:
-    """The sentence coloured by certainty, the chart, and other words where the model hesitated."""
+    """The sentence coloured by certainty, other words where the model hesitated, and the chart."""
     translation, steps = decoded.decoding.translation, decoded.decoding.steps
     tokens = Tokens(translation.tokens, translation.token_ids)
     st.html(certainty_html(tokens, steps, dark=is_dark()))
-    picture = Certainty(decoded.decoding, search, view.changes)
-    if stage.is_on():
-        stage.say("How sure the model was of each token")
-        stage.show((picture, "certainty"), narrow=is_narrow())
-        return
+    stage.say("How sure the model was of each token")
+    if not stage.is_on():
+        show_hesitation(view, decoded)
+    show_picture(Certainty(decoded.decoding, search, view.changes), "certainty")
+
+
+def show_hesitation(view: DecodingView, decoded: Decoded) -> None:
+    """Where the model hesitated, with its likeliest other words."""
+    steps = decoded.decoding.steps
     places = hesitant(steps)
     if places:
         st.caption("Where the model hesitated: click another word and it writes on from there.")
@@ -39,7 +43,6 @@ def show_certainty(view: DecodingView, search: Search, decoded: Decoded) -> None
         )
     for place in places[:LISTED]:
         show_others(view, decoded, place)
-    show_picture(picture, "certainty")
 
 
 def show_others(view: DecodingView, decoded: Decoded, place: int) -> None:
@@ -47,7 +50,7 @@ def show_others(view: DecodingView, decoded: Decoded, place: int) -> None:
     translation, step = decoded.decoding.translation, decoded.decoding.steps[place]
     written = escape_markdown(token_text(translation.tokens[place]))
     share = escape_markdown(percent(step.probability))
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+    with row():
         st.markdown(f"Step {place + 1}, **{written}** {share}, or", width="content")
         others = [
             each

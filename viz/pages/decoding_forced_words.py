@@ -16,6 +16,7 @@ from viz.service.questions import OfModel
 from viz.service.results import Decoded
 from viz.shell import address, stage
 from viz.shell.theme import is_dark
+from viz.shell.widgets import row
 
 BEGINNING = "beginning"
 
@@ -39,7 +40,7 @@ def show_changes(changes: Changes, whole: Decoded, changed: Decoded) -> None:
     st.html(translations_html(one.text, other.text, names, dark=is_dark()))
     if stage.is_on():
         return
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+    with row():
         st.markdown(escape_markdown(changes_words(changes, one, other)), width="content")
         if changes.mask:
             st.button(
@@ -84,7 +85,7 @@ def show_forced(before: Decoded, after: Decoded) -> None:
     if stage.is_on():
         return
     view = address.read(DecodingView)
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+    with row():
         st.markdown(escape_markdown(price_words(one, other)), width="content")
         st.button(
             "Undo",

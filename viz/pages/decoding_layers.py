@@ -8,16 +8,12 @@ from viz.service.jobs import ReadLayers
 from viz.service.questions import OfModel
 from viz.shell import stage
 from viz.shell.save_menu import show_picture
-from viz.shell.width import is_narrow
 
 
 def show_layers(question: OfModel, view: DecodingView, search: Search) -> None:
     """The map of all layers and steps."""
     lens = session.ask(ReadLayers(question.decode(search, view.changes.under)))
     model = session.translator(question.checkpoint)
+    stage.say("What each decoder layer would predict")
     picture = LayerLens(lens, question.sentence, search, model.has_final_norm, view.changes)
-    if stage.is_on():
-        stage.say("What each decoder layer would predict")
-        stage.show((picture, "layers"), narrow=is_narrow())
-    else:
-        show_picture(picture, "layers")
+    show_picture(picture, "layers")

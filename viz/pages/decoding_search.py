@@ -30,6 +30,7 @@ from viz.service.questions import OfModel
 from viz.shell import address, stage
 from viz.shell.head_picker import choose_heads
 from viz.shell.save_menu import captioned
+from viz.shell.widgets import segments
 
 OFF = "heads-switched-off"
 """The key of the field of heads switched off; the address has them as one text."""
@@ -69,16 +70,7 @@ def choose(settings: Settings, of: str) -> None:
             st.session_state[of + field.name] = getattr(settings, field.name)
     on_change = keep_other if of else None
     key = f"{of}how"
-    st.segmented_control(
-        "Search",
-        WAYS,
-        default=address.value_of(key),
-        key=key,
-        required=True,
-        format_func=WAYS.__getitem__,
-        label_visibility="collapsed",
-        on_change=on_change,
-    )
+    segments("Search", WAYS, key=key, on_change=on_change)
     shown = (
         ["samples", "temperature", "top_k", "top_p", "seed"]
         if settings.how == "sampling"
@@ -150,9 +142,8 @@ def show_comparison(
 ) -> None:
     """The results of the page's search beside those of another one."""
     other_search = view.other.search(search.prefix)
-    if stage.is_on():
-        stage.say(f"Two searches{view.changes.name}")
-    else:
+    stage.say(f"Two searches{view.changes.name}")
+    if not stage.is_on():
         with st.popover(
             f"B: {search_name(view.other.search())}",
             icon=":material/tune:",
@@ -191,14 +182,8 @@ def show_widths(question: OfModel, view: DecodingView, search: Search) -> None:
         decodings.append(session.ask(question.decode(asked, view.changes.under)).decoding)
     slot.empty()
     picture = SearchWidths(decodings, search, view.changes)
-    if stage.is_on():
-        stage.say(picture.title)
+    stage.say(picture.title)
     best = max(range(len(picture.found)), key=lambda place: score(picture.found[place].node))
     show_list(picture.found, best)
-    words = escape_markdown(
-        f"{picture.words} Words that differ from the one with the best score are marked."
-    )
-    if stage.is_on():
-        st.caption(words)
-    else:
-        captioned(words, [picture], "widths")
+    words = f"{picture.words} Words that differ from the one with the best score are marked."
+    captioned(escape_markdown(words), [picture], "widths")

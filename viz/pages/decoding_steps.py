@@ -23,7 +23,7 @@ from viz.shell.save_menu import captioned
 
 PLAYER = "steps-player"
 
-_HEARD, _TOLD = "_step_heard", "_step_told"
+_SHOWN, _SENT = "_step_shown", "_steps_sent"
 """The step that the browser shows; how many steps it was sent that it did not choose itself."""
 
 
@@ -37,7 +37,7 @@ def on_shown(name: str, count: int) -> None:
     """Keep the step at which the browser came to rest."""
     step = read_shown(message_of(PLAYER, "shown"), name, count)
     if step is not None and not address.is_followed():
-        st.session_state[_HEARD] = step
+        st.session_state[_SHOWN] = step
         address.change(at=step + 1)
 
 
@@ -60,9 +60,9 @@ def show_steps(question: OfModel, view: DecodingView, search: Search, decoded: D
     """The steps, and below them the fields that change them."""
     decoding, trace = decoded.decoding, decoded.trace
     picture = OneStep(decoding, trace, search, view.step, view.heads, view.changes)
-    if PLAYER not in st.session_state or st.session_state.get(_HEARD) != view.step:
-        st.session_state[_TOLD] = st.session_state.get(_TOLD, 0) + 1
-        st.session_state[_HEARD] = view.step
+    if PLAYER not in st.session_state or st.session_state.get(_SHOWN) != view.step:
+        st.session_state[_SENT] = st.session_state.get(_SENT, 0) + 1
+        st.session_state[_SHOWN] = view.step
     name = name_of(question, view, search)
     steps(
         pack(
@@ -71,7 +71,7 @@ def show_steps(question: OfModel, view: DecodingView, search: Search, decoded: D
             head_mean(trace, AttentionKind.CROSS, view.heads),
             head_mean(trace, AttentionKind.DECODER, view.heads),
             name=name,
-            epoch=st.session_state[_TOLD],
+            epoch=st.session_state[_SENT],
             step=view.step,
             stage=stage.is_on(),
         ),

@@ -38,6 +38,7 @@ from viz.shell import address, stage
 from viz.shell.head_picker import choose_heads, keep_known
 from viz.shell.save_menu import show_picture
 from viz.shell.theme import is_dark
+from viz.shell.widgets import hint, menu, row, segments
 from viz.shell.width import is_narrow, watch_width
 
 WHOLE = "The whole translation"
@@ -95,27 +96,11 @@ def token_names(predictions: Tokens) -> list[str]:
 
 def show_choice(view: EffectsView, predictions: Tokens) -> None:
     """What the map shows, and of which part of the translation."""
-    names = [escape_markdown(name) for name in token_names(predictions)]
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
-        st.segmented_control(
-            "The map shows",
-            MAPS,
-            default=view.colored,
-            key="colored",
-            required=True,
-            format_func=MAPS.__getitem__,
-            label_visibility="collapsed",
-        )
+    with row(at="bottom"):
+        segments("The map shows", MAPS, key="colored")
         if view.has_token:
-            st.selectbox(
-                "Target token",
-                range(len(names)),
-                view.token,
-                key="token",
-                format_func=names.__getitem__,
-                label_visibility="collapsed",
-                width=230,
-            )
+            names = map(escape_markdown, token_names(predictions))
+            menu("Target token", enumerate(names), key="token", hides_label=True, width=230)
 
 
 def show_map(question: OfModel, view: EffectsView, effects: Effects) -> None:
@@ -172,7 +157,7 @@ def example_curves(question: OfModel) -> dict[str, ExamplesCurve]:
     """The curves over the model's examples by measure; none, with the reason shown, without any."""
     steps = snapshots(question.folder)
     if question.snapshot not in (None, len(steps) - 1):
-        st.info(ONLY_TRAINED, icon=":material/info:")
+        hint(ONLY_TRAINED)
         return {}
     model = session.translator(question.checkpoint)
     try:
@@ -181,7 +166,7 @@ def example_curves(question: OfModel) -> dict[str, ExamplesCurve]:
         st.warning(escape_markdown(str(error)), icon=":material/error:")
         return {}
     if removal is None:
-        st.info(NO_CURVES, icon=":material/info:")
+        hint(NO_CURVES)
         return {}
     return {each: ExamplesCurve(removal, each, question.model_name) for each in MEASURES}
 
@@ -233,16 +218,9 @@ def show_switches(view: EffectsView, effects: Effects) -> None:
         parameter="off",
         placeholder="None: choose a head, or press a button below",
     )
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+    with row(at="bottom"):
         show_buttons(view, ranked)
-        st.selectbox(
-            "What is done to them",
-            list(WAYS),
-            list(WAYS).index(view.way),
-            key="way",
-            format_func=WAYS.__getitem__,
-            width=250,
-        )
+        menu("What is done to them", WAYS, key="way", width=250)
         if view.way == "gate":
             st.slider(
                 "Share that is left",
@@ -315,7 +293,7 @@ def show_without(question: OfModel, view: EffectsView) -> None:
     """The translation without the heads beside the model's own, and the loss."""
     both = outcomes(question, view)
     if both is None:
-        st.info(NO_MEANS, icon=":material/info:")
+        hint(NO_MEANS)
         return
     st.html(written_html(*both))
     st.markdown(escape_markdown(price_words(*both)))

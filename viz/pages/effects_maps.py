@@ -33,6 +33,7 @@ from viz.service.model_menu import toy_task
 from viz.service.questions import OfModel
 from viz.shell import stage
 from viz.shell.save_menu import show_picture
+from viz.shell.widgets import hint, menu, row
 from viz.shell.width import is_narrow
 
 
@@ -58,32 +59,12 @@ def choose_map(view: EffectsView, model: Translator) -> None:
     methods = {name: each.title for name, each in METHODS.items()}
     if view.kind is AttentionKind.CROSS:
         methods[EVERY] = "None: rank them all"
-    parts = parts_of(model, view.kind)
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
-        st.selectbox(
-            "Attention",
-            list(map(str, MAPPED)),
-            list(map(str, MAPPED)).index(view.mapped),
-            key="mapped",
-            format_func=lambda kind: AttentionKind(kind).full_name,
-            width=230,
-        )
-        st.selectbox(
-            "Layer and head",
-            list(parts),
-            list(parts).index(view.whose),
-            key="whose",
-            format_func=parts.__getitem__,
-            width=230,
-        )
-        st.selectbox(
-            "Estimate beside the truth" if EVERY in methods else "Method",
-            list(methods),
-            list(methods).index(view.method),
-            key="method",
-            format_func=methods.__getitem__,
-            width=300,
-        )
+    kinds = {str(kind): kind.full_name for kind in MAPPED}
+    with row(at="bottom"):
+        menu("Attention", kinds, key="mapped", width=230)
+        menu("Layer and head", parts_of(model, view.kind), key="whose", width=230)
+        label = "Estimate beside the truth" if EVERY in methods else "Method"
+        menu(label, methods, key="method", width=300)
 
 
 def show_beside_truth(question: OfModel, view: EffectsView) -> None:
@@ -101,7 +82,7 @@ def show_beside_truth(question: OfModel, view: EffectsView) -> None:
             f"Also over the {len(examples)} examples of this model",
             view.examples,
             key="examples",
-            help="Every source token of every example is deleted too, which takes some seconds.",
+            help="Every source token of every example is deleted too, which takes up to a minute.",
         )
     show_ranking(question, view, shown)
 
@@ -109,7 +90,7 @@ def show_beside_truth(question: OfModel, view: EffectsView) -> None:
 def show_self_map(question: OfModel, view: EffectsView) -> None:
     """A method's map beside the weights, and why nothing tells which of them to believe."""
     show_picture(self_map_of(question, view), "effects-self-maps")
-    st.info(no_truth(view.kind), icon=":material/info:")
+    hint(no_truth(view.kind))
 
 
 def self_map_of(question: OfModel, view: EffectsView, *, alone: bool = False) -> SelfMap:
@@ -227,7 +208,7 @@ def show_alignment(question: OfModel) -> None:
     """The alignment error of every head, and in words what is nearest to the gold set."""
     picture = alignment_of(question)
     if picture is None:
-        st.info(_why_no_alignment(question), icon=":material/info:")
+        hint(_why_no_alignment(question))
         return
     show_picture(picture, "effects-alignment")
     st.markdown(
@@ -241,7 +222,7 @@ def show_alignment_on_stage(question: OfModel) -> None:
     picture = alignment_of(question, numbered=False)
     with stage.picture():
         if picture is None:
-            st.info(_why_no_alignment(question), icon=":material/info:")
+            hint(_why_no_alignment(question))
             return
         read = best_read(picture.table)
         stage.say(f"Fewest errors: {read.name}, {style.percent(picture.table.rates[read].error)}")

@@ -40,6 +40,7 @@ from viz.service.questions import OfModel, OfReader, OfTrace, Question
 from viz.shell import address, current_head, stage
 from viz.shell.fragments import fragment
 from viz.shell.save_menu import captioned, show_picture
+from viz.shell.widgets import hint, menu, segments
 
 JOINED = (AttentionKind.ENCODER, AttentionKind.CROSS, AttentionKind.DECODER)
 """The kinds of attention in the joint picture, in reading order."""
@@ -55,8 +56,8 @@ BY_NAME = {parameter.name: parameter for parameter in VIEW.parameters}
 
 Labels = Mapping[Site, tuple[Label | None, ...]]
 
-_HEARD = "_heard"
-_TOLD = "_told"
+_KNOWN = "_known_selection"
+_SENT = "_sent_selection"
 """How many selections the explorer was sent that it did not make itself, and the last of them."""
 
 _PREPARED = "_prepared"
@@ -131,14 +132,14 @@ def on_selection() -> None:
         with suppress(ValueError):
             address.change(**{name: BY_NAME[name].parse(str(selected.get(name)))})
     view = address.read(HeadsView)
-    st.session_state[_HEARD] = view.selection
+    st.session_state[_KNOWN] = view.selection
     if view.cell and view.cell != before.cell:
         address.change(below="query-key")
 
 
 def is_stale(message: Mapping[str, Any]) -> bool:
     """Whether it is about the view before: a link, a scene or Back has come between."""
-    epoch, _ = st.session_state.get(_TOLD, (0, None))
+    epoch, _ = st.session_state.get(_SENT, (0, None))
     return message.get("epoch") != epoch or address.is_followed()
 
 
@@ -182,12 +183,12 @@ def show_explorer(question: Question) -> None:
         st.rerun()
     view = address.read(HeadsView)
     prepared = prepare(question, view.reading)
-    epoch, told = st.session_state.get(_TOLD, (0, view.selection))
+    epoch, sent = st.session_state.get(_SENT, (0, view.selection))
     # Sent only what it does not know: a person's selection in it is drawn already.
-    if view.selection != st.session_state.get(_HEARD):
-        epoch, told = epoch + 1, view.selection
-        st.session_state[_HEARD] = told
-        st.session_state[_TOLD] = epoch, told
+    if view.selection != st.session_state.get(_KNOWN):
+        epoch, sent = epoch + 1, view.selection
+        st.session_state[_KNOWN] = sent
+        st.session_state[_SENT] = epoch, sent
     losses = read_losses(question, view)
     payload = pack(
         prepared.seen,
@@ -196,7 +197,7 @@ def show_explorer(question: Question) -> None:
         # Without a model, no head can be switched off.
         effects=losses if isinstance(question, OfModel) else None,
         epoch=epoch,
-        selection=told,
+        selection=sent,
         stage=stage.is_on(),
         opens_cells=opens_cells(prepared.trace),
     )
@@ -253,15 +254,12 @@ def show_below(prepared: Prepared, view: HeadsView, losses: Mapping[Site, FloatA
     if grown is None and view.below == TRAINING:
         address.change(below="facts")
         view = address.read(HeadsView)
-    st.segmented_control(
-        "Below the picture",
-        [section for section in SECTIONS if section != TRAINING or grown],
-        default=view.below,
-        key="below",
-        required=True,
-        format_func=lambda section: f"{SECTION_ICONS[section]} {SECTIONS[section]}",
-        label_visibility="collapsed",
-    )
+    sections = {
+        section: f"{SECTION_ICONS[section]} {name}"
+        for section, name in SECTIONS.items()
+        if section != TRAINING or grown
+    }
+    segments("Below the picture", sections, key="below")
     match view.below:
         case "numbers":
             show_numbers(prepared, sites, head)
@@ -284,15 +282,9 @@ def show_matrices(question: Question, sites: Sequence[Site], head: int) -> None:
                 matrices = model.head_matrices(site, head)
                 show_picture(WeightMatrices(matrices, site, head), f"matrices-{site}")
         case OfReader():
-            st.info(
-                "Weight matrices are shown only for Headscope's own models.",
-                icon=":material/info:",
-            )
+            hint("Weight matrices are shown only for Headscope's own models.")
         case OfTrace():
-            st.info(
-                "A trace holds no weight matrices; open its model to see them.",
-                icon=":material/info:",
-            )
+            hint("A trace holds no weight matrices; open its model to see them.")
 
 
 def selected_sites(prepared: Prepared, view: HeadsView) -> tuple[list[Site], int]:
@@ -447,10 +439,7 @@ def show_numbers(prepared: Prepared, sites: list[Site], head: int) -> None:
 def show_query_key(prepared: Prepared, view: HeadsView, head: int) -> None:
     """One cell from the inside: query times key, the score, and the softmax it enters."""
     if not opens_cells(prepared.trace):
-        st.info(
-            "This trace has no queries, keys and scores; record them to look into a cell.",
-            icon=":material/info:",
-        )
+        hint("This trace has no queries, keys and scores; record them to look into a cell.")
         return
     found = picked_cell(prepared, view)
     if found is None:
@@ -464,18 +453,14 @@ def show_query_key(prepared: Prepared, view: HeadsView, head: int) -> None:
     site, query, key = found
     seen = prepared.seen.maps[site]
     if seen.q is None or seen.k is None:
-        st.info(
-            "A whole word has no query and key of its own; switch “Whole words” off to look into "
-            "a cell.",
-            icon=":material/info:",
-        )
+        hint("A whole word has no query and key of its own; switch “Whole words” off.")
         return
     picture = pictures.QueryKey(prepared.seen, site, head, query, key, target=prepared.target)
     narrow = st.session_state.get("_width", "wide") != "wide"
     try:
         show_picture(picture, "query-key", narrow=narrow)
     except ExportError as error:
-        st.info(escape_markdown(str(error)), icon=":material/info:")
+        hint(escape_markdown(str(error)))
 
 
 def picked_cell(prepared: Prepared, view: HeadsView) -> tuple[Site, int, int] | None:
@@ -515,19 +500,13 @@ def show_training(
 ) -> None:
     """The curves of one measure, for each selected head's kind of attention."""
     there = [key for site in sites for key in grown.measures(site.kind)]
-    options = ["", *dict.fromkeys(there)]
+    options = {"": "What this head does most"}
+    options |= {key: training_curves.NAMES[key] for key in there}
     if view.grown not in options:
         # Another kind of attention has other measures.
         address.change(grown="")
         view = address.read(HeadsView)
-    st.selectbox(
-        "What the curves show",
-        options,
-        options.index(view.grown),
-        key="grown",
-        format_func=lambda key: training_curves.NAMES[key] if key else "What this head does most",
-        width=420,
-    )
+    menu("What the curves show", options, key="grown", width=420)
     for site in sites:
         measure = view.grown if view.grown in grown.measures(site.kind) else ""
         if measure := measure or grown.most(site, head) or "":
@@ -646,5 +625,5 @@ def show(question: Question) -> None:
     offer_keys(prepared)
     if "explorer" not in st.session_state:
         # Another page was shown meanwhile, and this explorer knows nothing yet.
-        st.session_state.pop(_HEARD, None)
+        st.session_state.pop(_KNOWN, None)
     show_explorer(question)

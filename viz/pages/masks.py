@@ -59,6 +59,7 @@ from viz.service.results import Batch
 from viz.shell import address, bar, current_head, stage
 from viz.shell.save_menu import captioned, save_button
 from viz.shell.theme import is_dark
+from viz.shell.widgets import hint, menu, segments
 from viz.shell.width import watch_width
 
 _SUITED = "_suited_batch"
@@ -126,26 +127,11 @@ def counts(question: OfModel, kind: AttentionKind) -> dict[str, int]:
 def show_choice(question: OfModel, view: MasksView) -> None:
     """The fields for the part, the batch, the sentence and the head."""
     with st.container(horizontal=True, vertical_alignment="center", gap="xsmall"):
-        st.segmented_control(
-            "Part",
-            PARTS,
-            default=view.part,
-            key="part",
-            required=True,
-            format_func=PARTS.__getitem__,
-            label_visibility="collapsed",
-        )
+        segments("Part", PARTS, key="part")
         show_further(view)
         if view.n_sentences > 1:
-            st.selectbox(
-                "Sentence",
-                range(1, view.n_sentences + 1),
-                view.number - 1,
-                key="number",
-                format_func=lambda number: f"Sentence {number}",
-                label_visibility="collapsed",
-                width=136,
-            )
+            sentences = {number: f"Sentence {number}" for number in range(1, view.n_sentences + 1)}
+            menu("Sentence", sentences, key="number", hides_label=True, width=136)
         # All masks together belong to no head.
         if view.part != "see":
             show_heads(question, view)
@@ -181,25 +167,11 @@ def show_further(view: MasksView) -> None:
 
 def show_heads(question: OfModel, view: MasksView) -> None:
     """Fields for the attention, the layer and the head."""
-    st.segmented_control(
-        "Attention",
-        [str(kind) for kind in EDITABLE],
-        default=view.masked,
-        key="masked",
-        required=True,
-        format_func=lambda kind: AttentionKind(kind).short_name,
-        label_visibility="collapsed",
-    )
+    segments("Attention", {str(kind): kind.short_name for kind in EDITABLE}, key="masked")
     for name, count in counts(question, view.kind).items():
-        st.selectbox(
-            name.capitalize(),
-            range(count),
-            address.value_of(name),
-            key=name,
-            format_func=f"{name.capitalize()} {{}}".format,
-            label_visibility="collapsed",
-            width=116,
-        )
+        title = name.capitalize()
+        numbers = {number: f"{title} {number}" for number in range(count)}
+        menu(title, numbers, key=name, hides_label=True, width=116)
 
 
 def selection_of(question: OfModel, view: MasksView) -> Selection | None:
@@ -270,7 +242,7 @@ def show_inside(selection: Selection) -> None:
     """From scores to output, with the mask and without it."""
     attention, head = selection.attention, selection.head
     if attention.scores is None or attention.v is None:
-        st.info(NO_SCORES, icon=":material/info:")
+        hint(NO_SCORES)
         return
     with_mask = head_steps(attention, head)
     without = head_steps(attention, head, np.ones_like(with_mask.allowed))
@@ -364,14 +336,7 @@ def choose_slots(selection: Selection, masks: Mapping[str, NamedMask]) -> TwoMas
                 titles = {
                     name: visible(f"{slot.upper()}: {each.title}") for name, each in masks.items()
                 }
-                st.selectbox(
-                    f"Mask {slot.upper()}",
-                    list(titles),
-                    list(titles).index(address.value_of(slot)),
-                    key=slot,
-                    format_func=titles.__getitem__,
-                    label_visibility="collapsed",
-                )
+                menu(f"Mask {slot.upper()}", titles, key=slot, hides_label=True)
     view = address.read(MasksView)
     return TwoMasks(masks[view.a], masks[view.b])
 
@@ -388,10 +353,9 @@ def show_comparison(selection: Selection) -> None:
     if any(mask.cells.shape != shape for mask in both.masks):
         show_masks_compared(picture)
         if both.a.mask.cells.shape == both.b.mask.cells.shape:
-            st.info(
+            hint(
                 f"The model cannot run with these masks: {selection.kind.full_name.lower()} has "
-                f"{shape[0]} × {shape[1]} cells. Choose masks of that size to see what it does.",
-                icon=":material/info:",
+                f"{shape[0]} × {shape[1]} cells. Choose masks of that size to see what it does."
             )
         return
     one, other = (

@@ -37,6 +37,7 @@ from viz.service.results import Outcome
 from viz.shell import address, stage
 from viz.shell.fragments import fragment
 from viz.shell.theme import is_dark
+from viz.shell.widgets import hint, menu
 
 HAS_CAUSAL = {"none", "causal", "strictly_causal", "look_ahead", "causal_window"}
 """Presets that make no sense together with the causal mask, or contain it."""
@@ -68,16 +69,9 @@ def show_presets(selection: Selection, edits: tuple[Edit, ...]) -> None:
     if st.session_state.get("preset") not in known:
         st.session_state["preset"] = next(iter(known))
     with st.container(horizontal=True, vertical_alignment="center", gap="xsmall"):
-        name = st.selectbox(
-            "Preset",
-            list(known),
-            list(known).index(address.value_of("preset")),
-            key="preset",
-            format_func=lambda name: known[name].title,
-            label_visibility="collapsed",
-            width=200,
-        )
-        preset = known[name]
+        titles = {name: each.title for name, each in known.items()}
+        menu("Preset", titles, key="preset", hides_label=True, width=200)
+        preset = known[st.session_state["preset"]]
         show_settings(preset, selection)
         if has_causal_toggle(selection):
             st.toggle(
@@ -176,7 +170,7 @@ def tick_layers(selection: Selection, edit: Edit | None) -> tuple[tuple[int, ...
 def store_shown(edits: Sequence[Edit]) -> None:
     """Keep edits that the painted matrix shows already, so that it does not begin again."""
     store(edits)
-    st.session_state["_mask_heard"] = address.read(MasksView).edit
+    st.session_state["_mask_shown"] = address.read(MasksView).edit
 
 
 def on_edit(selection: Selection) -> None:
@@ -203,8 +197,8 @@ def ticked_layers(selection: Selection) -> tuple[int, ...] | None:
 
 def epoch(written: str) -> int:
     """How often the mask came from anything but painting: a preset, a link, Back."""
-    if written != st.session_state.get("_mask_heard", ""):
-        st.session_state["_mask_heard"] = written
+    if written != st.session_state.get("_mask_shown", ""):
+        st.session_state["_mask_shown"] = written
         st.session_state["_mask_epoch"] = st.session_state.get("_mask_epoch", 0) + 1
     count: int = st.session_state.get("_mask_epoch", 0)
     return count
@@ -315,14 +309,10 @@ def show_notices(
 ) -> None:
     """Notices about the edits."""
     if notice := st.session_state.pop("_mask_notice", None):
-        st.info(escape_markdown(notice), icon=":material/info:")
+        hint(escape_markdown(notice))
     unchanged = is_unchanged((before.forced, before.free), (after.forced, after.free))
     if edits and unchanged:
-        st.info(
-            "This edit changes nothing: all weights, probabilities and the translation stay the "
-            "same.",
-            icon=":material/info:",
-        )
+        hint("This edit changes nothing: weights, probabilities and translation stay the same.")
     shown = edit_of(edits, selection.kind, selection.layer)
     if shown and (said := empty_words(edited_mask(selection.own, shown.allowed))):
         st.warning(escape_markdown(said), icon=":material/visibility_off:")

@@ -2,8 +2,6 @@
 
 from collections.abc import Sequence
 
-import streamlit as st
-
 from viz.browser.matrices import matrices
 from viz.draw.labels import escape_markdown
 from viz.links.mask_edits import EDITABLE
@@ -15,6 +13,7 @@ from viz.pages.masks_selection import NO_SCORES, Selection, largest_score
 from viz.service import session
 from viz.service.jobs import Translate
 from viz.shell import stage
+from viz.shell.widgets import hint
 
 
 def offer_keys(selection: Selection, part: str) -> None:
@@ -57,7 +56,7 @@ def show_steps(selection: Selection) -> None:
     """From scores to output, with the mask."""
     attention = selection.attention
     if attention.scores is None or attention.v is None:
-        st.info(NO_SCORES, icon=":material/info:")
+        hint(NO_SCORES)
         return
     inside = head_steps(attention, selection.head)
     limit, longest = largest_score(selection, inside), max(float(inside.contributions.max()), 1e-6)
@@ -77,6 +76,6 @@ def show_compared(picture: ComparedMasks, names: Sequence[str]) -> None:
     try:
         mask_difference(*picture.both.masks)
     except ValueError as error:
-        st.info(escape_markdown(str(error)), icon=":material/info:")
+        hint(escape_markdown(str(error)))
     with stage.picture():
         matrices(picture.panels, key="compared", stage=True)

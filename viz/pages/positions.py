@@ -32,6 +32,7 @@ from viz.shell import address, stage
 from viz.shell.fragments import fragment
 from viz.shell.save_menu import captioned, show_picture
 from viz.shell.theme import is_dark
+from viz.shell.widgets import hint, segments
 from viz.shell.width import is_narrow, watch_width
 
 SHORT_PARTS = {
@@ -86,22 +87,14 @@ def table_of(model: Translator, view: PositionsView, n_tokens: int) -> FloatArra
     try:
         return model.position_table(length)
     except PositionError as error:
-        st.info(escape_markdown(str(error)), icon=":material/info:")
+        hint(escape_markdown(str(error)))
         return None
 
 
 def show_table(question: OfModel, model: Translator, view: PositionsView) -> None:
     """The matrix, some dimensions as waves, and one pair on its circle."""
     tokens = session.ask(question.translate).translation.source
-    st.segmented_control(
-        "Positions",
-        LENGTHS,
-        default=view.length,
-        key="length",
-        required=True,
-        format_func=LENGTHS.__getitem__,
-        label_visibility="collapsed",
-    )
+    segments("Positions", LENGTHS, key="length")
     table = table_of(model, view, len(tokens))
     if table is None:
         return
@@ -207,7 +200,7 @@ def show_words(question: OfModel, model: Translator) -> None:
     try:
         shares = session.ask(TermShares(question.version, sentence))
     except PositionError as error:
-        st.info(escape_markdown(str(error)), icon=":material/info:")
+        hint(escape_markdown(str(error)))
         return
     show_picture(pictures.TermShares(shares, sentence), "terms")
 
@@ -247,15 +240,7 @@ def show_without(question: OfModel) -> None:
             help="The first word gets the last position. Only in the encoder, since the decoder's "
             "last position is not known while it writes.",
         )
-        st.segmented_control(
-            "Where",
-            SIDES,
-            default=view.side,
-            key="side",
-            required=True,
-            format_func=SIDES.__getitem__,
-            disabled=view.reverse,
-        )
+        segments("Where", SIDES, key="side", hides_label=False, disabled=view.reverse)
     before = session.run(question)
     try:
         after = session.run(question, Intervention(positions=view.edit))
@@ -368,10 +353,9 @@ def distances_picture(
 
 def refuse_order(n_words: int) -> None:
     """Say that the order is for another sentence."""
-    st.info(
+    hint(
         f"The order in the address does not fit this sentence's {n_words} tokens; they keep their "
-        "own. Drag them, or press Shuffle.",
-        icon=":material/info:",
+        "own. Drag them, or press Shuffle."
     )
 
 
@@ -415,10 +399,9 @@ def other_checkpoint(model: Translator) -> Path | None:
     wanted = "sinusoidal" if model.positions.is_learned else "learned"
     other = checkpoint_with(wanted)
     if other is None:
-        st.info(
+        hint(
             f"There is no checkpoint with {wanted} positions; train one with "
-            f"`--set model.positions={wanted}` and put its folder under checkpoints.",
-            icon=":material/info:",
+            f"`--set model.positions={wanted}` and put its folder under checkpoints."
         )
     return other
 
@@ -490,21 +473,12 @@ def show_part(question: OfModel) -> None:
     parts = parts_of(model)
     view = address.read(PositionsView)
     if not model.positions.is_added:
-        st.info(
+        hint(
             "This model has no table of encodings: it adds nothing to its embeddings, and every "
             f"self-attention {model.positions.acts}. A shift changes nothing, since only the "
-            "distance of two tokens counts.",
-            icon=":material/info:",
+            "distance of two tokens counts."
         )
-    st.segmented_control(
-        "Part",
-        parts,
-        default=view.topic,
-        key="topic",
-        required=True,
-        format_func=part_name,
-        label_visibility="collapsed",
-    )
+    segments("Part", {part: part_name(part) for part in parts}, key="topic")
     match view.topic:
         case "likeness":
             show_likeness(model, view)

@@ -14,6 +14,7 @@ from typing import Any
 
 from viz.about.view import VIEW as ABOUT
 from viz.decoding.view import VIEW as DECODING
+from viz.door.view import VIEW as DOOR
 from viz.effects.view import VIEW as EFFECTS
 from viz.heads.view import VIEW as HEADS
 from viz.links.parameters import (
@@ -30,11 +31,11 @@ from viz.masks.view import VIEW as MASKS
 from viz.positions.view import VIEW as POSITIONS
 
 VIEWS: Mapping[str, View] = MappingProxyType(
-    {view.name: view for view in (HEADS, EFFECTS, DECODING, MASKS, POSITIONS, ABOUT)}
+    {view.name: view for view in (DOOR, HEADS, EFFECTS, DECODING, MASKS, POSITIONS, ABOUT)}
 )
 """Every page by its name, in the order of the navigation."""
 
-HOME = HEADS.name
+HOME = DOOR.name
 """The page that opens first, whose path is empty."""
 
 DEFAULT_SENTENCE = "He has bought a new computer."
@@ -58,7 +59,7 @@ CHECKPOINT = _of_model(
 )
 STEP = _of_model(
     "step",
-    "of a model with snapshots: after how many steps of training",
+    "the training step, for a model with snapshots",
     "one of its steps; default: the last",
 )
 SHARED = (SENTENCE, TARGET, CHECKPOINT, STEP)
@@ -68,21 +69,19 @@ PRESENT = flag("present", meaning="on stage")
 """Whether the page is on stage; in the address, so that a link can open on stage."""
 
 MOST_SCENES = 100
-SCENE = integer(
-    "scene", 0, low=0, high=MOST_SCENES, meaning="the scene of a talk that was shown last"
-)
+SCENE = integer("scene", 0, low=0, high=MOST_SCENES, meaning="the scene shown last")
 """Counted from 1; 0 before the first."""
 
 MARK = r"[0-9a-f]{8}"
 TALK = pattern(
     "talk",
     MARK,
-    "the mark of a talk such as 1a2b3c4d",
-    "whose talk it is; none: the one that comes with the app",
+    "the mark of a talk, such as 1a2b3c4d",
+    "your talk; none: the included one",
 )
 """One of a person's own talks; empty for the app's talk."""
 
-READ = flag("read", meaning="the talk is read, with its notes at the foot of the page")
+READ = flag("read", meaning="the talk as a reading, with its notes at the foot of the page")
 """Whether the talk is read at one's own pace, with its notes below the page."""
 
 AROUND = (PRESENT, SCENE, TALK, READ)

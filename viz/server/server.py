@@ -29,6 +29,7 @@ from streamlit.web.server import server_util
 from viz.server import idle_gc
 from viz.server.component_code import ComponentCode
 from viz.server.hosts import KnownHosts
+from viz.server.old_addresses import OldAddresses
 from viz.server.static_files import StaticFiles
 from viz.service import session
 from viz.shell.uploaded_trace import MOST_MEGABYTES
@@ -147,6 +148,7 @@ class SecurityHeaders:
 MIDDLEWARE = (
     Middleware(SecurityHeaders),
     Middleware(KnownHosts),
+    Middleware(OldAddresses),
     Middleware(ComponentCode),
     Middleware(StaticFiles),
 )

@@ -29,6 +29,7 @@ from model.explain.attribution_methods import (
     cross_attributions,
     self_attributions,
 )
+from model.explain.block_outputs import block_outputs
 from model.explain.deletion import deletion_losses
 from model.explain.examples import example_traces, read_examples
 from model.explain.head_ablation import effects_of, removal, rewritten
@@ -36,6 +37,7 @@ from model.paper.search import Search
 from model.record.head_edits import MeanAblation
 from model.record.intervention import UNCHANGED, Intervention
 from model.trace.attention_map import AttentionMap, FloatArray, Site
+from model.trace.blocks import Blocks
 from model.trace.logit_lens import LogitLens
 from model.trace.trace import Trace
 from model.trace.translation import Decoding, Translation
@@ -360,6 +362,16 @@ class MeasureEffects(RecordJob[Effects]):
 
     def of(self, model: Translator, trace: Trace) -> Effects:
         return effects_of(model, trace)
+
+
+@dataclass(frozen=True, slots=True)
+class ReadBlocks(RecordJob[Blocks]):
+    """What the blocks beside attention do on a sentence."""
+
+    doing = "Translating…"
+
+    def of(self, model: Translator, trace: Trace) -> Blocks:
+        return block_outputs(model, trace)
 
 
 @dataclass(frozen=True, slots=True)

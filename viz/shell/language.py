@@ -6,6 +6,9 @@ import functools
 
 from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
+LANGUAGES = {"de": "German", "en": "English", "fr": "French"}
+"""Languages by their codes."""
+
 UNLIKELY, LIKELY = 0.01, 0.1
 """A text is foreign if the expected language is less likely than the first of these and another is
 at least as likely as the second. A name or a number fits every language, and none very well.

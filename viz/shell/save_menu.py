@@ -79,7 +79,7 @@ def show_picture(
     question: Question | None = None,
     drawn: Picture | None = None,
 ) -> None:
-    """A picture's figure with its caption and its Save button.
+    """A picture's figure with its caption and its Save button; on a stage, the figure alone.
 
     Args:
         picture: with a figure and a caption.
@@ -90,9 +90,12 @@ def show_picture(
         question: of which model it is; None for the sentence bar's.
         drawn: the picture whose figure is shown, if it is not the one that is saved.
     """
+    narrow = is_narrow(columns) if narrow is None else narrow
+    if stage.is_on():
+        stage.show((picture, key), narrow=narrow)
+        return
     # Two quick clicks are two clicks, not a double click that redraws everything.
     config = style.CHART_CONFIG | ({"doubleClick": False} if drawn else {})
-    narrow = is_narrow(columns) if narrow is None else narrow
     figure = (drawn or picture).figure(Layout(narrow=narrow, dark=is_dark()))
     st.plotly_chart(
         figure,

@@ -18,6 +18,7 @@ from viz.browser.messages import message_of
 from viz.browser.speaker import moved_scene, notes_button, scene_handles, talk
 from viz.draw import css
 from viz.draw.labels import escape_markdown, visible
+from viz.heads.view import VIEW as HEADS
 from viz.registry.pages import HOME, MARK, PRESENT, READ, SCENE, TALK, VIEWS, names
 from viz.shell import address, stage
 from viz.shell.fragments import fragment
@@ -248,14 +249,14 @@ def _here() -> Scene:
 
 def _suggested(page: str, view: Mapping[str, str]) -> str:
     """A short title for a view."""
-    if page == HOME:
+    if page == HEADS.name:
         names = {str(kind): kind.full_name for kind in AttentionKind}
         kind = names.get(view.get("attention", str(AttentionKind.CROSS)), "All attention")
         if "compare" in view:
             return f"{kind}, {view['compare'].count('-') + 1} heads"
         return f"{kind}, layer {view['layer']}, head {view['head']}" if "layer" in view else kind
     part = view.get("part") or view.get("topic")
-    return f"{page.capitalize()}: {part}" if part else page.capitalize()
+    return f"{VIEWS[page].title}: {part}" if part else VIEWS[page].title
 
 
 # ---- what the browser tells ----------------------------------------------------------------------

@@ -16,21 +16,23 @@ _KEY = "welcome-lines"
 
 
 def show_welcome() -> None:
-    """The two lines, each until it is dismissed; call it once a run, above the page."""
-    # Always there, since what comes and goes moves all that follows, and has it drawn anew.
-    with st.container(key="welcome"):
-        if stage.is_on() or is_reading():
-            return
-        folder = talk_files.folder()
-        welcome(
-            key=_KEY,
-            talk=visible(ready_talk().title),
-            question=glossary.TITLE,
-            terms=glossary.TERMS,
-            dismissed=talk_files.dismissed(folder, LINES) if folder else None,
-            on_read=read_ready_talk,
-            on_dismissed=_on_dismissed,
-        )
+    """The two lines, each until it is dismissed; call it once a run.
+
+    Within a container that is always there, since what comes and goes moves all that follows, and
+    has it drawn anew.
+    """
+    if stage.is_on() or is_reading():
+        return
+    folder = talk_files.folder()
+    welcome(
+        key=_KEY,
+        talk=visible(ready_talk().title),
+        question=glossary.TITLE,
+        terms=glossary.TERMS,
+        dismissed=talk_files.dismissed(folder, LINES) if folder else None,
+        on_read=read_ready_talk,
+        on_dismissed=_on_dismissed,
+    )
 
 
 def show_glossary() -> None:

@@ -40,8 +40,8 @@ def main(argv: list[str] | None) -> None:
     rows = [(SOURCE, *row) for row in from_templates(arguments.count, arguments.seed, held_out)]
     if arguments.dictionary:
         words = read_pairs([arguments.dictionary])
-        found = around_nouns(words, arguments.each, arguments.seed, held_out)
-        rows += [(DICTIONARY, *row) for row in found]
+        carriers = around_nouns(words, arguments.each, arguments.seed, held_out)
+        rows += [(DICTIONARY, *row) for row in carriers]
     text = "".join(f"{name}\t{kind}\t{pair[0]}\t{pair[1]}\n" for name, kind, pair in rows)
     data = text.encode()
     arguments.output.parent.mkdir(parents=True, exist_ok=True)

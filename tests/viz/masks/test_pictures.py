@@ -217,7 +217,7 @@ def test_log_probabilities_say_whose_target_they_are_of(batch: Batch) -> None:
         (replace(batch.at, target=TARGET, number=1), "the model's own translation"),
     ):
         caption = LogProbs(at, Edits(()), (side, side)).caption
-        assert f"{given} is given" in caption
+        assert f"reads {given}" in caption
         assert caption.startswith(f"Sentence {at.number + 1}, “{at.sentences[at.number]}”: ")
 
 

@@ -5,6 +5,7 @@ from importlib import import_module
 from pathlib import Path
 
 from viz.decoding.view import DecodingView
+from viz.door.view import DoorView
 from viz.effects.view import EffectsView
 from viz.heads.view import HeadsView
 from viz.masks.view import MasksView
@@ -13,6 +14,7 @@ from viz.registry import pages
 
 ROOT = Path(__file__).parents[3]
 VALUES = {
+    "door": DoorView(),
     "heads": HeadsView(),
     "effects": EffectsView(),
     "decoding": DecodingView(),
