@@ -20,6 +20,7 @@ from model.explain.position_measures import formula_table as formula_table
 from model.explain.reading import chosen_maps as chosen_maps
 from model.explain.reading import site_map as site_map
 from model.explain.removal_file import read_removal as read_removal
+from model.trace.attention_map import Site
 from model.training.growth import read_growth as read_growth
 from viz.decoding.certainty import Certainty as Certainty
 from viz.decoding.lens import LayerLens as LayerLens
@@ -45,16 +46,18 @@ from viz.effects.removal_curve import RemovalCurve as RemovalCurve
 from viz.effects.removal_curve import removal_figure as removal_figure
 from viz.effects.self_maps import SelfMap as SelfMap
 from viz.heads.lines import lines_figure as lines_figure
-from viz.heads.matrices import matrices_figure as matrices_figure
+from viz.heads.matrices import WeightMatrices as WeightMatrices
 from viz.heads.overview import heads_overview as heads_overview
 from viz.heads.panels import compared_panels as compared_panels
 from viz.heads.panels import joint_panel as joint_panel
+from viz.heads.pictures import ComparedHeads as ComparedHeads
 from viz.heads.pictures import EveryHead as EveryHead
+from viz.heads.pictures import HeadLines as HeadLines
+from viz.heads.pictures import JointHeads as JointHeads
 from viz.heads.pictures import OneHead as OneHead
 from viz.heads.pictures import QueryKey as QueryKey
-from viz.heads.pictures import WeightMatrices as WeightMatrices
 from viz.heads.query_key import query_key_figure as query_key_figure
-from viz.heads.training_curves import growth_figure as growth_figure
+from viz.heads.training_curves import HeadGrowth as HeadGrowth
 from viz.links.link_interventions import Changes as Changes
 from viz.links.mask_edits import decode as _decode_mask
 from viz.links.mask_edits import intervention as _masks_intervention
@@ -141,5 +144,11 @@ beside_figure = _drawing(
 self_figure = _drawing(
     lambda maps, method, head=None, row=None, **named: SelfMap(
         maps, "", head=head, token=row, method=method, **named
+    )
+)
+matrices_figure = _drawing(WeightMatrices)
+growth_figure = _drawing(
+    lambda grown, measure, kind, chosen: HeadGrowth(
+        grown, measure, Site(kind, chosen[0]), chosen[1], ""
     )
 )

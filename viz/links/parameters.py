@@ -1,4 +1,4 @@
-"""What a page says of itself: its name, its icon, and what it keeps in the address."""
+"""A page's declaration: name, icon and the parameters of its address."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def text(
 
     def parse_text(written: str) -> str:
         if len(written) > most:
-            raise ValueError(f"which has {len(written):,} characters where {most:,} are taken")
+            raise ValueError(f"which has {len(written):,} characters; at most {most:,} fit")
         return written
 
     values = values or f"text, at most {most:,} characters"

@@ -12,7 +12,8 @@ from viz.effects.effect_map import EffectMap
 from viz.effects.estimate_vs_deletion import MapBesideTruth
 from viz.effects.ranking import MapRanking
 from viz.effects.removal_curve import ExamplesCurve, RemovalCurve
-from viz.heads.pictures import EveryHead, OneHead, QueryKey, WeightMatrices
+from viz.heads.matrices import WeightMatrices
+from viz.heads.pictures import EveryHead, OneHead, QueryKey
 from viz.links.request import Exported
 from viz.masks.pictures import OneMask
 from viz.positions.embedding_sum import EmbeddingSum
