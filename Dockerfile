@@ -1,4 +1,4 @@
-# Headscope on the processor: docker build -t headscope . && docker run -p 8501:8501 headscope
+# Headscope on a CPU: docker build -t headscope . && docker run -p 8501:8501 headscope
 FROM python:3.11-slim-bookworm
 
 # For pictures as PNG, SVG and PDF; packages.txt is the same list for Streamlit Community Cloud.
@@ -9,7 +9,7 @@ RUN apt-get update \
 
 WORKDIR /app
 COPY requirements.txt .
-# Torch first and from its own index alone: the usual build for Linux brings CUDA, gigabytes of it.
+# Torch first, and only from its own index: the usual build for Linux includes gigabytes of CUDA.
 RUN pip install --no-cache-dir --no-deps --index-url https://download.pytorch.org/whl/cpu \
       "$(sed -n 's/^\(torch==[^ ]*\).*/\1/p' requirements.txt)" \
     && pip install --no-cache-dir -r requirements.txt

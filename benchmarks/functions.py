@@ -16,7 +16,8 @@ from model.explain.position_measures import formula_table
 from model.trace.attention_map import AttentionKind, AttentionMap, Site, Tokens
 from viz.draw.word_diff import word_diff
 from viz.heads.tables import weights_table
-from viz.positions.encoding import encoding_heatmap
+from viz.positions.table import Positions
+from viz.save.picture import Layout
 
 MOST = 512
 TARGETS = {"table drawn": 30, "repeated words compared": 1000, "weights listed": 500}
@@ -38,7 +39,7 @@ def main() -> None:
     )
     seconds = interleaved(
         {
-            "table drawn": lambda: encoding_heatmap(table),
+            "table drawn": lambda: Positions(table, None).figure(Layout()),
             "repeated words compared": lambda: word_diff("a " * MOST, "b a " * (MOST // 2)),
             "weights listed": lambda: weights_table(seen, 0),
         },

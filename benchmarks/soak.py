@@ -41,8 +41,8 @@ VIEWS = (
     ("decoding", "section=beams&beam=8"),
     ("decoding", "section=layers&off=cross.3.5"),
     ("effects", ""),
-    ("effects", "colored=maps&method=all"),
-    ("effects", "colored=removal"),
+    ("effects", "show=maps&method=all"),
+    ("effects", "show=removal"),
 )
 """Pages, and what is shown of them."""
 

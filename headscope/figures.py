@@ -20,15 +20,15 @@ from model.explain.position_measures import formula_table as formula_table
 from model.explain.reading import chosen_maps as chosen_maps
 from model.explain.reading import site_map as site_map
 from model.explain.removal_file import read_removal as read_removal
+from model.trace.attention_map import Site
 from model.training.growth import read_growth as read_growth
-from viz.decoding.lens import lens_figure as lens_figure
-from viz.decoding.pictures import Certainty as Certainty
-from viz.decoding.pictures import ComparedSearches as ComparedSearches
-from viz.decoding.pictures import LayerLens as LayerLens
-from viz.decoding.pictures import OneStep as OneStep
-from viz.decoding.pictures import SearchTree as SearchTree
-from viz.decoding.pictures import SearchWidths as SearchWidths
+from viz.decoding.certainty import Certainty as Certainty
+from viz.decoding.lens import LayerLens as LayerLens
 from viz.decoding.search import of_every_width as _searches_of_every_width
+from viz.decoding.search_results import ComparedSearches as ComparedSearches
+from viz.decoding.search_results import SearchWidths as SearchWidths
+from viz.decoding.search_tree import SearchTree as SearchTree
+from viz.decoding.steps import OneStep as OneStep
 from viz.draw.heatmap import head_figure as head_figure
 from viz.draw.panel_figure import panel_figure as panel_figure
 from viz.draw.panel_figure import panels_figure as panels_figure
@@ -46,16 +46,18 @@ from viz.effects.removal_curve import RemovalCurve as RemovalCurve
 from viz.effects.removal_curve import removal_figure as removal_figure
 from viz.effects.self_maps import SelfMap as SelfMap
 from viz.heads.lines import lines_figure as lines_figure
-from viz.heads.matrices import matrices_figure as matrices_figure
+from viz.heads.matrices import WeightMatrices as WeightMatrices
 from viz.heads.overview import heads_overview as heads_overview
 from viz.heads.panels import compared_panels as compared_panels
 from viz.heads.panels import joint_panel as joint_panel
+from viz.heads.pictures import ComparedHeads as ComparedHeads
 from viz.heads.pictures import EveryHead as EveryHead
+from viz.heads.pictures import HeadLines as HeadLines
+from viz.heads.pictures import JointHeads as JointHeads
 from viz.heads.pictures import OneHead as OneHead
 from viz.heads.pictures import QueryKey as QueryKey
-from viz.heads.pictures import WeightMatrices as WeightMatrices
 from viz.heads.query_key import query_key_figure as query_key_figure
-from viz.heads.training_curves import growth_figure as growth_figure
+from viz.heads.training_curves import HeadGrowth as HeadGrowth
 from viz.links.link_interventions import Changes as Changes
 from viz.links.mask_edits import decode as _decode_mask
 from viz.links.mask_edits import intervention as _masks_intervention
@@ -75,26 +77,22 @@ from viz.masks.panels import other_panels as other_panels
 from viz.masks.panels import step_panels as step_panels
 from viz.masks.pictures import OneMask as OneMask
 from viz.masks.steps import head_steps as head_steps
-from viz.positions.encoding import FORMULA_TITLE as FORMULA_TITLE
-from viz.positions.encoding import by_offset_figure as by_offset_figure
-from viz.positions.encoding import circle as circle
-from viz.positions.encoding import encoding_heatmap as encoding_heatmap
-from viz.positions.encoding import likeness_heatmap as likeness_heatmap
-from viz.positions.encoding import waves as waves
-from viz.positions.pictures import ByOffset as ByOffset
-from viz.positions.pictures import Circle as Circle
-from viz.positions.pictures import EmbeddingSum as EmbeddingSum
-from viz.positions.pictures import Positions as Positions
-from viz.positions.pictures import Similarity as Similarity
-from viz.positions.pictures import TermShares as TermShares
-from viz.positions.pictures import Waves as Waves
-from viz.positions.shuffle import distances_figure as distances_figure
+from viz.positions.embedding_sum import EmbeddingSum as EmbeddingSum
+from viz.positions.neighbours import NeighbourHeads as NeighbourHeads
+from viz.positions.neighbours import neighbour_heads as neighbour_heads
+from viz.positions.score_terms import TermShares as TermShares
+from viz.positions.score_terms import term_shares as term_shares
+from viz.positions.shuffle import ShuffledDistances as ShuffledDistances
 from viz.positions.shuffle import reordered as reordered
-from viz.positions.word_and_position import neighbour_heads as neighbour_heads
-from viz.positions.word_and_position import neighbours_figure as neighbours_figure
-from viz.positions.word_and_position import parts_figure as parts_figure
-from viz.positions.word_and_position import term_shares as term_shares
-from viz.positions.word_and_position import terms_figure as terms_figure
+from viz.positions.similarity import ByOffset as ByOffset
+from viz.positions.similarity import Similarity as Similarity
+from viz.positions.table import FORMULA_TITLE as FORMULA_TITLE
+from viz.positions.table import MODEL_TITLE
+from viz.positions.table import Formula as Formula
+from viz.positions.table import Positions as Positions
+from viz.positions.waves import Circle as Circle
+from viz.positions.waves import FormulaWaves as FormulaWaves
+from viz.positions.waves import Waves as Waves
 from viz.save.picture import Layout, Picture
 
 # Clear names for what has a short one where it is written.
@@ -120,6 +118,23 @@ def effect_title(effects: Any, token: int | None) -> str:
     return EffectMap(effects, token).title
 
 
+def lens_figure(lens: Any, title: str = "", *, narrow: bool = False, dark: bool = False) -> Any:
+    """The logit lens of a translation, under a title."""
+    figure = LayerLens(lens, "").figure(Layout(narrow=narrow, dark=dark))
+    return figure if narrow or not title else figure.update_layout(title_text=title)
+
+
+encoding_heatmap = _drawing(
+    lambda table, title=MODEL_TITLE, **named: Positions(table, None, heading=title, **named)
+)
+waves = _drawing(Waves)
+circle = _drawing(Circle)
+likeness_heatmap = _drawing(Similarity)
+by_offset_figure = _drawing(lambda table, cosine=False: ByOffset(table, cosine))
+parts_figure = _drawing(lambda parts: EmbeddingSum(parts, ""))
+terms_figure = _drawing(lambda shares: TermShares(shares, ""))
+neighbours_figure = _drawing(NeighbourHeads)
+distances_figure = _drawing(ShuffledDistances)
 alignment_figure = _drawing(lambda table, **named: AlignmentMap(table, "", **named))
 beside_figure = _drawing(
     lambda maps, method, site=None, head=None, **named: MapBesideTruth(
@@ -129,5 +144,11 @@ beside_figure = _drawing(
 self_figure = _drawing(
     lambda maps, method, head=None, row=None, **named: SelfMap(
         maps, "", head=head, token=row, method=method, **named
+    )
+)
+matrices_figure = _drawing(WeightMatrices)
+growth_figure = _drawing(
+    lambda grown, measure, kind, chosen: HeadGrowth(
+        grown, measure, Site(kind, chosen[0]), chosen[1], ""
     )
 )

@@ -214,7 +214,7 @@ def _content(picture: Picture, request: Request, format: str) -> bytes:
             format,  # type: ignore[arg-type]
             arguments.width,
             arguments.scale,
-            caption=picture.words,
+            caption=picture.full_caption,
             sentence=request.text if "sentence" in picture.origin else "",
             model=arguments.checkpoint.name if "model" in picture.origin else "",
         )

@@ -8,10 +8,10 @@ their weight). model/explain/labels.py names heads by these numbers.
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from types import MappingProxyType
 from typing import Any
 
@@ -35,8 +35,145 @@ Values = NDArray[np.float64]
 SELF = frozenset({AttentionKind.ENCODER, AttentionKind.DECODER, AttentionKind.MODULE})
 EVERY = frozenset(AttentionKind)
 
+OFFSETS = {"previous": -1, "same": 0, "next": 1}
+"""How far the key lies from the query, for the shares that compare positions."""
+
+TOKENS: Mapping[str, Callable[[str], bool]] = MappingProxyType(
+    {"start": START.__eq__, "end": END.__eq__, "punctuation": punctuation}
+)
+"""Which keys count, for the shares that look at tokens."""
+
 UNKNOWN = "–"
 """How a value is written that does not apply."""
+
+
+class Rows:
+    """The rows of some heads of one site, with what several measures need of them."""
+
+    def __init__(self, weights: FloatArray, allowed: BoolArray, keys: Tokens) -> None:
+        """Take weights (head, query, key), and a mask as `allowed_per_head` gives it."""
+        self.weights, self.allowed, self.keys = weights, allowed, keys
+        self.n_queries, self.n_keys = weights.shape[1:]
+
+    @cached_property
+    def choices(self) -> NDArray[np.intp]:
+        """To how many keys each row may attend."""
+        return np.count_nonzero(self.allowed, axis=-1)
+
+    @cached_property
+    def precise(self) -> Values:
+        """The weights in float64."""
+        return self.weights.astype(np.float64)
+
+    @cached_property
+    def _sums(self) -> tuple[Values, Values, Values]:
+        """Of a row's weights, of each times its key's position, and times the position's square."""
+        keys = np.arange(self.n_keys, dtype=np.float64)
+        powers = np.stack([np.ones(self.n_keys), keys, keys * keys], axis=-1)
+        total, first, second = np.moveaxis(self.precise @ powers, -1, 0)
+        return total, first, second
+
+    @cached_property
+    def live(self) -> BoolArray:
+        """Which rows have any weight, (head, query)."""
+        return self._sums[0] > 0
+
+    @cached_property
+    def total(self) -> Values:
+        """What a row's sums are divided by, (head, query)."""
+        return np.where(self.live, self._sums[0], 1)
+
+    @cached_property
+    def entropies(self) -> Values:
+        """In bits, (head, query)."""
+        logarithms = np.log2(np.maximum(self.weights, np.finfo(np.float32).tiny))
+        total = self.total
+        return np.maximum(np.log2(total) - np.vecdot(self.precise, logarithms) / total, 0)
+
+    def entropy(self) -> Values:
+        """The mean over the rows, (head,)."""
+        return _mean(self.entropies, self.live)
+
+    def entropy_share(self) -> Values:
+        """The same as a share of the most a row could have, over the rows with a choice."""
+        most = np.log2(np.maximum(self.choices, 2))
+        return _mean(self.entropies / most, self.live & (self.choices >= 2))
+
+    def distance(self) -> Values:
+        """How far away from itself a row looks; nan where positions are not of one axis."""
+        if self.n_queries != self.n_keys:
+            return np.full(len(self.weights), np.nan)
+        places = np.arange(self.n_keys, dtype=np.float64)
+        away = np.vecdot(self.precise, np.abs(places[:, None] - places))
+        return _mean(away / self.total, self.live)
+
+    def diagonal(self) -> Values:
+        """The correlation of the positions of rows and of what they look at."""
+        _, first, second = self._sums
+        queries = np.arange(self.n_queries, dtype=np.float64)
+        return _correlation(queries, first / self.total, second / self.total, self.live)
+
+    def pairing(self) -> Values:
+        """The mutual information of row and key as a share of the most there could be."""
+        rows = np.count_nonzero(self.live, axis=-1)
+        each = self.live / self.total
+        shares = np.einsum("hqk,hq->hk", self.precise, each) / np.maximum(rows, 1)[:, None]
+        tiny = np.finfo(np.float64).tiny
+        overall = -(shares * np.log2(np.maximum(shares, tiny))).sum(axis=-1)
+        most = np.log2(np.minimum(rows, self.n_keys).clip(1))
+        shared = np.maximum(overall - self.entropy(), 0)
+        return np.divide(shared, most, out=np.full(len(most), np.nan), where=most > 0)
+
+
+Place = Callable[[Rows], tuple[NDArray[Any], BoolArray] | None]
+"""Gives the share of each row's weight on certain keys, and the rows that count, (head, row)."""
+
+
+@dataclass(frozen=True, slots=True)
+class WeightOn:
+    """The weight on certain keys, over the rows that may look there and elsewhere; (head,)."""
+
+    place: Place
+
+    def __call__(self, rows: Rows) -> Values:
+        """The mean; nan where fewer than MIN_ROWS of the rows count."""
+        if (there := self.place(rows)) is None:
+            return np.full(len(rows.weights), np.nan)
+        many = np.count_nonzero(there[1], axis=-1) >= MIN_ROWS * rows.n_queries
+        return np.where(many, _mean(*there), np.nan)
+
+
+def _at(offset: int) -> WeightOn:
+    """The weight on the key that lies so far from the query."""
+
+    def place(rows: Rows) -> tuple[NDArray[Any], BoolArray] | None:
+        if rows.n_queries != rows.n_keys:
+            return None
+        shares = np.diagonal(rows.weights, offset, 1, 2)
+        counted = np.diagonal(rows.allowed, offset, 1, 2)
+        first = max(0, -offset)
+        return shares, counted & (rows.choices >= 2)[:, first : first + shares.shape[1]]
+
+    return WeightOn(place)
+
+
+def _on(counts: Callable[[str], bool]) -> WeightOn:
+    """The weight on the tokens that count."""
+
+    def place(rows: Rows) -> tuple[NDArray[Any], BoolArray] | None:
+        columns = _columns(rows.keys, counts)
+        if not len(columns):
+            return None
+        shares = rows.weights[:, :, columns].sum(axis=-1, dtype=np.float64)
+        return shares, (rows.choices >= 2) & rows.allowed[:, :, columns].any(axis=-1)
+
+    return WeightOn(place)
+
+
+@lru_cache(maxsize=64)
+def _columns(tokens: Tokens, counts: Callable[[str], bool]) -> NDArray[np.intp]:
+    """The positions of the tokens that count."""
+    return np.flatnonzero([counts(token) for token in tokens])
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +186,7 @@ class Measure:
         unit: "bits", "share" (0 to 1), "tokens", "words", "correlation" (-1 to 1) or "nats".
         meaning: one plain sentence.
         kinds: the kinds of attention for which it is defined.
+        of: gives it, (head,); None where the model has to run again for it.
     """
 
     key: str
@@ -56,6 +194,7 @@ class Measure:
     unit: str
     meaning: str
     kinds: frozenset[AttentionKind]
+    of: Callable[[Rows], Values] | None = None
 
 
 EFFECT = Measure(
@@ -69,7 +208,7 @@ EFFECT = Measure(
 """Not read off a trace: the model runs again for it, when heads are to be ordered by it."""
 
 
-@functools.cache
+@lru_cache
 def measures(*, words: bool = False, specials: bool = True) -> tuple[Measure, ...]:
     """Every measure, in the order in which they are shown.
 
@@ -87,6 +226,7 @@ def measures(*, words: bool = False, specials: bool = True) -> tuple[Measure, ..
             "How widely a row spreads its weight, on average over the rows: 0 bits is one "
             f"{one}, and each further bit is twice as many {one}s{counted}.",
             EVERY,
+            Rows.entropy,
         ),
         Measure(
             "entropy_share",
@@ -95,6 +235,7 @@ def measures(*, words: bool = False, specials: bool = True) -> tuple[Measure, ..
             "A row's entropy as a share of the most it could have, on average over the rows with a "
             f"choice: 0% is one {one}, 100% is all allowed {one}s alike{counted}.",
             EVERY,
+            Rows.entropy_share,
         ),
         Measure(
             "distance",
@@ -102,6 +243,7 @@ def measures(*, words: bool = False, specials: bool = True) -> tuple[Measure, ..
             f"{one}s",
             f"How many {one}s away from itself a row looks, on average by weight{counted}.",
             SELF,
+            Rows.distance,
         ),
         Measure(
             "previous",
@@ -110,6 +252,7 @@ def measures(*, words: bool = False, specials: bool = True) -> tuple[Measure, ..
             f"The weight on the {one} just before the row's own, on average over the rows that "
             f"have one and may look elsewhere as well{counted}.",
             SELF,
+            _at(OFFSETS["previous"]),
         ),
         Measure(
             "same",
@@ -118,6 +261,7 @@ def measures(*, words: bool = False, specials: bool = True) -> tuple[Measure, ..
             f"The weight on the row's own {one}, on average over the rows that may look elsewhere "
             f"as well{counted}.",
             SELF,
+            _at(OFFSETS["same"]),
         ),
         Measure(
             "next",
@@ -126,6 +270,7 @@ def measures(*, words: bool = False, specials: bool = True) -> tuple[Measure, ..
             f"The weight on the {one} just after the row's own, on average over the rows that have "
             f"one and may look elsewhere as well{counted}.",
             SELF - {AttentionKind.DECODER},
+            _at(OFFSETS["next"]),
         ),
         Measure(
             "start",
@@ -133,6 +278,7 @@ def measures(*, words: bool = False, specials: bool = True) -> tuple[Measure, ..
             "share",
             "The weight on <s>, on average over the rows that may look elsewhere as well.",
             SELF,
+            _on(TOKENS["start"]),
         ),
         Measure(
             "end",
@@ -140,6 +286,7 @@ def measures(*, words: bool = False, specials: bool = True) -> tuple[Measure, ..
             "share",
             "The weight on </s>, on average over the rows that may look elsewhere as well.",
             EVERY - {AttentionKind.DECODER},
+            _on(TOKENS["end"]),
         ),
         Measure(
             "punctuation",
@@ -149,6 +296,7 @@ def measures(*, words: bool = False, specials: bool = True) -> tuple[Measure, ..
             "one and elsewhere as well; not given where fewer than half of the rows "
             f"may{counted}.",
             EVERY,
+            _on(TOKENS["punctuation"]),
         ),
         Measure(
             "pairing",
@@ -159,6 +307,7 @@ def measures(*, words: bool = False, specials: bool = True) -> tuple[Measure, ..
             f"{one}s as possible; rows that each look at one {one} picked at random mostly come "
             f"above 65%{counted}.",
             frozenset({AttentionKind.CROSS}),
+            Rows.pairing,
         ),
         Measure(
             "diagonal",
@@ -168,20 +317,13 @@ def measures(*, words: bool = False, specials: bool = True) -> tuple[Measure, ..
             f"line from the first {one}s to the last, 0 is no order; where a row may only look "
             f"back, a head without preference lies above 0 as well{counted}.",
             EVERY,
+            Rows.diagonal,
         ),
     )
 
 
 MEASURES = measures()
 """Every measure of a trace as it was recorded."""
-
-OFFSETS = {"previous": -1, "same": 0, "next": 1}
-"""How far the key lies from the query, for the shares that compare positions."""
-
-TOKENS: Mapping[str, Callable[[str], bool]] = MappingProxyType(
-    {"start": START.__eq__, "end": END.__eq__, "punctuation": punctuation}
-)
-"""Which keys count, for the shares that look at tokens."""
 
 MIN_TOKENS = 5
 """Sentences with fewer tokens on either axis tell nothing."""
@@ -241,20 +383,15 @@ def head_facts(seen: AttentionMap) -> dict[str, Values]:
     if n_queries == 0 or n_keys == 0:
         return facts
     allowed = allowed_per_head(seen.allowed)
-    choices = np.count_nonzero(allowed, axis=-1)
     step = max(1, _CHUNK // (n_queries * n_keys))
     for first in range(0, n_heads, step):
         heads = slice(first, first + step)
-        for key, values in _spread(
-            seen.weights[heads], choices if len(choices) == 1 else choices[heads]
-        ).items():
-            facts[key][heads] = values
-    for key, shares, rows in _places(seen.weights, allowed, choices, seen.keys):
-        many = np.count_nonzero(rows, axis=-1) >= MIN_ROWS * n_queries
-        facts[key][:] = np.where(many, _mean(shares, rows), np.nan)
-    for measure in MEASURES:
-        if seen.site.kind not in measure.kinds:
-            facts[measure.key][:] = np.nan
+        rows = Rows(
+            seen.weights[heads], allowed if len(allowed) == 1 else allowed[heads], seen.keys
+        )
+        for measure in MEASURES:
+            if measure.of is not None and seen.site.kind in measure.kinds:
+                facts[measure.key][heads] = measure.of(rows)
     return facts
 
 
@@ -348,8 +485,7 @@ def pairing(seen: AttentionMap) -> Values:
     """The mutual information of row and key as a share of the most there could be, (head,)."""
     if 0 in seen.weights.shape:
         return np.full(seen.n_heads, np.nan)
-    choices = np.count_nonzero(allowed_per_head(seen.allowed), axis=-1)
-    return _spread(seen.weights, choices)["pairing"]
+    return Rows(seen.weights, allowed_per_head(seen.allowed), seen.keys).pairing()
 
 
 def resting(traces: Sequence[Trace]) -> dict[str, tuple[int, int]]:
@@ -422,7 +558,7 @@ def head_numbers(
     if "entropy" in known:
         share = f" ({value('entropy_share')} of the maximum)" if "entropy_share" in known else ""
         parts.append(value("entropy") + share)
-    places = [key for key in known if key in OFFSETS or key in TOKENS]
+    places = [key for key in known if isinstance(known[key].of, WeightOn)]
     if places:
         most = max(places, key=lambda key: facts[key])
         parts.append(f"{value(most)} {_lower(known[most].name)}")
@@ -444,38 +580,6 @@ def allowed_per_head(allowed: BoolArray) -> BoolArray:
     return allowed if allowed.ndim == 3 else allowed[None]
 
 
-def _spread(weights: FloatArray, choices: NDArray[np.intp]) -> dict[str, Values]:
-    """What every cell goes into: how wide rows are and how they lie, (head,) each."""
-    n_queries, n_keys = weights.shape[1:]
-    queries, keys = np.arange(n_queries, dtype=np.float64), np.arange(n_keys, dtype=np.float64)
-    precise = weights.astype(np.float64)
-    powers = np.stack([np.ones(n_keys), keys, keys * keys], axis=-1)
-    total, first, second = np.moveaxis(precise @ powers, -1, 0)
-    live = total > 0
-    # (head, query): what a row's sums are divided by.
-    total = np.where(live, total, 1)
-    logarithms = np.log2(np.maximum(weights, np.finfo(np.float32).tiny))
-    entropy = np.log2(total) - np.vecdot(precise, logarithms) / total
-    entropy = np.maximum(entropy, 0)
-    known = np.log2(np.maximum(choices, 2))
-    facts = {
-        "entropy": _mean(entropy, live),
-        "entropy_share": _mean(entropy / known, live & (choices >= 2)),
-        "diagonal": _correlation(queries, first / total, second / total, live),
-    }
-    if n_queries == n_keys:
-        distances = np.abs(queries[:, None] - keys)
-        away = np.vecdot(precise, distances)
-        facts["distance"] = _mean(away / total, live)
-    rows = np.count_nonzero(live, axis=-1)
-    shares = np.einsum("hqk,hq->hk", precise, live / total) / np.maximum(rows, 1)[:, None]
-    overall = -(shares * np.log2(np.maximum(shares, np.finfo(np.float64).tiny))).sum(axis=-1)
-    most = np.log2(np.minimum(rows, n_keys).clip(1))
-    told = np.maximum(overall - facts["entropy"], 0)
-    facts["pairing"] = np.divide(told, most, out=np.full(len(most), np.nan), where=most > 0)
-    return facts
-
-
 def _correlation(
     queries: Values, mean_keys: Values, mean_squares: Values, live: BoolArray
 ) -> Values:
@@ -489,32 +593,6 @@ def _correlation(
     known = (query_variance > _ROUNDING * query * query) & (key_variance > _ROUNDING * key * key)
     scale = np.sqrt(np.where(known, query_variance * key_variance, np.nan))
     return np.clip(covariance / scale, -1, 1)
-
-
-def _places(
-    weights: FloatArray, allowed: BoolArray, choices: NDArray[np.intp], keys: Tokens
-) -> Iterator[tuple[str, NDArray[Any], BoolArray]]:
-    """The measures of weight on certain keys: key, (head, row) shares, and the rows that count."""
-    choice = choices >= 2
-    n_queries, n_keys = weights.shape[1:]
-    if n_queries == n_keys:
-        for key, offset in OFFSETS.items():
-            shares = np.diagonal(weights, offset, 1, 2)
-            rows = np.diagonal(allowed, offset, 1, 2)
-            first = max(0, -offset)
-            yield key, shares, rows & choice[:, first : first + shares.shape[1]]
-    for key, columns in _columns(keys):
-        shares = weights[:, :, columns].sum(axis=-1, dtype=np.float64)
-        yield key, shares, choice & allowed[:, :, columns].any(axis=-1)
-
-
-@functools.lru_cache(maxsize=64)
-def _columns(tokens: Tokens) -> tuple[tuple[str, NDArray[np.intp]], ...]:
-    """The positions of the tokens that count, for each measure that has some."""
-    found = [
-        (key, np.flatnonzero([counts(token) for token in tokens])) for key, counts in TOKENS.items()
-    ]
-    return tuple((key, columns) for key, columns in found if len(columns) > 0)
 
 
 def _mean(values: NDArray[Any], rows: BoolArray) -> Values:
@@ -534,8 +612,11 @@ def even_shares(seen: AttentionMap) -> dict[str, Values]:
     allowed = allowed_per_head(seen.allowed)
     choices = np.count_nonzero(allowed, axis=-1)
     even = (allowed / np.maximum(choices, 1)[..., None]).astype(np.float32)
+    rows = Rows(even, allowed, seen.keys)
     return {
-        key: _mean(shares, rows) for key, shares, rows in _places(even, allowed, choices, seen.keys)
+        measure.key: _mean(*there)
+        for measure in MEASURES
+        if isinstance(measure.of, WeightOn) and (there := measure.of.place(rows)) is not None
     }
 
 

@@ -386,7 +386,7 @@ def test_a_text_too_long_in_the_address_gives_way_to_the_sample_sentence(
 ) -> None:
     app = open_app(sentence="x" * 6000)
     assert large(app) == OWN
-    assert "which has 6,000 characters where 5,000 are taken" in warnings(app)[0]
+    assert "which has 6,000 characters; at most 5,000 fit" in warnings(app)[0]
     assert len(warnings(app)[0]) < 250
 
 
@@ -500,7 +500,7 @@ def test_the_about_page_counts_the_heads_that_rest_on_a_token(
     text = page_text(go_to_about(open_app()))
     assert said in text
     assert ("over this model's examples, more than half" in text) == bool(said)
-    assert "looked at more in the row that has read it in layer 0" in text
+    assert "Layer 0 looks at a token's source more in the row that has read it" in text
     # Whose finding it is, and of what.
     assert "BERT's weight" in text
     assert "In recurrent networks\nwith attention" in text

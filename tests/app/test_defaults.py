@@ -16,10 +16,10 @@ WRITTEN = {"sentence": "The man eats.", "target": "Der Hund frisst."}
 PLACES = [
     ("heads", {**WRITTEN, "below": "numbers"}),
     ("effects", {**WRITTEN, "token": "2", "off": "cross.1.0", "gate": "50"}),
-    ("effects", {"colored": "maps", "mapped": "encoder", "whose": "1", "method": "rollout"}),
+    ("effects", {"show": "maps", "mapped": "encoder", "layer_head": "1", "method": "rollout"}),
     ("decoding", {"section": "compare", "beam": "2", "penalty": "100", "against": "sampling"}),
     ("decoding", {"how": "sampling", "top_k": "3", "seed": "4", "temperature": "50"}),
-    ("decoding", {"lit": "cross.1.2", "off": "encoder.0.1"}),
+    ("decoding", {"heads": "cross.1.2", "off": "encoder.0.1"}),
     ("masks", {"part": "change", "number": "2", "masked": "cross", "layer": "1", "head": "2"}),
     ("masks", {"part": "compare", "a": "preset.window", "b": "2.decoder"}),
     ("positions", {"waves": "1.3", "pair": "2", "at": "5", "length": "limit"}),

@@ -105,8 +105,8 @@ def test_the_map_is_of_the_whole_translation_and_names_the_greatest_effects(
 def test_a_figure_is_saved_by_its_menu_alone(open_effects: OpenApp) -> None:
     buttons = {
         key: json.loads(each.proto.config)["modeBarButtons"] == [["zoom2d", "resetScale2d"]]
-        for colored in ("probability", "removal")
-        for app in [open_effects(colored=colored)]
+        for shown in ("probability", "removal")
+        for app in [open_effects(show=shown)]
         for key, each in zip(charts(app), app.get("plotly_chart"), strict=True)
     }
     assert buttons == {"effects": True, "effects-removal": True}
@@ -277,7 +277,7 @@ def test_heads_that_the_model_does_not_have_are_named_and_left_out(open_effects:
         {"way": "none"},
         {"gate": "100"},
         {"token": "-1"},
-        {"colored": "red"},
+        {"show": "red"},
     ],
 )
 def test_what_an_address_gets_wrong_is_said_and_the_page_is_shown(
@@ -291,7 +291,7 @@ def test_what_an_address_gets_wrong_is_said_and_the_page_is_shown(
 def test_the_words_that_change_are_counted_on_demand(
     open_effects: OpenApp, model: Translator
 ) -> None:
-    app = open_effects(colored="words")
+    app = open_effects(show="words")
     assert list(charts(app)) == ["effects-words"]
     own = model.translate(SENTENCE).text
     different = sum(
@@ -310,7 +310,7 @@ def test_heads_are_removed_one_after_another_on_demand(
     open_effects: OpenApp, model: Translator
 ) -> None:
     target = PAIRS[1][1]
-    app = open_effects(colored="removal", target=target)
+    app = open_effects(show="removal", target=target)
     assert list(charts(app)) == ["effects-removal"]
     every = {(site, head): 0 for site in model.sites for head in range(4)}
     none_left = model.trace(SENTENCE, target, under=Intervention(heads=every)).log_probs
@@ -326,17 +326,17 @@ def test_curves_over_the_examples_stand_below_those_of_the_sentence(
     folder = tmp_path / "checkpoints"
     write_tiny_snapshots(folder / "en-de")
     write_tiny_removal(folder / "en-de")
-    app = open_effects(folder=folder, colored="removal")
+    app = open_effects(folder=folder, show="removal")
     assert list(charts(app)) == ["effects-removal", "effects-log_prob", "effects-chrf"]
-    on_stage = open_effects(folder=folder, colored="removal", present="1", curve="chrf")
+    on_stage = open_effects(folder=folder, show="removal", present="1", curve="chrf")
     assert title(on_stage, "stage-effects-removal") == "Examples: chrF"
     step, direction = on_stage.session_state["_cue"].steps["ArrowRight"]
     assert (step.name, step.to(direction)) == ("curve", "sentence")
-    earlier = open_effects(folder=folder, colored="removal", step="0")
+    earlier = open_effects(folder=folder, show="removal", step="0")
     assert list(charts(earlier)) == ["effects-removal"]
     assert "last training step" in " ".join(each.value for each in earlier.info)
     (folder / "en-de" / "removal.json").write_text("{}", encoding="utf-8")
-    damaged = open_effects(folder=folder, colored="removal")
+    damaged = open_effects(folder=folder, show="removal")
     assert list(charts(damaged)) == ["effects-removal"]
     assert "removal.json is damaged" in said(damaged)
 
@@ -352,7 +352,7 @@ def test_an_estimate_stands_beside_the_truth_and_all_are_ranked(
         for source, target in pairs
     ]
     (folder / "en-de" / "examples.json").write_text(json.dumps(examples), encoding="utf-8")
-    app = open_effects(folder=folder, colored="maps", method="norms", whose="1.2", token="1")
+    app = open_effects(folder=folder, show="maps", method="norms", layer_head="1.2", token="1")
     assert list(charts(app)) == ["effects-maps", "effects-ranking"]
     found = cross_attributions(model, model.trace(SENTENCE))
     place = CROSS, 2
@@ -375,7 +375,7 @@ def test_a_method_stands_beside_the_weights_of_self_attention_which_nothing_rank
     open_effects: OpenApp, model: Translator
 ) -> None:
     app = open_effects(
-        colored="maps", mapped="encoder", whose="1.2", method="gradient_times_weight", token="2"
+        show="maps", mapped="encoder", layer_head="1.2", method="gradient_times_weight", token="2"
     )
     site = Site(AttentionKind.ENCODER, 1)
     found = self_attributions(model, SENTENCE, site, token=1)
@@ -387,12 +387,25 @@ def test_a_method_stands_beside_the_weights_of_self_attention_which_nothing_rank
     assert title(app, "effects-self-maps").startswith("Norms of encoder self-attention, layer 1")
     # Of no target token, so none is offered.
     assert not [each for each in app.selectbox if each.key == "token"]
-    ranked = open_effects(colored="maps", mapped="decoder", method="all", present="1")
+    ranked = open_effects(show="maps", mapped="decoder", method="all", present="1")
     assert title(ranked, "stage-effects-maps").startswith("Weights of decoder self-attention")
 
 
+def test_a_link_of_an_older_version_opens_the_same_view(open_effects: OpenApp) -> None:
+    older = open_effects(colored="maps", whose="1.2", method="norms")
+    newer = open_effects(show="maps", layer_head="1.2", method="norms")
+    assert (query(older, "colored"), query(older, "whose")) == ("maps", "1.2")
+    assert [each.proto.alt for each in older.get("plotly_chart")] == [
+        each.proto.alt for each in newer.get("plotly_chart")
+    ]
+    # What a person changes then is written by the names of today.
+    older.selectbox(key="method").set_value("weights").run()
+    assert (query(older, "show"), query(older, "layer_head")) == ("maps", "1.2")
+    assert "colored" not in older.query_params
+
+
 def test_a_part_of_the_model_that_there_is_not_is_the_whole_model(open_effects: OpenApp) -> None:
-    app = open_effects(colored="maps", whose="9.1")
+    app = open_effects(show="maps", layer_head="9.1")
     assert "This model has no cross-attention 9.1; shown: the whole model." in said(app)
     assert title(app, "effects-maps") == "Weights of the whole model, beside the truth"
 
@@ -400,11 +413,11 @@ def test_a_part_of_the_model_that_there_is_not_is_the_whole_model(open_effects: 
 def test_on_stage_keys_go_from_estimate_to_estimate_and_to_their_ranking(
     open_effects: OpenApp,
 ) -> None:
-    app = open_effects(colored="maps", present="1")
+    app = open_effects(show="maps", present="1")
     assert title(app, "stage-effects-maps").startswith("Weights of the whole model")
     step, direction = app.session_state["_cue"].steps["ArrowLeft"]
     assert (step.name, step.to(direction)) == ("method", "all")
-    ranked = open_effects(colored="maps", present="1", method="all")
+    ranked = open_effects(show="maps", present="1", method="all")
     assert title(ranked, "stage-effects-maps").startswith("Agreement with the truth")
     assert ranked.session_state["_cue"].shown.startswith("Closest to the truth: ")
 
@@ -412,17 +425,17 @@ def test_on_stage_keys_go_from_estimate_to_estimate_and_to_their_ranking(
 def test_alignment_errors_are_shown_where_the_checkpoint_keeps_them(
     open_effects: OpenApp, tmp_path: Path, checkpoints: Path
 ) -> None:
-    without = open_effects(colored="alignment")
+    without = open_effects(show="alignment")
     assert not charts(without)
     assert NO_ALIGNMENT in said(without)
     folder = tmp_path / "checkpoints"
     shutil.copytree(checkpoints / "en-de", folder / "en-de")
     table = write_tiny_alignment(folder / "en-de")
-    app = open_effects(folder=folder, colored="alignment")
+    app = open_effects(folder=folder, show="alignment")
     assert list(charts(app)) == ["effects-alignment"]
     for sentence in alignment_sentences(table):
         assert sentence in words(app)
-    on_stage = open_effects(folder=folder, colored="alignment", present="1")
+    on_stage = open_effects(folder=folder, show="alignment", present="1")
     assert list(charts(on_stage)) == ["stage-effects-alignment"]
     assert on_stage.session_state["_cue"].shown == "Fewest errors: head 0.0, output row, 0%"
 
@@ -453,7 +466,7 @@ def test_on_stage_the_map_stands_alone_and_keys_go_through_the_tokens(
 
 
 def test_on_stage_the_map_of_words_stands_alone(open_effects: OpenApp) -> None:
-    app = open_effects(present="1", colored="words")
+    app = open_effects(present="1", show="words")
     assert title(app, "stage-effects-words") == "How many words each head changes"
     cue = app.session_state["_cue"]
     assert cue.shown == "How many words change without each head"

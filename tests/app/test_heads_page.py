@@ -266,9 +266,9 @@ def test_a_head_is_switched_off_on_the_effects_page_together_with_those_before(
     switch_off(app, "1.2")
     assert app.query_params == {"sentence": "The man eats.", "off": "cross.1.2"}
     app.selectbox(key="way").set_value("uniform").run()
-    app.session_state["colored"] = "maps"
+    app.session_state["show"] = "maps"
     app.run()
-    assert app.query_params["colored"] == "maps"
+    assert app.query_params["show"] == "maps"
     # A click on a page's name brings its plain address.
     app.query_params = {}
     go_to(app, "heads").run()

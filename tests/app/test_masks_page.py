@@ -562,7 +562,7 @@ def test_junk_in_a_link_is_refused_in_one_sentence(
 def test_half_a_megabyte_of_junk_is_refused_before_it_is_read(open_masks: OpenMasks) -> None:
     app = open_masks(part="change", edit="A" * 500_000)
     assert len(app.warning) == 1
-    assert "500,000 characters where 60,000 are taken" in said(app)
+    assert "500,000 characters, and at most 60,000 fit" in said(app)
     assert "editor" in mounted(app)
 
 

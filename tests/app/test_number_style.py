@@ -19,7 +19,7 @@ OpenApp = Callable[..., AppTest]
 
 PARTS = {
     "heads": ("below", ["facts", "numbers", "query-key", "matrices"]),
-    "effects": ("colored", ["probability", "removal"]),
+    "effects": ("show", ["probability", "removal"]),
     "decoding": ("section", ["steps", "certainty", "beams", "compare", "widths", "layers"]),
     "masks": ("part", ["see", "inside", "compare", "change"]),
     "positions": (

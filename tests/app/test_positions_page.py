@@ -29,10 +29,12 @@ from model.record.intervention import Intervention, PositionEdit
 from model.translate.translator import Translator, load
 from tests.kit.apptest import component, go_to, tell_state
 from tests.kit.explorer_payload import Decoded
-from tests.kit.shown import captions, headings, query, said
+from tests.kit.shown import captions, headings, plain, query, said
 from tests.kit.tiny_checkpoint import PAIRS
 from viz.draw.labels import axis_texts
-from viz.positions.word_and_position import neighbour_heads, term_shares
+from viz.positions.neighbours import neighbour_heads
+from viz.positions.score_terms import term_shares
+from viz.positions.similarity import ByOffset, Similarity
 from viz.shell.bar import DIMMED
 
 OpenApp = Callable[..., AppTest]
@@ -345,7 +347,7 @@ def test_the_chosen_dimensions_are_drawn_with_their_wavelengths(
     for line, dimension in zip(lines, (3, 40), strict=True):
         assert np.array_equal(array(line["y"]), table[: len(array(line["y"])), dimension])
         assert "wavelength" in line["name"]
-    assert "2π · 10,000^(2i / 48)" in captions(app)
+    assert any("2π · 10,000^(2i / 48)" in plain(each.value) for each in app.markdown)
     app.multiselect(key="wave-choice").set_value([]).run()
     assert len(spec(app, "waves")["data"]) == 4
     assert app.query_params == {}
@@ -400,9 +402,11 @@ def test_likeness_is_that_of_the_models_table(
     assert np.allclose(array(curve["y"]), by_offset(table, cosine=cosine).mean)
     assert query(app, "cosine") == ("" if cosine else "0")
     # What was measured is printed.
-    name = "cosine" if cosine else "dot product"
-    assert f"all {name}s are equal up to rounding." in captions(app)
-    assert "wherever it starts, up to rounding." in captions(app)
+    behind_more = " ".join(plain(each.value) for each in app.markdown)
+    for picture in (Similarity(table, cosine), ByOffset(table, cosine)):
+        assert picture.caption in captions(app)
+        assert picture.more in behind_more
+    assert "wherever it starts, up to rounding." in behind_more
 
 
 def test_the_four_heatmaps_are_what_the_encoder_reads(
@@ -721,7 +725,7 @@ def test_learned_positions_end_at_their_limit(open_positions: OpenApp, with_lear
     assert "choose at most 40" in said(open_positions(**asked, length="beyond"))
     app = open_positions(**asked, length="limit")
     assert not said(app).count("choose")
-    assert "wavelength of dimensions" not in captions(app)
+    assert not any("wavelength of dimensions" in each.value for each in app.markdown)
     assert "How far training reached is not recorded" in captions(app)
 
 
@@ -736,14 +740,14 @@ def test_rows_that_training_never_reached_are_marked_in_the_table_and_left_out_e
     app = open_positions(**asked)
     assert np.array_equal(array(spec(app, "encoding")["data"][0]["z"]), table)
     assert spec(app, "encoding")["layout"]["shapes"][0]["y0"] == 11.5
-    assert "below the line, rows 12 to 39 still hold the random numbers" in captions(app)
+    assert "Below the line, rows 12 to 39 are random" in captions(app)
     assert app.slider(key="at").max == 11
     assert len(array(spec(app, "waves")["data"][0]["y"])) == 12
     choose(app, "topic", "likeness")
     shown = array(spec(app, "likeness")["data"][0]["z"])
     np.testing.assert_allclose(shown, likeness(table[:12], cosine=True), atol=1e-6)
     assert captions(app).count("Left out: rows 12 to 39") == 2
-    assert "is no rotation" in captions(app)
+    assert "is no rotation" in " ".join(plain(each.value) for each in app.markdown)
     choose(app, "topic", "learned")
     assert spec(app, "encoding-learned")["layout"]["shapes"][0]["y0"] == 11.5
     assert "shapes" not in spec(app, "encoding-sinusoidal")["layout"]

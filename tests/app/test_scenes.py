@@ -288,7 +288,7 @@ def test_a_link_opens_in_the_middle_of_a_talk(open_app: OpenApp) -> None:
 @pytest.mark.parametrize(
     ("mark", "why"),
     [
-        ("99", "This talk has the scenes 1 to 11 and no scene 99"),
+        ("99", "This talk has the scenes 1 to 11 but no scene 99"),
         ("x", "The address asks for scene “x”, which is not a whole number"),
         ("-1", "The address asks for scene “-1”"),
         ("1e1", "The address asks for scene “1e1”"),
@@ -536,7 +536,7 @@ def test_the_talk_of_somebody_elses_link_is_let_go(open_app: OpenApp) -> None:
     assert told(app)["number"] == 0
     assert told(app)["count"] == 11
     assert told(app)["waiting"] is False
-    assert "The talk 0a1b2c3d of this address is not kept in this browser" in said(app)
+    assert "The talk 0a1b2c3d of this link is not kept in this browser" in said(app)
 
 
 def test_what_a_browser_kept_is_checked_like_any_file(panel: AppTest) -> None:
@@ -646,7 +646,7 @@ def test_a_file_is_opened_as_another_talk(panel: AppTest) -> None:
             "scenes[0].notes is unknown",
         ),
         (scenes.write(READY).replace('"layer": "0"', '"layer": []', 1).encode(), "view.layer must"),
-        (b" " * (scenes.MAX_BYTES + 1), "takes 1,000,000 at most"),
+        (b" " * (scenes.MAX_BYTES + 1), "at most 1,000,000"),
     ],
 )
 def test_a_file_that_is_no_talk_is_refused_in_a_sentence(
@@ -663,7 +663,7 @@ def test_a_talk_opened_twice_is_listed_once(panel: AppTest) -> None:
     for _ in range(2):
         upload(panel, data)
     assert choice_of(panel).options == [READY.title, "Twice"]
-    assert "“Twice” is in your list already" in said(panel)
+    assert "“Twice” is already in your list" in said(panel)
     upload(panel, scenes.write(READY).encode())
     assert choice_of(panel).options == [READY.title, "Twice"]
     assert len(listed(panel)) == 11
@@ -772,7 +772,9 @@ def test_no_note_says_of_a_colour_what_a_dark_page_makes_false() -> None:
 @pytest.mark.parametrize("scene", READY.scenes, ids=range(1, 12))
 def test_padding_is_under_no_section_of_the_paper(scene: Scene) -> None:
     if "padding" in scene.note:
-        assert re.search("that section does not mention it|of padding the section says", scene.note)
+        assert re.search(
+            "that section does not mention it|About padding, the section says nothing", scene.note
+        )
 
 
 @needs_shipped

@@ -60,7 +60,7 @@ WRITTEN: dict[str, st.SearchStrategy[str]] = {
     "length": st.sampled_from(["limit", "beyond"]),
     "waves": st.lists(NUMBERS, min_size=1, max_size=8).map(".".join),
     "side": st.sampled_from(["encoder", "decoder"]),
-    "colored": st.just("words"),
+    "show": st.just("words"),
     "off": st.sampled_from(["cross.1.0", "cross.1.0-encoder.0.3"]),
     "way": st.sampled_from(["uniform", "first"]),
     "shuffled": st.permutations(range(5)).map(lambda order: ".".join(map(str, order))),

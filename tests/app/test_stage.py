@@ -14,7 +14,8 @@ from tests.kit.apptest import go_to
 from tests.kit.shown import html, query, said, warnings
 from tests.kit.tiny_checkpoint import PAIRS, write_tiny_snapshots
 from viz.draw import style
-from viz.positions import encoding as figures
+from viz.positions.table import Positions
+from viz.save.picture import Layout
 from viz.shell import stage
 from viz.shell.stage import Step, for_stage
 
@@ -223,9 +224,8 @@ def test_a_figure_on_stage_is_larger_and_stronger_and_as_high_as_its_place() -> 
     tokens = Tokens.unnamed(["The", "cat"])
     for dark in (False, True):
         usual, strong = style.look(dark), style.stage_look(dark)
-        figure = figures.encoding_heatmap(
-            position_measures.formula_table(8, 2, 10_000.0), tokens=tokens, dark=dark
-        )
+        table = position_measures.formula_table(8, 2, 10_000.0)
+        figure = Positions(table, 10_000.0, tokens=tokens).figure(Layout(dark=dark))
         before = go.Figure(figure)
         made = for_stage(figure, dark=dark)
         assert figure == before, "the figure of the page stays as it is"

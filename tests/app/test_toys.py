@@ -94,9 +94,7 @@ def test_no_page_opens_with_a_language_that_a_toy_does_not_speak(
 def test_a_toy_is_not_to_be_measured_on_sentences_it_cannot_read(
     open_app: OpenApp, shelf: Path, tmp_path: Path
 ) -> None:
-    app = open_app(
-        folder=shelf, checkpoint="toy-reverse", sentence="a b c d e", colored="alignment"
-    )
+    app = open_app(folder=shelf, checkpoint="toy-reverse", sentence="a b c d e", show="alignment")
     app = go_to(app, "effects").run()
     (told,) = [each.value for each in app.info]
     assert "does not translate between these languages. Choose “Log-probability”" in told
@@ -104,7 +102,7 @@ def test_a_toy_is_not_to_be_measured_on_sentences_it_cannot_read(
     # What another language is, is not measured either; what may be, is told how.
     for name, is_told in (("zz-de", False), ("en-de", True)):
         shutil.copytree(shelf / "zz-de", tmp_path / str(is_told) / name)
-        app = open_app(folder=tmp_path / str(is_told), checkpoint=name, colored="alignment")
+        app = open_app(folder=tmp_path / str(is_told), checkpoint=name, show="alignment")
         app = go_to(app, "effects").run()
         (told,) = [each.value for each in app.info]
         assert ("benchmarks.alignment" in told) == is_told

@@ -139,13 +139,13 @@ def test_the_page_about_tells_what_the_file_tells(open_app: OpenApp) -> None:
     text = " ".join(each.value for each in app.markdown)
     assert "## The trace" in text
     assert KINDS["gpt.npz"][2] in text
-    assert "Weights are in it alone, without scores, queries and keys." in text
+    assert "It holds weights, but no scores, queries and keys." in text
     assert "## The model" not in text
     assert "million parameters" not in text
     own = page(open_app(checkpoint="own.npz"), "about")
     text = " ".join(each.value for each in own.markdown)
-    assert "every weight can be looked into" in text
-    assert "What each row predicts is in it." in text
+    assert "you can look into every weight" in text
+    assert "It holds the prediction of each row." in text
 
 
 def test_a_kind_that_a_trace_lacks_is_said(open_app: OpenApp) -> None:

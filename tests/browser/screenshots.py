@@ -1,4 +1,4 @@
-"""`make screenshots`: the README's pictures, taken anew of the app on the shipped checkpoint."""
+"""`make screenshots`: retakes the screenshots in docs/, of the app on the shipped checkpoint."""
 
 from __future__ import annotations
 

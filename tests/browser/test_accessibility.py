@@ -25,9 +25,9 @@ VIEWS: dict[str, tuple[str, dict[str, str]]] = {
     "heads, snapshots": ("heads", {"checkpoint": "en-de-childhood"}),
     "heads, notices": ("heads", {"layer": "x", "head": "y"}),
     "effects": ("effects", {"token": "2", "off": "cross.2.1-encoder.0.3"}),
-    "effects, words": ("effects", {"colored": "words"}),
-    "effects, maps": ("effects", {"colored": "maps", "token": "2"}),
-    "effects, removal": ("effects", {"colored": "removal"}),
+    "effects, words": ("effects", {"show": "words"}),
+    "effects, maps": ("effects", {"show": "maps", "token": "2"}),
+    "effects, removal": ("effects", {"show": "removal"}),
     **{
         f"decoding, {section}": ("decoding", {"section": section, "at": "2"})
         for section in ("steps", "certainty", "layers")

@@ -73,7 +73,7 @@ def test_a_point_of_the_tree_shows_its_branch_and_a_click_on_a_diamond_studies_i
     tree.scroll_into_view_if_needed()
     x, y = point_of(tree, second_place)
     page.mouse.move(x + 1, y)
-    expect(tree.locator(".hoverlayer .hovertext")).to_contain_text("place 2 among what was found")
+    expect(tree.locator(".hoverlayer .hovertext")).to_contain_text("rank 2 among the translations")
     page.mouse.click(x, y)
     heads.wait_for_query(target=model.tokenizer.decode(decoding.token_ids(second)))
     expect(page.locator(".st-key-study-1").get_by_role("button")).to_be_disabled()

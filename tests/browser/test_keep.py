@@ -150,7 +150,7 @@ def test_a_head_is_saved_in_every_format(saving: Saving, trace: Trace) -> None:
     _, document = saving.save("html")
     assert b"plotly" in document
     saving.choose("py")
-    expect(saving.body.get_by_test_id("stCode")).to_contain_text("head_figure(")
+    expect(saving.body.get_by_test_id("stCode")).to_contain_text("OneHead(")
 
 
 def test_the_masks_of_a_batch_are_saved_in_every_width(saving: Saving, model: Translator) -> None:

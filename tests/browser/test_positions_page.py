@@ -14,7 +14,7 @@ from model.translate.translator import Translator
 from tests.kit.heads_page import LOADING, SHORTLY, HeadsPage, wait_until_calm
 from viz.draw.labels import axis_texts
 from viz.draw.style import DARK, LIGHT
-from viz.positions.word_and_position import neighbour_heads
+from viz.positions.neighbours import neighbour_heads
 
 SENTENCE = "She told me that she had never seen such a beautiful garden."
 """Its translation needs positions, at least the shipped model's."""

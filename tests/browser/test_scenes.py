@@ -395,7 +395,7 @@ def test_a_deleted_talk_is_gone_from_the_browser(talk: TalkPage) -> None:
     talk.open_panel()
     talk.page.get_by_role("button", name="New talk").click()
     talk.page.wait_for_function("() => Object.keys(localStorage).some(n => n.includes('talk-'))")
-    talk.page.get_by_role("button", name="More").click()
+    talk.page.get_by_role("button", name="Change the talk").click()
     talk.page.get_by_role("menuitem", name="Delete").click()
     talk.page.wait_for_function("() => !Object.keys(localStorage).some(n => n.includes('talk-'))")
     expect(talk.rows).to_have_count(11)
@@ -495,7 +495,7 @@ def swipe(talk: TalkPage, across: int, down: int = 0) -> None:
 def test_a_talk_is_given_by_touch_alone(phone: TalkPage) -> None:
     phone.open()
     phone.page.get_by_role("button", name="Scenes").tap()
-    expect(phone.page.locator(".st-key-scenes-panel")).to_contain_text("a swipe to the left")
+    expect(phone.page.locator(".st-key-scenes-panel")).to_contain_text("swipe left")
     assert not KEYS.search(phone.page.locator(".st-key-scenes-panel").inner_text())
     phone.page.get_by_role("button", name="Present from scene 1").tap()
     phone.wait_for(1)

@@ -28,7 +28,7 @@ HOSTILE = "Die Straße & the+cat #1 = 50 % <b>🐈</b> القط"
 VIEWS: dict[str, dict[str, str]] = {
     "heads": {"sentence": HOSTILE, "layer": "1", "head": "2", "view": "lines", "below": "numbers"},
     "effects": {"sentence": HOSTILE, "token": "2", "off": "cross.1.0-encoder.0.3"},
-    "decoding": {"sentence": HOSTILE, "at": "2", "lit": "cross.1.0"},
+    "decoding": {"sentence": HOSTILE, "at": "2", "heads": "cross.1.0"},
     "masks": {"sentence": HOSTILE, "batch": "A dog.", "part": "inside", "masked": "cross"},
     "positions": {"sentence": HOSTILE, "topic": "likeness", "cosine": "0"},
     "about": {},

@@ -46,7 +46,7 @@ VIEWS = {
     "snapshots": ("heads", {"checkpoint": CHILDHOOD}),
     "notices": ("heads", {"layer": "x", "head": "y"}),
     "effects": ("effects", {"token": "2", "off": "cross.1.0"}),
-    "maps": ("effects", {"colored": "maps"}),
+    "maps": ("effects", {"show": "maps"}),
     "steps": ("decoding", {"at": "3"}),
     "certainty": ("decoding", {"section": "certainty"}),
     "layers": ("decoding", {"section": "layers"}),

@@ -55,7 +55,7 @@ TRIGGERS: dict[str, dict[str, Any]] = {
 
 PLACES = [
     *(("heads", {}), ("heads", {"present": "1"}), ("heads", {"read": "1", "scene": "1"})),
-    *(("effects", {}), ("effects", {"colored": "words"}), ("decoding", {}), ("masks", {})),
+    *(("effects", {}), ("effects", {"show": "words"}), ("decoding", {}), ("masks", {})),
     *(("masks", {"part": "change"}), ("positions", {"topic": "shuffle"})),
     *(("positions", {"present": "1"}), ("decoding", {"present": "1"})),
     ("decoding", {"section": "beams"}),

@@ -1,1 +1,1 @@
-"""The page about the pictures, the labels and the model."""
+"""The about page: the pictures, the labels and the model."""

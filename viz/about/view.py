@@ -1,4 +1,4 @@
-"""The page about the app as it declares itself."""
+"""The declaration of the about page."""
 
 from viz.links.parameters import View
 

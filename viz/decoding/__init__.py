@@ -1,1 +1,1 @@
-"""The decoding page: how a translation is written, step by step, and what else could be."""
+"""The decoding page: how a translation is written step by step, and its alternatives."""

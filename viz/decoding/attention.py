@@ -1,4 +1,4 @@
-"""The attention of chosen heads while a translation is written."""
+"""The attention of some heads while a translation is written."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from model.trace.attention_map import AttentionKind, FloatArray, Site
 from model.trace.trace import Trace
 
 NAMED = 4
-"""Up to so many heads of a mean are named."""
+"""The name of a mean lists at most this many heads."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -19,9 +19,9 @@ class HeadMean:
     """The weights of one head, or the mean over several.
 
     Attributes:
-        name: which heads, in words.
+        name: the heads in words.
         weights: (query, key); row t is what the decoder looks at while it writes token t, or the
-            hypothesis t its last token.
+            last token of hypothesis t.
         heads: layer and head of each.
     """
 
@@ -31,34 +31,37 @@ class HeadMean:
 
 
 def head_mean(trace: Trace, kind: AttentionKind, heads: Iterable[tuple[Site, int]]) -> HeadMean:
-    """The mean over those of some heads that are of one kind; over all of it where none is.
+    """The mean over the heads of one kind, or over all heads of that kind if none is given.
 
     Args:
         trace: of the translation.
         kind: of attention.
-        heads: of any kind; those that the trace does not have are left out.
+        heads: of any kind; heads that the trace does not have are left out.
     """
-    return mean_weights({site: found.weights for site, found in trace.maps.items()}, kind, heads)
+    return mean_weights({site: each.weights for site, each in trace.maps.items()}, kind, heads)
 
 
 def mean_weights(
-    of: Mapping[Site, FloatArray], kind: AttentionKind, heads: Iterable[tuple[Site, int]]
+    weights: Mapping[Site, FloatArray], kind: AttentionKind, heads: Iterable[tuple[Site, int]]
 ) -> HeadMean:
-    """The same of (head, query, key) weights by site."""
+    """The same for (head, query, key) weights by site."""
     every = [
-        (site, head) for site in sorted(of) if site.kind is kind for head in range(len(of[site]))
+        (site, head)
+        for site in sorted(weights)
+        if site.kind is kind
+        for head in range(len(weights[site]))
     ]
-    chosen = sorted(set(heads) & set(every)) or every
-    weights = np.mean([of[site][head] for site, head in chosen], axis=0)
-    places = tuple((site.layer, head) for site, head in chosen)
-    if len(chosen) == 1:
-        ((site, head),) = chosen
+    shown = sorted(set(heads) & set(every)) or every
+    mean = np.mean([weights[site][head] for site, head in shown], axis=0)
+    places = tuple((site.layer, head) for site, head in shown)
+    if len(shown) == 1:
+        ((site, head),) = shown
         name = site.head_name(head)
-    elif len(chosen) == len(every):
+    elif len(shown) == len(every):
         name = f"{kind.full_name}, mean of all {len(every)} heads"
-    elif len(chosen) <= NAMED:
+    elif len(shown) <= NAMED:
         named = ", ".join(f"{layer}.{head}" for layer, head in places)
         name = f"{kind.full_name}, mean of the heads {named}"
     else:
-        name = f"{kind.full_name}, mean of {len(chosen)} heads"
-    return HeadMean(name, weights, places)
+        name = f"{kind.full_name}, mean of {len(shown)} heads"
+    return HeadMean(name, mean, places)

@@ -1,137 +1,198 @@
-"""How sure the model was of each token: as a figure, and as the sentence coloured by it."""
+"""How sure the model was of each token, as a figure and as the coloured sentence."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
+import numpy as np
 import plotly.graph_objects as go
 
+from model.paper.search import Search
 from model.trace.attention_map import Tokens
-from model.trace.translation import DecodingStep
+from model.trace.translation import Decoding, DecodingStep
 from model.trace.word_grouping import WORD_START, special
+from viz.decoding.picture import DecodingPicture
 from viz.draw import css, style
 from viz.draw.labels import CONTINUED, axis_labels, axis_texts, escape_html
+from viz.links.link_interventions import UNCHANGED, Changes
+from viz.links.request import Request
+from viz.save.numbers import Numbers, column_numbers
+from viz.save.picture import Layout
 
 TITLE = "Certainty of every token"
 
 HESITANT = 0.5
-"""Of a token that is less probable, the model might well have written another."""
+"""Below this probability, the model might well have written another token."""
 
 _HEIGHT, _GAP = 340, 0.16
 _RANKED, _NARROW_RANKED = 20, 6
-"""Up to so many tokens, a bar has room for its rank."""
+"""With more tokens, bars have no room for ranks."""
 
 
-def certainty_figure(
-    tokens: Tokens,
-    steps: Sequence[DecodingStep],
-    title: str = TITLE,
-    *,
-    narrow: bool = False,
-    dark: bool = False,
-) -> go.Figure:
-    """Two rows of bars over the tokens: probability and entropy.
+@dataclass(frozen=True, slots=True, eq=False)
+class Certainty(DecodingPicture):
+    """Probability, rank and entropy of every token of a decoding.
 
-    Args:
-        tokens: as they were written.
-        steps: one a token.
-        title: of the figure.
-        narrow: for a width below `style.NARROW`.
-        dark: for a dark page.
+    Attributes:
+        decoding: of the sentence.
+        search: as in DecodingPicture.
+        changes: as in DecodingPicture.
     """
-    theme = style.look(dark)
-    labels = axis_labels(tokens)
-    places = list(range(len(labels)))
-    marked = [step.rank > 1 for step in steps]
-    ranked = len(labels) <= (_NARROW_RANKED if narrow else _RANKED)
 
-    def bars(values: list[float], axis: str, color: Any, **more: Any) -> dict[str, Any]:
-        return {
-            "type": "bar",
-            "x": places,
-            "y": values,
-            "yaxis": axis,
-            "marker": {"color": color},
-            "customdata": [[label, step.rank] for label, step in zip(labels, steps, strict=True)],
-            **more,
+    slug: ClassVar[str] = "certainty"
+    about: ClassVar[str] = "probability, rank and entropy of every token of the translation"
+
+    decoding: Decoding
+    search: Search
+    changes: Changes = UNCHANGED
+
+    name = "certainty"
+
+    @classmethod
+    def of(cls, request: Request) -> Certainty:
+        return cls(request.decoding, request.search, changes=request.changes)
+
+    @property
+    def title(self) -> str:
+        return TITLE + self.changes.name
+
+    @property
+    def tokens(self) -> Tokens:
+        """The tokens written."""
+        translation = self.decoding.translation
+        return Tokens(translation.tokens, translation.token_ids)
+
+    @property
+    def source(self) -> str:
+        return self.decoding.translation.source_text
+
+    @property
+    def alt(self) -> str:
+        named = [
+            f"{text} {percent(step.probability)}, rank {step.rank}, {step.entropy:.1f} bits"
+            for text, step in zip(axis_texts(self.tokens), self.decoding.steps, strict=True)
+        ]
+        return f"{self.title}. Probability, rank and entropy: {'; '.join(named)}."
+
+    @property
+    def caption(self) -> str:
+        return (
+            "Above, the probability of each token written; orange where another token that the "
+            "model may write was likelier."
+        )
+
+    @property
+    def more(self) -> str:
+        return (
+            "Beside an orange bar stands the token’s rank among all that the model may write. "
+            "Below, the entropy of the whole distribution: 0 bits if one token is certain, 1 bit "
+            "for two equally likely ones."
+        )
+
+    def figure(self, layout: Layout) -> go.Figure:
+        theme = style.look(layout.dark)
+        labels, steps = axis_labels(self.tokens), self.decoding.steps
+        places = list(range(len(labels)))
+        marked = [step.rank > 1 for step in steps]
+        ranked = len(labels) <= (_NARROW_RANKED if layout.narrow else _RANKED)
+
+        def bars(values: list[float], axis: str, color: Any, **more: Any) -> dict[str, Any]:
+            return {
+                "type": "bar",
+                "x": places,
+                "y": values,
+                "yaxis": axis,
+                "marker": {"color": color},
+                "customdata": [
+                    [label, step.rank] for label, step in zip(labels, steps, strict=True)
+                ],
+                **more,
+            }
+
+        probability = bars(
+            [step.probability for step in steps],
+            "y",
+            [theme.heads[1] if other else theme.accent for other in marked],
+            text=[
+                f"rank {step.rank}" if other and ranked else ""
+                for step, other in zip(steps, marked, strict=True)
+            ],
+            textposition="outside",
+            cliponaxis=False,
+            textfont={"size": style.SMALL_FONT_SIZE, "color": theme.text},
+            hovertemplate="<b>%{customdata[0]}</b><br>probability <b>%{y:.2%}</b><br>"
+            "rank <b>%{customdata[1]}</b><extra></extra>",
+            showlegend=False,
+        )
+        entropy = bars(
+            [step.entropy for step in steps],
+            "y2",
+            theme.beside,
+            hovertemplate="<b>%{customdata[0]}</b><br>entropy <b>%{y:.2f} bits</b><extra></extra>",
+            showlegend=False,
+        )
+        shared = style.layout(
+            theme,
+            title=self.title,
+            height=_HEIGHT,
+            lines=["Above – probability, below – entropy in bits"] if layout.narrow else [],
+        )
+        room = style.labels_height(labels)
+        below = shared["margin"]["b"] + room + (style.LEGEND_HEIGHT if layout.narrow else 0)
+        tick = {
+            "gridcolor": theme.grid,
+            "zeroline": False,
+            "automargin": True,
+            "tickfont": {"size": style.SMALL_FONT_SIZE},
         }
+        spec = {
+            **shared,
+            "height": shared["height"] - shared["margin"]["b"] + below,
+            "margin": {**shared["margin"], "b": below},
+            "plot_bgcolor": style.CLEAR,
+            "legend": style.legend_below(shared),
+            "xaxis": style.axis(
+                "",
+                labels,
+                style.label_step(len(labels), 12 if layout.narrow else 32),
+                range=[-0.5, len(labels) - 0.5],
+                anchor="y2",
+            ),
+            "yaxis": {
+                "title": style.axis_title("" if layout.narrow else "Probability"),
+                "domain": [0.5 + _GAP / 2, 1],
+                "range": [0, 1],
+                "tickvals": [0, 0.5, 1],
+                "ticktext": [percent(share) for share in (0, 0.5, 1)],
+                **tick,
+            },
+            "yaxis2": {
+                "title": style.axis_title("" if layout.narrow else "Entropy, bits"),
+                "domain": [0, 0.5 - _GAP / 2],
+                "rangemode": "tozero",
+                "nticks": 4,
+                **tick,
+            },
+        }
+        named = [
+            ("the likeliest token it may write", theme.accent),
+            ("another it may write was likelier", theme.heads[1]),
+        ]
+        legend = [style.legend_square(theme, name, color) for name, color in named]
+        return go.Figure({"data": [probability, entropy, *legend], "layout": spec})
 
-    probability = bars(
-        [step.probability for step in steps],
-        "y",
-        [theme.heads[1] if other else theme.accent for other in marked],
-        text=[
-            f"rank {step.rank}" if other and ranked else ""
-            for step, other in zip(steps, marked, strict=True)
-        ],
-        textposition="outside",
-        cliponaxis=False,
-        textfont={"size": style.SMALL_FONT_SIZE, "color": theme.text},
-        hovertemplate="<b>%{customdata[0]}</b><br>probability <b>%{y:.2%}</b><br>"
-        "rank <b>%{customdata[1]}</b><extra></extra>",
-        showlegend=False,
-    )
-    entropy = bars(
-        [step.entropy for step in steps],
-        "y2",
-        theme.beside,
-        hovertemplate="<b>%{customdata[0]}</b><br>entropy <b>%{y:.2f} bits</b><extra></extra>",
-        showlegend=False,
-    )
-    shared = style.layout(
-        theme,
-        title=title,
-        height=_HEIGHT,
-        lines=["Above – probability, below – entropy in bits"] if narrow else [],
-    )
-    room = style.labels_height(labels)
-    below = shared["margin"]["b"] + room + (style.LEGEND_HEIGHT if narrow else 0)
-    tick = {
-        "gridcolor": theme.grid,
-        "zeroline": False,
-        "automargin": True,
-        "tickfont": {"size": style.SMALL_FONT_SIZE},
-    }
-    layout = {
-        **shared,
-        "height": shared["height"] - shared["margin"]["b"] + below,
-        "margin": {**shared["margin"], "b": below},
-        "plot_bgcolor": style.CLEAR,
-        "legend": style.legend_below(shared),
-        "xaxis": style.axis(
-            "",
-            labels,
-            style.label_step(len(labels), 12 if narrow else 32),
-            range=[-0.5, len(labels) - 0.5],
-            anchor="y2",
-        ),
-        "yaxis": {
-            "title": style.axis_title("" if narrow else "Probability"),
-            "domain": [0.5 + _GAP / 2, 1],
-            "range": [0, 1],
-            "tickvals": [0, 0.5, 1],
-            "ticktext": [percent(share) for share in (0, 0.5, 1)],
-            **tick,
-        },
-        "yaxis2": {
-            "title": style.axis_title("" if narrow else "Entropy, bits"),
-            "domain": [0, 0.5 - _GAP / 2],
-            "rangemode": "tozero",
-            "nticks": 4,
-            **tick,
-        },
-    }
-    named = [
-        ("the likeliest token it may write", theme.accent),
-        ("another it may write was likelier", theme.heads[1]),
-    ]
-    legend = [style.legend_square(theme, name, color) for name, color in named]
-    return go.Figure({"data": [probability, entropy, *legend], "layout": layout})
+    def numbers(self) -> Numbers:
+        columns = {
+            name: np.array([getattr(step, name) for step in self.decoding.steps])
+            for name in ("probability", "rank", "entropy", "forced")
+        }
+        return column_numbers({}, "target", self.tokens, columns)
 
 
 def certainty_html(tokens: Tokens, steps: Sequence[DecodingStep], *, dark: bool) -> str:
-    """The sentence, each token the stronger coloured the less probable it was."""
+    """The sentence; the less probable a token, the stronger its colour."""
     theme, most = style.look(dark), 32 if dark else 45
     parts = []
     for place, (text, token, step) in enumerate(
@@ -153,19 +214,10 @@ def percent(share: float) -> str:
 
 
 def hesitant(steps: Sequence[DecodingStep]) -> list[int]:
-    """The steps at which the model might well have written another token, most hesitant first."""
-    found = [
+    """The steps at which the model might well have written another token, least certain first."""
+    places = [
         place
         for place, step in enumerate(steps)
         if not step.forced and (step.probability < HESITANT or step.rank > 1)
     ]
-    return sorted(found, key=lambda place: steps[place].probability)
-
-
-def certainty_alt_text(tokens: Tokens, steps: Sequence[DecodingStep], title: str = TITLE) -> str:
-    """The bars in words."""
-    named = [
-        f"{text} {percent(step.probability)}, rank {step.rank}, {step.entropy:.1f} bits"
-        for text, step in zip(axis_texts(tokens), steps, strict=True)
-    ]
-    return f"{title}. Probability, rank and entropy: {'; '.join(named)}."
+    return sorted(places, key=lambda place: steps[place].probability)

@@ -1,7 +1,7 @@
-"""A decoding as the browser takes it, which then plays it without the server.
+"""A decoding for the browser, which plays it without the server.
 
-An envelope holds it, which `pack` makes and frame.js reads: in its body lie the weights of
-cross-attention and of the decoder's self-attention, (step, key), as 32-bit floats.
+`pack` makes an envelope that frame.js reads; its body holds the weights of cross-attention and of
+the decoder's self-attention, (step, key), as 32-bit floats.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ def pack(
     step: int = 0,
     stage: bool = False,
 ) -> bytes:
-    """A decoding as the browser takes it.
+    """A decoding for the browser.
 
     Args:
         decoding: of the sentence.
         target: what the decoder reads, <s> first.
         cross: its cross-attention.
         own: its self-attention.
-        name: of the decoding; comes back with all that the browser says of it.
-        epoch: the browser takes `step` once for every new epoch or name, and keeps its own else.
-        step: the one shown at first, from 0.
-        stage: for a picture alone that fills the window.
+        name: of the decoding; comes back with every message about it.
+        epoch: the browser takes over `step` once for every new epoch or name.
+        step: the first one shown, from 0.
+        stage: whether the picture fills the window.
     """
     body = Body()
     ids = decoding.translation.token_ids
@@ -50,7 +50,7 @@ def pack(
         "stage": stage,
         "themes": style.STAGE_THEMES if stage else style.THEMES,
         "source": _tokens(decoding.translation.source),
-        # The last of them is never read.
+        # The last token is never read.
         "target": _tokens(target + Tokens(decoding.translation.tokens[-1:], ids[-1:])),
         "cross": _attention(cross, body),
         "own": _attention(own, body),
@@ -73,11 +73,11 @@ def pack(
 
 
 def pack_branches(decoding: Decoding, cross: HeadMean | None, *, chart: str) -> bytes:
-    """The hypotheses of a search as the browser takes them, each with what it looked at.
+    """The hypotheses of a search for the browser, each with its attention.
 
     Args:
         decoding: of the sentence.
-        cross: row t is what node t looked at; None where the tree is too large for that.
+        cross: row t is what node t looked at; None if the tree is too large for that.
         chart: the key of the tree's chart.
     """
     body, nodes = Body(), decoding.nodes
@@ -103,7 +103,7 @@ def pack_branches(decoding: Decoding, cross: HeadMean | None, *, chart: str) -> 
 
 
 def _tokens(tokens: Tokens) -> list[dict[str, Any]]:
-    """Texts, and whether each goes on with the token before it, without a space."""
+    """Texts, and whether each continues the token before it without a space."""
     return [
         {"text": text.removeprefix(CONTINUED), "joins": joins}
         for text, joins in zip(axis_texts(tokens), _joins(tokens), strict=True)

@@ -1,4 +1,4 @@
-"""How a translation is looked for, as the page lets it be set and says it in words."""
+"""How a translation is searched for: the page's settings, and their names."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from dataclasses import astuple, dataclass, replace
 from model.paper.search import AS_IN_THE_PAPER, Sampling, Search
 
 WAYS = {"search": "Beam search", "sampling": "Sampling"}
-"""A beam of one is greedy decoding."""
+"""The two ways; a beam of one is greedy decoding."""
 
 WIDEST = 8
-"""Live hypotheses of the widest beam."""
+"""The width of the widest beam."""
 
 MOST_SAMPLES = 8
 
@@ -24,22 +24,22 @@ RANGES = {
     "seed": (0, 9999),
     "samples": (1, MOST_SAMPLES),
 }
-"""The least and the greatest value of each setting that is a number."""
+"""The smallest and the largest value of each number."""
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What the page sets of a search, in whole numbers.
+    """The settings of a search, in whole numbers.
 
     Attributes:
-        how: a name in WAYS; sampling has no use for the beam, and a search none for the last five.
+        how: a name in WAYS; sampling ignores the beam, and a beam search the last five.
         beam: its width.
         penalty: exponent of the length penalty, in hundredths.
         temperature: in hundredths.
         top_k: 0 for all tokens.
         top_p: in hundredths; 100 for all tokens.
         seed: of the draws.
-        samples: how many translations are drawn.
+        samples: the number of translations drawn.
     """
 
     how: str = "search"
@@ -52,7 +52,7 @@ class Settings:
     samples: int = 4
 
     def search(self, prefix: Sequence[int] = ()) -> Search:
-        """The same for the model, which is to begin with a prefix."""
+        """The search for the model, with a prefix to begin with."""
         sampling = None
         if self.how == "sampling":
             sampling = Sampling(
@@ -69,19 +69,19 @@ class Settings:
 
     @property
     def written(self) -> str:
-        """As the address has them."""
+        """The settings as the address writes them."""
         return "-".join(map(str, astuple(self)))
 
 
 USUAL = Settings()
-"""A search as in the paper."""
+"""The search of the paper."""
 
 
 def written_settings(written: str) -> Settings:
     """The settings that `written` wrote.
 
     Raises:
-        ValueError: if they are none that the page can set.
+        ValueError: if the page has no such settings.
     """
     how, *numbers = written.split("-")
     if how not in WAYS or len(numbers) != len(RANGES):
@@ -93,12 +93,12 @@ def written_settings(written: str) -> Settings:
 
 
 def of_every_width(search: Search) -> list[Search]:
-    """The same as beam searches, from greedy decoding to the widest beam."""
+    """The search with every beam width, from greedy decoding to the widest beam."""
     return [replace(search, beam=width, sampling=None) for width in range(1, WIDEST + 1)]
 
 
 def search_name(search: Search) -> str:
-    """What a search is called, with its settings."""
+    """The name of a search, with its settings."""
     penalty = f"length penalty {search.length_penalty:g}"
     sampling = search.sampling
     if sampling is None:

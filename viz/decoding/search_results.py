@@ -1,43 +1,51 @@
-"""What searches found, as a list: each translation, how it was found, and how likely it is."""
+"""The results of searches as a list: each translation, its search, and how likely it is."""
 
 from __future__ import annotations
 
 import math
 import textwrap
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any
+from typing import Any, ClassVar
 
+import numpy as np
 import plotly.graph_objects as go
 
 from model.paper.search import Search
 from model.trace.translation import Decoding, SearchNode
-from viz.decoding.search import search_name
+from viz.decoding.search import WIDEST, of_every_width, search_name, written_settings
 from viz.decoding.tree import hypothesis_text
 from viz.draw import style
 from viz.draw.labels import escape_html
+from viz.links.link_interventions import UNCHANGED, Changes
+from viz.links.request import Request
+from viz.save.formats import ExportError
+from viz.save.notebook import Lines, public
+from viz.save.numbers import Numbers, column_numbers
+from viz.save.picture import Layout, Picture
 
 TELLING = 7.0
-"""Up to such a difference of log-probabilities, about a thousandfold, the factor is named."""
+"""Larger differences of log-probability, beyond about a thousandfold, get no factor in words."""
 
 _LINE, _BAR, _GAP = 22, 18, 26
-"""Pixels of a line of text, of a bar below it, and between two translations."""
+"""Heights in pixels: of a line of text, of the bar below it, and between two translations."""
 
 _ACROSS, _NARROW_ACROSS = 96, 38
-"""Letters that a line of a translation may have."""
+"""Letters in a line of a translation."""
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class SearchResult:
     """A translation in a list.
 
     Attributes:
-        mark: stands before it, such as "A" or "2–8".
-        name: how it was found.
-        text: what it reads as.
-        node: of the search, which ends it.
-        best: whether it stands out.
+        mark: a label before it, such as "A" or "2–8".
+        name: its search.
+        text: the translation.
+        node: of the search, where it ends.
+        best: whether it is highlighted.
     """
 
     mark: str
@@ -47,14 +55,261 @@ class Found:
     best: bool = False
 
 
+class ResultList(Picture):
+    """The results of searches as a list with bars."""
+
+    __slots__ = ()
+    unit: ClassVar[str]
+    reading: ClassVar[str]
+    """How to read the bars, in one sentence."""
+
+    decodings: Sequence[Decoding]
+    changes: Changes
+
+    @property
+    @abstractmethod
+    def results(self) -> list[SearchResult]:
+        """The list."""
+
+    @property
+    @abstractmethod
+    def lengths(self) -> list[float]:
+        """The lengths of the bars, at most 0."""
+
+    @property
+    @abstractmethod
+    def words(self) -> str:
+        """What the list shows, in plain text."""
+
+    @property
+    def caption(self) -> str:
+        return f"{self.reading} {self.words}"
+
+    @property
+    def alt(self) -> str:
+        listed = [
+            f"{each.mark}, {each.name}: “{each.text}” with {style.number(value)}"
+            for each, value in zip(self.results, self.lengths, strict=True)
+        ]
+        return f"{self.title}. {self.unit}: {'; '.join(listed)}."
+
+    def figure(self, layout: Layout) -> go.Figure:
+        """Each translation as text, above a bar whose length is its distance from 0."""
+        theme, values = style.look(layout.dark), self.lengths
+        across = _NARROW_ACROSS if layout.narrow else _ACROSS
+        places: list[float] = []
+        notes: list[dict[str, Any]] = []
+        down = 0.0
+        for each in self.results:
+            text = textwrap.wrap(f"{each.mark}. {each.text or '∅'}", across) or [each.mark]
+            how = textwrap.wrap(each.name, across)
+            lines = [*(f"<b>{escape_html(line)}</b>" for line in text), *map(escape_html, how)]
+            notes.append(
+                {
+                    "text": "<br>".join(lines),
+                    "x": 0,
+                    "xref": "paper",
+                    "xanchor": "left",
+                    "y": down,
+                    "yanchor": "top",
+                    "align": "left",
+                    "showarrow": False,
+                    "font": {"size": style.FONT_SIZE, "color": theme.text},
+                }
+            )
+            down += _LINE * len(lines)
+            places.append(down + _BAR / 2)
+            down += _BAR + _GAP
+        shared = style.bar_layout(theme, title=self.title, height=round(down), top=0, lines=[])
+        spec: dict[str, Any] = {
+            **shared,
+            "height": shared["height"] + _GAP,
+            "margin": {**shared["margin"], "b": shared["margin"]["b"] + _GAP},
+            "plot_bgcolor": style.CLEAR,
+            "annotations": notes,
+            "xaxis": {
+                "title": style.axis_title(self.unit),
+                "range": [0, 1.25 * min([*values, -0.01])],
+                "showgrid": False,
+                "zeroline": False,
+                "automargin": True,
+                "nticks": 4 if layout.narrow else 8,
+            },
+            "yaxis": {"visible": False, "range": [down, 0], "fixedrange": True},
+        }
+        bars = {
+            "type": "bar",
+            "orientation": "h",
+            "x": values,
+            "y": places,
+            "width": _BAR,
+            "marker": {
+                "color": [theme.accent if each.best else theme.beside for each in self.results]
+            },
+            "text": [style.number(value) for value in values],
+            "textposition": "outside",
+            "cliponaxis": False,
+            "textfont": {"size": style.SMALL_FONT_SIZE, "color": theme.text},
+            "showlegend": False,
+            "hovertemplate": "%{x:.5~g}<extra></extra>",
+        }
+        return go.Figure({"data": [bars], "layout": spec})
+
+    def numbers(self) -> Numbers:
+        results = self.results
+        nodes = [each.node for each in results]
+        columns = {
+            "mark": np.array([each.mark for each in results], np.str_),
+            "translation": np.array([each.text for each in results], np.str_),
+            "log_prob": np.array([node.log_prob for node in nodes]),
+            "score": np.array([node.score or 0.0 for node in nodes]),
+            "tokens": np.array([node.step + 1 for node in nodes]),
+        }
+        return column_numbers({}, "found", range(1, len(results) + 1), columns)
+
+    @property
+    def given(self) -> Lines:
+        """The lines of a notebook that name the sentence, and the changes if there are any."""
+        changes = [f"changes = hs.figures.{self.changes!r}"] if self.changes else []
+        return [f"sentence = {self.decodings[0].translation.source_text!r}", *changes]
+
+    def decoded(self, searches: str) -> Lines:
+        """The lines that decode the sentence with each of some searches."""
+        under = ", under=changes.under" if self.changes else ""
+        return [
+            "decodings = [",
+            f"    translator.decode(sentence, search=each{under}) for each in {searches}",
+            "]",
+        ]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ComparedSearches(ResultList):
+    """The results of two searches.
+
+    Attributes:
+        decodings: of one sentence, A and B.
+        searches: how each was decoded.
+        changes: what the model did differently meanwhile.
+    """
+
+    slug: ClassVar[str] = "compare"
+    about: ClassVar[str] = (
+        "the search's results beside those of --against, by default greedy: --beam, --samples"
+    )
+
+    decodings: Sequence[Decoding]
+    searches: Sequence[Search]
+    changes: Changes = UNCHANGED
+
+    name = "two-searches"
+
+    reading = "What each search found; the shorter the bar, the likelier."
+    unit = "Log-probability; closer to 0 is likelier"
+
+    @classmethod
+    def of(cls, request: Request) -> ComparedSearches:
+        try:
+            settings = written_settings(request.arguments.against)
+        except ValueError:
+            raise ExportError(
+                "--against takes a search as the address of the decoding page writes it, such as "
+                "search-1-60-100-0-100-1-4."
+            ) from None
+        other = settings.search(request.search.prefix)
+        decodings = (request.decoding, request.decode(other))
+        return cls(decodings, (request.search, other), request.changes)
+
+    @property
+    def results(self) -> list[SearchResult]:
+        return compared(self.decodings, self.searches)
+
+    @property
+    def words(self) -> str:
+        (one, other), (a, b) = self.decodings, self.searches
+        return comparison_words(one, other, a, b)
+
+    @property
+    def title(self) -> str:
+        return f"Two searches{self.changes.name}"
+
+    @property
+    def lengths(self) -> list[float]:
+        return [each.node.log_prob for each in self.results]
+
+    @property
+    def setup(self) -> Lines:
+        return [
+            *self.given,
+            f"searches = {public(tuple(self.searches))}",
+            *self.decoded("searches"),
+        ]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SearchWidths(ResultList):
+    """The results of beams of every width.
+
+    Attributes:
+        decodings: of one sentence, with beams of width 1, 2, ….
+        search: the settings of all of them, except the width.
+        changes: what the model did differently meanwhile.
+    """
+
+    slug: ClassVar[str] = "widths"
+    about: ClassVar[str] = f"what beams of the widths 1 to {WIDEST} find"
+
+    decodings: Sequence[Decoding]
+    search: Search
+    changes: Changes = UNCHANGED
+
+    name = "widths"
+
+    reading = "What beams of each width found; the shorter the bar, the better."
+    unit = "Log-probability over length penalty; closer to 0 is better"
+
+    @classmethod
+    def of(cls, request: Request) -> SearchWidths:
+        decodings = [request.decode(each) for each in of_every_width(request.search)]
+        return cls(decodings, request.search, request.changes)
+
+    @property
+    def results(self) -> list[SearchResult]:
+        return by_width(self.decodings)
+
+    @property
+    def words(self) -> str:
+        best = [each.ranked[0] for each in self.decodings]
+        texts = [each.translation.text for each in self.decodings]
+        return widths_words(best, texts, self.search.length_penalty)
+
+    @property
+    def title(self) -> str:
+        return f"Beams of every width{self.changes.name}"
+
+    @property
+    def lengths(self) -> list[float]:
+        return [each.node.score or 0.0 for each in self.results]
+
+    @property
+    def setup(self) -> Lines:
+        return [
+            *self.given,
+            f"search = {public(self.search)}",
+            *self.decoded("hs.figures.searches_of_every_width(search)"),
+        ]
+
+
 def _is_many(search: Search) -> bool:
     return search.sampling is not None and search.sampling.n_samples > 1
 
 
-def compared(decodings: Sequence[Decoding], searches: Sequence[Search]) -> list[Found]:
-    """What two searches found: the best of a beam search, and all samples, best first."""
+def compared(decodings: Sequence[Decoding], searches: Sequence[Search]) -> list[SearchResult]:
+    """The results of two searches: the best of a beam search, or all samples, best first."""
     return [
-        Found(f"{mark}, {rank + 1}" if _is_many(search) else mark, search_name(search), text, node)
+        SearchResult(
+            f"{mark}, {rank + 1}" if _is_many(search) else mark, search_name(search), text, node
+        )
         for mark, decoding, search in zip("AB", decodings, searches, strict=True)
         for rank, node in enumerate(decoding.ranked if _is_many(search) else decoding.ranked[:1])
         for text in [hypothesis_text(decoding, decoding.nodes.index(node))]
@@ -62,7 +317,7 @@ def compared(decodings: Sequence[Decoding], searches: Sequence[Search]) -> list[
 
 
 def comparison_words(one: Decoding, other: Decoding, a: Search, b: Search) -> str:
-    """Which translation the model thinks likelier, and what scores can tell."""
+    """Which translation the model finds likelier, and whether scores compare, in plain text."""
     names = [
         f"the best sample of {mark}" if _is_many(search) else mark
         for mark, search in (("A", a), ("B", b))
@@ -72,14 +327,14 @@ def comparison_words(one: Decoding, other: Decoding, a: Search, b: Search) -> st
             return f"{names[0][0].upper()}{names[0][1:]} and {names[1]} are the same translation."
         return "Both searches find the same translation."
     gap = one.ranked[0].log_prob - other.ranked[0].log_prob
-    told = likelier(names[0], names[1], gap)
+    words = likelier(names[0], names[1], gap)
     if a.length_penalty == b.length_penalty:
-        return told
-    return f"{told} The scores have different length penalties and do not compare."
+        return words
+    return f"{words} Their scores do not compare, because the length penalties differ."
 
 
 def likelier(one: str, other: str, gap: float) -> str:
-    """Which of two the model thinks likelier, by one's log-probability less the other's."""
+    """Which of two the model finds likelier, by the difference of their log-probabilities."""
     if gap == 0:
         return f"The model gives {one} and {other} the same probability."
     first, second = (one, other) if gap > 0 else (other, one)
@@ -94,36 +349,36 @@ def likelier(one: str, other: str, gap: float) -> str:
 
 
 def score(node: SearchNode) -> float:
-    """Log-probability over length penalty, without what rounding makes of it."""
+    """Log-probability over length penalty, without rounding noise."""
     return round(node.score or 0.0, 5)
 
 
-def by_width(decodings: Sequence[Decoding]) -> list[Found]:
-    """What beams of width 1, 2, … found; neighbours that found the same stand together."""
+def by_width(decodings: Sequence[Decoding]) -> list[SearchResult]:
+    """The results of beams of width 1, 2, …; neighbours with the same result share an entry."""
     best = [decoding.ranked[0] for decoding in decodings]
     texts = [hypothesis_text(each, each.nodes.index(each.ranked[0])) for each in decodings]
     top = max(map(score, best))
-    found = []
+    results = []
     for _, group in groupby(range(len(best)), texts.__getitem__):
         first, *rest = group
         named = f"widths {first + 1} to {rest[-1] + 1}" if rest else f"width {first + 1}"
         mark = f"{first + 1}–{rest[-1] + 1}" if rest else str(first + 1)
         wins = len(set(texts)) > 1 and score(best[first]) == top
         name = f"{named}, best" if wins else named
-        found.append(Found(mark, name, texts[first], best[first], wins))
-    return found
+        results.append(SearchResult(mark, name, texts[first], best[first], wins))
+    return results
 
 
 def widths_words(best: Sequence[SearchNode], texts: Sequence[str], alpha: float) -> str:
-    """How to read the list, and whether wider was better."""
+    """How widths compare, and whether wider is better, in plain text."""
     scores = [score(node) for node in best]
     narrowest = 1 + scores.index(max(scores))
     count = len(set(texts))
-    said = (
+    words = (
         "Every width finds the same translation."
         if count == 1
         else f"{len(best)} widths find {count} translations; a width of {narrowest} is the "
-        f"narrowest that finds the one with the best score."
+        f"narrowest that finds the best-scoring one."
     )
     worse = next(
         (
@@ -134,98 +389,11 @@ def widths_words(best: Sequence[SearchNode], texts: Sequence[str], alpha: float)
         None,
     )
     if worse is not None:
-        said += (
+        words += (
             f" Wider is not always better: a width of {worse} ends with a lower score than a "
             "narrower one."
         )
     return (
-        f"{said} A width of 1 is greedy decoding. All are scored alike: log-probability over a "
-        f"length penalty of {alpha:g}; nearer 0 is better."
+        f"{words} A width of 1 is greedy decoding. All scores are log-probability over a length "
+        f"penalty of {alpha:g}; closer to 0 is better."
     )
-
-
-def found_figure(
-    found: Sequence[Found],
-    values: Sequence[float],
-    title: str,
-    unit: str,
-    *,
-    narrow: bool = False,
-    dark: bool = False,
-) -> go.Figure:
-    """Each translation as text, and below it a bar as long as its value is far from 0.
-
-    Args:
-        found: in their order.
-        values: one each, at most 0.
-        title: in plain text.
-        unit: what the values are, as the title of their axis.
-        narrow: for a width below `style.NARROW`.
-        dark: for a dark page.
-    """
-    theme = style.look(dark)
-    across = _NARROW_ACROSS if narrow else _ACROSS
-    places: list[float] = []
-    notes: list[dict[str, Any]] = []
-    down = 0.0
-    for each in found:
-        text = textwrap.wrap(f"{each.mark}. {each.text or '∅'}", across) or [each.mark]
-        how = textwrap.wrap(each.name, across)
-        lines = [*(f"<b>{escape_html(line)}</b>" for line in text), *map(escape_html, how)]
-        notes.append(
-            {
-                "text": "<br>".join(lines),
-                "x": 0,
-                "xref": "paper",
-                "xanchor": "left",
-                "y": down,
-                "yanchor": "top",
-                "align": "left",
-                "showarrow": False,
-                "font": {"size": style.FONT_SIZE, "color": theme.text},
-            }
-        )
-        down += _LINE * len(lines)
-        places.append(down + _BAR / 2)
-        down += _BAR + _GAP
-    shared = style.bar_layout(theme, title=title, height=round(down), top=0, lines=[])
-    layout: dict[str, Any] = {
-        **shared,
-        "height": shared["height"] + _GAP,
-        "margin": {**shared["margin"], "b": shared["margin"]["b"] + _GAP},
-        "plot_bgcolor": style.CLEAR,
-        "annotations": notes,
-        "xaxis": {
-            "title": style.axis_title(unit),
-            "range": [0, 1.25 * min([*values, -0.01])],
-            "showgrid": False,
-            "zeroline": False,
-            "automargin": True,
-            "nticks": 4 if narrow else 8,
-        },
-        "yaxis": {"visible": False, "range": [down, 0], "fixedrange": True},
-    }
-    bars = {
-        "type": "bar",
-        "orientation": "h",
-        "x": list(values),
-        "y": places,
-        "width": _BAR,
-        "marker": {"color": [theme.accent if each.best else theme.beside for each in found]},
-        "text": [style.number(value) for value in values],
-        "textposition": "outside",
-        "cliponaxis": False,
-        "textfont": {"size": style.SMALL_FONT_SIZE, "color": theme.text},
-        "showlegend": False,
-        "hovertemplate": "%{x:.5~g}<extra></extra>",
-    }
-    return go.Figure({"data": [bars], "layout": layout})
-
-
-def found_alt_text(found: Sequence[Found], values: Sequence[float], title: str, unit: str) -> str:
-    """The list in words."""
-    listed = [
-        f"{each.mark}, {each.name}: “{each.text}” with {style.number(value)}"
-        for each, value in zip(found, values, strict=True)
-    ]
-    return f"{title}. {unit}: {'; '.join(listed)}."

@@ -1,4 +1,4 @@
-"""The decoding page as it declares itself."""
+"""What the decoding page shows, and what its address holds."""
 
 from __future__ import annotations
 
@@ -11,7 +11,16 @@ from viz.decoding.search import RANGES, USUAL, WAYS, Settings, written_settings
 from viz.links.head_refs import Head, heads_parameter, read_heads
 from viz.links.link_interventions import Changes
 from viz.links.mask_edits import MAX_CHARACTERS
-from viz.links.parameters import Parameter, View, choice, integer, pattern, text
+from viz.links.parameters import (
+    Parameter,
+    View,
+    choice,
+    integer,
+    kept,
+    kept_in,
+    pattern,
+    text,
+)
 
 SECTIONS = {
     "steps": "Steps",
@@ -21,111 +30,91 @@ SECTIONS = {
     "widths": "Widths",
     "layers": "Layer by layer",
 }
-"""What is shown of a decoding."""
+"""The sections of the page."""
 
 SEARCHES = ("beams", "compare", "widths")
-"""Those that are of the model's own search, whatever the target sentence says."""
+"""Sections that show the model's own search, whatever the target sentence."""
 
 MOST_CHOICES = 20
-"""So many words can be taken one after another and undone again."""
+"""The number of forced words that can be undone one by one."""
 
 MOST_FORCED = 500
-"""Tokens of a prefix, a few less than any model here takes."""
+"""The largest number of tokens in a prefix, a few less than any model here takes."""
 
 _ID = r"[0-9]{1,6}"
 _CHOICE = rf"[0-9]{{1,3}}\.{_ID}(-{_ID}){{0,{MOST_FORCED - 1}}}"
 
-LIT = (AttentionKind.CROSS, AttentionKind.DECODER)
-"""Kinds of attention that the steps show."""
-
-MEANINGS = {
-    "beam": "the width of the beam search; 1 decodes greedily",
-    "penalty": "the exponent of the length penalty, in hundredths",
-    "temperature": "the sampling temperature, in hundredths",
-    "top_k": "sample from this many likeliest tokens; 0: all",
-    "top_p": "sample from the fewest tokens with this probability, in hundredths",
-    "seed": "the seed of the samples",
-    "samples": "the number of samples",
-}
-"""What each number of `Settings` says."""
+STEP_KINDS = (AttentionKind.CROSS, AttentionKind.DECODER)
+"""The kinds of attention that the steps show."""
 
 
 def parse_against(written: str) -> str:
-    """Settings of a second search as the address has them, or none."""
+    """The settings of a second search as the address writes them, or ""."""
     try:
         return written_settings(written).written if written else ""
     except ValueError:
         raise ValueError("which are no settings of a search") from None
 
 
-VIEW = View(
-    "decoding",
-    "Decoding",
-    ":material/stylus_note:",
-    (
-        choice("section", "steps", SECTIONS, "what is shown"),
-        integer("at", 1, low=1, high=999, meaning="the step shown"),
-        choice("how", "search", WAYS, "search or sampling"),
-        *(
-            integer(
-                name,
-                getattr(USUAL, name),
-                low=RANGES[name][0],
-                high=RANGES[name][1],
-                meaning=meaning,
-            )
-            for name, meaning in MEANINGS.items()
-        ),
-        Parameter(
-            "against",
-            "",
-            parse_against,
-            meaning="a second search, with its settings in the order above",
-            values="settings such as `search-1-60-100-0-100-1-4`",
-        ),
-        pattern(
-            "taken",
-            rf"{_CHOICE}(_{_CHOICE}){{0,{MOST_CHOICES - 1}}}",
-            "tokens such as 0.523_2.88-942",
-            "words forced, one after another, as step.token-token by ids",
-        ),
-        heads_parameter(
-            "lit",
-            "the heads whose attention the steps show, as kind.layer.head; none: all",
-            LIT,
-            "decoder.0.1",
-        ),
-        heads_parameter("off", "heads switched off while decoding, as kind.layer.head"),
-        text(
-            "mask",
-            most=MAX_CHARACTERS,
-            meaning="edited masks that apply while decoding",
-            values="as the masks page writes them",
-        ),
-    ),
-    without_model="Decoding",
-)
+def _setting(name: str, meaning: str) -> int:
+    """The field of a number in `Settings`."""
+    low, high = RANGES[name]
+    return kept(integer(name, getattr(USUAL, name), low=low, high=high, meaning=meaning))
 
 
 @dataclass(frozen=True, slots=True)
 class DecodingView:
-    """What the decoding page shows: a value for each of its parameters."""
+    """What the decoding page shows."""
 
-    section: str = "steps"
-    at: int = 1
-    how: str = USUAL.how
-    beam: int = USUAL.beam
-    penalty: int = USUAL.penalty
-    temperature: int = USUAL.temperature
-    top_k: int = USUAL.top_k
-    top_p: int = USUAL.top_p
-    seed: int = USUAL.seed
-    samples: int = USUAL.samples
-    against: str = ""
-    taken: str = ""
-    lit: str = ""
-    off: str = ""
-    mask: str = ""
+    section: str = kept(choice("section", "steps", SECTIONS, "the section shown"))
+    at: int = kept(integer("at", 1, low=1, high=999, meaning="the step shown"))
+    how: str = kept(choice("how", USUAL.how, WAYS, "search or sampling"))
+    beam: int = _setting("beam", "the width of the beam search; 1 decodes greedily")
+    penalty: int = _setting("penalty", "the exponent of the length penalty, in hundredths")
+    temperature: int = _setting("temperature", "the sampling temperature, in hundredths")
+    top_k: int = _setting("top_k", "sample from this many likeliest tokens; 0: all")
+    top_p: int = _setting(
+        "top_p", "sample from the fewest tokens with this probability, in hundredths"
+    )
+    seed: int = _setting("seed", "the seed of the samples")
+    samples: int = _setting("samples", "the number of samples")
+    against: str = kept(
+        Parameter(
+            "against",
+            "",
+            parse_against,
+            meaning="the settings of a second search, in the order of those above",
+            values="settings such as `search-1-60-100-0-100-1-4`",
+        )
+    )
+    taken: str = kept(
+        pattern(
+            "taken",
+            rf"{_CHOICE}(_{_CHOICE}){{0,{MOST_CHOICES - 1}}}",
+            "tokens such as 0.523_2.88-942",
+            "forced words, one after another, as step.token-token by ids",
+        )
+    )
+    heads: str = kept(
+        heads_parameter(
+            "heads",
+            "the heads whose attention the steps show, as kind.layer.head; none: all",
+            STEP_KINDS,
+            "decoder.0.1",
+        ),
+        was="lit",
+    )
+    off: str = kept(
+        heads_parameter("off", "heads switched off during decoding, as kind.layer.head")
+    )
+    mask: str = kept(
+        text(
+            "mask",
+            most=MAX_CHARACTERS,
+            meaning="edited masks during decoding",
+            values="as the masks page writes them",
+        )
+    )
 
     @property
     def step(self) -> int:
@@ -134,7 +123,7 @@ class DecodingView:
 
     @property
     def prefix(self) -> tuple[int, ...]:
-        """The token ids that the translation must begin with, after all that was taken."""
+        """The token ids that the translation must begin with, because of forced words."""
         return _prefix(self._choices)
 
     @property
@@ -142,59 +131,59 @@ class DecodingView:
         return list(filter(None, self.taken.split("_")))
 
     @property
-    def heads(self) -> list[Head]:
-        """Those whose attention is shown, each once; none for all."""
-        return read_heads(self.lit)
+    def shown_heads(self) -> list[Head]:
+        """The heads whose attention is shown, each once; none for all."""
+        return read_heads(self.heads)
 
     @property
     def changes(self) -> Changes:
-        """What the model is asked to do differently."""
+        """What the model does differently."""
         return Changes(self.mask, self.off)
 
     @property
     def search(self) -> Search:
-        """How the translation is looked for."""
+        """The search."""
         return self.settings.search(self.prefix)
 
     @property
     def free(self) -> Search:
-        """The same search, without what was taken."""
+        """The same search without forced words."""
         return self.settings.search()
 
     @property
     def settings(self) -> Settings:
-        """Those of the search."""
+        """The settings of the search."""
         return Settings(self.how, **{name: getattr(self, name) for name in RANGES})
 
     @property
     def other(self) -> Settings:
-        """Those of the second search: greedy decoding unless others are given."""
+        """The settings of the second search, by default greedy decoding."""
         if self.against:
             return written_settings(self.against)
         return replace(self.settings, how="search", beam=1)
 
     def and_taken(self, step: int, token_ids: Sequence[int], before: Sequence[int]) -> str:
-        """`taken` with more tokens written from a step on.
+        """`taken` with more tokens forced from a step on.
 
         Args:
-            step: from 0; what stood there and after it goes.
+            step: from 0; tokens there and after it are dropped.
             token_ids: to be written there.
-            before: the translation now, which stays as it is up to that step.
+            before: the present translation, kept up to that step.
         """
         prefix = self.prefix
-        # What the model wrote since then stays as it is, and so becomes part of what is forced.
+        # What the model wrote since then stays, and so becomes part of the prefix.
         choices = [
             *self._choices,
             _choice(min(step, len(prefix)), (*before[len(prefix) : step], *token_ids)),
         ]
         if len(choices) > MOST_CHOICES:
-            # The oldest two become one.
+            # Merge the oldest two.
             choices[:2] = [_choice(0, _prefix(choices[:2]))]
         return "_".join(choices)
 
     @property
     def undone(self) -> str:
-        """`taken` without its last choice."""
+        """`taken` without its last forced word."""
         return "_".join(self._choices[:-1])
 
 
@@ -208,3 +197,12 @@ def _prefix(choices: Iterable[str]) -> tuple[int, ...]:
         kept, ids = written.split(".")
         prefix = (*prefix[: int(kept)], *map(int, ids.split("-")))
     return prefix
+
+
+VIEW = View(
+    "decoding",
+    "Decoding",
+    ":material/stylus_note:",
+    kept_in(DecodingView),
+    without_model="Decoding",
+)

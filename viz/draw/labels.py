@@ -62,7 +62,7 @@ def token_text(token: str) -> str:
 
 def plain_text(label: str) -> str:
     """A label that is no token, such as a position, as short and visible plain text."""
-    spaced = re.sub(rf"[{WORD_START}\s]", lambda found: _space(found[0]), label)
+    spaced = re.sub(rf"[{WORD_START}\s]", lambda match: _space(match[0]), label)
     shown = visible(spaced) or "∅"
     if len(shown) > MAX_LABEL:
         shown = shown[: MAX_LABEL - 1] + "…"

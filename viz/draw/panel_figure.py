@@ -1,4 +1,4 @@
-"""Panels of the masks page as figures to keep: one alone, or several side by side."""
+"""Panels as figures to save: one alone, or several side by side."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _BAR_EDGE = 30
 """Pixels left of a colour bar, for half of its first number."""
 
 _QUERY, _KEY = "Query", "Key"
-"""What an axis is called where nothing closer is known of it."""
+"""Names of axes that have no closer one."""
 
 
 def panel_figure(panel: Panel, *, narrow: bool = False, dark: bool = False) -> go.Figure:
@@ -330,8 +330,8 @@ def _cell_size(row: Sequence[Panel], width: float, narrow: bool) -> float:
     Panels of few columns keep the room of their titles.
     """
     size = style.DENSE_FONT_SIZE
-    taken = sum(_label_width(panel, size, narrow) for panel in _named(row))
-    left = width - taken - _BETWEEN * (len(row) - 1)
+    labels = sum(_label_width(panel, size, narrow) for panel in _named(row))
+    left = width - labels - _BETWEEN * (len(row) - 1)
     keys = [len(panel.keys) for panel in row]
     cell = left / sum(keys)
     few = [n_keys for n_keys in keys if n_keys * cell < _LEAST_SLOT]

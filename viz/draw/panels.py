@@ -1,4 +1,4 @@
-"""One matrix as the browser draws it among others: what a figure gives, and a component takes."""
+"""One matrix, for a figure or for a component that draws several."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ class Panel:
         keys: labels of the columns.
         alt: what the matrix shows, in words.
         scale: "category"; "weights", one hue; or "signed", two hues about 0.
-        names: of the categories, in the order of their numbers, as they are said under the pointer.
+        names: of the categories, in the order of their numbers, as the pointer shows them.
         legend: of the categories, as the legend has them; several may share one. As names if empty.
         colors: of the categories, by "light" and "dark".
         low: the number that the first colour stands for.
         high: the number that the last colour stands for.
         unit: what the numbers are, such as "weight".
-        digits: decimals of a number in its cell; two more are said under the pointer.
+        digits: decimals of a number in its cell; the pointer shows two more.
         shown: (query, key), boolean; other cells are hatched, such as scores that the mask takes
             out. None shows all.
         note: a line below the title, such as shape and type.

@@ -197,7 +197,7 @@ LOG_PROB_HOVER = (
     "<b>%{customdata[0]}</b><br>%{customdata[1]}<br>log-probability <b>%{y:.4~g}</b><br>"
     "probability <b>%{customdata[2]:.4~g}</b><extra></extra>"
 )
-"""What a bar of a log-probability says; customdata is the token, whose bar it is, and e^y."""
+"""The hover text of a bar; customdata is the token, the name of its side, and e^y."""
 
 NAMED_CELLS = 64 * 64
 """Up to so many, every cell carries its names; beyond, they would take longer than the weights."""

@@ -1,1 +1,1 @@
-"""The effects page: what each head does for a translation, and what becomes of it without some."""
+"""The effects page: what each head does for a translation, and what changes without it."""

@@ -19,20 +19,20 @@ from viz.effects.head_map import lower_first
 Cells = Sequence[tuple[int, int]]
 
 COSTLIEST, GREATEST = "costs most when deleted", "greatest in this row of the map"
-"""What marks say: of a source token, and of a cell."""
+"""The meaning of marks: on a source token, and on a cell."""
 
 _BETWEEN, _BELOW = 0.04, 40
-"""Between two maps side by side, as a share of the plot; and pixels between one and the next."""
+"""The gap between two maps: side by side, as a share of the plot; stacked, in pixels."""
 
 _BAR, _NARROW_BAR = 200, 110
 _SYMBOLS = {COSTLIEST: ("circle-open", 0.62, 14), GREATEST: ("circle", 0.24, 8)}
-"""Of each mark, its symbol, its size as a share of a row's height, and in the legend in pixels."""
+"""The symbol of each mark, its size as a share of a row's height, and in the legend in pixels."""
 
 _LINE = 46
-"""Characters of a line below a narrow figure's title."""
+"""Characters that fit into a line below a narrow figure's title."""
 
 _LARGEST_ROW = 30
-"""Pixels of a row whose marks are as large as they become."""
+"""The row height in pixels from which on marks grow no more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,12 +40,12 @@ class Panel:
     """One map.
 
     Attributes:
-        name: what stands above it, in sentence case.
-        short_name: the same at a colour bar where there is little room.
-        unit: what its numbers are.
+        name: its heading, in sentence case.
+        short_name: the same for a colour bar with little room.
+        unit: of its numbers.
         values: (row, column).
-        marks: the cells that bear each mark, by what it says.
-        allowed: (row, column); other cells are hatched. None where all are allowed.
+        marks: the cells with each mark, by the mark's meaning.
+        allowed: (row, column); other cells are hatched. None if all are allowed.
     """
 
     name: str
@@ -58,11 +58,11 @@ class Panel:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sides:
-    """What rows and columns of maps are.
+    """The rows and columns of maps.
 
     Attributes:
-        rows: a token each.
-        columns: the same.
+        rows: one token each.
+        columns: one token each.
         row_title: such as "Target token predicted".
         column_title: such as "Source token".
     """
@@ -87,9 +87,9 @@ def maps_figure(
 
     Args:
         panels: one or two.
-        sides: of all of them.
+        sides: shared by all panels.
         title: in plain text.
-        narrow_title: on a narrow figure, where the other stands below it in lines; "" for none.
+        narrow_title: of a narrow figure, with the title in lines below it; "" for none.
         token: the row to frame, from 0; None for none.
         narrow: for a width below `style.NARROW`: one map below the other.
         dark: for a dark page.
@@ -135,7 +135,7 @@ def maps_figure(
         if scale["zmin"] == 0:
             bar |= {"tickvals": [0, scale["zmax"]], "ticktext": ["0", f"{scale['zmax']:.3g}"]}
         if narrow:
-            # Two of them share the width of a phone, so they say which and not what.
+            # Two of them share the width of a phone, so they name the map, not the unit.
             bar["title"]["text"] = panel.short_name
             bar |= {"x": place, "xanchor": ("left", "right")[place], "len": _NARROW_BAR}
         else:
@@ -159,7 +159,7 @@ def maps_figure(
         )
         if panel.allowed is not None and not panel.allowed.all():
             forbidden = forbidden_traces(~panel.allowed, names, theme, gap)
-            # One entry in the legend stands for both maps.
+            # One legend entry is enough for both maps.
             hatched += [each.update(axes) for each in forbidden]
             hatched[-1].showlegend = not place
         marks += [
@@ -194,22 +194,22 @@ def maps_figure(
         )
         if token is not None:
             layout["shapes"].append(_frame(token, n_columns, suffix, theme))
-    said = dict.fromkeys(mark for panel in panels for mark in panel.marks)
+    used = dict.fromkeys(mark for panel in panels for mark in panel.marks)
     return go.Figure(
         {
-            "data": [*maps, *hatched, *marks, *(_legend(mark, theme) for mark in said)],
+            "data": [*maps, *hatched, *marks, *(_legend(mark, theme) for mark in used)],
             "layout": layout,
         }
     )
 
 
 def _heading(panel: Panel, narrow: bool) -> str:
-    told = narrow or panel.unit in lower_first(panel.name)
-    return f"<b>{panel.name}</b>" + ("" if told else f" – {panel.unit}")
+    is_named = narrow or panel.unit in lower_first(panel.name)
+    return f"<b>{panel.name}</b>" + ("" if is_named else f" – {panel.unit}")
 
 
 def greatest(values: FloatArray) -> list[tuple[int, int]]:
-    """The cells of a map that are the greatest of their rows; none of a row all alike."""
+    """The largest cells of each row; none if all cells of a row are equal."""
     return [
         (row, int(column))
         for row, each in enumerate(values)
@@ -219,7 +219,7 @@ def greatest(values: FloatArray) -> list[tuple[int, int]]:
 
 
 def _scale(values: FloatArray, theme: style.Look) -> dict[str, Any]:
-    """From 0 up, or to both sides of 0 where a value is below it."""
+    """From 0 up, or on both sides of 0 if a value is negative."""
     limit = max(float(np.nanmax(np.abs(values))), 1e-6)
     if np.nanmin(values) < 0:
         return {"zmin": -limit, "zmax": limit, "colorscale": theme.signed_colorscale}

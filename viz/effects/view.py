@@ -1,4 +1,4 @@
-"""The effects page as it declares itself."""
+"""What the effects page shows, and what its address holds."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from model.record.intervention import Intervention
 from model.trace.attention_map import AttentionKind, FloatArray, Site
 from viz.effects.removal_curve import MEASURES
 from viz.links.head_refs import Head, heads_parameter, read_heads
-from viz.links.parameters import View, choice, flag, integer, pattern
+from viz.links.parameters import View, choice, flag, integer, kept, kept_in, pattern
 
 WAYS = {
     "gate": "Fade or remove",
@@ -21,7 +21,7 @@ WAYS = {
     "shuffled": "Look at shuffled keys",
     "first": "Look at the first key",
 }
-"""What is done to the chosen heads."""
+"""What is done to heads that are switched off."""
 
 MAPS = {
     "probability": "Log-probability",
@@ -35,57 +35,51 @@ MAPS = {
 SENTENCE = "sentence"
 
 CURVES = (SENTENCE, *MEASURES)
-"""What is removed from, one curve each: this translation, and the examples by measure."""
+"""The curves of removal: this translation, and the examples by measure."""
 
 EVERY = "all"
-"""Stands for all methods, ranked, and no map."""
+"""All methods, ranked, and no map."""
 
 MAPPED = (AttentionKind.CROSS, AttentionKind.ENCODER, AttentionKind.DECODER)
-"""Which attention maps can be of."""
+"""The kinds of attention that have maps."""
 
 _NUMBER = "[0-9]{1,3}"
-
-VIEW = View(
-    "effects",
-    "Effects",
-    ":material/toggle_off:",
-    (
-        choice("colored", "probability", MAPS, "what is shown"),
-        integer("token", 0, low=0, high=999, meaning="the target token, from 1; 0 for all"),
-        choice(
-            "method", "weights", [*METHODS, EVERY], "for maps, the estimate shown beside the truth"
-        ),
-        choice("mapped", str(AttentionKind.CROSS), map(str, MAPPED), "for maps, the attention"),
-        pattern(
-            "whose",
-            rf"{_NUMBER}(\.{_NUMBER})?",
-            "a layer such as 2 or a head such as 2.5",
-            "for maps, the part of this attention; none: the whole model",
-        ),
-        flag("examples", meaning="for maps, agreement with the truth over the examples too"),
-        choice("curve", SENTENCE, CURVES, "for removal on stage, the curve"),
-        heads_parameter("off", "heads switched off, as kind.layer.head"),
-        choice("way", "gate", WAYS, "what replaces these heads"),
-        integer("gate", 0, low=0, high=99, meaning="how much of their output remains, in percent"),
-    ),
-    without_model="Effects of heads",
-)
 
 
 @dataclass(frozen=True, slots=True)
 class EffectsView:
-    """What the effects page shows: a value for each of its parameters."""
+    """What the effects page shows."""
 
-    colored: str = "probability"
-    token: int = 0
-    method: str = "weights"
-    mapped: str = str(AttentionKind.CROSS)
-    whose: str = ""
-    examples: bool = False
-    curve: str = SENTENCE
-    off: str = ""
-    way: str = "gate"
-    gate: int = 0
+    show: str = kept(choice("show", "probability", MAPS, "what is shown"), was="colored")
+    token: int = kept(
+        integer("token", 0, low=0, high=999, meaning="the target token, from 1; 0 for all")
+    )
+    method: str = kept(
+        choice(
+            "method", "weights", [*METHODS, EVERY], "for maps, the estimate shown beside the truth"
+        )
+    )
+    mapped: str = kept(
+        choice("mapped", str(AttentionKind.CROSS), map(str, MAPPED), "for maps, the attention")
+    )
+    layer_head: str = kept(
+        pattern(
+            "layer_head",
+            rf"{_NUMBER}(\.{_NUMBER})?",
+            "a layer such as 2 or a head such as 2.5",
+            "for maps, the part of this attention; none: the whole model",
+        ),
+        was="whose",
+    )
+    examples: bool = kept(
+        flag("examples", meaning="for maps, agreement with the truth over the examples too")
+    )
+    curve: str = kept(choice("curve", SENTENCE, CURVES, "for removal on stage, the curve"))
+    off: str = kept(heads_parameter("off", "heads switched off, as kind.layer.head"))
+    way: str = kept(choice("way", "gate", WAYS, "what replaces these heads"))
+    gate: int = kept(
+        integer("gate", 0, low=0, high=99, meaning="how much of their output remains, in percent")
+    )
 
     @property
     def place(self) -> int | None:
@@ -94,37 +88,37 @@ class EffectsView:
 
     @property
     def kind(self) -> AttentionKind:
-        """Which attention maps are of."""
+        """The attention of maps."""
         return AttentionKind(self.mapped)
 
     @property
     def part(self) -> tuple[Site | None, int | None]:
-        """What maps are of: a layer, and a head of it or all; None for the whole model."""
-        if not self.whose:
+        """The layer and head of maps: None for all heads of a layer, or for the whole model."""
+        if not self.layer_head:
             return None, None
-        layer, _, head = self.whose.partition(".")
+        layer, _, head = self.layer_head.partition(".")
         return Site(self.kind, int(layer)), int(head) if head else None
 
     @property
     def has_token(self) -> bool:
         """Whether a target token can be chosen for what is shown."""
-        if self.colored != "maps":
-            return self.colored == "probability"
+        if self.show != "maps":
+            return self.show == "probability"
         return self.kind is not AttentionKind.ENCODER or (
             self.method in METHODS and METHODS[self.method].by_prediction
         )
 
     @property
     def heads(self) -> list[Head]:
-        """Those switched off, each once."""
+        """The heads switched off, each once."""
         return read_heads(self.off)
 
     def intervention(self, means: Mapping[Site, FloatArray]) -> Intervention:
-        """What is done to them, for the model.
+        """What is done to these heads, for the model.
 
         Args:
-            means: of what each head gives over the examples, by site, (head, d_v); of no use to
-                other ways than "mean".
+            means: the mean output of each head over the examples, by site, (head, d_v); only "mean"
+                uses it.
         """
         edits: dict[Head, HeadEdit] = {}
         for site, head in self.heads:
@@ -138,7 +132,16 @@ class EffectsView:
 
 
 def written_part(site: Site | None, head: int | None) -> str:
-    """A layer, a head or the whole model as the address has them."""
+    """A layer, a head or the whole model as the address writes them."""
     if site is None:
         return ""
     return str(site.layer) if head is None else f"{site.layer}.{head}"
+
+
+VIEW = View(
+    "effects",
+    "Effects",
+    ":material/toggle_off:",
+    kept_in(EffectsView),
+    without_model="Effects of heads",
+)

@@ -1,4 +1,4 @@
-"""What a trace tells of its model, in words."""
+"""A trace in words: the shape of its model, and what it holds."""
 
 from __future__ import annotations
 
@@ -43,22 +43,20 @@ def shape_of(trace: Trace) -> str:
 
 
 def contents_of(trace: Trace) -> list[str]:
-    """What else it holds, and what it does not, in sentences."""
+    """What else it holds and what it lacks, in sentences."""
     maps = trace.maps.values()
     has_scores = all(each.scores is not None for each in maps)
     has_vectors = all(each.q is not None and each.k is not None for each in maps)
     inside = {
-        (True, True): "Scores, queries and keys are in it, so every weight can be looked into.",
-        (True, False): "Scores are in it; queries and keys are not.",
-        (False, True): "Queries and keys are in it; scores are not.",
-        (False, False): "Weights are in it alone, without scores, queries and keys.",
+        (True, True): "It holds scores, queries and keys, so you can look into every weight.",
+        (True, False): "It holds scores, but no queries and keys.",
+        (False, True): "It holds queries and keys, but no scores.",
+        (False, False): "It holds weights, but no scores, queries and keys.",
     }
     outcome = (
-        "What each row predicts is in it."
-        if trace.predictions
-        else "What the model made of the text, token by token, is not in it."
+        "It holds the prediction of each row." if trace.predictions else "It holds no predictions."
     )
-    nothing = "Of the model itself, its weights, its training and its name, it tells nothing."
+    nothing = "It holds neither the model's weights nor its name."
     return [inside[has_scores, has_vectors], outcome, nothing]
 
 

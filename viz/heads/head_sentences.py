@@ -84,7 +84,7 @@ def head_words(
         rows = seen.weights.sum(axis=-1)
         live = np.count_nonzero(rows > 0, axis=-1)
         on_hidden = rows.sum(axis=-1) < 0.5 * live
-    found = []
+    described = []
     columns = {key: column.tolist() for key, column in facts.items()}
     chances = {key: column.tolist() for key, column in even.items()}
     for head in range(seen.n_heads):
@@ -94,8 +94,8 @@ def head_words(
         if on_hidden[head]:
             rest = sentence[0].lower() + sentence[1:]
             sentence = f"Most of its weight is on hidden special tokens; otherwise {rest}"
-        found.append(HeadWords(sentence, pairs[head], ignored[head]))
-    return found
+        described.append(HeadWords(sentence, pairs[head], ignored[head]))
+    return described
 
 
 def words_of(
@@ -110,14 +110,14 @@ def words_of(
         facts: of model.explain.measures.facts_of, of these maps.
         reading: how the trace was read.
     """
-    found: dict[Site, list[HeadWords]] = {}
+    by_site: dict[Site, list[HeadWords]] = {}
     for sites, seen in joined(maps):
         together = {
             key: np.concatenate([facts[site][key] for site in sites]) for key in facts[seen.site]
         }
         words = head_words(seen, together, reading)
-        found |= {site: words[heads] for site, heads in sites.items()}
-    return found
+        by_site |= {site: words[heads] for site, heads in sites.items()}
+    return by_site
 
 
 def _sentence(facts: Mapping[str, float], even: Mapping[str, float], noun: str) -> str:
@@ -179,8 +179,8 @@ def _ignored(
     even = (counting / np.maximum(choices, 1)[..., None]).sum(axis=1)
     rows = np.count_nonzero(counting, axis=1)
     received = np.einsum("hqk,hq->hk", seen.weights, np.float32(choices >= 2) * _ones(seen))
-    found = (rows >= 2) & (received < IGNORED * even)
-    return [tuple(map(int, np.flatnonzero(keys))) for keys in found]
+    is_ignored = (rows >= 2) & (received < IGNORED * even)
+    return [tuple(map(int, np.flatnonzero(keys))) for keys in is_ignored]
 
 
 def _ones(seen: AttentionMap) -> NDArray[np.float32]:

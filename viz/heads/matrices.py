@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 import plotly.graph_objects as go
@@ -10,6 +11,10 @@ import plotly.graph_objects as go
 from model.trace.attention_map import FloatArray, Site
 from model.trace.terms import HeadMatrices
 from viz.draw import style
+from viz.links.request import Request
+from viz.save.notebook import Lines, public
+from viz.save.numbers import Arrays, Axes, Numbers, of_head
+from viz.save.picture import Layout, Picture
 
 HEIGHT = 150
 """Pixels of one matrix."""
@@ -26,129 +31,184 @@ _HOVER = (
 )
 
 
-def matrices_figure(
-    matrices: HeadMatrices, site: Site, head: int, *, narrow: bool = False, dark: bool = False
-) -> go.Figure:
-    """W_Q, W_K, W_V and W_O of one head as heatmaps on one colour scale to both sides of 0.
+@dataclass(frozen=True, slots=True, eq=False)
+class WeightMatrices(Picture):
+    """W_Q, W_K, W_V and W_O of one head.
 
-    The head's own numbers run down, d_k or d_v of them, and the token's, d_model, run across; so
-    W_Q, W_K and W_V are drawn transposed. The traces are these four, in that order.
-
-    Args:
+    Attributes:
         matrices: of `Translator.head_matrices`.
         site: where the head is.
         head: counted from 0.
-        narrow: for a width below `style.NARROW`: one matrix a row.
-        dark: for a dark page.
     """
-    theme = style.look(dark)
-    drawn = _drawn(matrices)
-    columns = 1 if narrow else 2
-    rows = len(drawn) // columns
-    full = rows * HEIGHT + (rows - 1) * _GAP
-    title = site.head_name(head)
-    shared = style.layout(theme, title=title, height=full, top=style.SMALL_FONT_SIZE + 10, lines=[])
-    layout: dict[str, Any] = {
-        **shared,
-        "height": shared["height"] + _AXIS_ROOM,
-        "margin": {**shared["margin"], "l": _LEFT, "b": shared["margin"]["b"] + _AXIS_ROOM},
-        "plot_bgcolor": style.CLEAR,
-        "coloraxis": style.clipped_axis(
-            theme, list(drawn.values()), "weight in the matrix", length=style.BAR
-        ),
-        "annotations": [],
-    }
-    data = []
-    for place, (name, values) in enumerate(drawn.items()):
-        suffix = str(place + 1) if place else ""
-        row, column = divmod(place, columns)
-        top = 1 - row * (HEIGHT + _GAP) / full
-        across = [0.0, 1.0] if narrow else [column * 0.53, column * 0.53 + 0.47]
-        data.append(
-            go.Heatmap(
-                z=values,
-                coloraxis="coloraxis",
-                hovertemplate=_HOVER,
-                xaxis=f"x{suffix}",
-                yaxis=f"y{suffix}",
-                name=name,
+
+    slug: ClassVar[str] = "matrices"
+    about: ClassVar[str] = "W_Q, W_K, W_V and W_O of one head: --attention, --layer, --head"
+
+    origin = ("model",)
+
+    matrices: HeadMatrices
+    site: Site
+    head: int
+
+    @classmethod
+    def of(cls, request: Request) -> WeightMatrices:
+        site = request.attention_map.site
+        return cls(request.translator.head_matrices(site, request.head), site, request.head)
+
+    @property
+    def title(self) -> str:
+        return f"{self.site.head_name(self.head)}, weight matrices"
+
+    @property
+    def name(self) -> str:
+        return f"{self.site.kind}-layer{self.site.layer}-head{self.head}-matrices"
+
+    @property
+    def alt(self) -> str:
+        sizes = "; ".join(
+            f"W_{name} with root mean square {style.number(float(np.sqrt((values**2).mean())))}"
+            for name, values in zip("QKVO", self._drawn.values(), strict=True)
+        )
+        d_model, d_k = self.matrices.w_q.shape
+        return (
+            f"{self.site.head_name(self.head)}: four heatmaps, the head’s numbers down and the "
+            f"token’s {d_model} dimensions across; queries and keys have {d_k} numbers, values "
+            f"{len(self.matrices.w_o)}: {sizes}."
+        )
+
+    @property
+    def caption(self) -> str:
+        d_model, d_k = self.matrices.w_q.shape
+        d_v = len(self.matrices.w_o)
+        numbers = f"{d_k} numbers each" if d_k == d_v else f"{d_k}, {d_k} and {d_v} numbers"
+        return (
+            "Each row of W_Q, W_K and W_V makes one number of the head’s query, key and value, "
+            f"{numbers}, from the token’s {d_model}; W_O writes the head’s output back."
+        )
+
+    @property
+    def more(self) -> str:
+        return (
+            "The matrix hardly uses a dimension whose column has the colour of 0. All four share "
+            f"one scale; the largest {style.percent(1 - style.CLIPPED)} of the numbers have its "
+            "end colours."
+        )
+
+    def figure(self, layout: Layout) -> go.Figure:
+        """The four on one colour scale to both sides of 0, W_Q, W_K and W_V transposed."""
+        theme = style.look(layout.dark)
+        drawn = self._drawn
+        columns = 1 if layout.narrow else 2
+        rows = len(drawn) // columns
+        full = rows * HEIGHT + (rows - 1) * _GAP
+        shared = style.layout(
+            theme,
+            title=self.site.head_name(self.head),
+            height=full,
+            top=style.SMALL_FONT_SIZE + 10,
+            lines=[],
+        )
+        spec: dict[str, Any] = {
+            **shared,
+            "height": shared["height"] + _AXIS_ROOM,
+            "margin": {**shared["margin"], "l": _LEFT, "b": shared["margin"]["b"] + _AXIS_ROOM},
+            "plot_bgcolor": style.CLEAR,
+            "coloraxis": style.clipped_axis(
+                theme, list(drawn.values()), "weight in the matrix", length=style.BAR
+            ),
+            "annotations": [],
+        }
+        data = []
+        for place, (name, values) in enumerate(drawn.items()):
+            suffix = str(place + 1) if place else ""
+            row, column = divmod(place, columns)
+            top = 1 - row * (HEIGHT + _GAP) / full
+            across = [0.0, 1.0] if layout.narrow else [column * 0.53, column * 0.53 + 0.47]
+            data.append(
+                go.Heatmap(
+                    z=values,
+                    coloraxis="coloraxis",
+                    hovertemplate=_HOVER,
+                    xaxis=f"x{suffix}",
+                    yaxis=f"y{suffix}",
+                    name=name,
+                )
             )
-        )
-        height, width = values.shape
-        plain = {
-            "ticks": "",
-            "tickformat": "d",
-            "tickfont": {"size": style.DENSE_FONT_SIZE},
-            "showgrid": False,
-            "zeroline": False,
-        }
-        small = {"size": style.SMALL_FONT_SIZE}
-        is_last = row == rows - 1
-        layout[f"xaxis{suffix}"] = {
-            **plain,
-            "domain": across,
-            "anchor": f"y{suffix}",
-            "range": [-0.5, width - 0.5],
-            "nticks": 5,
-            "title": {"text": "Token’s dimension" if is_last else "", "standoff": 6, "font": small},
-        }
-        layout[f"yaxis{suffix}"] = {
-            **plain,
-            "domain": [max(0.0, top - HEIGHT / full), top],
-            "anchor": f"x{suffix}",
-            "range": [height - 0.5, -0.5],
-            "nticks": 4,
-            "title": {"text": "" if column else "Head’s number", "standoff": 4, "font": small},
-        }
-        layout["annotations"].append(
-            {
-                "text": name,
-                "x": across[0],
-                "y": top,
-                "xref": "paper",
-                "yref": "paper",
-                "xanchor": "left",
-                "yanchor": "bottom",
-                "showarrow": False,
-                "font": {"size": style.SMALL_FONT_SIZE, "color": theme.text},
+            height, width = values.shape
+            plain = {
+                "ticks": "",
+                "tickformat": "d",
+                "tickfont": {"size": style.DENSE_FONT_SIZE},
+                "showgrid": False,
+                "zeroline": False,
             }
-        )
-    return go.Figure({"data": data, "layout": layout})
+            small = {"size": style.SMALL_FONT_SIZE}
+            is_last = row == rows - 1
+            spec[f"xaxis{suffix}"] = {
+                **plain,
+                "domain": across,
+                "anchor": f"y{suffix}",
+                "range": [-0.5, width - 0.5],
+                "nticks": 5,
+                "title": {
+                    "text": "Token’s dimension" if is_last else "",
+                    "standoff": 6,
+                    "font": small,
+                },
+            }
+            spec[f"yaxis{suffix}"] = {
+                **plain,
+                "domain": [max(0.0, top - HEIGHT / full), top],
+                "anchor": f"x{suffix}",
+                "range": [height - 0.5, -0.5],
+                "nticks": 4,
+                "title": {"text": "" if column else "Head’s number", "standoff": 4, "font": small},
+            }
+            spec["annotations"].append(
+                {
+                    "text": name,
+                    "x": across[0],
+                    "y": top,
+                    "xref": "paper",
+                    "yref": "paper",
+                    "xanchor": "left",
+                    "yanchor": "bottom",
+                    "showarrow": False,
+                    "font": {"size": style.SMALL_FONT_SIZE, "color": theme.text},
+                }
+            )
+        return go.Figure({"data": data, "layout": spec})
 
+    def numbers(self) -> Numbers:
+        matrices = self.matrices
+        d_model, d_k = matrices.w_q.shape
+        to_query, to_value = ("dimension", "of_query"), ("dimension", "of_value")
+        axes: Axes = {
+            "dimension": range(d_model),
+            "of_query": range(d_k),
+            "of_value": range(len(matrices.w_o)),
+        }
+        arrays: Arrays = {
+            "w_q": (to_query, matrices.w_q),
+            "w_k": (to_query, matrices.w_k),
+            "w_v": (to_value, matrices.w_v),
+            "w_o": (to_value[::-1], matrices.w_o),
+        }
+        return Numbers(of_head(self.site, self.head), axes, arrays)
 
-def matrices_alt_text(matrices: HeadMatrices, site: Site, head: int) -> str:
-    """The four heatmaps in words; arguments as in `matrices_figure`."""
-    sizes = "; ".join(
-        f"W_{name} with root mean square {style.number(float(np.sqrt((values**2).mean())))}"
-        for name, values in zip("QKVO", _drawn(matrices).values(), strict=True)
-    )
-    d_model, d_k = matrices.w_q.shape
-    return (
-        f"{site.head_name(head)}: four heatmaps, the head’s numbers down and the token’s {d_model} "
-        f"dimensions across; queries and keys have {d_k} numbers, values {len(matrices.w_o)}: "
-        f"{sizes}."
-    )
+    @property
+    def setup(self) -> Lines:
+        return [
+            f"site = {public(self.site)}",
+            f"matrices = translator.head_matrices(site, {self.head})",
+        ]
 
-
-def matrices_caption(matrices: HeadMatrices) -> str:
-    """How to read the four heatmaps, in plain text."""
-    d_model, d_k = matrices.w_q.shape
-    d_v = len(matrices.w_o)
-    numbers = f"{d_k} numbers each" if d_k == d_v else f"{d_k}, {d_k} and {d_v} numbers"
-    return (
-        f"Each row of W_Q, W_K and W_V makes one number of the head’s query, key and value, "
-        f"{numbers}, from the token’s {d_model}; W_O writes what the head found back into the "
-        "token. A column in the colour of 0 is a dimension that the matrix hardly uses. All four "
-        f"share one scale; the largest {style.percent(1 - style.CLIPPED)} of the numbers have its "
-        "end colours."
-    )
-
-
-def _drawn(matrices: HeadMatrices) -> dict[str, FloatArray]:
-    """The head's numbers down and the token's across, by name."""
-    return {
-        "W<sub>Q</sub>, to the query": matrices.w_q.T,
-        "W<sub>K</sub>, to the key": matrices.w_k.T,
-        "W<sub>V</sub>, to the value": matrices.w_v.T,
-        "W<sub>O</sub>, back to the token": matrices.w_o,
-    }
+    @property
+    def _drawn(self) -> dict[str, FloatArray]:
+        """The head's numbers down and the token's across, by name."""
+        return {
+            "W<sub>Q</sub>, to the query": self.matrices.w_q.T,
+            "W<sub>K</sub>, to the key": self.matrices.w_k.T,
+            "W<sub>V</sub>, to the value": self.matrices.w_v.T,
+            "W<sub>O</sub>, back to the token": self.matrices.w_o,
+        }

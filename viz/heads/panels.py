@@ -38,18 +38,18 @@ def compared_panels(
     for layer, head in heads:
         if Site(kind, layer) not in seen.maps:
             raise IndexError(f"There is no layer {layer} of {kind} attention.")
-        found = seen.maps[Site(kind, layer)].head(head)
+        one = seen.maps[Site(kind, layer)].head(head)
         panels.append(
             Panel(
                 title=f"Layer {layer}, head {head}",
-                values=found.weights,
-                queries=found.queries,
-                keys=found.keys,
+                values=one.weights,
+                queries=one.queries,
+                keys=one.keys,
                 alt=f"Layer {layer}, head {head}: "
-                f"{style.count_of(len(found.queries), 'query', 'queries')} by "
-                f"{style.count_of(len(found.keys), 'key')}.",
+                f"{style.count_of(len(one.queries), 'query', 'queries')} by "
+                f"{style.count_of(len(one.keys), 'key')}.",
                 scale="weights",
-                shown=found.allowed,
+                shown=one.allowed,
                 query_title=row_titles(kind, seen).query,
                 key_title=key_title(kind, sides=seen.has_sides),
             )
@@ -73,7 +73,7 @@ def joint_panel(seen: Seen, layer: int, head: int) -> Panel:
     """One head number of all three kinds of attention over source and target tokens together.
 
     Source tokens look at the source (encoder), target tokens at the source (cross) and at the
-    target (decoder); what no attention does, and what is not allowed, is not shown.
+    target (decoder). Cells of no attention, and those not allowed, are not shown.
 
     Args:
         seen: the trace as it is read, with rows named by what was read.
@@ -83,14 +83,14 @@ def joint_panel(seen: Seen, layer: int, head: int) -> Panel:
     Raises:
         IndexError: if there is no such layer or head.
     """
-    maps = {found.site.kind: found for found in joint_maps(seen, layer)}
+    maps = {each.site.kind: each for each in joint_maps(seen, layer)}
     tokens = _joined(seen.source, seen.target)
     n_source = len(seen.source)
     weights = np.zeros((len(tokens), len(tokens)), dtype=np.float32)
     shown = np.zeros(weights.shape, dtype=np.bool_)
-    for kind, found in maps.items():
+    for kind, each in maps.items():
         down, across = kind.axes(0, n_source, 0)
-        part = found.head(head)
+        part = each.head(head)
         place = np.s_[down : down + len(part.queries), across : across + len(part.keys)]
         weights[place], shown[place] = part.weights, part.allowed
     return Panel(

@@ -226,14 +226,14 @@ def _head_facts(
     """
     columns = {key: values.tolist() for key, values in facts.items()}
     entries = []
-    for head, said in enumerate(words):
+    for head, described in enumerate(words):
         values = {key: column[head] for key, column in columns.items()}
         label = labels[head] if labels is not None and head < len(labels) else None
         entries.append(
             {
-                "sentence": said.sentence,
-                "pairs": said.pairs,
-                "ignored": said.ignored,
+                "sentence": described.sentence,
+                "pairs": described.pairs,
+                "ignored": described.ignored,
                 "numbers": head_numbers(site.kind, values, measured),
                 "label": label.text if label and label.earned else None,
                 "tendency": label.text if label and not label.earned else None,

@@ -3,31 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from model.explain.growth import Growth
 from model.explain.labels import Label
 from model.explain.measures import MEASURES, facts_of
 from model.explain.reading import Reading, Seen, chosen_maps
 from model.trace.attention_map import AttentionKind, AttentionMap, FloatArray, Site
-from model.trace.terms import HeadMatrices
 from viz.draw import heatmap, style
 from viz.draw.panel_figure import panel_figure, panels_figure
 from viz.heads import query_key as inside
-from viz.heads import training_curves
 from viz.heads.lines import lines_figure
-from viz.heads.matrices import matrices_alt_text, matrices_caption, matrices_figure
 from viz.heads.overview import heads_overview, overview_alt_text
 from viz.heads.panels import JOINED, compared_panels, joint_maps, joint_panel
 from viz.heads.payload import JOINT
 from viz.links.request import Request
 from viz.save.formats import ExportError
-from viz.save.notebook import Lines, opened, recorded, recorded_elsewhere
+from viz.save.notebook import Lines, opened, public, recorded_elsewhere, traced
 from viz.save.numbers import Arrays, Axes, Numbers, cell_axes, of_head, panels_numbers
 from viz.save.picture import Layout, Picture
 
@@ -54,27 +50,24 @@ class _OfTrace(Picture):
         return {"reading": " ".join(self.seen.notes)} if self.seen.notes else {}
 
     @property
+    def more(self) -> str:
+        return " ".join(self.seen.notes)
+
+    @property
     def needs_model(self) -> bool:
         return not (self.seen.file or self.seen.folder)
 
     @property
-    def _recorded(self) -> Lines:
-        """The lines that record the trace, or open its file."""
-        if self.seen.file:
-            return [opened(self.seen.file)]
-        if self.seen.folder:
-            return [recorded_elsewhere(self.seen.folder, self.seen.source_text)]
-        return [recorded(self.seen.source_text, self.target)]
-
-    @property
-    def _read(self) -> str:
-        """The call that reads it."""
-        chosen = [
-            f"{each.name}={getattr(self.seen.reading, each.name)}"
-            for each in fields(Reading)
-            if getattr(self.seen.reading, each.name) != each.default
-        ]
-        return f"hs.read(trace, hs.Reading({', '.join(chosen)}))" if chosen else "hs.read(trace)"
+    def setup(self) -> Lines:
+        seen = self.seen
+        if seen.file:
+            lines = [opened(seen.file)]
+        elif seen.folder:
+            lines = [recorded_elsewhere(seen.folder, seen.source_text)]
+        else:
+            lines = traced(seen.source_text, self.target)
+        how = "" if seen.reading == Reading() else f", {public(seen.reading)}"
+        return [*lines, f"seen = hs.read(trace{how})"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -133,18 +126,11 @@ class OneHead(_OfHead):
         read = heatmap.caption(
             self.map, by_prediction=self.seen.by_prediction, sides=self.seen.has_sides
         )
-        return " ".join([read, *self.seen.notes])
+        return read
 
     def figure(self, layout: Layout) -> go.Figure:
         kind, layer = self.site.kind, self.site.layer
         return heatmap.head_figure(self.seen, kind, layer, self.head, **layout.options)
-
-    def python(self, layout: Layout) -> Lines:
-        site = f"{str(self.site.kind)!r}, {self.site.layer}"
-        return [
-            *self._recorded,
-            f"hs.figures.head_figure({self._read}, {site}, {self.head}{layout.python})",
-        ]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -170,92 +156,10 @@ class HeadLines(_OfHead):
         return lines_figure(
             self.map,
             self.head,
-            query_title=self._query_title,
+            query_title=heatmap.row_titles(self.site.kind, self.seen).query,
             sides=self.seen.has_sides,
             **layout.options,
         )
-
-    def python(self, layout: Layout) -> Lines:
-        return [
-            *self._recorded,
-            f"seen = {self._read}",
-            f"found = hs.figures.site_map(seen, {str(self.site.kind)!r}, {self.site.layer})",
-            f"hs.figures.lines_figure(found, {self.head}, "
-            f"query_title={self._query_title!r}{layout.python})",
-        ]
-
-    @property
-    def _query_title(self) -> str:
-        return heatmap.row_titles(self.site.kind, self.seen).query
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class WeightMatrices(Picture):
-    """W_Q, W_K, W_V and W_O of one head.
-
-    Attributes:
-        matrices: of `Translator.head_matrices`.
-        site: where the head is.
-        head: counted from 0.
-    """
-
-    slug: ClassVar[str] = "matrices"
-    about: ClassVar[str] = "W_Q, W_K, W_V and W_O of one head: --attention, --layer, --head"
-
-    origin = ("model",)
-
-    matrices: HeadMatrices
-    site: Site
-    head: int
-
-    @classmethod
-    def of(cls, request: Request) -> WeightMatrices:
-        site = request.attention_map.site
-        found = request.translator.head_matrices(site, request.head)
-        return cls(found, site, request.head)
-
-    @property
-    def title(self) -> str:
-        return f"{self.site.head_name(self.head)}, weight matrices"
-
-    @property
-    def name(self) -> str:
-        return f"{self.site.kind}-layer{self.site.layer}-head{self.head}-matrices"
-
-    @property
-    def alt(self) -> str:
-        return matrices_alt_text(self.matrices, self.site, self.head)
-
-    @property
-    def caption(self) -> str:
-        return matrices_caption(self.matrices)
-
-    def figure(self, layout: Layout) -> go.Figure:
-        return matrices_figure(self.matrices, self.site, self.head, **layout.options)
-
-    def numbers(self) -> Numbers:
-        found = self.matrices
-        d_model, d_k = found.w_q.shape
-        arrays: Arrays = {
-            "w_q": (("dimension", "of_query"), found.w_q),
-            "w_k": (("dimension", "of_query"), found.w_k),
-            "w_v": (("dimension", "of_value"), found.w_v),
-            "w_o": (("of_value", "dimension"), found.w_o),
-        }
-        d_v = len(found.w_o)
-        axes: Axes = {
-            "dimension": range(d_model),
-            "of_query": range(d_k),
-            "of_value": range(d_v),
-        }
-        return Numbers(of_head(self.site, self.head), axes, arrays)
-
-    def python(self, layout: Layout) -> Lines:
-        return [
-            f"site = hs.Site(hs.AttentionKind({str(self.site.kind)!r}), {self.site.layer})",
-            f"matrices = translator.head_matrices(site, {self.head})",
-            f"hs.figures.matrices_figure(matrices, site, {self.head}{layout.python})",
-        ]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -296,6 +200,10 @@ class QueryKey(_OfHead):
     @property
     def caption(self) -> str:
         return inside.caption(self.map, self.head, self.query, self.key)
+
+    @property
+    def more(self) -> str:
+        return inside.more(self.map, self.head, self.query, self.key)
 
     def figure(self, layout: Layout) -> go.Figure:
         # Says in one sentence what is wrong with the cell.
@@ -340,17 +248,6 @@ class QueryKey(_OfHead):
                 "allowed": (("key",), head.allowed[self.query]),
             },
         )
-
-    def python(self, layout: Layout) -> Lines:
-        beside = "" if self.seen.has_sides else ", sides=False"
-        beside += "" if layout.narrow else ", side_by_side=True"
-        dark = ", dark=True" if layout.dark else ""
-        return [
-            *self._recorded,
-            f"seen = hs.figures.site_map({self._read}, {str(self.site.kind)!r}, {self.site.layer})",
-            f"hs.figures.query_key_figure(seen, {self.head}, {self.query}, "
-            f"{self.key}{beside}{dark})",
-        ]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -398,12 +295,9 @@ class EveryHead(_OfTrace):
 
     @property
     def caption(self) -> str:
-        return " ".join(
-            [
-                "Each square is one head: queries down, keys across; the stronger the colour, the "
-                "larger the weight.",
-                *self.seen.notes,
-            ]
+        return (
+            "Each square is one head: queries down, keys across; the stronger the colour, the "
+            "larger the weight."
         )
 
     def figure(self, layout: Layout) -> go.Figure:
@@ -411,11 +305,11 @@ class EveryHead(_OfTrace):
 
     def numbers(self) -> Numbers:
         maps, heads = self._chosen
-        found = [[each.head(head) for head in heads] for each in maps]
+        by_layer = [[each.head(head) for head in heads] for each in maps]
         axes = ("layer", "head", *_CELL)
 
         def stacked(array: str) -> NDArray[Any]:
-            return np.array([[getattr(head, array) for head in row] for row in found])
+            return np.array([[getattr(head, array) for head in row] for row in by_layer])
 
         arrays: Arrays = {"weight": (axes, stacked("weights"))}
         if all(each.scores is not None for each in maps):
@@ -428,14 +322,6 @@ class EveryHead(_OfTrace):
             "key": maps[0].keys,
         }
         return Numbers({"attention": str(self.kind)}, along, arrays)
-
-    def python(self, layout: Layout) -> Lines:
-        chosen = f"{str(self.kind)!r}, {self.layer}, {self.head}"
-        return [
-            *self._recorded,
-            f"hs.figures.heads_overview(*hs.figures.chosen_maps({self._read}, "
-            f"{chosen}){layout.python})",
-        ]
 
     @property
     def _chosen(self) -> tuple[list[AttentionMap], list[int]]:
@@ -472,7 +358,7 @@ class ComparedHeads(_OfTrace):
         row = heatmap.row_words(
             self.kind, by_prediction=self.seen.by_prediction, sides=self.seen.has_sides
         )
-        return " ".join([f"{row}. Layers and heads count from 0.", *self.seen.notes])
+        return f"{row}. Layers and heads count from 0."
 
     def figure(self, layout: Layout) -> go.Figure:
         panels = compared_panels(self.seen, self.kind, self.heads)
@@ -482,18 +368,9 @@ class ComparedHeads(_OfTrace):
         made = panels_numbers(compared_panels(self.seen, self.kind, self.heads))
         return Numbers({"attention": str(self.kind)}, made.axes, made.arrays)
 
-    def python(self, layout: Layout) -> Lines:
-        return [
-            *self._recorded,
-            f"seen = {self._read}",
-            "hs.figures.panels_figure(hs.figures.compared_panels(seen, "
-            f"{str(self.kind)!r}, {list(self.heads)}), "
-            f"title={self._heading!r}{layout.panel_python})",
-        ]
-
     @property
     def _heading(self) -> str:
-        return f"{self.kind.full_name}, {style.count_of(len(self.heads), 'head')}"
+        return f"{AttentionKind(self.kind).full_name}, {style.count_of(len(self.heads), 'head')}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -522,9 +399,9 @@ class JointHeads(_OfTrace):
 
     @property
     def caption(self) -> str:
-        kinds = [found.site.kind for found in joint_maps(self.seen, self.layer)]
+        kinds = [each.site.kind for each in joint_maps(self.seen, self.layer)]
         parts = [JOINED[kind] for kind in kinds]
-        return " ".join([*parts, "Layers and heads count from 0.", *self.seen.notes])
+        return " ".join([*parts, "Layers and heads count from 0."])
 
     def figure(self, layout: Layout) -> go.Figure:
         return panel_figure(joint_panel(self.seen, self.layer, self.head), **layout.options)
@@ -532,21 +409,13 @@ class JointHeads(_OfTrace):
     def numbers(self) -> Numbers:
         axes: Axes = {}
         arrays: Arrays = {}
-        for found in joint_maps(self.seen, self.layer):
-            head = found.head(self.head)
-            kind = str(found.site.kind)
+        for each in joint_maps(self.seen, self.layer):
+            head = each.head(self.head)
+            kind = str(each.site.kind)
             cells = cell_axes(axes, head.queries, head.keys, kind)
             arrays[f"{kind}_weight"] = (cells, head.weights)
             arrays[f"{kind}_allowed"] = (cells, head.allowed)
         return Numbers({"layer": self.layer, "head": self.head}, axes, arrays)
-
-    def python(self, layout: Layout) -> Lines:
-        return [
-            *self._recorded,
-            f"seen = {self._read}",
-            f"hs.figures.panel_figure(hs.figures.joint_panel(seen, {self.layer}, "
-            f"{self.head}){layout.python})",
-        ]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -576,67 +445,6 @@ class HeadMeasures(_OfTrace):
                     axes.setdefault("head", range(values.shape[1]))
                     arrays[f"{before}{measure.key}"] = ((f"{before}layer", "head"), values)
         return Numbers({"attention": str(kinds[0])} if len(kinds) == 1 else {}, axes, arrays)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class HeadGrowth(Picture):
-    """One measure of every head of a kind over the steps of training.
-
-    Attributes:
-        grown: of the model.
-        measure: the key of one that the kind has.
-        site: of the head that stands out.
-        head: its number.
-        checkpoint: the model's folder, as a notebook finds it.
-    """
-
-    grown: Growth
-    measure: str
-    site: Site
-    head: int
-    checkpoint: str
-
-    needs_model = False
-    origin = ("model",)
-
-    @property
-    def title(self) -> str:
-        return f"{training_curves.NAMES[self.measure]}, over training"
-
-    @property
-    def name(self) -> str:
-        return f"training-{self.measure.replace('_', '-')}-{self.site.kind}"
-
-    @property
-    def alt(self) -> str:
-        return training_curves.growth_alt_text(self.grown, self.measure, self.site.kind)
-
-    @property
-    def caption(self) -> str:
-        return training_curves.growth_caption(self.grown, self.measure, self.site.kind)
-
-    def figure(self, layout: Layout) -> go.Figure:
-        chosen = self.site.layer, self.head
-        return training_curves.growth_figure(
-            self.grown, self.measure, self.site.kind, chosen, **layout.options
-        )
-
-    def numbers(self) -> Numbers:
-        curves = self.grown.of_kind(self.measure, self.site.kind)
-        layers = [site.layer for site in curves]
-        values = np.stack(list(curves.values()))
-        return Numbers(
-            {"attention": str(self.site.kind)},
-            {"layer": layers, "head": range(values.shape[1]), "step": self.grown.steps},
-            {self.measure: (("layer", "head", "step"), values)},
-        )
-
-    def python(self, layout: Layout) -> Lines:
-        kind, chosen = f"hs.AttentionKind.{self.site.kind.name}", (self.site.layer, self.head)
-        return [
-            f"grown = hs.figures.read_growth(hs.checkpoint_folder({self.checkpoint!r}))",
-            f"hs.figures.growth_figure(grown, {self.measure!r}, {kind}, {chosen}{layout.python})",
-        ]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -702,7 +510,7 @@ class WholeView(Picture):
 def selected(
     view: WholeView, sites: Sequence[Site], head: int, *, target: str = ""
 ) -> list[Picture]:
-    """What there is to save of the heads view: the large picture first, then the rest of it.
+    """The pictures that the heads view can save, the large one first.
 
     Args:
         view: what is selected in it.

@@ -33,7 +33,7 @@ LABELLED_KEYS, LABELLED_KEYS_BESIDE = 16, 20
 """Up to so many keys all have a label, one part above the other and side by side."""
 
 _MOST_DIGITS = 6
-"""After the point, of a sum of products whose quotient would not hold with fewer."""
+"""Most decimals of a printed sum; more than three only if its quotient needs them."""
 
 # Rounding differs between kernels and grows with the vectors, not with their product.
 _TOLERANCE = 2e-3
@@ -196,7 +196,7 @@ def query_key_figure(
         data.append(
             {
                 "type": "bar",
-                "name": "not allowed: taken out before the softmax",
+                "name": "not allowed: removed before the softmax",
                 "x": places[forbidden],
                 "y": np.ones(int(forbidden.sum())),
                 "xaxis": "x2",
@@ -277,16 +277,22 @@ def alt_text(seen: AttentionMap, head: int, query: int, key: int) -> str:
 
 
 def caption(seen: AttentionMap, head: int, query: int, key: int) -> str:
-    """How to read the figure, in plain text; arguments and errors as in `arithmetic`."""
+    """What to look at, in one line of plain text; arguments and errors as in `arithmetic`."""
     numbers = arithmetic(seen, head, query, key)
     scaling = f"divided by √{numbers.d_k}" if numbers.is_scaled else "not scaled"
+    return f"q and k are multiplied and added up; the sum, {scaling}, is the score."
+
+
+def more(seen: AttentionMap, head: int, query: int, key: int) -> str:
+    """What else helps to read the figure; arguments and errors as in `arithmetic`."""
+    numbers = arithmetic(seen, head, query, key)
     hatched = ""
     if numbers.n_allowed < len(seen.keys):
-        hatched = " Hatched: not allowed, taken out before the softmax, which is not the weight 0."
+        hatched = " Hatched keys are not allowed: the mask removes them before the softmax."
     return (
-        "Query and key are multiplied dimension by dimension and the products added up: orange "
-        f"adds, blue takes away. The sum, {scaling}, is the score; the softmax turns the scores of "
-        f"the row into weights that add up to 1.{hatched} Dimensions and positions count from 0."
+        "Each dimension has a product: orange adds to the sum, blue subtracts. The softmax turns "
+        f"the scores of the row into weights that add up to 1.{hatched} Dimensions and positions "
+        "count from 0."
     )
 
 
@@ -520,7 +526,7 @@ def _decimal(text: str) -> Decimal:
 
 
 def _mark(key: int, axis: str, theme: style.Look) -> dict[str, Any]:
-    """A frame round the key that is looked at, which is found even where its bar has no height."""
+    """A frame round the selected key, which shows it even where its bar has no height."""
     return {
         "type": "rect",
         "xref": "x2",

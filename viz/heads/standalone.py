@@ -50,7 +50,7 @@ _USUAL = {
 """What the explorer begins with, as it spells it; layer and head depend on the model."""
 
 MOST_WEIGHTS = 20_000_000
-"""A page holds so many: each is a byte of it, and of what the browser draws from."""
+"""The most weights of one page: each is a byte of the file and of the browser's memory."""
 
 
 def heads_page(
@@ -103,7 +103,7 @@ def heads_page(
         "script": script,
     }
     # In one pass, so that nothing that was put in is looked through again.
-    return re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], _file(".html"))
+    return re.sub(r"\{\{(\w+)\}\}", lambda match: parts[match[1]], _file(".html"))
 
 
 def drawable(trace: Trace) -> Trace:

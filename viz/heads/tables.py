@@ -72,7 +72,7 @@ def facts_table(
     labels: Mapping[Site, Sequence[Label | None]],
     measures: Sequence[Measure],
 ) -> pd.DataFrame:
-    """Every head of a trace, one a row, with what was measured of it.
+    """Every head of a trace, one a row, with its measures.
 
     Args:
         facts: by site and by the measure's key, one number a head.

@@ -10,7 +10,16 @@ from model.explain.reading import Reading
 from model.trace.attention_map import AttentionKind
 from viz.draw.constants import CONSTANTS
 from viz.heads.payload import JOINT
-from viz.links.parameters import Parameter, View, choice, flag, integer, pattern
+from viz.links.parameters import (
+    Parameter,
+    View,
+    choice,
+    flag,
+    integer,
+    kept,
+    kept_in,
+    pattern,
+)
 
 ATTENTIONS = (*AttentionKind, JOINT)
 TRAINING = "training"
@@ -47,76 +56,68 @@ def _place(name: str) -> Parameter[int]:
     )
 
 
-VIEW = View(
-    "heads",
-    "Heads",
-    ":material/grid_on:",
-    (
-        choice("attention", str(AttentionKind.CROSS), map(str, ATTENTIONS), "which heads"),
-        _place("layer"),
-        _place("head"),
-        choice("view", "heatmap", ("heatmap", "lines"), "how it is drawn"),
+@dataclass(frozen=True, slots=True)
+class HeadsView:
+    """What the heads page shows."""
+
+    attention: str = kept(
+        choice("attention", str(AttentionKind.CROSS), map(str, ATTENTIONS), "which heads")
+    )
+    layer: int = kept(_place("layer"))
+    head: int = kept(_place("head"))
+    view: str = kept(choice("view", "heatmap", ("heatmap", "lines"), "how it is drawn"))
+    cell: str = kept(
         pattern(
             "cell",
             _PAIR,
             "a query and a key such as 3.5",
             "the weight to follow from query and key",
-        ),
+        )
+    )
+    compare: str = kept(
         pattern(
             "compare",
             _PAIRS,
             "up to eight heads such as 3.0-3.5",
             "heads compared in one picture, as layer.head, including the selected one",
-        ),
+        )
+    )
+    order: str = kept(
         choice(
             "order",
             "",
             ["", *(measure.key for measure in MEASURES), EFFECT.key],
             "sort heads by a measure or by their effect; none: by layer and head",
-        ),
+        )
+    )
+    faint: int = kept(
         integer(
             "faint", 0, low=0, high=len(CONSTANTS["GAMMAS"]) - 1, meaning="bring out faint weights"
-        ),
+        )
+    )
+    only: str = kept(
         pattern(
             "only",
             rf"(layer|head)\.{_NUMBER}",
             "a layer or a head such as layer.3",
             "show one row or column of heads",
-        ),
-        flag("words", meaning="whole words"),
-        flag("specials", True, "special tokens"),
-        flag("renormalise", meaning="without special tokens, rows sum to 1"),
-        flag("predicted", meaning="rows named by the token predicted"),
-        choice("below", "facts", SECTIONS, "the section below", before={"figure": "facts"}),
+        )
+    )
+    words: bool = kept(flag("words", meaning="whole words"))
+    specials: bool = kept(flag("specials", True, "special tokens"))
+    renormalise: bool = kept(flag("renormalise", meaning="without special tokens, rows sum to 1"))
+    predicted: bool = kept(flag("predicted", meaning="rows named by the token predicted"))
+    below: str = kept(
+        choice("below", "facts", SECTIONS, "the section below", before={"figure": "facts"})
+    )
+    grown: str = kept(
         choice(
             "grown",
             "",
             ["", *GROWN],
             "the measure of the curves over training; none: what the head does",
-        ),
-    ),
-)
-
-
-@dataclass(frozen=True, slots=True)
-class HeadsView:
-    """What the heads page shows: a value for each of its parameters."""
-
-    attention: str = str(AttentionKind.CROSS)
-    layer: int = USUAL
-    head: int = USUAL
-    view: str = "heatmap"
-    cell: str = ""
-    compare: str = ""
-    order: str = ""
-    faint: int = 0
-    only: str = ""
-    words: bool = False
-    specials: bool = True
-    renormalise: bool = False
-    predicted: bool = False
-    below: str = "facts"
-    grown: str = ""
+        )
+    )
 
     @property
     def reading(self) -> Reading:
@@ -133,6 +134,9 @@ class HeadsView:
         """What is selected, as the address and the explorer spell it."""
         return {
             each.name: each.write(getattr(self, each.name))
-            for each in VIEW.parameters
+            for each in kept_in(HeadsView)
             if each.name in SELECTED
         }
+
+
+VIEW = View("heads", "Heads", ":material/grid_on:", kept_in(HeadsView))

@@ -1,4 +1,4 @@
-"""Heads that a person chose, as addresses have them: kind.layer.head, joined by dashes."""
+"""Heads in an address: kind.layer.head, joined by dashes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from viz.links.parameters import Parameter, pattern
 KINDS = tuple(kind for kind in AttentionKind if kind is not AttentionKind.MODULE)
 
 MOST_HEADS = 256
-"""So many can be chosen: more than any model has that comes with the app."""
+"""The most heads in one address; no shipped model has as many."""
 
 Head = tuple[Site, int]
 
@@ -36,16 +36,16 @@ def heads_parameter(
 
 
 def read_heads(written: str) -> list[Head]:
-    """Heads as the address has them, each once."""
-    found = []
+    """The heads that an address names, each once."""
+    heads = []
     for each in filter(None, written.split("-")):
         kind, layer, head = each.split(".")
-        found.append((Site(AttentionKind(kind), int(layer)), int(head)))
-    return list(dict.fromkeys(found))
+        heads.append((Site(AttentionKind(kind), int(layer)), int(head)))
+    return list(dict.fromkeys(heads))
 
 
 def written_heads(heads: Iterable[Head]) -> str:
-    """Heads for the address; as many as it takes."""
+    """Heads as an address has them, at most MOST_HEADS."""
     return "-".join(f"{site}.{head}" for site, head in list(heads)[:MOST_HEADS])
 
 

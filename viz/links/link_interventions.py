@@ -1,4 +1,4 @@
-"""What a decoding is asked to do differently, as the address has it: masks, heads switched off."""
+"""Masks and switched-off heads that an address asks a decoding to use."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from viz.links.head_refs import Head, head_name, read_heads
 from viz.links.mask_edits import Edit, intervention, parse
 
 NAMED = 2
-"""Up to so many heads that a decoding goes without are named in its name."""
+"""The most removed heads that the name of a decoding lists."""
 
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """What the model is asked to do differently while it decodes.
+    """Masks and heads that differ from the model's own while it decodes.
 
     Attributes:
         mask: edited masks, as `viz.links.mask_edits.write` writes them; empty for its own.
@@ -44,10 +44,10 @@ class Changes:
 
     @property
     def under(self) -> Intervention:
-        """The same for the model, whose trace shows no more than it saw while it decoded.
+        """The same as an intervention.
 
-        A decoding has nothing to look ahead to, whatever its mask allows, but the one pass that is
-        recorded of it has: there, what a mask opens ahead is closed again.
+        While decoding, no later word exists yet, whatever the mask allows. The recorded pass reads
+        the whole translation at once, so its mask closes later words again.
         """
         edits = (
             replace(edit, allowed=np.tril(edit.allowed))
@@ -59,7 +59,7 @@ class Changes:
 
     @property
     def looks_ahead(self) -> bool:
-        """Whether a mask opens to the decoder what it has not written yet."""
+        """Whether a mask lets the decoder look at words it has not written yet."""
         return any(
             edit.kind is AttentionKind.DECODER and bool(np.triu(edit.allowed, 1).any())
             for edit in self.edits
@@ -67,7 +67,7 @@ class Changes:
 
     @property
     def name(self) -> str:
-        """What is different, as the end of a decoding's name; empty where nothing is."""
+        """The changes as the end of a decoding's name; empty for none."""
         removed = self.removed
         if len(removed) > NAMED:
             heads = f", without {len(removed)} heads"
@@ -85,16 +85,16 @@ class Changes:
 
         Raises:
             ValueError: if a mask cannot be read, or is for another number of source tokens or for
-                a layer that there is not; the message is for the person whose address it is.
+                a missing layer; the message is for the person who opened the address.
         """
         known = tuple(sites)
         for edit in self.edits:
             wanted = edit.kind.axes(n_source, None, None)
-            for found, tokens in zip(edit.allowed.shape, wanted, strict=True):
-                if tokens not in (None, found):
+            for length, tokens in zip(edit.allowed.shape, wanted, strict=True):
+                if tokens not in (None, length):
                     raise ValueError(
-                        f"The edited mask is for a source of {found} tokens, and this sentence has "
-                        f"{tokens}."
+                        f"The edited mask is for a source of {length} tokens, and this sentence "
+                        f"has {tokens}."
                     )
             edit.require_layers([site.layer for site in known if site.kind is edit.kind])
 

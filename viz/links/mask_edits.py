@@ -32,7 +32,7 @@ EDITABLE = (AttentionKind.ENCODER, AttentionKind.DECODER, AttentionKind.CROSS)
 """The kinds of attention whose masks can be edited."""
 
 UNREADABLE = "The mask in the address cannot be read; copy the whole link again, or set it anew."
-"""What is said of a text that is no mask, without repeating it."""
+"""The message for a text that is no mask; it does not repeat the text."""
 
 _MASK = re.compile(r"([0-9]{1,6})x([0-9]{1,6})\.([A-Za-z0-9_-]*)")
 _EDIT = re.compile(r"([a-z]+):(\*|[0-9]{1,3}(?:,[0-9]{1,3})*):([^:]*)")
@@ -136,22 +136,21 @@ def decode(text: str, shape: tuple[int, int] | None = None) -> BoolArray:
     """
     if len(text) > MAX_CHARACTERS:
         raise ValueError(
-            f"The mask in the address has {len(text):,} characters where {MAX_CHARACTERS:,} are "
-            "taken; set it anew."
+            f"The mask in the address has {len(text):,} characters, and at most "
+            f"{MAX_CHARACTERS:,} fit; set it anew."
         )
-    found = _MASK.fullmatch(text)
-    if found is None:
+    match = _MASK.fullmatch(text)
+    if match is None:
         raise ValueError(UNREADABLE)
-    n_queries, n_keys = int(found[1]), int(found[2])
+    n_queries, n_keys = int(match[1]), int(match[2])
     require_shape((n_queries, n_keys), shape)
     if max(n_queries, n_keys) > MAX_LENGTH:
         raise ValueError(
-            f"The edited mask is {n_queries} × {n_keys}; at most {MAX_LENGTH} × "
-            f"{MAX_LENGTH} are taken."
+            f"The edited mask is {n_queries} × {n_keys}; at most {MAX_LENGTH} × {MAX_LENGTH} fit."
         )
     if min(n_queries, n_keys) == 0:
         raise ValueError(UNREADABLE)
-    bits = np.unpackbits(np.frombuffer(_inflate(found[3], -(-n_queries * n_keys // 8)), np.uint8))
+    bits = np.unpackbits(np.frombuffer(_inflate(match[3], -(-n_queries * n_keys // 8)), np.uint8))
     n_cells = n_queries * n_keys
     if bits[n_cells:].any():
         raise ValueError(UNREADABLE)
@@ -161,11 +160,11 @@ def decode(text: str, shape: tuple[int, int] | None = None) -> BoolArray:
     return allowed
 
 
-def require_shape(found: tuple[int, ...], shape: tuple[int, int] | None) -> None:
-    """Raises ValueError if an edited mask is not of the shape there must be; None takes any."""
-    if shape is not None and found != tuple(shape):
+def require_shape(own: tuple[int, ...], shape: tuple[int, int] | None) -> None:
+    """Refuse an edited mask of another shape with ValueError; None takes any."""
+    if shape is not None and own != tuple(shape):
         raise ValueError(
-            f"The edited mask is {found[0]} × {found[1]}, and this sentence makes "
+            f"The edited mask is {own[0]} × {own[1]}, and this sentence makes "
             f"{shape[0]} × {shape[1]}."
         )
 
@@ -205,25 +204,25 @@ def parse(
         return ()
     if len(text) > MAX_CHARACTERS:
         raise ValueError(
-            f"The masks in the address have {len(text):,} characters where {MAX_CHARACTERS:,} are "
-            "taken; set them anew."
+            f"The masks in the address have {len(text):,} characters, and at most "
+            f"{MAX_CHARACTERS:,} fit; set them anew."
         )
     # Counted before any mask is unpacked.
     _require_few(text.count(_BETWEEN) + 1)
     edits = []
     for part in text.split(_BETWEEN):
-        found = _EDIT.fullmatch(part)
-        if found is None or found[1] not in EDITABLE:
+        match = _EDIT.fullmatch(part)
+        if match is None or match[1] not in EDITABLE:
             raise ValueError(UNREADABLE)
-        kind = AttentionKind(found[1])
+        kind = AttentionKind(match[1])
         shape = None if shapes is None else shapes.get(kind)
-        edits.append(Edit(kind, _read_layers(found[2]), decode(found[3], shape)))
+        edits.append(Edit(kind, _read_layers(match[2]), decode(match[3], shape)))
     _require_compatible(tuple(edits))
     return tuple(edits)
 
 
 def intervention(edits: Iterable[Edit]) -> Intervention:
-    """What a model is asked to do differently: these masks, and nothing else."""
+    """The intervention that replaces these masks."""
     masks: dict[Any, BoolArray] = {}
     for edit in edits:
         places = [edit.kind] if edit.layers is None else [(edit.kind, n) for n in edit.layers]
@@ -249,15 +248,15 @@ def _inflate(text: str, size: int) -> bytes:
     """The bytes that were deflated, exactly so many of them."""
     inflate = zlib.decompressobj(_RAW_DEFLATE)
     try:
-        # One byte more than there may be tells a longer one from one that ends here.
-        found = inflate.decompress(
+        # With one byte to spare, a text that is too long shows.
+        inflated = inflate.decompress(
             base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)), size + 1
         )
     except (ValueError, zlib.error):
         raise ValueError(UNREADABLE) from None
-    if len(found) != size or not inflate.eof or inflate.unused_data:
+    if len(inflated) != size or not inflate.eof or inflate.unused_data:
         raise ValueError(UNREADABLE)
-    return found
+    return inflated
 
 
 def _known_layers(layers: Iterable[int]) -> tuple[int, ...]:

@@ -1,15 +1,16 @@
-"""What a page says of itself: its name, its icon, and what it keeps in the address."""
+"""A page's declaration: name, icon and the parameters of its address."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Generic, TypeVar
 
 from viz.draw.labels import visible
 
 T = TypeVar("T")
+V = TypeVar("V")
 
 MOST_CHARACTERS = 5000
 """Of a sentence, of a translation, and of all other sentences of a batch together."""
@@ -35,6 +36,7 @@ class Parameter(Generic[T]):
             first one is shown".
         meaning: what it is, for a table of parameters.
         values: what it may be, in Markdown, for the same table.
+        was: its name in older links, which are still read.
     """
 
     name: str
@@ -44,6 +46,25 @@ class Parameter(Generic[T]):
     instead: str = ""
     meaning: str = ""
     values: str = ""
+    was: str = ""
+
+
+def kept(parameter: Parameter[T], was: str = "") -> T:
+    """A field of a page's dataclass that the address holds, with its parameter's default."""
+    metadata = {"parameter": replace(parameter, was=was)}
+    value: T = field(default=parameter.default, metadata=metadata)
+    return value
+
+
+def kept_in(view: type) -> tuple[Parameter[Any], ...]:
+    """What the address holds of a page's dataclass."""
+    return tuple(each.metadata["parameter"] for each in fields(view))
+
+
+def renamed(query: Mapping[str, V], parameters: Iterable[Parameter[Any]]) -> dict[str, V]:
+    """A query with the names of today in place of older ones."""
+    names = {each.was: each.name for each in parameters if each.was}
+    return {names.get(name, name): value for name, value in query.items()}
 
 
 def text(
@@ -53,7 +74,7 @@ def text(
 
     def parse_text(written: str) -> str:
         if len(written) > most:
-            raise ValueError(f"which has {len(written):,} characters where {most:,} are taken")
+            raise ValueError(f"which has {len(written):,} characters; at most {most:,} fit")
         return written
 
     values = values or f"text, at most {most:,} characters"
@@ -160,6 +181,8 @@ def parse(
     """
     values: dict[str, Any] = {}
     notices: dict[str, str] = {}
+    parameters = tuple(parameters)
+    query = renamed(query, parameters)
     for parameter in parameters:
         values[parameter.name] = parameter.default
         if parameter.name not in query:

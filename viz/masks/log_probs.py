@@ -60,8 +60,8 @@ def log_prob_bars(
     heights: list[NDArray[np.float64]] = []
     sides = ((tokens_a, log_probs_a), (tokens_b, log_probs_b))
     for side, (tokens, log_probs) in enumerate(sides):
-        taken = [place[side] for place in places]
-        there = np.array([position is not None for position in taken], dtype=np.bool_)
+        positions = [place[side] for place in places]
+        there = np.array([position is not None for position in positions], dtype=np.bool_)
         y = np.full(len(places), np.nan)
         y[there] = log_probs
         y[~np.isfinite(y)] = np.nan
@@ -181,23 +181,23 @@ def log_prob_alt_text(
     )
 
 
-def log_prob_caption(tokens_a: Tokens, tokens_b: Tokens) -> str:
-    """How to read the bars, in plain text.
+def log_prob_more(tokens_a: Tokens, tokens_b: Tokens) -> str:
+    """What helps to read the bars, in plain text.
 
     Args:
         tokens_a: the predicted tokens.
         tokens_b: the predicted tokens of the second target.
     """
-    aligned = (
+    differing = (
         ""
         if tokens_a == tokens_b
-        else " The two targets differ: what both have shares a place, else the upper label is that "
-        f"of the left bar, the lower that of the right one, and {_NO_TOKEN} stands for no token."
+        else " The two targets differ: shared tokens share a place; elsewhere the upper label is "
+        f"that of the left bar, the lower that of the right bar, and {_NO_TOKEN} means no token."
     )
     return (
-        "Each pair of bars is one target token, in the order of the legend. A bar hangs from 0, "
-        "which is certainty, down to the natural logarithm of the token's probability: the longer, "
-        f"the less probable. The sums are those of the whole targets.{aligned}"
+        "A bar hangs from 0, which is certainty, down to the natural logarithm of the token's "
+        "probability. The legend gives the sums over the whole targets and the order of each pair "
+        f"of bars.{differing}"
     )
 
 

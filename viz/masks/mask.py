@@ -126,7 +126,7 @@ class Mask:
         return "allowed", *(f"forbidden: {why}" for why in self.reasons.values())
 
     @property
-    def said(self) -> NDArray[np.str_]:
+    def names(self) -> NDArray[np.str_]:
         """The name of each cell, (query, key)."""
         return np.array(self.cell_names, dtype=np.str_)[self.cells]
 
@@ -379,18 +379,18 @@ class Difference:
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """What can be said of a cell; `said` is an index into it."""
+        """Every sentence about a cell; `sentence_ids` are places in it."""
         return tuple(self._sentence(a, b) for a in Cell for b in Cell)
 
     @property
-    def said(self) -> CellArray:
+    def sentence_ids(self) -> CellArray:
         """Which sentence is true of each cell, (query, key)."""
         return self.a.cells * np.uint8(len(Cell)) + self.b.cells
 
     @property
     def texts(self) -> NDArray[np.object_]:
         """The sentence of each cell, such as "A forbids: future; B allows", (query, key)."""
-        return np.array(self.sentences, dtype=object)[self.said]
+        return np.array(self.sentences, dtype=object)[self.sentence_ids]
 
     def text(self, query: int, key: int) -> str:
         """The sentence of one cell.
@@ -536,9 +536,9 @@ def require_mask(allowed: BoolArray, shape: tuple[int, ...]) -> None:
     _require_shape("The mask", allowed.shape, shape)
 
 
-def _require_shape(name: str, found: tuple[int, ...], wanted: tuple[int, ...]) -> None:
-    if found != wanted:
-        raise ValueError(f"{name} has the shape {found}, and {wanted} is needed here.")
+def _require_shape(name: str, shape: tuple[int, ...], wanted: tuple[int, ...]) -> None:
+    if shape != wanted:
+        raise ValueError(f"{name} has the shape {shape}, and {wanted} is needed here.")
 
 
 def _empty_words(mask: Mask) -> str:

@@ -112,9 +112,11 @@ def difference_panel(difference: Difference) -> Panel:
     """Which cells two masks agree on; under the pointer each cell says what either mask says."""
     # One category a sentence, in the colour of what it means, so that each cell says what differs.
     place = {answer: index for index, answer in enumerate(COMPARED_NAMES)}
-    said = difference.said
-    used, cells = np.unique(said, return_inverse=True)
-    answers = [place[Compared(difference.cells[said == sentence].flat[0])] for sentence in used]
+    sentences = difference.sentence_ids
+    used, cells = np.unique(sentences, return_inverse=True)
+    answers = [
+        place[Compared(difference.cells[sentences == sentence].flat[0])] for sentence in used
+    ]
     names = [
         f"{COMPARED_NAMES[Compared(answer)]} ({difference.sentences[sentence]})"
         for answer, sentence in zip(answers, used.tolist(), strict=True)
@@ -123,7 +125,7 @@ def difference_panel(difference: Difference) -> Panel:
     query_title, key_titled = ("Query", "Key") if kind is None else _titles(kind)
     return Panel(
         title="What differs",
-        values=cells.reshape(said.shape).astype(np.uint8),
+        values=cells.reshape(sentences.shape).astype(np.uint8),
         queries=difference.a.queries,
         keys=difference.a.keys,
         alt=difference_alt_text(difference),
@@ -418,7 +420,7 @@ def translations_html(
     """
     size = 1.5 if max(len(before), len(after)) <= SHORT else 1.125
     shown = (escape_html(visible(before)), word_diff.diff_html(before, after, dark=dark))
-    told = [
+    notes = [
         '<div style="font-size: 1.125rem; font-weight: 400">Typed target: each token gets a '
         f"probability of {_probability(mean)} (geometric mean)</div>"
         for mean in given or ()
@@ -426,8 +428,8 @@ def translations_html(
     sections = "".join(
         f'<section style="display: flex; gap: 0.75rem; font-size: {size}rem">'
         f"<span>{escape_html(name)}</span>"
-        f"<div>{text or NOTHING}{said}</div></section>"
-        for name, text, said in zip(names, shown, told, strict=True)
+        f"<div>{text or NOTHING}{note}</div></section>"
+        for name, text, note in zip(names, shown, notes, strict=True)
     )
     columns = "repeat(auto-fit, minmax(min(100%, 30rem), 1fr))"
     return (
@@ -451,7 +453,7 @@ def difference_words(difference: Difference) -> str:
     size = difference.cells.size
     if not only_a + only_b:
         return f"None of the {size} cells differs."
-    # The larger part first, and what is nowhere is not said.
+    # A part of 0 cells is left out.
     parts = [f"only A allows {only_a}"] * bool(only_a) + [f"only B allows {only_b}"] * bool(only_b)
     verb = "differs" if only_a + only_b == 1 else "differ"
     return f"{only_a + only_b} of {size} cells {verb}: {', '.join(parts)}."

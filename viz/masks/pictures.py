@@ -23,7 +23,7 @@ from viz.draw.panel_figure import panels_figure
 from viz.draw.panels import Panel
 from viz.links.mask_edits import Edit, encode, write
 from viz.links.request import Request
-from viz.masks.log_probs import log_prob_alt_text, log_prob_bars, log_prob_caption
+from viz.masks.log_probs import log_prob_alt_text, log_prob_bars, log_prob_more
 from viz.masks.mask import Mask, batch_masks, mask_alt_text, mask_difference, token_grid
 from viz.masks.panels import (
     changed_panels,
@@ -655,11 +655,15 @@ class LogProbs(_InBatch):
     @property
     def caption(self) -> str:
         given = "the target you typed" if self.at.is_typed else "the model's own translation"
-        (tokens_a, _), (tokens_b, _) = self.sides
         return (
-            f"{self.at.sentence}: {given} is given, and each bar is how probable its next token "
-            f"is. {log_prob_caption(tokens_a, tokens_b)}"
+            f"{self.at.sentence}: the decoder reads {given}; the longer a bar, the less probable "
+            "its next token."
         )
+
+    @property
+    def more(self) -> str:
+        (tokens_a, _), (tokens_b, _) = self.sides
+        return log_prob_more(tokens_a, tokens_b)
 
     def figure(self, layout: Layout) -> go.Figure:
         (tokens_a, log_probs_a), (tokens_b, log_probs_b) = self.sides
@@ -737,7 +741,7 @@ class OneMask(Picture):
         return Numbers(
             {"mask": mask.name},
             {"query": mask.queries, "key": mask.keys},
-            {"allowed": (_CELLS, mask.allowed), "reason": (_CELLS, mask.said)},
+            {"allowed": (_CELLS, mask.allowed), "reason": (_CELLS, mask.names)},
         )
 
     def python(self, layout: Layout) -> Lines:
@@ -756,7 +760,7 @@ def _masks_numbers(masks: Mapping[str, Mask]) -> Numbers:
     for name, mask in masks.items():
         cells = cell_axes(axes, mask.queries, mask.keys, name)
         arrays[f"{name}_allowed"] = (cells, mask.allowed)
-        arrays[f"{name}_reason"] = (cells, mask.said)
+        arrays[f"{name}_reason"] = (cells, mask.names)
     return Numbers({}, axes, arrays)
 
 

@@ -117,7 +117,7 @@ def most_masked(sites: Iterable[AttentionMap], lengths: tuple[int, int]) -> tupl
         the recorded scores; None where none was recorded or the mask forbids nothing.
     """
     n_queries, n_keys = lengths
-    best, found = 0.0, None
+    best, place = 0.0, None
     for seen in sites:
         if seen.scores is None:
             continue
@@ -131,8 +131,8 @@ def most_masked(sites: Iterable[AttentionMap], lengths: tuple[int, int]) -> tupl
         weights = _softmax(scores, everything)[..., : hidden.shape[-1]]
         shares = (weights * hidden).sum(axis=-1).mean(axis=-1)
         if shares.max() > best:
-            best, found = float(shares.max()), (seen.site.layer, int(shares.argmax()))
-    return found
+            best, place = float(shares.max()), (seen.site.layer, int(shares.argmax()))
+    return place
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -7,7 +7,17 @@ from dataclasses import dataclass, replace
 from model.trace.attention_map import AttentionKind
 from viz.links import mask_edits
 from viz.links.mask_edits import EDITABLE
-from viz.links.parameters import MOST_CHARACTERS, Parameter, View, choice, integer, pattern, text
+from viz.links.parameters import (
+    MOST_CHARACTERS,
+    Parameter,
+    View,
+    choice,
+    integer,
+    kept,
+    kept_in,
+    pattern,
+    text,
+)
 
 MOST_SENTENCES = 6
 """In one batch, the sentence of the bar included."""
@@ -37,49 +47,39 @@ def _place(name: str) -> Parameter[int]:
 
 _SLOT = r"[a-z0-9_.-]{0,40}"
 
-VIEW = View(
-    "masks",
-    "Masks",
-    ":material/visibility_off:",
-    (
+
+@dataclass(frozen=True, slots=True)
+class MasksView:
+    """What the masks page shows."""
+
+    batch: str = kept(
         text(
             "batch",
             FURTHER,
             most=MOST_CHARACTERS,
             meaning="the other sentences",
             values="text, one per line",
-        ),
-        integer("number", 1, low=1, high=MOST_SENTENCES, meaning="the sentence shown"),
-        choice("part", "see", PARTS, "the part of the page"),
-        choice("masked", str(AttentionKind.DECODER), map(str, EDITABLE), "the attention"),
-        _place("layer"),
-        _place("head"),
-        pattern("a", _SLOT, "a mask such as 1.decoder", "the first mask compared"),
-        pattern("b", _SLOT, "a mask such as preset.window", "the second mask compared"),
+        )
+    )
+    number: int = kept(
+        integer("number", 1, low=1, high=MOST_SENTENCES, meaning="the sentence shown")
+    )
+    part: str = kept(choice("part", "see", PARTS, "the part of the page"))
+    masked: str = kept(
+        choice("masked", str(AttentionKind.DECODER), map(str, EDITABLE), "the attention")
+    )
+    layer: int = kept(_place("layer"))
+    head: int = kept(_place("head"))
+    a: str = kept(pattern("a", _SLOT, "a mask such as 1.decoder", "the first mask compared"))
+    b: str = kept(pattern("b", _SLOT, "a mask such as preset.window", "the second mask compared"))
+    edit: str = kept(
         text(
             "edit",
             most=mask_edits.MAX_CHARACTERS,
             meaning="painted masks",
             values="as the page writes them",
-        ),
-    ),
-    without_model="Masks",
-)
-
-
-@dataclass(frozen=True, slots=True)
-class MasksView:
-    """What the masks page shows: a value for each of its parameters."""
-
-    batch: str = FURTHER
-    number: int = 1
-    part: str = "see"
-    masked: str = str(AttentionKind.DECODER)
-    layer: int = USUAL
-    head: int = USUAL
-    a: str = ""
-    b: str = ""
-    edit: str = ""
+        )
+    )
 
     @property
     def further(self) -> list[str]:
@@ -95,3 +95,12 @@ class MasksView:
     def kind(self) -> AttentionKind:
         """Which attention."""
         return AttentionKind(self.masked)
+
+
+VIEW = View(
+    "masks",
+    "Masks",
+    ":material/visibility_off:",
+    kept_in(MasksView),
+    without_model="Masks",
+)

@@ -5,7 +5,7 @@ from dataclasses import replace
 import streamlit as st
 
 from model.paper.search import DecodingError, Search
-from viz.decoding.view import LIT, SEARCHES, SECTIONS, VIEW, DecodingView
+from viz.decoding.view import SEARCHES, SECTIONS, STEP_KINDS, VIEW, DecodingView
 from viz.draw.style import count_of
 from viz.links.head_refs import written_heads
 from viz.pages.decoding_beams import show_beams
@@ -39,8 +39,8 @@ def forget_forced(question: OfModel) -> None:
 def bring_head() -> None:
     """Show the attention of the head selected on another page, if the steps can."""
     selected = current_head.selected_since(VIEW.name) or ()
-    if lit := [each for each in selected if each[0].kind in LIT]:
-        address.bring(lit=written_heads(lit))
+    if heads := [each for each in selected if each[0].kind in STEP_KINDS]:
+        address.bring(heads=written_heads(heads))
 
 
 def begins_as_forced(question: OfModel, view: DecodingView) -> bool:
@@ -109,7 +109,7 @@ def show(question: OfModel) -> None:
     model, view = session.translator(question.checkpoint), address.read(DecodingView)
     keep_known("off", view.off, model, "the others stay switched off.")
     keep_fitting(question, view)
-    keep_known("lit", view.lit, model, "the attention of the others is shown.")
+    keep_known("heads", view.heads, model, "the attention of the others is shown.")
     # A typed translation leaves nothing to search for.
     searches = address.read(DecodingView).section in SEARCHES
     asked = replace(question, target="") if searches else question

@@ -14,8 +14,8 @@ from viz.browser.branches import branches
 from viz.browser.clicks import clicks, handle_clicks
 from viz.decoding.attention import mean_weights
 from viz.decoding.payload import pack_branches
-from viz.decoding.pictures import SearchTree
 from viz.decoding.search import RANGES, search_name
+from viz.decoding.search_tree import SearchTree
 from viz.decoding.tree import layout_tree
 from viz.decoding.view import DecodingView
 from viz.draw import style
@@ -70,7 +70,7 @@ def show_branch(question: OfModel, view: DecodingView, search: Search, decoded: 
     decoding, cross = decoded.decoding, None
     if len(decoding.nodes) * len(decoding.translation.source) <= MOST_CELLS:
         weights = session.ask(ReadBranches(question.decode(search, view.changes.under)))
-        cross = mean_weights(weights, AttentionKind.CROSS, view.heads)
+        cross = mean_weights(weights, AttentionKind.CROSS, view.shown_heads)
     branches(pack_branches(decoding, cross, chart=TREE), key="branch")
     show_heads(view, decoded)
 

@@ -4,8 +4,7 @@ import streamlit as st
 
 from model.paper.search import Search
 from model.trace.attention_map import Tokens
-from viz.decoding.certainty import certainty_html, hesitant, percent
-from viz.decoding.pictures import Certainty
+from viz.decoding.certainty import Certainty, certainty_html, hesitant, percent
 from viz.decoding.view import DecodingView
 from viz.draw.labels import escape_markdown, token_text
 from viz.service.results import Decoded

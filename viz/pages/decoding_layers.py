@@ -1,7 +1,7 @@
-"""What each decoder layer would predict if the model stopped there."""
+"""What each decoder layer would say if the model stopped there."""
 
 from model.paper.search import Search
-from viz.decoding.pictures import LayerLens
+from viz.decoding.lens import LayerLens
 from viz.decoding.view import DecodingView
 from viz.service import session
 from viz.service.jobs import ReadLayers
@@ -14,6 +14,6 @@ def show_layers(question: OfModel, view: DecodingView, search: Search) -> None:
     """The map of all layers and steps."""
     lens = session.ask(ReadLayers(question.decode(search, view.changes.under)))
     model = session.translator(question.checkpoint)
-    stage.say("What each decoder layer would predict")
     picture = LayerLens(lens, question.sentence, search, model.has_final_norm, view.changes)
+    stage.say(picture.title)
     show_picture(picture, "layers")

@@ -10,7 +10,6 @@ import streamlit as st
 from model.paper.search import Search
 from model.trace.translation import Decoding
 from model.translate.translator import Translator
-from viz.decoding.pictures import ComparedSearches, SearchWidths
 from viz.decoding.search import (
     MOST_SAMPLES,
     RANGES,
@@ -20,7 +19,7 @@ from viz.decoding.search import (
     of_every_width,
     search_name,
 )
-from viz.decoding.search_results import Found, score
+from viz.decoding.search_results import ComparedSearches, SearchResult, SearchWidths, score
 from viz.decoding.view import DecodingView
 from viz.draw.labels import escape_markdown
 from viz.links.head_refs import head_name
@@ -152,7 +151,7 @@ def show_comparison(
             choose(view.other, OTHER)
     other = session.ask(question.decode(other_search, view.changes.under)).decoding
     picture = ComparedSearches((decoding, other), (search, other_search), view.changes)
-    show_list(picture.found)
+    show_list(picture.results)
     words = escape_markdown(picture.words)
     if stage.is_on():
         st.markdown(words)
@@ -163,7 +162,7 @@ def show_comparison(
 MARKED = "Words that differ from the first are marked."
 
 
-def show_list(hypotheses: Sequence[Found], best: int = 0) -> None:
+def show_list(hypotheses: Sequence[SearchResult], best: int = 0) -> None:
     """Hypotheses, with the words marked that differ from the best one's."""
     for each in hypotheses:
         st.html(
@@ -183,7 +182,7 @@ def show_widths(question: OfModel, view: DecodingView, search: Search) -> None:
     slot.empty()
     picture = SearchWidths(decodings, search, view.changes)
     stage.say(picture.title)
-    best = max(range(len(picture.found)), key=lambda place: score(picture.found[place].node))
-    show_list(picture.found, best)
+    best = max(range(len(picture.results)), key=lambda place: score(picture.results[place].node))
+    show_list(picture.results, best)
     words = f"{picture.words} Words that differ from the one with the best score are marked."
     captioned(escape_markdown(words), [picture], "widths")

@@ -11,8 +11,8 @@ from viz.browser.messages import message_of
 from viz.browser.steps import read_shown, read_taken, steps
 from viz.decoding.attention import head_mean
 from viz.decoding.payload import pack
-from viz.decoding.pictures import OneStep
-from viz.decoding.view import LIT, DecodingView
+from viz.decoding.steps import OneStep
+from viz.decoding.view import STEP_KINDS, DecodingView
 from viz.links.head_refs import head_name
 from viz.pages.decoding_forced_words import show_beginning
 from viz.service.questions import OfModel
@@ -59,7 +59,7 @@ def on_taken(name: str, decoded: Decoded) -> None:
 def show_steps(question: OfModel, view: DecodingView, search: Search, decoded: Decoded) -> None:
     """The steps, and below them the fields that change them."""
     decoding, trace = decoded.decoding, decoded.trace
-    picture = OneStep(decoding, trace, search, view.step, view.heads, view.changes)
+    picture = OneStep(decoding, trace, search, view.step, view.shown_heads, view.changes)
     if PLAYER not in st.session_state or st.session_state.get(_SHOWN) != view.step:
         st.session_state[_SENT] = st.session_state.get(_SENT, 0) + 1
         st.session_state[_SHOWN] = view.step
@@ -68,8 +68,8 @@ def show_steps(question: OfModel, view: DecodingView, search: Search, decoded: D
         pack(
             decoding,
             trace.target,
-            head_mean(trace, AttentionKind.CROSS, view.heads),
-            head_mean(trace, AttentionKind.DECODER, view.heads),
+            head_mean(trace, AttentionKind.CROSS, view.shown_heads),
+            head_mean(trace, AttentionKind.DECODER, view.shown_heads),
             name=name,
             epoch=st.session_state[_SENT],
             step=view.step,
@@ -85,8 +85,7 @@ def show_steps(question: OfModel, view: DecodingView, search: Search, decoded: D
         stage.offer("Arrow keys: step · K: play")
         return
     captioned(
-        "Above: what the decoder looks at while it writes one token. Below: the ten likeliest "
-        "tokens, the written one framed; click another and the model continues from there.",
+        f"{picture.caption} Click another and the model continues from there.",
         [picture],
         "step",
     )
@@ -100,13 +99,13 @@ def show_heads(view: DecodingView, decoded: Decoded) -> None:
         "Heads whose attention is shown",
         {
             f"{site}.{head}": head_name(site, head)
-            for kind in LIT
+            for kind in STEP_KINDS
             for site in sorted(decoded.trace.maps)
             if site.kind is kind
             for head in range(decoded.trace.maps[site].n_heads)
         },
-        view.heads,
-        key="lit-heads",
-        parameter="lit",
+        view.shown_heads,
+        key="step-heads",
+        parameter="heads",
         placeholder="The mean of all heads; choose some to see only these",
     )

@@ -67,14 +67,15 @@ def clamp_view(model: Translator, predictions: Tokens) -> EffectsView:
     if view.token > len(predictions):
         address.change(token=0)
     parts = parts_of(model, view.kind)
-    if view.whose not in parts:
+    if view.layer_head not in parts:
         first = next(iter(parts))
-        if view.whose:
+        if view.layer_head:
             kind, instead = view.kind.full_name.lower(), parts[first]
             address.note(
-                "whose", f"This model has no {kind} {view.whose}; shown: {lower_first(instead)}."
+                "layer_head",
+                f"This model has no {kind} {view.layer_head}; shown: {lower_first(instead)}.",
             )
-        address.change(whose=first)
+        address.change(layer_head=first)
     if view.kind is not AttentionKind.CROSS and view.method == EVERY:
         # Nothing ranks its methods, as the page says.
         address.change(method=PLAIN)
@@ -97,7 +98,7 @@ def token_names(predictions: Tokens) -> list[str]:
 def show_choice(view: EffectsView, predictions: Tokens) -> None:
     """What the map shows, and of which part of the translation."""
     with row(at="bottom"):
-        segments("The map shows", MAPS, key="colored")
+        segments("The map shows", MAPS, key="show")
         if view.has_token:
             names = map(escape_markdown, token_names(predictions))
             menu("Target token", enumerate(names), key="token", hides_label=True, width=230)
@@ -338,10 +339,10 @@ def effects_of(question: OfModel) -> Effects:
 def show_on_stage(question: OfModel, view: EffectsView, predictions: Tokens) -> None:
     """The map, and both translations above it if heads are switched off."""
     names = token_names(predictions)
-    if view.colored == "alignment":
+    if view.show == "alignment":
         show_alignment_on_stage(question)
         return
-    if view.colored == "removal":
+    if view.show == "removal":
         show_removal_on_stage(question, view)
         return
     if view.has_token:
@@ -349,13 +350,13 @@ def show_on_stage(question: OfModel, view: EffectsView, predictions: Tokens) -> 
             "Up and down: target token",
             down=stage.Step("token", range(len(names)), view.token),
         )
-    if view.colored == "maps":
+    if view.show == "maps":
         show_maps_on_stage(question, view)
         return
     # Numbers on coloured cells are too faint for the back row, and a phone has no room for three
     # maps.
     picture: EffectMap | WordMap
-    if view.colored == "words":
+    if view.show == "words":
         stage.say("How many words change without each head")
         words = word_map(question, view, session.translator(question.checkpoint))
         if is_narrow():
@@ -393,11 +394,11 @@ def show_part(question: OfModel) -> None:
         show_on_stage(question, view, trace.predictions)
         return
     show_choice(view, trace.predictions)
-    if view.colored == "maps":
+    if view.show == "maps":
         # Heads that are switched off change neither these maps nor the next.
         show_maps(question, view, model)
         return
-    if view.colored == "alignment":
+    if view.show == "alignment":
         show_alignment(question)
         return
     effects = effects_of(question)
@@ -406,9 +407,9 @@ def show_part(question: OfModel) -> None:
     with st.container():
         if view.heads:
             show_without(question, view)
-    if view.colored == "words":
+    if view.show == "words":
         show_word_map(question, view, model)
-    elif view.colored == "removal":
+    elif view.show == "removal":
         show_removal(question)
     else:
         show_map(question, view, effects)

@@ -62,7 +62,7 @@ def choose_map(view: EffectsView, model: Translator) -> None:
     kinds = {str(kind): kind.full_name for kind in MAPPED}
     with row(at="bottom"):
         menu("Attention", kinds, key="mapped", width=230)
-        menu("Layer and head", parts_of(model, view.kind), key="whose", width=230)
+        menu("Layer and head", parts_of(model, view.kind), key="layer_head", width=230)
         label = "Estimate beside the truth" if EVERY in methods else "Method"
         menu(label, methods, key="method", width=300)
 
@@ -82,7 +82,7 @@ def show_beside_truth(question: OfModel, view: EffectsView) -> None:
             f"Also over the {len(examples)} examples of this model",
             view.examples,
             key="examples",
-            help="Every source token of every example is deleted too, which takes some seconds.",
+            help="Every source token of every example is deleted too, which takes up to a minute.",
         )
     show_ranking(question, view, shown)
 

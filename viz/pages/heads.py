@@ -28,6 +28,7 @@ from viz.effects.view import VIEW as EFFECTS
 from viz.effects.view import EffectsView
 from viz.heads import pictures, training_curves
 from viz.heads.head_sentences import head_words
+from viz.heads.matrices import WeightMatrices
 from viz.heads.payload import JOINT, pack
 from viz.heads.tables import facts_table, weights_table
 from viz.heads.view import SECTIONS, SELECTED, TRAINING, USUAL, VIEW, HeadsView
@@ -167,9 +168,9 @@ def on_switch_off(trace: Trace) -> None:
     if not before.heads:
         # The way in which other heads were edited once was not asked for now.
         before = replace(before, way="gate", gate=0)
-    if before.colored == "maps":
+    if before.show == "maps":
         # Maps do not depend on heads that are switched off.
-        before = replace(before, colored="probability")
+        before = replace(before, show="probability")
     off = dict.fromkeys([*before.heads, *heads])
     address.open_view(EFFECTS, replace(before, off=written_heads(off)))
 
@@ -279,7 +280,7 @@ def show_matrices(question: Question, sites: Sequence[Site], head: int) -> None:
             model = session.translator(question.checkpoint)
             for site in sites:
                 matrices = model.head_matrices(site, head)
-                show_picture(pictures.WeightMatrices(matrices, site, head), f"matrices-{site}")
+                show_picture(WeightMatrices(matrices, site, head), f"matrices-{site}")
         case OfReader():
             hint("Weight matrices are shown only for Headscope's own models.")
         case OfTrace():
@@ -509,7 +510,7 @@ def show_training(
     for site in sites:
         measure = view.grown if view.grown in grown.measures(site.kind) else ""
         if measure := measure or grown.most(site, head) or "":
-            picture = pictures.HeadGrowth(grown, measure, site, head, question.model_name)
+            picture = training_curves.HeadGrowth(grown, measure, site, head, question.model_name)
             narrow = st.session_state.get("_width") == "narrow"
             show_picture(picture, f"training-of-{site}", narrow=narrow)
 

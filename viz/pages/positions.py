@@ -18,15 +18,15 @@ from viz.browser.word_order import dragged_order, word_order
 from viz.draw import css, word_diff
 from viz.draw.labels import NOTHING, axis_texts, escape_html, escape_markdown, visible
 from viz.pages import positions_stage as on_stage
-from viz.positions import encoding as figures
-from viz.positions import pictures, word_and_position
-from viz.positions.shuffle import (
-    moved_words,
-    reordered,
-)
+from viz.positions.embedding_sum import EmbeddingSum, parts_panels
+from viz.positions.neighbours import NeighbourHeads, neighbour_heads
+from viz.positions.score_terms import TermShares
+from viz.positions.shuffle import ShuffledDistances, moved_words, reordered
+from viz.positions.similarity import ByOffset, Similarity
+from viz.positions.table import Formula, Positions, untrained_words
 from viz.positions.view import FARTHEST, LENGTHS, PARTS, SIDES, PositionsView, written_order
-from viz.service import model_menu, session
-from viz.service.jobs import TermShares
+from viz.positions.waves import Circle, FormulaWaves, Waves
+from viz.service import jobs, model_menu, session
 from viz.service.questions import OfModel
 from viz.shell import address, stage
 from viz.shell.fragments import fragment
@@ -101,7 +101,7 @@ def show_table(question: OfModel, model: Translator, view: PositionsView) -> Non
     base, trained = model.positions.base, model.trained_positions()
     is_short = view.length == "sentence"
     show_picture(
-        pictures.Positions(table, base, trained, question.sentence, tokens if is_short else None),
+        Positions(table, base, trained, question.sentence, tokens if is_short else None),
         "encoding",
     )
     few = min(max(FEW_POSITIONS, len(tokens)), model.model.config.max_positions)
@@ -113,7 +113,7 @@ def left_out(model: Translator, length: int) -> str:
     """The note of a picture that leaves out the table's rows that were never trained."""
     if not model.positions.is_learned:
         return ""
-    return figures.untrained_words(length, model.trained_positions(), shown=False)
+    return untrained_words(length, model.trained_positions())
 
 
 def show_waves(model: Translator, view: PositionsView, table: FloatArray) -> None:
@@ -133,16 +133,10 @@ def show_waves(model: Translator, view: PositionsView, table: FloatArray) -> Non
     )
     picked = st.session_state["wave-choice"]
     if picked:
-        formula = (
-            f" The wavelength of dimensions 2i and 2i + 1 is 2π · {base:,.0f}^(2i / {d_model}) "
-            "positions."
-            if base
-            else ""
-        )
         show_picture(
-            pictures.Waves(table, picked, base),
+            Waves(table, picked, base),
             "waves",
-            after=formula + said,
+            after=said,
         )
 
 
@@ -168,13 +162,13 @@ def show_circle(model: Translator) -> None:
     one, other = st.columns(2, gap="large")
     with one:
         show_picture(
-            pictures.Circle(table, pair, at, base),
+            Circle(table, pair, at, base),
             "circle",
             columns=2,
             after=left_out(model, model.max_tokens),
         )
     with other:
-        show_picture(pictures.Waves(table, dimensions, base, at), "pair-waves", columns=2)
+        show_picture(Waves(table, dimensions, base, at), "pair-waves", columns=2)
     address.write_address()
 
 
@@ -185,24 +179,24 @@ def show_likeness(model: Translator, view: PositionsView) -> None:
     said = left_out(model, model.max_tokens)
     one, other = st.columns(2, gap="large")
     with one:
-        show_picture(pictures.Similarity(table, view.cosine), "likeness", columns=2, after=said)
+        show_picture(Similarity(table, view.cosine), "likeness", columns=2, after=said)
     with other:
-        show_picture(pictures.ByOffset(table, view.cosine), "by-offset", columns=2, after=said)
+        show_picture(ByOffset(table, view.cosine), "by-offset", columns=2, after=said)
 
 
 def show_words(question: OfModel, model: Translator) -> None:
     """Word, scaling, position and their sum, and the terms of the first layer's scores."""
     sentence = question.sentence
     parts = model.embedding_parts(sentence)
-    matrices(word_and_position.parts_panels(parts), key="parts", height=PARTS_HEIGHT, abreast=2)
-    picture = pictures.EmbeddingSum(parts, sentence)
+    matrices(parts_panels(parts), key="parts", height=PARTS_HEIGHT, abreast=2)
+    picture = EmbeddingSum(parts, sentence)
     captioned(escape_markdown(picture.caption), [picture], "parts-of-words")
     try:
-        shares = session.ask(TermShares(question.version, sentence))
+        shares = session.ask(jobs.TermShares(question.version, sentence))
     except PositionError as error:
         hint(escape_markdown(str(error)))
         return
-    show_picture(pictures.TermShares(shares, sentence), "terms")
+    show_picture(TermShares(shares, sentence), "terms")
 
 
 @fragment
@@ -248,9 +242,9 @@ def show_without(question: OfModel) -> None:
         st.warning(escape_markdown(str(error)), icon=":material/warning:")
         return
     show_translations("The translation", before.free.text, after.free.text)
-    heads = word_and_position.neighbour_heads(before.forced, after.forced)
+    heads = neighbour_heads(before.forced, after.forced)
     if heads:
-        picture = pictures.NeighbourHeads(heads, question.sentence, view.edit)
+        picture = NeighbourHeads(heads, question.sentence, view.edit)
         show_picture(picture, "neighbours")
     address.write_address()
 
@@ -334,7 +328,7 @@ def show_distances(
 
 def distances_picture(
     model: Translator, sentence: str, tokens: Tokens, order: tuple[int, ...]
-) -> pictures.ShuffledDistances:
+) -> ShuffledDistances:
     """How far each token's row moved when the tokens stand in that order."""
     place = [*order, len(order)]
     distances = {}
@@ -348,7 +342,7 @@ def distances_picture(
         )
         distances[name] = np.linalg.norm(after - before[place], axis=-1)
     length = float(np.linalg.norm(model.encode(sentence), axis=-1).mean())
-    return pictures.ShuffledDistances(reordered(tokens, place), distances, length, sentence, order)
+    return ShuffledDistances(reordered(tokens, place), distances, length, sentence, order)
 
 
 def refuse_order(n_words: int) -> None:
@@ -424,9 +418,9 @@ def show_learned(question: OfModel, model: Translator) -> None:
         with column:
             st.subheader(escape_markdown(f"{each.name}: {kind}"))
             for picture, name, after in (
-                (pictures.Positions(table, each.positions.base, trained), "encoding", ""),
-                (pictures.Similarity(reached), "likeness", said),
-                (pictures.ByOffset(reached), "by-offset", said),
+                (Positions(table, each.positions.base, trained), "encoding", ""),
+                (Similarity(reached), "likeness", said),
+                (ByOffset(reached), "by-offset", said),
             ):
                 show_picture(picture, f"{name}-{kind}", columns=2, after=after, question=asked)
 
@@ -447,9 +441,9 @@ def show_formula() -> None:
     two.slider("Positions", 2, 1024, view.rows, key="rows")
     three.slider("Base", 2, 100_000, view.base, key="base", help="10,000 in the paper.")
     table = position_measures.formula_table(d_model, view.rows, base)
-    show_picture(pictures.Formula(table, base), "formula")
+    show_picture(Formula(table, base), "formula")
     dimensions = sorted({0, d_model // 8, d_model // 4, d_model // 2})
-    show_picture(pictures.FormulaWaves(table, dimensions, base), "formula-waves")
+    show_picture(FormulaWaves(table, dimensions, base), "formula-waves")
     address.write_address()
 
 
@@ -527,7 +521,7 @@ def show_on_stage(question: OfModel, model: Translator) -> None:
                 trained = model.trained_positions()
                 base = model.positions.base
                 on_stage.show_table(
-                    pictures.Positions(table, base, trained, sentence, tokens if is_short else None)
+                    Positions(table, base, trained, sentence, tokens if is_short else None)
                 )
 
 

@@ -9,7 +9,10 @@ from viz.browser.matrices import matrices
 from viz.draw import css
 from viz.draw.labels import NOTHING, escape_html, escape_markdown, visible
 from viz.masks import panels as mask_panels
-from viz.positions import pictures, word_and_position
+from viz.positions.embedding_sum import parts_panels
+from viz.positions.neighbours import NeighbourHeads, neighbour_heads
+from viz.positions.similarity import ByOffset, Similarity
+from viz.positions.table import Formula, Positions
 from viz.positions.view import LENGTHS, PositionsView
 from viz.service import session
 from viz.service.questions import OfModel
@@ -28,7 +31,7 @@ def offer_lengths(now: str) -> None:
     stage.offer("Up and down: length", down=stage.Step("length", list(LENGTHS), now))
 
 
-def show_table(picture: pictures.Positions) -> None:
+def show_table(picture: Positions) -> None:
     """The matrix."""
     with stage.picture():
         stage.show((picture, "encoding"))
@@ -43,8 +46,8 @@ def show_likeness(model: Translator, cosine: bool) -> None:
     table = model.position_table(model.trained_positions())
     with stage.picture():
         stage.show(
-            (pictures.Similarity(table, cosine), "likeness"),
-            (pictures.ByOffset(table, cosine), "by-offset"),
+            (Similarity(table, cosine), "likeness"),
+            (ByOffset(table, cosine), "by-offset"),
             narrow=True,
         )
 
@@ -52,7 +55,7 @@ def show_likeness(model: Translator, cosine: bool) -> None:
 def show_words(model: Translator, sentence: str) -> None:
     """Word, scaling, position and their sum."""
     with stage.picture():
-        panels = word_and_position.parts_panels(model.embedding_parts(sentence))
+        panels = parts_panels(model.embedding_parts(sentence))
         matrices(panels, key="parts", abreast=2, stage=True)
 
 
@@ -66,7 +69,7 @@ def show_without(question: OfModel, view: PositionsView) -> None:
     except PositionError as error:
         st.warning(escape_markdown(str(error)), icon=":material/warning:")
         return
-    heads = word_and_position.neighbour_heads(before.forced, after.forced)
+    heads = neighbour_heads(before.forced, after.forced)
     with stage.picture():
         st.html(
             mask_panels.translations_html(
@@ -74,7 +77,7 @@ def show_without(question: OfModel, view: PositionsView) -> None:
             )
         )
         if heads:
-            picture = pictures.NeighbourHeads(heads, question.sentence, view.edit)
+            picture = NeighbourHeads(heads, question.sentence, view.edit)
             stage.show((picture, "neighbours"))
 
 
@@ -102,7 +105,7 @@ def show_learned(one: Translator, other: Translator) -> None:
     drawn = []
     for each in (one, other):
         kind = each.model.config.positions
-        picture = pictures.Positions(
+        picture = Positions(
             each.position_table(),
             each.positions.base,
             each.trained_positions(),
@@ -121,4 +124,4 @@ def show_formula(view: PositionsView) -> None:
     stage.offer("Up and down: base", down=stage.Step("base", BASES[::-1], base))
     table = position_measures.formula_table(view.d_model - view.d_model % 2, view.rows, float(base))
     with stage.picture():
-        stage.show((pictures.Formula(table, float(base)), "formula"))
+        stage.show((Formula(table, float(base)), "formula"))

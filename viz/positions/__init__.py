@@ -1,1 +1,1 @@
-"""The positions page: how a model encodes order, and what becomes of it in the scores."""
+"""The positions page: how a model encodes order, and how scores use it."""

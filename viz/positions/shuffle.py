@@ -1,9 +1,10 @@
-"""A sentence whose words stand in another order: what moved, and what the encoder makes of it."""
+"""A sentence whose words stand in another order: what moved, and how the encoder's rows change."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import plotly.graph_objects as go
@@ -13,17 +14,158 @@ from model.trace.attention_map import Tokens
 from viz.draw import style
 from viz.draw.labels import escape_html, side_texts
 from viz.draw.word_diff import word_diff
+from viz.save.notebook import Lines
+from viz.save.numbers import Numbers, array_name, column_numbers
+from viz.save.picture import Layout, Picture
 
 Distances = Mapping[str, NDArray[np.floating]]
-"""How far each row moved, (token,), by what was done."""
+"""How far each row moved, (token,), with positions and without."""
 
 _HOVER = "<b>%{x}</b><br>distance <b>%{y:.3~g}</b><extra>%{fullData.name}</extra>"
 _HEIGHT, _BELOW = 280, style.LEGEND_HEIGHT + 12
 _BAR_WIDTH, _POINT = 0.5, 11
-"""Of a bar as a share of its token's room, and of a point in pixels."""
+"""The width of a bar as a share of its token's room, and of a point in pixels."""
 
 _SAME = 1e-3
-"""A row that moved by less than this share of its length is the same vector, but for rounding."""
+"""A row that moved by less than this share of its length is the same, up to rounding."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ShuffledDistances(Picture):
+    """How far the encoder's rows moved when the source's tokens were put in another order.
+
+    Attributes:
+        tokens: in their new order.
+        distances: how far each token's row moved, (token,), with positions and without.
+        length: of a row, on average.
+        sentence: the source.
+        order: the old place of each token but the last.
+
+    Raises:
+        ValueError: if there is not one distance a token.
+    """
+
+    tokens: Tokens
+    distances: Distances
+    length: float = 1.0
+    sentence: str = ""
+    order: Sequence[int] = ()
+
+    title = "How far the encoder’s rows moved"
+    name = "shuffled-distances"
+
+    @property
+    def texts(self) -> Mapping[str, str]:
+        return {"order": " ".join(map(str, self.order))}
+
+    @property
+    def alt(self) -> str:
+        most = {
+            name: "0 up to rounding" if self._is_still(values) else f"at most {_largest(values)}"
+            for name, values in self.distances.items()
+        }
+        return (
+            f"Distance of each of {style.count_of(len(self.tokens), 'row')} from its row in the "
+            f"original order: {'; '.join(f'{name}, {words}' for name, words in most.items())}."
+        )
+
+    @property
+    def caption(self) -> str:
+        sentences = [
+            f"{name.capitalize()}, "
+            + (
+                "every row stays the same, up to rounding"
+                if self._is_still(values)
+                else f"rows move by up to {_largest(values)}, "
+                f"{style.percent(values.max() / self.length)} of their mean length"
+            )
+            for name, values in self.distances.items()
+        ]
+        return f"{'. '.join(sentences)}."
+
+    @property
+    def more(self) -> str:
+        return "The Euclidean distance between a token’s encoder rows in the two orders."
+
+    def _is_still(self, values: NDArray[np.floating]) -> bool:
+        return not len(values) or float(values.max()) < _SAME * self.length
+
+    def figure(self, layout: Layout) -> go.Figure:
+        """A bar and a point a token: how far its row lies from its row in the original order."""
+        tokens, distances = self.tokens, self.distances
+        if any(len(values) != len(tokens) for values in distances.values()):
+            raise ValueError(f"Each of the {len(tokens)} tokens needs one distance.")
+        theme = style.look(layout.dark)
+        labels = [escape_html(text) for text in side_texts(tokens, layout.narrow)]
+        # The first as bars and the others as points on them: where nothing moved, a point shows it.
+        bar = {"type": "bar", "width": _BAR_WIDTH}
+        points = {"type": "scatter", "mode": "markers", "cliponaxis": False}
+        data = [
+            {
+                **(points if place else bar),
+                "x": np.arange(len(tokens)),
+                "y": values,
+                "marker": {"color": theme.heads[place], "line": {"width": 0}}
+                | ({"size": _POINT, "symbol": "diamond"} if place else {}),
+                "name": name,
+                "hovertemplate": _HOVER,
+            }
+            for place, (name, values) in enumerate(distances.items())
+        ]
+        spec = style.layout(
+            theme,
+            title=self.title if not layout.narrow else "How far each row moved",
+            height=_HEIGHT,
+            top=style.labels_height(
+                side_texts(tokens, layout.narrow),
+                style.NARROW_PLOT_WIDTH if layout.narrow else style.PLOT_WIDTH,
+            ),
+            lines=["Distance by token, in the new order"] if layout.narrow else [],
+        )
+        spec |= {
+            "height": spec["height"] - spec["margin"]["b"] + _BELOW,
+            "margin": {**spec["margin"], "b": _BELOW},
+            "legend": {**spec["legend"], "x": 0, "xref": "container", "xanchor": "left", "y": 0},
+            "plot_bgcolor": style.CLEAR,
+            "xaxis": style.axis(
+                "" if layout.narrow else "Token, in the new order",
+                labels,
+                style.label_step(
+                    len(tokens),
+                    style.NARROW_LABELLED_COLUMNS if layout.narrow else style.LABELLED_COLUMNS,
+                ),
+                side="top",
+            ),
+            "yaxis": {
+                "title": style.axis_title("" if layout.narrow else "Distance"),
+                "tickfont": {"size": style.SMALL_FONT_SIZE},
+                "rangemode": "tozero",
+                "gridcolor": theme.grid,
+                "automargin": True,
+            },
+            "showlegend": True,
+        }
+        return go.Figure({"data": data, "layout": spec})
+
+    def numbers(self) -> Numbers:
+        columns = {f"distance_{array_name(name)}": each for name, each in self.distances.items()}
+        return column_numbers({}, "token", self.tokens, columns)
+
+    @property
+    def setup(self) -> Lines:
+        return [
+            "from numpy.linalg import norm",
+            f"sentence, order = {self.sentence!r}, {list(self.order)}",
+            "place = [*order, len(order)]",
+            "distances = {}",
+            "for name, scale in {'with positions': 1, 'without positions': 0}.items():",
+            "    edit = hs.PositionEdit(scale=scale)",
+            "    before = translator.encode(sentence, under=hs.Intervention(positions=edit))",
+            "    moved = hs.Intervention(positions=edit, source_order=order)",
+            "    after = translator.encode(sentence, under=moved)",
+            "    distances[name] = norm(after - before[place], axis=-1)",
+            "tokens = hs.figures.reordered(translator.translate(sentence).source, place)",
+        ]
 
 
 def reordered(tokens: Tokens, places: list[int]) -> Tokens:
@@ -40,7 +182,7 @@ def reordered(tokens: Tokens, places: list[int]) -> Tokens:
 
 
 def moved_words(before: str, after: str) -> tuple[str, ...]:
-    """The words of both texts that stand at another place in the second, in its order."""
+    """Words of both texts that have another place in the second, in its order."""
     left: Counter[str] = Counter()
     came: list[str] = []
     for change, text in word_diff(before, after):
@@ -55,112 +197,6 @@ def moved_words(before: str, after: str) -> tuple[str, ...]:
             left[word] -= 1
             moved.append(word)
     return tuple(moved)
-
-
-def distances_figure(
-    tokens: Tokens, distances: Distances, *, narrow: bool = False, dark: bool = False
-) -> go.Figure:
-    """How far the encoder's row of each token lies from its row in the original order.
-
-    Args:
-        tokens: in the new order.
-        distances: for each thing that was done, one distance a token.
-        narrow: for a width below `style.NARROW`.
-        dark: for a dark page.
-
-    Raises:
-        ValueError: if there is not one distance a token.
-    """
-    if any(len(values) != len(tokens) for values in distances.values()):
-        raise ValueError(f"Each of the {len(tokens)} tokens needs one distance.")
-    theme = style.look(dark)
-    labels = [escape_html(text) for text in side_texts(tokens, narrow)]
-    # The first as bars and the others as points on them: where nothing moved, a point shows it.
-    bar = {"type": "bar", "width": _BAR_WIDTH}
-    points = {"type": "scatter", "mode": "markers", "cliponaxis": False}
-    data = [
-        {
-            **(points if place else bar),
-            "x": np.arange(len(tokens)),
-            "y": values,
-            "marker": {"color": theme.heads[place], "line": {"width": 0}}
-            | ({"size": _POINT, "symbol": "diamond"} if place else {}),
-            "name": name,
-            "hovertemplate": _HOVER,
-        }
-        for place, (name, values) in enumerate(distances.items())
-    ]
-    layout = style.layout(
-        theme,
-        title="How far the encoder's rows moved" if not narrow else "How far each row moved",
-        height=_HEIGHT,
-        top=style.labels_height(
-            side_texts(tokens, narrow), style.NARROW_PLOT_WIDTH if narrow else style.PLOT_WIDTH
-        ),
-        lines=["Distance by token, in the new order"] if narrow else [],
-    )
-    layout |= {
-        "height": layout["height"] - layout["margin"]["b"] + _BELOW,
-        "margin": {**layout["margin"], "b": _BELOW},
-        "legend": {**layout["legend"], "x": 0, "xref": "container", "xanchor": "left", "y": 0},
-        "plot_bgcolor": style.CLEAR,
-        "xaxis": style.axis(
-            "" if narrow else "Token, in the new order",
-            labels,
-            style.label_step(
-                len(tokens), style.NARROW_LABELLED_COLUMNS if narrow else style.LABELLED_COLUMNS
-            ),
-            side="top",
-        ),
-        "yaxis": {
-            "title": style.axis_title("" if narrow else "Distance"),
-            "tickfont": {"size": style.SMALL_FONT_SIZE},
-            "rangemode": "tozero",
-            "gridcolor": theme.grid,
-            "automargin": True,
-        },
-        "showlegend": True,
-    }
-    return go.Figure({"data": data, "layout": layout})
-
-
-def distances_alt_text(tokens: Tokens, distances: Distances, length: float) -> str:
-    """The figure in words; arguments as in `distances_figure` and `distances_caption`."""
-    most = {
-        name: "0 up to rounding" if _is_still(values, length) else f"at most {_largest(values)}"
-        for name, values in distances.items()
-    }
-    return (
-        f"Distance of each of {style.count_of(len(tokens), 'row')} from its row in the original "
-        f"order: {'; '.join(f'{name}, {words}' for name, words in most.items())}."
-    )
-
-
-def distances_caption(distances: Distances, length: float) -> str:
-    """What the figure shows, with what was measured, in plain text.
-
-    Args:
-        distances: as in the figure.
-        length: of a row, on average.
-    """
-    said = [
-        f"{name.capitalize()}, "
-        + (
-            "every row stays the same, up to rounding"
-            if _is_still(values, length)
-            else f"rows move by up to {_largest(values)}, "
-            f"{style.percent(values.max() / length)} of their mean length"
-        )
-        for name, values in distances.items()
-    ]
-    return (
-        f"{'. '.join(said)}. Each value is the Euclidean distance between a token’s encoder rows "
-        "in the two orders."
-    )
-
-
-def _is_still(values: NDArray[np.floating], length: float) -> bool:
-    return not len(values) or float(values.max()) < _SAME * length
 
 
 def _largest(values: NDArray[np.floating]) -> str:

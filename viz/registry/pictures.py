@@ -2,31 +2,25 @@
 
 from __future__ import annotations
 
-from viz.decoding.pictures import (
-    Certainty,
-    ComparedSearches,
-    LayerLens,
-    OneStep,
-    SearchTree,
-    SearchWidths,
-)
+from viz.decoding.certainty import Certainty
+from viz.decoding.lens import LayerLens
+from viz.decoding.search_results import ComparedSearches, SearchWidths
+from viz.decoding.search_tree import SearchTree
+from viz.decoding.steps import OneStep
 from viz.effects.alignment_map import AlignmentMap
 from viz.effects.effect_map import EffectMap
 from viz.effects.estimate_vs_deletion import MapBesideTruth
 from viz.effects.ranking import MapRanking
 from viz.effects.removal_curve import ExamplesCurve, RemovalCurve
-from viz.heads.pictures import EveryHead, OneHead, QueryKey, WeightMatrices
+from viz.heads.matrices import WeightMatrices
+from viz.heads.pictures import EveryHead, OneHead, QueryKey
 from viz.links.request import Exported
 from viz.masks.pictures import OneMask
-from viz.positions.pictures import (
-    ByOffset,
-    Circle,
-    EmbeddingSum,
-    Positions,
-    Similarity,
-    TermShares,
-    Waves,
-)
+from viz.positions.embedding_sum import EmbeddingSum
+from viz.positions.score_terms import TermShares
+from viz.positions.similarity import ByOffset, Similarity
+from viz.positions.table import Positions
+from viz.positions.waves import Circle, Waves
 
 _CLASSES: tuple[type[Exported], ...] = (
     *(EveryHead, OneHead, QueryKey, WeightMatrices, OneMask),

@@ -1,4 +1,4 @@
-"""What a picture can be saved as."""
+"""The kinds of file that a picture can become."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ NumberFormat = Literal["csv", "json", "npz"]
 
 IMAGES, NUMBERS = get_args(Image), get_args(NumberFormat)
 FORMATS = (*IMAGES, *NUMBERS, "html", "py")
-"""Every kind of file, as its suffix."""
+"""Every kind of file, by its suffix."""
 
 FORMAT_NAMES = {format: format.upper() for format in FORMATS} | {"py": "Python"}
 MIME = {
@@ -24,4 +24,4 @@ MIME = {
 
 
 class ExportError(RuntimeError):
-    """A file that cannot be made; the message is one sentence that says why and what to do."""
+    """A file cannot be made; the message says in one sentence why, and what to do."""

@@ -1,7 +1,6 @@
-"""A figure as an image for papers and slides, at its size, or as a page of its own.
+"""A figure as an image for papers and slides, or as an HTML page.
 
-SVG, PDF and PNG are drawn by a Chromium on this machine, which kaleido drives; nothing is fetched
-from anywhere.
+A Chromium on this machine, driven by kaleido, draws SVG, PDF and PNG; nothing is fetched.
 """
 
 from __future__ import annotations
@@ -32,20 +31,19 @@ from viz.save.formats import ExportError, Image
 Width = Literal["column", "two-columns", "slide"]
 
 WIDTHS: dict[Width, float] = {"column": 85.0, "two-columns": 174.0, "slide": 13.333 * 25.4}
-"""Millimetres across: one column and two of a journal's page, and a wide slide."""
+"""Widths in millimetres: one column of a journal, two columns, and a wide slide."""
 
 SLIDE_HEIGHT = 7.5 * 25.4
-"""Millimetres of a wide slide; a figure that would be taller is laid out smaller."""
+"""The height of a wide slide in millimetres; taller figures are drawn smaller."""
 
 LEAST_POINTS = 7.0
-"""No text is smaller than that on paper."""
+"""The smallest text on paper, in points."""
 
 SCALES = range(1, 5)
-"""How many pixels of a PNG make one of 1/96 inch."""
+"""Pixels of a PNG for every 1/96 inch."""
 
 VECTOR_CELLS = 12_000
-"""Up to so many cells of a figure are drawn as shapes; more would make files of megabytes, and stay
-one picture of pixels among texts that are text."""
+"""With more cells, heatmaps stay bitmaps; as shapes they would make files of megabytes."""
 
 NEEDS_BROWSER = (
     "PNG, SVG and PDF files need Chromium or Chrome on the machine that runs Headscope, and none "
@@ -53,29 +51,29 @@ NEEDS_BROWSER = (
 )
 
 _MILLIMETRES = 25.4 / 96
-"""One CSS pixel on paper."""
+"""One CSS pixel on paper, in millimetres."""
 
 _PAPER, _SLIDE = 0.78, 1.6
-"""A figure's own pixels are drawn so many times as large: its smallest labels, 12 pixels high, are
-7 points high on paper, and its usual ones 19 points on a slide."""
+"""Factors by which a figure is enlarged: its smallest labels, 12 pixels high, become 7 points on
+paper, and its usual labels 19 points on a slide."""
 
 _POLICY = (
     '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; '
     "style-src 'unsafe-inline'; img-src data:\">"
 )
-"""A page that is printed asks for nothing and runs nothing."""
+"""A printed page requests nothing and runs nothing."""
 
 _READY = "Promise.all(Array.from(document.querySelectorAll('image'), (image) => image.decode()))"
-"""What a page waits for: heatmaps of many cells are pictures in it."""
+"""Resolves when all bitmaps of the page are decoded."""
 
 _LETTER, _WIDE_LETTER = 0.55, 1.05
-"""How wide a letter is at most on average, as a share of its height; wide ones are East Asian."""
+"""The average width of a letter, at most, as a share of its height; wide ones are East Asian."""
 
 _CAPTION, _SOURCE, _LEADING, _EDGE = 13.0, 12.0, 1.35, 8.0
-"""Pixels of a caption's letters and of those below it, their lines, and pixels around them."""
+"""Font sizes of the caption and of the line below it, line height, and margin in pixels."""
 
 _SECONDS = 60
-"""More than the largest figure takes on a busy machine; a browser that takes longer hangs."""
+"""The largest figure takes less on a busy machine; a browser that takes longer hangs."""
 
 _AXIS = re.compile(r"[xy]axis\d*")
 
@@ -83,15 +81,15 @@ _AXIS = re.compile(r"[xy]axis\d*")
 def sized(figure: go.Figure, width: Width, below: float = 0.0) -> go.Figure:
     """A copy of a figure for paper or slides: white ground, black text, no controls.
 
-    A figure drawn for a dark page stays dark, on black with white text. The copy is laid out in
-    pixels that `image` then brings to their size on paper, where no text is smaller than 7 points.
-    For one column, make the figure `narrow` where it can be.
+    A figure drawn for a dark page stays dark: white text on black. `image` scales the copy to its
+    size on paper, where no text is smaller than 7 points. For one column, make the figure `narrow`
+    if it can be.
 
     Args:
         figure: of this package; it is not changed.
-        width: "column" (85 mm), "two-columns" (174 mm) or "slide" (13.33 in, and 7.5 in high where
+        width: "column" (85 mm), "two-columns" (174 mm) or "slide" (13.33 in, and 7.5 in high if
             the figure fits without text below 7 points).
-        below: pixels of the layout that something below the figure takes on the same slide.
+        below: height in pixels of what stands below the figure on the same slide.
 
     Raises:
         ExportError: if there is no such width.
@@ -121,15 +119,15 @@ def image(
     sentence: str = "",
     model: str = "",
 ) -> bytes:
-    """A figure as a file, `sized`; text stays text in SVG and PDF, and cells are shapes in them.
+    """A figure as a file, `sized`; in SVG and PDF, text stays text and cells are shapes.
 
-    The browser behind it is started at the first call, which takes some seconds, and kept.
+    The first call starts the browser, which takes some seconds; later calls reuse it.
 
     Args:
         figure: of this package; it is not changed.
         format: "png", "svg" or "pdf".
         width: as in `sized`.
-        scale: of a PNG: 1 to 4 pixels for every 1/96 inch. It has no meaning for the others.
+        scale: of a PNG: 1 to 4 pixels for every 1/96 inch. Other formats ignore it.
         caption: how to read the figure, in plain text; it stands below the figure.
         sentence: below the caption, shortened to one line.
         model: in the same line.
@@ -157,9 +155,9 @@ def image(
 def _caption(
     figure: go.Figure, width: Width, caption: str, sentence: str, model: str
 ) -> go.Figure | None:
-    """What stands below a figure, as a figure of its own, so that the two never overlap."""
+    """The text below a figure, as a separate figure, so that the two never overlap."""
     pixels, _, scale = _plan(figure, width)
-    # As in `sized`: a slide that is made lower is laid out wider, so lines fit there too.
+    # As in `sized`: a lower slide is laid out wider, so lines fit there too.
     least = math.ceil(100 * LEAST_POINTS / (0.75 * min(scale, _PAPER))) / 100
     theme = style.look(_is_dark(figure))
     ground, ink = (style.BLACK, style.WHITE) if _is_dark(figure) else (style.WHITE, style.BLACK)
@@ -173,7 +171,7 @@ def _caption(
         room = _letters(sentence + model, pixels, _SOURCE) - len(model) - 3
         if len(sentence) > room:
             sentence = f"{sentence[: max(room - 1, 1)].rstrip()}…"
-        # Kept to itself, or a sentence that runs to the left would turn round what follows it.
+        # Isolated; otherwise a right-to-left sentence would reverse what follows it.
         sentence = f"\u2068“{sentence}”\u2069"
     if origin := " · ".join(filter(None, [sentence, model])):
         lines.append((origin, max(_SOURCE, least), theme.muted))
@@ -206,20 +204,20 @@ def _caption(
 
 
 def _letters(text: str, pixels: float, size: float) -> int:
-    """How many letters of a text have room in a line."""
+    """The number of letters that fit into a line."""
     is_wide = any(unicodedata.east_asian_width(letter) in "WF" for letter in text)
     return max(10, int((pixels - 2 * _EDGE) / (size * (_WIDE_LETTER if is_wide else _LETTER))))
 
 
 def page(figure: go.Figure) -> str:
-    """A figure as a complete HTML document with its interaction, which opens offline.
+    """A figure as a complete interactive HTML document that opens offline.
 
-    It holds all of Plotly, which is some five million characters.
+    It holds all of Plotly, some five million characters.
 
     Args:
         figure: of this package; it is not changed.
     """
-    # On its own ground: a document has none, and light text would stand on white.
+    # With its own background: a document has none, and light text would stand on white.
     shown = go.Figure(figure)
     shown.update_layout(
         paper_bgcolor=style.BLACK if _is_dark(figure) else style.WHITE, autosize=True
@@ -229,8 +227,8 @@ def page(figure: go.Figure) -> str:
 
 
 def has_browser() -> bool:
-    """Whether this machine has what draws PNG, SVG and PDF files; it is not started."""
-    # Slow to load, and many exports need none.
+    """Whether this machine has a browser that can draw PNG, SVG and PDF files; starts none."""
+    # Slow to import, and many exports do not need it.
     from choreographer.browsers.chromium import Chromium
 
     found = Chromium.find_browser(skip_local=False)
@@ -238,14 +236,14 @@ def has_browser() -> bool:
 
 
 def _plan(figure: go.Figure, width: Width, below: float = 0.0) -> tuple[float, float, float]:
-    """The layout's pixels across and down, and how many times as large each is drawn."""
+    """The layout's width and height in pixels, and the factor by which it is enlarged."""
     if width not in WIDTHS:
         raise ExportError(f"There is no width {width!r}; choose {', '.join(WIDTHS)}.")
     across = WIDTHS[width] / _MILLIMETRES
     height = float(figure.layout.height or 450)
     scale = _PAPER
     if width == "slide":
-        # A figure of several parts may have a width that they need to stand side by side.
+        # A figure of several parts may need a width at which they stand side by side.
         room = across / (figure.layout.width or 1)
         scale = max(_PAPER, min(_SLIDE, SLIDE_HEIGHT / _MILLIMETRES / (height + below), room))
     return across / scale, height, scale
@@ -264,7 +262,7 @@ def _printed(part: Any, inks: Mapping[str, str], least: float, key: str = "") ->
     changed = {name: _printed(value, inks, least, name) for name, value in part.items()}
     if key.endswith("font") and isinstance(part.get("size"), int | float):
         changed["size"] = max(part["size"], least)
-    # Of fonts and axes alone: elsewhere the same colour tells something.
+    # Only fonts and axes: elsewhere the same colour carries meaning.
     if key.endswith("font") or _AXIS.fullmatch(key):
         color = part.get("color")
         changed |= {"color": inks.get(color, color)} if isinstance(color, str) else {}
@@ -275,9 +273,9 @@ def _printed(part: Any, inks: Mapping[str, str], least: float, key: str = "") ->
 
 
 def _as_shapes(figure: go.Figure) -> go.Figure:
-    """The figure with the cells of its heatmaps as shapes, while they are few.
+    """The figure with the cells of its heatmaps as shapes, if they are few.
 
-    Plotly paints a heatmap as a picture of pixels, as large as on a screen, which paper blurs.
+    Plotly paints a heatmap as a bitmap in screen resolution, which is blurred on paper.
     """
     heatmaps = [trace for trace in figure.data if trace.type == "heatmap"]
     if sum(np.size(trace.z) for trace in heatmaps) > VECTOR_CELLS:
@@ -291,7 +289,7 @@ def _as_shapes(figure: go.Figure) -> go.Figure:
         rows, columns = np.shape(trace.z)
         for axis, count in ((trace.yaxis or "y", rows), (trace.xaxis or "x", columns)):
             settings = changed.layout[f"{axis[0]}axis{axis[1:]}"]
-            # A shape gives its axis neither a type nor an extent.
+            # A shape gives its axis neither type nor range.
             settings.type = "linear"
             if settings.range is None:
                 settings.range = [-0.5, count - 0.5]
@@ -299,7 +297,7 @@ def _as_shapes(figure: go.Figure) -> go.Figure:
 
 
 def _bar_of(heatmap: Any) -> go.Scatter:
-    """A heatmap's colour bar, by a trace without anything else to show."""
+    """A trace that shows nothing but a heatmap's colour bar."""
     own = {
         "colorscale": heatmap.colorscale,
         "cmin": heatmap.zmin,
@@ -320,9 +318,9 @@ def _bar_of(heatmap: Any) -> go.Scatter:
 
 
 def _cells(heatmap: Any, layout: Any) -> list[dict[str, Any]]:
-    """One shape a colour: all cells that have it."""
+    """One shape for each colour: all cells of that colour."""
     values = np.asarray(heatmap.z, dtype=np.float64)
-    # Several heatmaps may share one scale, which then belongs to the layout.
+    # Heatmaps may share a scale, which then belongs to the layout.
     scale = layout[heatmap.coloraxis] if heatmap.coloraxis else heatmap
     low, high = (scale.cmin, scale.cmax) if heatmap.coloraxis else (scale.zmin, scale.zmax)
     places: dict[str, list[str]] = {}
@@ -332,7 +330,7 @@ def _cells(heatmap: Any, layout: Any) -> list[dict[str, Any]]:
         color = _color(scale.colorscale, (values[row, column] - low) / (high - low))
         places.setdefault(color, []).append(f"M{left},{top}H{right}V{bottom}H{left}Z")
     gap = max(heatmap.xgap or 0, heatmap.ygap or 0)
-    # Where cells touch, antialiasing lets the ground through unless they overlap a little.
+    # Where cells touch, antialiasing shows the background unless they overlap a little.
     overlap = min(0.4, 0.05 * layout.width / values.shape[1])
     return [
         {
@@ -349,7 +347,7 @@ def _cells(heatmap: Any, layout: Any) -> list[dict[str, Any]]:
 
 
 def _color(colorscale: Any, share: float) -> str:
-    """The colour that Plotly gives a share of the way along a scale, between its stops."""
+    """The colour at a share of the way along a scale, as Plotly interpolates it."""
     stops = [stop for stop, _ in colorscale]
     colors = np.array(
         [[int(color[at : at + 2], 16) for at in (1, 3, 5)] for _, color in colorscale]
@@ -359,17 +357,17 @@ def _color(colorscale: Any, share: float) -> str:
 
 
 def _with_resolution(png: bytes, per_inch: float) -> bytes:
-    """A PNG that says how large it is on paper, or programs would take 96 pixels for an inch."""
+    """A PNG with its size on paper; without it, programs assume 96 pixels an inch."""
     per_metre = round(per_inch / 0.0254)
     chunk = b"pHYs" + struct.pack(">IIB", per_metre, per_metre, 1)
-    # The signature and the first chunk, which holds the size, are 33 bytes long.
+    # The signature and the first chunk, which holds the size, are 33 bytes.
     return png[:33] + struct.pack(">I", 9) + chunk + struct.pack(">I", zlib.crc32(chunk)) + png[33:]
 
 
 def _stacked(
     files: Sequence[bytes], format: Image, width: float, heights: Sequence[float]
 ) -> bytes:
-    """Images below each other: PNGs as one, others as SVGs within one."""
+    """Images below each other in one: a PNG, or an SVG that holds SVGs."""
     if format == "png":
         pictures = [Raster.open(io.BytesIO(file)).convert("RGB") for file in files]
         whole = Raster.new(
@@ -393,7 +391,7 @@ def _stacked(
 
 
 class _Browser:
-    """A Chromium that draws one figure at a time, started when first needed, closed at exit."""
+    """A Chromium that draws one figure at a time; starts when first needed, closes at exit."""
 
     def __init__(self) -> None:
         self._guard = threading.Lock()
@@ -409,7 +407,7 @@ class _Browser:
         scale: float,
         below: go.Figure | None = None,
     ) -> bytes:
-        """The file of a figure, with another of its width below it.
+        """The file of a figure, with a second one of the same width below it.
 
         Raises:
             ExportError: if there is no browser, or it fails.
@@ -431,7 +429,7 @@ class _Browser:
                     page = width * scale, sum(scale * room for _, room in parts)
                     drawn = self._wait_for(_printed_page(kaleido, drawn.decode(), *page))
             except Exception as error:
-                # The next call begins with a fresh one.
+                # The next call starts a new one.
                 self._stop()
                 raise ExportError(
                     f"The browser that draws {format.upper()} files failed "
@@ -447,14 +445,14 @@ class _Browser:
     def _started(self) -> Any:
         if self._kaleido is not None:
             return self._kaleido
-        # Slow to load, and many exports need none.
+        # Slow to import, and many exports do not need it.
         from choreographer.errors import ChromeNotFoundError
         from kaleido import Kaleido  # type: ignore[import-untyped]
 
         self._loop = asyncio.new_event_loop()
         threading.Thread(target=self._loop.run_forever, name="export", daemon=True).start()
         try:
-            # Without MathJax, which it would fetch from the internet.
+            # Without MathJax, which kaleido would fetch from the internet.
             self._kaleido = self._wait_for(_opened(Kaleido, mathjax=False, timeout=_SECONDS))
         except ChromeNotFoundError:
             self._stop()
@@ -483,22 +481,22 @@ class _Browser:
             try:
                 closing.result(_SECONDS)
             except Exception:
-                # It is given up in any case; what it holds ends with the process.
+                # Abandoned in any case; its resources end with the process.
                 closing.cancel()
         loop.call_soon_threadsafe(loop.stop)
 
 
 async def _opened(make: Any, **options: Any) -> Any:
-    """A browser, opened in the loop that it will work in."""
+    """A browser, opened in its own event loop."""
     browser = make(**options)
     await browser.open()
     return browser
 
 
 async def _printed_page(browser: Any, svg: str, width: float, height: float) -> bytes:
-    """An SVG as a page of its very size, in CSS pixels.
+    """An SVG as a page of exactly its size, in CSS pixels.
 
-    Not by kaleido's own means: its pages have a margin, into which it shrinks and cuts the figure.
+    Kaleido's own pages have a margin, and it shrinks and crops the figure.
     """
     tab = await browser.create_tab()
     try:
@@ -526,9 +524,3 @@ async def _printed_page(browser: Any, svg: str, width: float, height: float) -> 
 
 
 _browser = _Browser()
-
-
-# ---- numbers -----------------------------------------------------------------------------------
-
-
-# ---- the Python of it ----------------------------------------------------------------------------

@@ -22,19 +22,19 @@ Axes = dict[str, Tokens | Sequence[int]]
 Arrays = dict[str, tuple[tuple[str, ...], NDArray[Any]]]
 
 _FORMULA = tuple("=+-@\t\r＝＋－＠")
-"""What a cell of a spreadsheet begins with if it is no text but to be computed."""
+"""Characters with which a spreadsheet formula begins."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Numbers:
-    """The numbers of a figure, with the axes they stand on.
+    """The numbers of a figure with their axes.
 
     Attributes:
-        about: what they are of, such as the layer, as single values by name.
-        axes: by name, the tokens along it, or the numbers of its places.
+        about: what they belong to, such as the layer: single values by name.
+        axes: by name, the tokens along an axis, or the numbers of its places.
         arrays: by name, the axes of an array and the array: numbers, booleans or words.
         texts: by name, what was given to the model, such as the sentence or an edited mask. In CSV
-            they stand in the first row alone, as they would be repeated in every cell's.
+            they stand in the first row only; otherwise every row would repeat them.
 
     Raises:
         ValueError: if an array has another shape than its axes.
@@ -47,7 +47,7 @@ class Numbers:
 
     @property
     def size(self) -> int:
-        """How many numbers there are."""
+        """The count of all numbers."""
         return sum(values.size for _, values in self.arrays.values())
 
     def __post_init__(self) -> None:
@@ -57,15 +57,13 @@ class Numbers:
                 raise ValueError(f"{name} has the shape {values.shape}, and its axes have {shape}.")
 
     def encode(self, format: NumberFormat) -> bytes:
-        """The numbers as a file.
-
-        Every number is exact: read as float32, it is the recorded one, bit for bit.
+        """The numbers as a file, exact: read as float32, they are the recorded ones, bit for bit.
 
         Args:
-            format: "csv" is one row a cell, with tokens as the pictures name them, in UTF-8 with
-                the mark by which spreadsheets know it; before a token that a spreadsheet would
-                compute, because it begins with = + - or @, stands an apostrophe. "json" and "npz"
-                hold tokens as the tokenizer cut them, with their ids, and add nothing to them.
+            format: "csv" has one row a cell, with tokens as the pictures name them, in UTF-8 with a
+                byte order mark for spreadsheets. An apostrophe precedes a token that a spreadsheet
+                would compute because it begins with = + - or @. "json" and "npz" hold the
+                tokenizer's own tokens with their ids, unchanged.
 
         Raises:
             ExportError: if there is no such format.
@@ -84,7 +82,7 @@ class Numbers:
         together: dict[tuple[str, ...], list[str]] = {}
         for name, (axes, _) in self.arrays.items():
             together.setdefault(axes, []).append(name)
-        # Arrays on other axes have rows of their own, in which the others' columns stay empty.
+        # Arrays on other axes have their own rows, in which the other columns stay empty.
         table = pd.concat([self._table(axes, names) for axes, names in together.items()])
         for place, (name, value) in enumerate(self.about.items()):
             table.insert(place, name, _as_text(value) if isinstance(value, str) else value)
@@ -105,13 +103,13 @@ class Numbers:
                 columns[axis] = np.array(along, dtype=np.int64)[places]
         for name in names:
             values = self.arrays[name][1].ravel()
-            # In full as what they are: a float32 written as a float64 has digits of rounding.
+            # In its own precision: a float32 written as a float64 has digits of rounding.
             if values.dtype.kind == "f":
                 values = _written(values)
             elif values.dtype.kind == "U":
                 values = np.array([_as_text(text) for text in values.tolist()], dtype=object)
             columns[name] = values
-        # As objects: a place that is missing in other rows would make a float of every place.
+        # As objects: a place missing in other rows would turn every place into a float.
         return pd.DataFrame(columns, dtype=object)
 
     def _json(self) -> bytes:
@@ -150,10 +148,29 @@ class Numbers:
         return file.getvalue()
 
 
-def panels_numbers(panels: Sequence[Panel]) -> Numbers:
-    """The values of panels, each under its title; of categories, what each cell is called.
+def column_numbers(
+    about: Mapping[str, str | int],
+    axis: str,
+    places: Tokens | Sequence[int],
+    columns: Mapping[str, NDArray[Any]],
+) -> Numbers:
+    """Numbers that all stand on one axis: a row for each of its places.
 
-    Where a panel hides cells, a second array says which it shows.
+    Args:
+        about: as in Numbers.
+        axis: its name.
+        places: the tokens along it, or the numbers of its places.
+        columns: by name, one value a place.
+    """
+    return Numbers(
+        about, {axis: places}, {name: ((axis,), values) for name, values in columns.items()}
+    )
+
+
+def panels_numbers(panels: Sequence[Panel]) -> Numbers:
+    """The values of panels, each under its title; for categories, the name of each cell.
+
+    If a panel hides cells, a second array says which it shows.
     """
     axes: Axes = {}
     arrays: Arrays = {}
@@ -170,12 +187,12 @@ def panels_numbers(panels: Sequence[Panel]) -> Numbers:
 
 
 def cell_axes(axes: Axes, queries: Tokens, keys: Tokens, name: str) -> tuple[str, str]:
-    """The names of the axes of (query, key), put among `axes`: with `name` where others differ."""
+    """The names of the axes (query, key), added to `axes`; with `name` if others differ."""
     return axis_name(axes, "query", queries, name), axis_name(axes, "key", keys, name)
 
 
 def axis_name(axes: Axes, usual: str, tokens: Tokens, name: str) -> str:
-    """The name of an axis of these tokens: the usual one while all arrays share it."""
+    """The name of an axis of these tokens: the usual one if all arrays share it."""
     if axes.setdefault(usual, tokens) == tokens:
         return usual
     axes[f"{name}_{usual}"] = tokens
@@ -183,7 +200,7 @@ def axis_name(axes: Axes, usual: str, tokens: Tokens, name: str) -> str:
 
 
 def of_head(site: Site, head: int) -> dict[str, str | int]:
-    """Which head numbers are of."""
+    """The head that numbers belong to."""
     return {"attention": str(site.kind), "layer": site.layer, "head": head}
 
 
@@ -193,7 +210,7 @@ def array_name(title: str) -> str:
 
 
 def _free(name: str, taken: Mapping[str, Any]) -> str:
-    """The name, with a number behind it if it is taken."""
+    """The name, with a number after it if it is taken."""
     number = 1
     while (free := name if number == 1 else f"{name}_{number}") in taken:
         number += 1
@@ -201,22 +218,22 @@ def _free(name: str, taken: Mapping[str, Any]) -> str:
 
 
 def _as_text(text: str) -> str:
-    """A text that a spreadsheet shows and does not compute."""
+    """A text that a spreadsheet shows instead of computing it."""
     return f"'{text}" if text.startswith(_FORMULA) else text
 
 
 def _written(values: NDArray[Any]) -> NDArray[np.object_]:
-    """Floats in the fewest digits that give them back exactly; None for what is no number."""
+    """Floats in the fewest digits that restore them exactly; None for NaN."""
     written = values.astype(np.str_).astype(object)
     written[np.isnan(values)] = None
     return written
 
 
 def _plain(values: NDArray[Any]) -> Any:
-    """An array as lists of what JSON has; null for what is no finite number."""
+    """An array as lists of JSON values; null for numbers that are not finite."""
     if values.dtype.kind != "f":
         return values.tolist()
-    # By way of the fewest digits, as JSON's numbers are double: 0.1 and not 0.10000000149011612.
+    # Through the fewest digits, because JSON's numbers are double: 0.1, not 0.10000000149011612.
     precise = values.astype(np.str_).astype(np.float64)
     plain = precise.astype(object)
     plain[~np.isfinite(values)] = None

@@ -89,7 +89,7 @@ class Picture(ABC):
         return ""
 
     @property
-    def words(self) -> str:
+    def full_caption(self) -> str:
         """The caption with all that stands behind *More*, for files."""
         return f"{self.caption} {self.more}".strip() if self.has("caption") else ""
 
@@ -114,7 +114,8 @@ class Picture(ABC):
         """
         computed = assigned(self.setup)
         arguments = []
-        for each in fields(self):  # type: ignore[arg-type]
+        # Those by keyword last, as in a call.
+        for each in sorted(fields(self), key=lambda each: each.kw_only is True):  # type: ignore[arg-type]
             value = getattr(self, each.name)
             if each.name in computed:
                 written = each.name
@@ -145,7 +146,7 @@ class Picture(ABC):
         offered = dict.fromkeys(IMAGES, self.has("figure"))
         offered |= dict.fromkeys(NUMBERS, self.has("numbers"))
         offered["html"] = self.has("page") or self.has("figure")
-        offered["py"] = self.has("setup") or self.has("python")
+        offered["py"] = self.has("figure") and (self.has("setup") or self.has("python"))
         return [format for format, is_offered in offered.items() if is_offered]
 
 

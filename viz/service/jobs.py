@@ -43,7 +43,7 @@ from model.trace.trace import Trace
 from model.trace.translation import Decoding, Translation
 from model.translate.text_models import Reader
 from model.translate.translator import Translator
-from viz.positions import word_and_position
+from viz.positions.score_terms import term_shares
 from viz.service.loaded import Device, reader, translator
 from viz.service.results import Batch, Decoded, Outcome, Timed, TimedAnswer
 from viz.service.versions import ModelVersion
@@ -488,7 +488,7 @@ class TermShares(SentenceJob[Mapping[str, NDArray[np.float64]]]):
     """
 
     def result(self, model: Translator) -> Mapping[str, NDArray[np.float64]]:
-        return word_and_position.term_shares(model.score_terms(self.sentence).terms)
+        return term_shares(model.score_terms(self.sentence).terms)
 
 
 @dataclass(frozen=True, slots=True)

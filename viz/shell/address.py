@@ -23,7 +23,7 @@ import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from viz.draw.labels import escape_markdown
-from viz.links.parameters import Parameter, View, parse, write
+from viz.links.parameters import Parameter, View, parse, renamed, write
 from viz.registry.pages import HOME, VIEWS
 
 V = TypeVar("V")
@@ -245,7 +245,7 @@ def current() -> tuple[str, dict[str, str]]:
 def query() -> dict[str, str]:
     """The query that the browser shows."""
     visit: _Visit = st.session_state[_VISIT]
-    return dict(visit.query)
+    return renamed(visit.query, visit.parameters.values())
 
 
 def plain(query: Mapping[str, str]) -> dict[str, str]:

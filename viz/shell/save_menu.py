@@ -340,7 +340,7 @@ def written_below(picture: Picture, question: Question) -> dict[str, str]:
     """What stands below an image: caption, sentence and model, as far as the picture has them."""
     texts = {**question.texts, **picture.texts}
     return {
-        "caption": picture.words,
+        "caption": picture.full_caption,
         "sentence": texts["sentence"] if "sentence" in picture.origin else "",
         "model": texts.get("checkpoint", question.name) if "model" in picture.origin else "",
     }

@@ -1,6 +1,6 @@
-"""A talk as a reading: the ordinary page, and at its foot the scene's title and note.
+"""A talk as a reading: the ordinary page, with the scene's title and note at its foot.
 
-The address holds which scene of which talk is read, so a link and the browser's Back lead there.
+The address holds the talk and the scene, so links and the browser's Back work.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from viz.talk.scene_panel import is_reading, leave_reading, shown_talk
 
 
 def show_reading() -> None:
-    """The text of the scene that is read; call it after the page, where `title_scene` was called.
+    """Show the text of the scene; call it after the page and after `title_scene`.
 
-    Nothing on stage, where the notes are the speaker's.
+    Shows nothing on stage, where the notes are for the speaker.
     """
     talk = shown_talk()
     if not is_reading() or talk is None:

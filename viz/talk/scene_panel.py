@@ -1,4 +1,4 @@
-"""The scenes of a talk: save what is shown, put scenes in order, step through them."""
+"""The scenes of a talk: save a view, order scenes, step through them."""
 
 from __future__ import annotations
 
@@ -30,29 +30,29 @@ READY = Path(__file__).with_name("talks") / "attention-in-eleven-scenes.json"
 """The talk that comes with the app."""
 
 MAX_TALKS = 50
-"""Of one person, in one browser."""
+"""The most talks that one browser keeps."""
 
 NEW, COPY = "new", "copy"
-"""Where the first scene goes that is saved over the talk that comes with the app."""
+"""Where to save the first scene while the app's own talk is selected."""
 
 _TALKS, _KEEP, _VISIT, _HEARD = "_talks", "_talks_to_keep", "_talks_visit", "_talks_heard"
 _STALE, _NOTICE, _EDITING, _UNDO = "_talks_stale", "_talks_notice", "_talks_editing", "_talks_undo"
 _UPLOAD, _DRAFT, _SETTLED = "_talks_upload", "_talks_draft", "_talks_settled"
 _MOVES, _WENT = "_talks_moves", "_talks_went"
-"""How many scenes were moved, as far as was heard, and the number of the last step to a scene."""
+"""The number of moves handled so far, and the number of the last step to a scene."""
 
 _CHOICE = "_talks_choice"
-"""The number of the field in which a talk is chosen, and the talk that it shows."""
+"""The number of the field that selects a talk, and the talk that it shows."""
 
 
 def show_talk() -> None:
-    """What a talk needs on every page: its keys, its notes, and on stage the scene's title.
+    """Add a talk's keys and notes to every page, and on stage the scene's title.
 
     Call it once a run, after the stage has begun.
     """
     state = st.session_state
     address.open_address((SCENE, TALK, READ))
-    # What a callback in the panel changed is told to the browser in this very run.
+    # This run tells the browser what a callback in the panel has changed.
     state.pop(_STALE, None)
     state.setdefault(_VISIT, secrets.token_hex(4))
     if not state.get(_HEARD) and (folder := talk_files.folder()):
@@ -72,7 +72,7 @@ def show_talk() -> None:
             "count": len(shown.scenes) if shown else 0,
             "title": visible(scene.title) if scene else "",
             "note": scene.note if scene else "",
-            "next": _told_ahead(following) if following else None,
+            "next": _next_scene(following) if following else None,
             "heard": state.get(_WENT, 0),
             "keep": state.get(_KEEP, {}),
             "waiting": shown is None,
@@ -83,14 +83,14 @@ def show_talk() -> None:
         on_kept=_on_kept,
         on_full=_on_full,
     )
-    # Always there, since what comes and goes moves all that follows, and has it drawn anew.
+    # Always there: a container that comes and goes redraws everything after it.
     with st.container(key="scene-room"):
         makes_room = stage.is_on() and scene
         st.html(f"<style>{css.SCENE_TITLE_CSS}</style>" if makes_room else "<span hidden></span>")
 
 
 def title_scene() -> None:
-    """Let the stage name the scene for as long as its view is shown; call it after the page."""
+    """Name the scene on stage while its view is shown; call it after the page."""
     state = st.session_state
     shown, number = _shown(), state["scene"]
     if shown is None or (scene := shown.scene(number)) is None:
@@ -105,7 +105,7 @@ def title_scene() -> None:
     if (page or HOME) == scene.page:
         views = [dict(scene.view), of_page(address.plain(scene.view))]
         if of_page(address.query()) in views:
-            # A page chooses what the view leaves open, such as the head that it begins with.
+            # A page fills in what the view leaves open, such as its first head.
             state[_SETTLED] = state["talk"], number, of_page(settled)
         match state.get(_SETTLED):
             case (mark, place, view) if (mark, place) == (state["talk"], number):
@@ -115,13 +115,13 @@ def title_scene() -> None:
 
 @fragment
 def show_scenes() -> None:
-    """A button that opens the scenes of a talk."""
-    # A fragment runs alone, and both another view and a changed talk concern the whole page. First
-    # of all: the browser is told once of a widget's new value, and this run's would be lost.
+    """Show a button that opens the scenes of a talk."""
+    # A fragment runs alone, but another view or a changed talk affects the whole page. This comes
+    # first: the browser is sent a widget's new value only once, and this run's would be lost.
     if address.is_navigating() or st.session_state.pop(_STALE, False):
         st.rerun()
     if stage.is_on():
-        # It would lie over the picture, and take the first Escape.
+        # An open panel would cover the picture and take the first Escape.
         st.session_state["scenes"] = False
     panel = st.popover("Scenes", icon=":material/animated_images:", key="scenes", on_change=_turned)
     if panel.open:
@@ -134,7 +134,7 @@ def show_scenes() -> None:
 
 
 def _turned() -> None:
-    # Streamlit puts the panel after all of the page, and leaves the focus before it.
+    # Streamlit puts the panel at the end of the page and leaves the focus where it was.
     if st.session_state["scenes"]:
         focus_on("talk-present")
 
@@ -149,13 +149,13 @@ def ready_talk() -> Talk:
 
 
 def _own() -> dict[str, Talk]:
-    """A person's own talks by their marks."""
+    """The person's own talks, by their marks."""
     talks: dict[str, Talk] = st.session_state.setdefault(_TALKS, {})
     return talks
 
 
 def _shown() -> Talk | None:
-    """The chosen talk; None while it is not known whether this browser keeps it."""
+    """The selected talk; None until this browser has said whether it keeps it."""
     state = st.session_state
     mark = state["talk"]
     if not mark:
@@ -164,11 +164,11 @@ def _shown() -> Talk | None:
         return _own()[mark]
     if not state.get(_HEARD):
         return None
-    # A link of somebody else's: the view is theirs, but their talk stays with them.
+    # A link from somebody else: it opens their view, but their talk stays with them.
     address.note(
         "talk",
-        f"The talk {mark} of this address is not kept {_place()}: its view is shown without it. "
-        "Whoever sent the link can send you the talk's file.",
+        f"The talk {mark} of this link is not kept {_place()}, so the view is shown without it. "
+        "The person who sent the link can also send you the talk's file.",
     )
     state["talk"], state["scene"], state[READ.name] = "", 0, False
     return ready_talk()
@@ -177,39 +177,39 @@ def _shown() -> Talk | None:
 def _no_such_scene(number: int, shown: Talk) -> str:
     count = len(shown.scenes)
     there = f"has the scenes 1 to {count}" if count else "has no scenes"
-    return f"This talk {there} and no scene {number}; the view is shown without one."
+    return f"This talk {there} but no scene {number}; the view is shown without one."
 
 
 def _place() -> str:
-    """Where a person's own talks are kept."""
+    """Where a person's talks are kept."""
     return "on this computer" if talk_files.folder() else "in this browser"
 
 
 def shown_talk() -> Talk | None:
-    """The chosen talk; None while it is not known whether this browser keeps it."""
+    """The selected talk; None until this browser has said whether it keeps it."""
     return _shown()
 
 
 def is_reading() -> bool:
-    """Whether a talk is read, and not presented."""
+    """Whether a talk is being read, not presented."""
     return bool(st.session_state.get(READ.name)) and not stage.is_on()
 
 
 def read_ready_talk() -> None:
-    """Begin to read the talk that comes with the app."""
+    """Start reading the app's own talk."""
     st.session_state["talk"] = ""
     _go(1, read=True)
 
 
 def leave_reading() -> None:
-    """Let the next run show the same view as an ordinary page."""
+    """Show the same view as an ordinary page in the next run."""
     st.session_state[READ.name], st.session_state["scene"] = False, 0
 
 
 def _go(number: int, *, present: bool = False, read: bool = False) -> None:
-    """Let the next run show a scene of the chosen talk.
+    """Show a scene of the selected talk in the next run.
 
-    It does so on stage, or as a reading, if that is asked for or is so already.
+    On stage, or as a reading, if that is asked for or already so.
     """
     shown = _shown()
     scene = shown.scene(number) if shown else None
@@ -225,8 +225,8 @@ def _go(number: int, *, present: bool = False, read: bool = False) -> None:
     address.navigate("" if scene.page == HOME else scene.page, query)
 
 
-def _told_ahead(scene: Scene) -> dict[str, Any]:
-    """The next scene as the window with the notes is told of it."""
+def _next_scene(scene: Scene) -> dict[str, Any]:
+    """The next scene for the window with the notes."""
     return {
         "title": visible(scene.title),
         "note": scene.note,
@@ -236,11 +236,11 @@ def _told_ahead(scene: Scene) -> dict[str, Any]:
 
 
 def _here() -> Scene:
-    """What is shown now, as a scene without a title of its own."""
+    """The present view as a scene with a suggested title."""
     path, query = address.current()
     page = path or HOME
     view = {name: value for name, value in query.items() if name in names(page)}
-    # These may have other defaults tomorrow, and a scene is to stay what it is.
+    # Their defaults may change, but a scene must stay the same.
     for name in ("sentence", "checkpoint"):
         if name in names(page) and st.session_state.get(name):
             view[name] = str(st.session_state[name])
@@ -259,7 +259,7 @@ def _suggested(page: str, view: Mapping[str, str]) -> str:
     return f"{VIEWS[page].title}: {part}" if part else VIEWS[page].title
 
 
-# ---- what the browser tells ----------------------------------------------------------------------
+# ---- messages of the browser ---------------------------------------------------------------------
 
 
 def _on_go() -> None:
@@ -274,7 +274,7 @@ def _on_go() -> None:
 
 
 def _on_look() -> None:
-    """Show a view on stage, in the window with the notes, which has it beside the next note."""
+    """Show a view on stage in the window with the notes, beside the next note."""
     asked = message_of("talk-keys", "look")
     page, view = (asked.get("page"), asked.get("view")) if isinstance(asked, dict) else (None, None)
     if not isinstance(page, str) or (page or HOME) not in VIEWS or not isinstance(view, dict):
@@ -285,7 +285,7 @@ def _on_look() -> None:
 
 
 def _on_kept() -> None:
-    """Take over the talks that this browser kept."""
+    """Load the talks that this browser kept."""
     kept = message_of("talk-keys", "kept")
     talks = [
         (pair[0], pair[1].encode("utf-8", "surrogatepass"))
@@ -296,7 +296,7 @@ def _on_kept() -> None:
 
 
 def _on_message(kept: Sequence[tuple[str, bytes]], where: str) -> None:
-    """Take over talks that were kept; what is no talk is said and left there."""
+    """Load talks; name what is no talk, and leave it where it is."""
     st.session_state[_HEARD] = True
     unreadable = 0
     for mark, text in kept:
@@ -348,8 +348,8 @@ def _put(mark: str, changed: Talk | None) -> bool:
             talk_files.store(folder, mark, text)
         except OSError as error:
             state[_NOTICE] = (
-                f"{folder} could not be written ({error.strerror}), so this change goes when the "
-                "window is closed: download the talk."
+                f"{folder} could not be written ({error.strerror}), so this change is lost when "
+                "the window closes: download the talk."
             )
     else:
         state[_KEEP] = state.get(_KEEP, {}) | {mark: text}
@@ -358,13 +358,13 @@ def _put(mark: str, changed: Talk | None) -> bool:
 
 
 def _named_apart(mark: str, named: Talk) -> Talk:
-    """A talk under a title that no other one has."""
+    """The talk, under a title that no other talk has."""
     others = {other.title for each, other in _own().items() if each != mark}
     return replace(named, title=scenes.apart(named.title, {ready_talk().title, *others}))
 
 
 def _change(change: Callable[[Talk], Talk]) -> bool:
-    """Change the chosen talk; the one that comes with the app is copied first."""
+    """Change the selected talk; the app's own talk is copied first."""
     state = st.session_state
     shown, mark = _shown(), state["talk"]
     if shown is None:
@@ -380,7 +380,7 @@ def _change(change: Callable[[Talk], Talk]) -> bool:
 
 
 def _draft() -> None:
-    """Let what is shown be given a title and a note, before it becomes a scene."""
+    """Ask for a title and a note before the present view becomes a scene."""
     st.session_state[_DRAFT] = _here()
     focus_on("talk-draft-title")
     st.session_state.pop(_EDITING, None)
@@ -392,7 +392,7 @@ def _drop_draft() -> None:
 
 
 def _save() -> None:
-    """Make the draft the last scene of the chosen talk, or the first of a new one."""
+    """Save the draft as the last scene of the selected talk, or the first of a new one."""
     state = st.session_state
     title, note = state["talk-draft-title"].strip(), state["talk-draft-note"]
     drafted: Scene = replace(state[_DRAFT], title=title, note=note)
@@ -417,7 +417,7 @@ def _choice_key(number: int) -> str:
 
 
 def _start(new: Talk) -> bool:
-    """Put a talk of its own beside the others, and choose it; whether there was room for it."""
+    """Add a talk and select it; false if there is no room for it."""
     mark = secrets.token_hex(4)
     if not _put(mark, new):
         return False
@@ -430,7 +430,7 @@ def _new() -> None:
 
 
 def _turn_to(mark: str) -> None:
-    """Choose a talk."""
+    """Select a talk."""
     state = st.session_state
     state["talk"], state["scene"] = mark, 0
     state.pop(_EDITING, None)
@@ -478,7 +478,7 @@ def _do_to_scene(number: int) -> None:
 
 
 def _move(number: int, to: int) -> None:
-    """Put a scene in another place; the one that was shown last keeps its mark."""
+    """Move a scene; the current scene stays marked."""
     state = st.session_state
     shown = _shown()
     if shown is None or number == to or not (shown.scene(number) and shown.scene(to)):
@@ -503,13 +503,13 @@ def _undo() -> None:
         state.pop(_UNDO)
 
 
-def _retell(number: int) -> None:
-    """Take over what was written for a scene, or for the talk with number 0."""
+def _take_text(number: int) -> None:
+    """Save the edited text of a scene, or of the talk for number 0."""
     state = st.session_state
     title = state[f"talk-edit-{number}-title"].strip()
     if number:
         note = state[f"talk-edit-{number}-note"]
-        changed = _change(lambda before: before.retold(number, title, note))
+        changed = _change(lambda before: before.with_text(number, title, note))
     else:
         changed = _change(lambda before: replace(before, title=title))
     if changed:
@@ -521,12 +521,12 @@ def _leave_editing() -> None:
 
 
 def _return_from(number: int) -> None:
-    """Let the focus go back to the menu in which a scene, or the talk with 0, was to be changed."""
+    """Return the focus to the menu of a scene, or of the talk for number 0."""
     focus_on(f"talk-scene-{number}" if number else "talk-menu")
 
 
 def _open_file() -> None:
-    """Take over a file; what is wrong with it is said."""
+    """Open a file; if something is wrong with it, say what."""
     state = st.session_state
     file = state[_upload_key()]
     if file is None:
@@ -540,10 +540,12 @@ def _open_file() -> None:
         there = [mark for mark, each in talks.items() if scenes.is_same(each, opened)]
         if there:
             _turn_to(there[0])
-            state[_NOTICE] = f"“{talks[there[0]].title}” is in your list already; here it is."
+            state[_NOTICE] = (
+                f"“{talks[there[0]].title}” is already in your list; it is selected now."
+            )
         else:
             _start(opened)
-    # Another key is another field, with nothing in it.
+    # A new key makes a new, empty field.
     state[_UPLOAD] = state.get(_UPLOAD, 0) + 1
 
 
@@ -557,7 +559,7 @@ def _upload_key() -> str:
 def _show_panel() -> None:
     shown = _shown()
     if shown is None:
-        st.info("The talk is being fetched from this browser.", icon=":material/hourglass_empty:")
+        st.info("Loading the talk from this browser.", icon=":material/hourglass_empty:")
         return
     _show_choice()
     if notice := st.session_state.pop(_NOTICE, None):
@@ -578,7 +580,7 @@ def _show_panel() -> None:
             icon=":material/menu_book:",
             key="talk-read",
             disabled=not shown.scenes,
-            help="The notes below the page, for you alone, at your own pace.",
+            help="The page with the notes below it, for you alone, at your own pace.",
             on_click=_go,
             args=(1,),
             kwargs={"read": True},
@@ -592,7 +594,7 @@ def _show_panel() -> None:
             icon=":material/add:",
             key="talk-save",
             width="stretch",
-            help="You give it a title and a note; it then stands at the end of the talk.",
+            help="Give it a title and a note; it becomes the last scene of the talk.",
             on_click=_draft,
         )
     editing = st.session_state.get(_EDITING)
@@ -610,8 +612,8 @@ def _show_choice() -> None:
     mark = st.session_state["talk"]
     number, chosen = st.session_state.get(_CHOICE, (0, mark))
     if chosen != mark:
-        # Another field. With every message the browser sends all values, and that of the field
-        # before may be the talk before: it would count as chosen again.
+        # A new field. With every message the browser sends all values; the old field's value may be
+        # the previous talk, which would then be selected again.
         number += 1
     st.session_state[_CHOICE] = number, mark
     with st.container(horizontal=True, vertical_alignment="center", gap="xsmall"):
@@ -632,7 +634,7 @@ def _show_choice() -> None:
             on_click=_new,
         )
         st.menu_button(
-            "More",
+            "Change the talk",
             ["Rename", "Delete"] if st.session_state["talk"] in own else ["Rename"],
             key="talk-menu",
             icon=":material/more_vert:",
@@ -643,9 +645,9 @@ def _show_choice() -> None:
 
 
 def _show_list(shown: Talk) -> None:
-    """Every scene with what can be done to it."""
+    """All scenes, each with its menu."""
     if not shown.scenes:
-        st.caption("No scene yet: save a view, and it becomes the first.")
+        st.caption("No scene yet: save a view, and it becomes the first one.")
     with st.container(horizontal=True, gap=None, key="talk-order"):
         scene_handles(
             [visible(scene.title) for scene in shown.scenes],
@@ -687,7 +689,7 @@ def _show_row(number: int, scene: Scene, count: int) -> None:
 
 
 def _show_draft(draft: Scene, shown: Talk) -> None:
-    """The fields of a scene that is not saved yet."""
+    """The fields of a draft."""
     with st.container(border=True, gap="small"):
         _show_fields("draft", "Title of the scene", draft.title, "")
         if not st.session_state["talk"]:
@@ -704,7 +706,7 @@ def _show_draft(draft: Scene, shown: Talk) -> None:
 
 
 def _show_fields(of: str, label: str, title: str, note: str | None) -> None:
-    """The fields for a title and, unless it is None, a note."""
+    """The fields for a title and, unless None, a note."""
     st.text_input(label, title, key=f"talk-{of}-title", max_chars=scenes.MAX_TITLE)
     if note is not None:
         st.text_area(
@@ -717,12 +719,12 @@ def _show_fields(of: str, label: str, title: str, note: str | None) -> None:
 
 
 def _show_editing(number: int, title: str, note: str) -> None:
-    """The fields of a scene, or of the talk with number 0."""
+    """The fields of a scene, or of the talk for number 0."""
     with st.container(border=True, gap="small"):
         label = f"Title of scene {number}" if number else "Title of the talk"
         _show_fields(f"edit-{number}", label, title, note if number else None)
         with st.container(horizontal=True, gap="small"):
-            st.button("Done", type="primary", key="talk-done", on_click=_retell, args=(number,))
+            st.button("Done", type="primary", key="talk-done", on_click=_take_text, args=(number,))
             st.button("Cancel", key="talk-cancel", on_click=_leave_editing)
 
 
@@ -743,12 +745,12 @@ def _show_file(shown: Talk) -> None:
         key=_upload_key(),
         max_upload_size=1,
         on_change=_open_file,
-        help="A file that was downloaded here; it may be edited by hand.",
+        help="A file downloaded here; you may edit it by hand.",
     )
-    steps = "a swipe to the left is the next scene, and one to the right the one before."
+    steps = "swipe left for the next scene, right for the previous one."
     if not is_phone():
         steps = (
-            "Page Down or Space is the next scene, Page Up the one before, and 1 to 9 and 0 are "
-            "the first ten."
+            "press Page Down or Space for the next scene, Page Up for the previous one, and 1 to 9 "
+            "and 0 for the first ten."
         )
     st.caption(f"Your talks stay {_place()}. On stage, {steps}")

@@ -1,6 +1,6 @@
-"""Talks made of scenes: what a view was, under a title and with a note, and their file.
+"""Talks made of scenes, and their files. A scene is a view with a title and a note.
 
-A talk is kept as JSON that a person may write by hand:
+A talk's file is JSON that people may write by hand:
 
     {
       "format": "headscope-talk",
@@ -16,7 +16,7 @@ A talk is kept as JSON that a person may write by hand:
       ]
     }
 
-`view` is the query of an address, and what stands in it is checked by the page that reads it.
+`view` is the query of an address; the page that reads it checks its values.
 """
 
 from __future__ import annotations
@@ -31,25 +31,26 @@ from types import MappingProxyType
 from typing import Any, NoReturn
 
 from viz.draw.labels import visible
+from viz.links.parameters import renamed
 from viz.registry.pages import MOST_SCENES, VIEWS, names
 
 FORMAT, VERSION = "headscope-talk", 1
 
 MAX_BYTES = 1_000_000
-"""Of a file: a hundred scenes with painted masks take less."""
+"""The largest file: a hundred scenes with painted masks take less."""
 
 MAX_TITLE, MAX_NOTE = 200, 5_000
 """Characters."""
 
 MAX_VALUE = 60_000
-"""Characters of one value of a view: what the longest of them, painted masks, may have."""
+"""Characters of one value of a view; the longest are painted masks."""
 
 QUOTED = 40
-"""So many characters of an unknown name are repeated."""
+"""Error messages repeat at most this many characters of an unknown name."""
 
 
 class TalkError(ValueError):
-    """A file is no talk; the message names the first wrong field, in one sentence of plain text."""
+    """A file is no talk; the message names the first wrong field in one sentence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +58,10 @@ class Scene:
     """One view of a talk.
 
     Attributes:
-        title: one line, which the audience sees.
-        note: what the speaker wants to say; the audience never sees it.
+        title: one line; the audience sees it.
+        note: what the speaker says; the audience never sees it.
         page: one of VIEWS.
-        view: the query of its address, by name; what is missing has its default.
+        view: the query of its address, by name; missing values have their defaults.
     """
 
     title: str
@@ -74,45 +75,45 @@ class Scene:
 
 @dataclass(frozen=True, slots=True)
 class Talk:
-    """Scenes in their order; a change gives a new talk. Numbers of scenes count from 1.
+    """Scenes in order, numbered from 1; a change gives a new talk.
 
     Attributes:
         title: one line.
-        scenes: in the order in which they are shown.
+        scenes: in order.
     """
 
     title: str
     scenes: tuple[Scene, ...] = ()
 
     def scene(self, number: int) -> Scene | None:
-        """The scene of that number; None if there is none."""
+        """The scene with this number; None if there is none."""
         return self.scenes[number - 1] if 1 <= number <= len(self.scenes) else None
 
     def added(self, scene: Scene) -> Talk:
-        """With one more scene at its end."""
+        """The talk with one more scene at its end."""
         return replace(self, scenes=(*self.scenes, scene))
 
     def without(self, number: int) -> Talk:
-        """Without one scene."""
+        """The talk without one scene."""
         return replace(self, scenes=self.scenes[: number - 1] + self.scenes[number:])
 
     def moved(self, number: int, to: int) -> Talk:
-        """With one scene at another place, the others in their order."""
+        """The talk with one scene moved."""
         rest = list(self.without(number).scenes)
         rest.insert(to - 1, self.scenes[number - 1])
         return replace(self, scenes=tuple(rest))
 
     def with_scene(self, number: int, scene: Scene) -> Talk:
-        """With another scene in the place of one."""
+        """The talk with one scene replaced."""
         return replace(self, scenes=(*self.scenes[: number - 1], scene, *self.scenes[number:]))
 
-    def retold(self, number: int, title: str, note: str) -> Talk:
-        """With another title and note for one scene."""
+    def with_text(self, number: int, title: str, note: str) -> Talk:
+        """The talk with another title and note for one scene."""
         return self.with_scene(number, replace(self.scenes[number - 1], title=title, note=note))
 
 
 def write(talk: Talk) -> str:
-    """A talk as the text of its file, which `parse` reads back."""
+    """The text of a talk's file; `parse` reads it back."""
     data = {
         "format": FORMAT,
         "version": VERSION,
@@ -131,28 +132,28 @@ def write(talk: Talk) -> str:
 
 
 def checked(talk: Talk) -> Talk:
-    """The talk, if its file could be opened again.
+    """The talk, if its file can be opened again.
 
     Raises:
         TalkError: as `parse`.
     """
-    # A title may hold half a character, which has no bytes.
+    # A title may hold a lone surrogate, which has no bytes.
     return parse(write(talk).encode("utf-8", "surrogatepass"))
 
 
 def parse(data: bytes) -> Talk:
-    """What a file of a talk holds; numbers, true and false in a view become text.
+    """The talk in a file; numbers, true and false in a view become text.
 
     Args:
         data: the whole file, from anyone.
 
     Raises:
-        TalkError: if it is too large or no JSON in UTF-8, or a field is missing, unknown, twice
-            there or of a wrong kind; the message names the first such field.
+        TalkError: if it is too large or not JSON in UTF-8, or a field is missing, unknown, given
+            twice or of a wrong kind; the message names the first such field.
     """
     if len(data) > MAX_BYTES:
         raise TalkError(
-            f"The file has {len(data):,} bytes and a talk takes {MAX_BYTES:,} at most; open a file "
+            f"The file has {len(data):,} bytes; a talk may have at most {MAX_BYTES:,}. Open a file "
             "that was downloaded here."
         )
     try:
@@ -182,7 +183,7 @@ def parse(data: bytes) -> Talk:
 
 
 def apart(title: str, taken: Container[str]) -> str:
-    """A title, with a number behind it if it is taken."""
+    """A title, with a number after it if it is taken."""
     numbered = title
     for number in itertools.count(2):
         if numbered not in taken:
@@ -193,13 +194,13 @@ def apart(title: str, taken: Container[str]) -> str:
 
 
 def is_same(one: Talk, other: Talk) -> bool:
-    """Whether two talks have the same scenes and, but for a number of `apart`, the same title."""
+    """Whether talks have the same scenes and, except for a number of `apart`, the same title."""
     bare = [re.sub(r" \(\d+\)$", "", talk.title) for talk in (one, other)]
     return one.scenes == other.scenes and bare[0] == bare[1]
 
 
 def file_name(talk: Talk) -> str:
-    """What the file of a talk is called."""
+    """The name of a talk's file."""
     plain = unicodedata.normalize("NFKD", talk.title.lower())
     words = re.findall(r"[a-z0-9]+", "".join(c for c in plain if not unicodedata.combining(c)))
     return f"{'-'.join(words)[:60].strip('-') or 'talk'}.json"
@@ -231,7 +232,7 @@ def _scenes(data: Any, path: str) -> tuple[Scene, ...]:
         raise TalkError(f"{path} must be a list in square brackets; it is {_kind(data)}.")
     if len(data) > MOST_SCENES:
         raise TalkError(
-            f"{path} has {len(data):,} entries and a talk takes {MOST_SCENES} at most; make two "
+            f"{path} has {len(data):,} entries; a talk may have at most {MOST_SCENES}. Make two "
             "talks of it."
         )
     return tuple(_scene(scene, f"{path}[{place}]") for place, scene in enumerate(data))
@@ -243,7 +244,7 @@ def _scene(data: Any, path: str) -> Scene:
     page = data.get("page")
 
     def view(data: Any, path: str) -> dict[str, str]:
-        # What a view may hold depends on its page, which may stand below it.
+        # A view depends on its page, which may come after it.
         return _view(data, path, page) if isinstance(page, str) and page in VIEWS else {}
 
     return Scene(
@@ -255,7 +256,7 @@ def _view(data: Any, path: str, page: str) -> dict[str, str]:
     if not isinstance(data, dict):
         raise TalkError(f"{path} must be an object in braces; it is {_kind(data)}.")
     view = {}
-    for name, value in data.items():
+    for name, value in renamed(data, VIEWS[page].parameters).items():
         if name not in names(page):
             raise TalkError(
                 f"{_place(path, name)} is unknown: the page {page} takes "
@@ -289,7 +290,7 @@ def _line(data: Any, path: str) -> str:
     if not line.strip():
         raise TalkError(f"{path} must not be empty; write a few words.")
     if line.splitlines() != [line]:
-        raise TalkError(f"{path} must be one line; take its line breaks out.")
+        raise TalkError(f"{path} must be one line; remove its line breaks.")
     return line
 
 
@@ -306,7 +307,7 @@ def _text(data: Any, path: str, most: int) -> str:
         raise TalkError(f"{path} must be text in quotes; it is {_kind(data)}.")
     if len(data) > most:
         raise TalkError(
-            f"{path} has {len(data):,} characters and takes {most:,} at most; shorten it."
+            f"{path} has {len(data):,} characters; at most {most:,} are allowed. Shorten it."
         )
     if any("\ud800" <= character <= "\udfff" for character in data):
         raise TalkError(f"{path} holds half a character (\\ud800 to \\udfff alone); write it anew.")
@@ -316,7 +317,7 @@ def _text(data: Any, path: str, most: int) -> str:
 def _fields(
     data: dict[str, Any], path: str, known: Mapping[str, Callable[[Any, str], Any]]
 ) -> dict[str, Any]:
-    """Every known field, read; in the order of the file, so that the first wrong one is named."""
+    """The values of all fields, read in the order of the file, so the first wrong one is named."""
     values = {}
     for name, value in data.items():
         if name not in known:
@@ -336,14 +337,14 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     for name, value in pairs:
         if name in made:
             raise TalkError(
-                f"The field “{_quoted(name)}” stands twice in the same braces; take one out."
+                f"The field “{_quoted(name)}” appears twice in the same braces; remove one."
             )
         made[name] = value
     return made
 
 
 def _refuse_constant(constant: str) -> NoReturn:
-    raise TalkError(f"The file holds {constant}, which is no number in JSON; write a number.")
+    raise TalkError(f"The file holds {constant}, which is not a number in JSON; write a number.")
 
 
 def _place(path: str, name: str) -> str:

@@ -1,7 +1,7 @@
-"""A person's talks as files, for the desktop window, whose own storage goes when it is closed.
+"""A person's talks as files, for the desktop window, which loses its own storage when it closes.
 
-One JSON file each, in the folder that the environment names: the very file that the app downloads
-and opens, so it can be edited by hand. Beside them, an empty file for what was dismissed for good.
+One JSON file each, in a folder named by the environment: the same file that the app downloads and
+opens, so people can edit it. An empty file marks what a person has dismissed for good.
 """
 
 from __future__ import annotations
@@ -15,50 +15,50 @@ from pathlib import Path
 from model.files import write_whole
 
 FOLDER = "HEADSCOPE_TALKS"
-"""The environment variable that names the folder; without it, browsers keep the talks."""
+"""The environment variable with the folder; without it, browsers keep the talks."""
 
 _DISMISSED = "dismissed-"
 _NAME = re.compile(r"([0-9a-f]{8})\.json")
 
 
 def folder() -> Path | None:
-    """Where talks are kept as files; None if they are not."""
+    """The folder of talks; None if browsers keep them."""
     named = os.environ.get(FOLDER)
     return Path(named) if named else None
 
 
 def read(folder: Path, count: int, size: int) -> list[tuple[str, bytes]]:
-    """The talks that were changed last, the latest at the end.
+    """The most recently changed talks, the latest last.
 
     Args:
-        folder: where they are; it need not be there.
-        count: so many of them at most.
-        size: so many bytes of each, and one more if there are more.
+        folder: of the talks; it may be missing.
+        count: how many of them at most.
+        size: bytes of each to read, and one more if there are more.
 
     Returns:
-        Each one's mark and the beginning of its file; what cannot be read is empty.
+        the mark and the beginning of each file; empty for a file that cannot be read.
     """
-    found = []
+    files = []
     try:
         for file in folder.iterdir():
             if match := _NAME.fullmatch(file.name):
-                found.append((file.stat().st_mtime_ns, match[1], file))
+                files.append((file.stat().st_mtime_ns, match[1], file))
     except OSError:
         return []
-    return [(mark, _beginning(file, size + 1)) for _, mark, file in sorted(found)[-count:]]
+    return [(mark, _beginning(file, size + 1)) for _, mark, file in sorted(files)[-count:]]
 
 
 def store(folder: Path, mark: str, text: str | None) -> None:
     """Write a talk, or remove it if there is no text.
 
     Args:
-        folder: where; it is made if it is not there.
+        folder: of the talks; created if missing.
         mark: eight hexadecimal digits.
         text: of the file.
 
     Raises:
-        ValueError: if the mark is none.
-        OSError: if the file cannot be written or removed; the old one is then still there.
+        ValueError: if the mark is not one.
+        OSError: if the file cannot be written or removed; the old one is then unchanged.
     """
     name = f"{mark}.json"
     if not _NAME.fullmatch(name):
@@ -71,16 +71,16 @@ def store(folder: Path, mark: str, text: str | None) -> None:
 
 
 def dismissed(folder: Path, names: Iterable[str]) -> list[str]:
-    """Which of these were dismissed for good."""
+    """The names that were dismissed for good."""
     return [name for name in names if (folder / f"{_DISMISSED}{name}").exists()]
 
 
 def dismiss(folder: Path, name: str) -> None:
-    """Remember that something was dismissed for good; where that fails, it comes again.
+    """Remember that something was dismissed for good; if that fails, it appears again.
 
     Args:
-        folder: where; it is made if it is not there.
-        name: one that the app knows, and never a person's text.
+        folder: of the talks; created if missing.
+        name: one of the app's own, never a person's text.
     """
     with contextlib.suppress(OSError):
         folder.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""What a person who comes new is offered: a talk to read, and what the words mean."""
+"""What new visitors are offered: a talk to read, and a glossary."""
 
 from __future__ import annotations
 
@@ -36,20 +36,20 @@ def show_welcome() -> None:
 
 
 def show_glossary() -> None:
-    """A button that opens the words, also for those who dismissed the line."""
+    """A button that opens the glossary, also for people who dismissed the line."""
     with st.popover("Glossary", icon=":material/help:", key="glossary", help="Glossary"):
         st.markdown(glossary_text())
 
 
 def glossary_text() -> str:
-    """The words and their sentences as Markdown."""
+    """The terms and their sentences as Markdown."""
     return "\n\n".join(
         f"**{term}.** {escape_markdown(sentence)}" for term, sentence in glossary.TERMS.items()
     )
 
 
 def _on_dismissed() -> None:
-    """Remember it for the desktop window, whose own storage goes when it is closed."""
+    """Remember it for the desktop window, which loses its own storage when it closes."""
     name = message_of(_KEY, "dismissed")
     if name in LINES and (folder := talk_files.folder()):
         talk_files.dismiss(folder, name)

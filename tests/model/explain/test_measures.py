@@ -783,3 +783,14 @@ def test_layers_together_measure_as_each_alone(specials: bool) -> None:
         assert together[site].keys() == alone.keys()
         for key, values in alone.items():
             np.testing.assert_array_equal(together[site][key], values, err_msg=f"{site} {key}")
+
+
+def test_a_measure_is_one_entry(monkeypatch: pytest.MonkeyPatch) -> None:
+    largest = Measure(
+        *("largest", "Largest weight", "share", "The largest."),
+        frozenset(AttentionKind),
+        lambda rows: rows.weights.max((1, 2)),
+    )
+    monkeypatch.setattr("model.explain.measures.MEASURES", (*MEASURES, largest))
+    seen = load(SHIPPED, device="cpu").trace("The cat sat on the mat.").attention("cross", 1)
+    np.testing.assert_array_equal(head_facts(seen)["largest"], seen.weights.max((1, 2)))

@@ -27,7 +27,8 @@ from model.trace.attention_map import FloatArray
 from model.trace.terms import TERMS
 from model.translate.sentences import TextError
 from model.translate.translator import Translator, load
-from viz.positions.encoding import encoding_heatmap
+from viz.positions.table import Positions
+from viz.save.picture import Layout
 
 SENTENCE = "The cat sat on the mat."
 OTHER = "The woman sees the cat."
@@ -101,7 +102,8 @@ def test_the_plotted_table_is_the_models_own_bit_for_bit(shipped: Translator, si
     own = getattr(shipped.model, side).positions.table.detach().float().numpy()
     assert table.shape == (shipped.max_tokens, shipped.model.config.d_model)
     assert np.array_equal(table, own[: shipped.max_tokens])
-    assert np.array_equal(encoding_heatmap(table).data[0].z, own[: shipped.max_tokens])
+    figure = Positions(table, None).figure(Layout())
+    assert np.array_equal(figure.data[0].z, own[: shipped.max_tokens])
 
 
 def test_shipped_sinusoids_have_equal_norms_and_products_that_depend_on_the_offset_alone(

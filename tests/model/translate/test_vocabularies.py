@@ -119,5 +119,5 @@ def test_files_that_do_not_fit_are_refused_in_a_sentence(folder, tmp_path):
     (copy / "config.json").write_text(json.dumps(config | {"target_vocab_size": None}))
     with pytest.raises(CheckpointError, match="do not fit its configuration"):
         load_checkpoint(copy)
-    with pytest.raises(ExportError, match="a vocabulary each"):
+    with pytest.raises(ExportError, match="their own vocabularies"):
         export(folder, tmp_path / "exported")

@@ -10,8 +10,9 @@ from model.checkpoints.checkpoint import load_checkpoint, save_checkpoint
 from model.paper.search import Search
 from model.paper.transformer import Transformer
 from model.translate.translator import load
-from viz.decoding.lens import NEAR, lens_caption
-from viz.decoding.pictures import Certainty, OneStep
+from viz.decoding.certainty import Certainty
+from viz.decoding.lens import NEAR, LayerLens
+from viz.decoding.steps import OneStep
 
 ROOT = Path(__file__).parents[3]
 SENTENCE = "He has bought a new computer."
@@ -30,7 +31,7 @@ def test_captions_rank_only_what_may_be_written() -> None:
         OneStep(found, trace, Search()).caption,
         OneStep(found, trace, Search()).alt,
         Certainty(found, Search()).caption,
-        lens_caption(final_norm=True),
+        LayerLens(translator.logit_lens(trace), SENTENCE).caption,
         NEAR,
     ]
     for each in said:
@@ -52,4 +53,5 @@ def test_the_lens_tells_whether_there_is_a_norm_after_the_last_layer(
     config = dataclasses.replace(tiny.model.config, norm=norm, final_norm=final_norm)
     save_checkpoint(tmp_path / "tiny", Transformer(config), tiny.tokenizer, bits=32)
     translator = load(tmp_path / "tiny", device="cpu")
-    assert told in lens_caption(final_norm=translator.has_final_norm)
+    lens = translator.logit_lens(translator.trace(SENTENCE))
+    assert told in LayerLens(lens, SENTENCE, final_norm=translator.has_final_norm).more

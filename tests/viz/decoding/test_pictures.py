@@ -15,17 +15,12 @@ from model.trace.attention_map import AttentionKind, Site, Tokens
 from model.trace.translation import Decoding
 from model.translate.translator import Translator
 from tests.kit.pictures import LAYOUTS, require_same, values
-from viz.decoding.certainty import certainty_figure, certainty_html, hesitant
-from viz.decoding.lens import settled
-from viz.decoding.pictures import (
-    Certainty,
-    ComparedSearches,
-    LayerLens,
-    OneStep,
-    SearchTree,
-    SearchWidths,
-)
+from viz.decoding.certainty import Certainty, certainty_html, hesitant
+from viz.decoding.lens import LayerLens, settled
 from viz.decoding.search import of_every_width
+from viz.decoding.search_results import ComparedSearches, SearchWidths
+from viz.decoding.search_tree import SearchTree
+from viz.decoding.steps import OneStep
 from viz.draw.labels import visible
 from viz.links.link_interventions import Changes
 from viz.links.mask_edits import Edit, write
@@ -66,7 +61,8 @@ def test_certainty_comes_back_and_marks_what_another_token_was_likelier_than(
     for name in ("probability", "rank", "entropy"):
         assert values(picture, name).tolist() == [getattr(step, name) for step in decoding.steps]
     other = replace(decoding.steps[0], rank=2)
-    figure = certainty_figure(picture.tokens, [other, *decoding.steps[1:]])
+    steps = (other, *decoding.steps[1:])
+    figure = replace(picture, decoding=replace(decoding, steps=steps)).figure(LAYOUTS[0])
     bars, entropy = figure.data[:2]
     assert list(bars.y) == [step.probability for step in decoding.steps]
     assert list(entropy.y) == [step.entropy for step in decoding.steps]
@@ -113,8 +109,8 @@ def test_the_map_of_layers_comes_back_and_agrees_where_it_says_so(
             says = likeliest.ids[step] == token_id
             assert (colored[layer, step] == 2) == says
             assert (colored[layer, step] == 1) == (not says and lens.ranks[layer, step] <= 10)
-    assert "here every layer is read through it" in picture.caption
-    assert "read as it is" in replace(picture, final_norm=False).caption
+    assert "here every layer is read through it" in picture.more
+    assert "read as it is" in replace(picture, final_norm=False).more
 
 
 def test_every_picture_under_changes_comes_back_and_names_them(
@@ -178,7 +174,7 @@ def test_widths_that_find_the_same_stand_together_and_the_best_stands_out(
     picture = SearchWidths([one, one, other], Search())
     assert values(picture, "mark").tolist() == ["1–2", "3"]
     assert values(picture, "score").tolist() == [each.ranked[0].score for each in (one, other)]
-    assert [each.best for each in picture.found] == [best is one, best is other]
+    assert [each.best for each in picture.results] == [best is one, best is other]
     figure = picture.figure(LAYOUTS[0])
     assert one.translation.text in figure.layout.annotations[0].text
     assert len(set(figure.data[0].marker.color)) == 2

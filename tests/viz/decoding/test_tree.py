@@ -10,8 +10,8 @@ from model.paper.search import Sampling, Search
 from model.trace.translation import Decoding
 from model.translate.translator import Translator
 from tests.kit.pictures import LAYOUTS, require_same, values
-from viz.decoding.pictures import SearchTree
 from viz.decoding.search import search_name
+from viz.decoding.search_tree import SearchTree
 from viz.decoding.tree import hypothesis_text, layout_tree, without_pruned
 from viz.draw import style
 from viz.draw.constants import CONSTANTS
@@ -120,7 +120,7 @@ def test_what_is_said_holds_for_the_search(translator: Translator) -> None:
         search: SearchTree(translator.decode(SENTENCE, search=search), search).caption
         for search in (Search(), Search(beam=1), SAMPLES, Search(prefix=translator.prefix("Der")))
     }
-    pruned = ["Pale branches" in caption for caption in said.values()]
+    pruned = ["pale branches" in caption for caption in said.values()]
     assert pruned == [True, False, False, True]
     assert ["given beforehand" in caption for caption in said.values()] == [False] * 3 + [True]
 

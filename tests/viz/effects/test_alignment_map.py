@@ -45,7 +45,7 @@ def test_the_picture_comes_back_with_its_numbers(folder: Path, table: AlignmentT
     rates = list(table.rates.values())
     np.testing.assert_array_equal(values(picture, "error"), [rate.error for rate in rates])
     assert values(picture, "head").tolist().count("all") == 6
-    assert "7 sentence pairs of gold.tsv" in picture.words
+    assert "7 sentence pairs of gold.tsv" in picture.full_caption
 
 
 def test_the_nearest_are_named_with_their_numbers(table: AlignmentTable) -> None:

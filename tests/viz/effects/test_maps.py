@@ -220,7 +220,7 @@ def test_what_both_maps_say_of_one_token(found: Attributions) -> None:
 def test_a_part_of_the_model_in_an_address() -> None:
     for part in ((None, None), (CROSS, None), (CROSS, 12), (ENCODER, 3)):
         kind = part[0].kind if part[0] else AttentionKind.CROSS
-        assert EffectsView(mapped=str(kind), whose=written_part(*part)).part == part
+        assert EffectsView(mapped=str(kind), layer_head=written_part(*part)).part == part
 
 
 @pytest.mark.parametrize("method", METHODS)

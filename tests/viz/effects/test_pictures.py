@@ -217,7 +217,7 @@ def test_the_curve_of_removal_comes_back(folder: Path, translator: Translator) -
     np.testing.assert_array_equal(low.y, removed.at_random.min(axis=0))
     np.testing.assert_array_equal(high.y, removed.at_random.max(axis=0))
     assert least.x == removed.removed
-    assert f"{len(removed.at_random)} random orders" in picture.words
+    assert f"{len(removed.at_random)} random orders" in picture.full_caption
     assert f"With {removed.removed[6]} heads removed" in picture.alt
 
 
@@ -236,8 +236,8 @@ def test_curves_over_examples_come_back(folder: Path, tmp_path: Path) -> None:
         figure = picture.figure(LAYOUTS[0])
         np.testing.assert_array_equal(figure.data[0].y, curves.least_first)
         assert figure.layout.yaxis.title.text == picture.value
-        assert "7 examples" in picture.words
-        assert "5 random orders" in picture.words
+        assert "7 examples" in picture.full_caption
+        assert "5 random orders" in picture.full_caption
         assert picture.title in picture.alt
 
 

@@ -16,12 +16,12 @@ from model.trace.attention_map import AttentionKind, Site
 from model.trace.trace import Trace
 from model.translate.translator import load
 from tests.kit.pictures import LAYOUTS, require_files, require_same, values
+from viz.heads.matrices import WeightMatrices
 from viz.heads.pictures import (
     Facts,
     HeadMeasures,
     OneHead,
     QueryKey,
-    WeightMatrices,
     WholeView,
     selected,
 )
@@ -164,8 +164,8 @@ def test_a_sentence_in_the_python_is_a_text_and_never_code(trace: Trace) -> None
     sentence = "\"'''); import os; os.abort() # \\ {x}\nnew line"
     seen = replace(read(trace), source_text=sentence)
     lines = OneHead(seen, Site(CROSS, 1), 2, target=sentence).python(Layout())
-    strings = re.findall(r"translator\.trace\((.*)\)$", code(lines, checkpoint="x"), re.MULTILINE)
-    assert eval(f"({strings[0]})") == (sentence, sentence)
+    [strings] = re.findall(r"^sentence, target = (.*)$", code(lines, checkpoint="x"), re.MULTILINE)
+    assert eval(strings) == (sentence, sentence)
 
 
 def test_names_of_files_hold_nothing_of_the_sentence(trace: Trace) -> None:

@@ -20,7 +20,14 @@ from model.paper.attention import (
 )
 from model.trace.attention_map import AttentionKind, AttentionMap, Site, Tokens
 from viz.draw import style
-from viz.heads.query_key import alt_text, arithmetic, caption, equations, query_key_figure
+from viz.heads.query_key import (
+    alt_text,
+    arithmetic,
+    caption,
+    equations,
+    more,
+    query_key_figure,
+)
 
 TOKENS = Tokens(("<s>", "▁Katze", "▁sa", "ß", "▁<b>x</b>"), (2, 20, 21, 22, 23))
 N_HEADS = 3
@@ -280,8 +287,8 @@ def test_forbidden_keys_are_hatched_and_do_not_look_like_zeros() -> None:
     assert forbidden.showlegend
     assert "not allowed" in forbidden.hovertemplate
     assert [trace.showlegend for trace in figure.data[1:4]] == [False] * 3
-    assert "Hatched: not allowed" in caption(seen, 0, 2, 1)
-    assert "Hatched" not in caption(seen, 0, 4, 1)
+    assert "Hatched keys are not allowed" in more(seen, 0, 2, 1)
+    assert "Hatched" not in more(seen, 0, 4, 1)
 
 
 def test_a_cell_that_is_not_allowed_says_so() -> None:

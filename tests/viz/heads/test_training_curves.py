@@ -14,8 +14,8 @@ from model.explain.labels import Label
 from model.trace.attention_map import AttentionKind, Site
 from model.training.growth import FILE, card_with, read_growth, write_growth
 from tests.kit.pictures import require_same, values
-from viz.heads.pictures import HeadGrowth
-from viz.heads.training_curves import growth_alt_text, growth_caption, growth_figure
+from viz.heads.training_curves import HeadGrowth
+from viz.save.picture import Layout
 
 ENCODER, CROSS = Site(AttentionKind.ENCODER, 0), Site(AttentionKind.CROSS, 1)
 STEPS = (0, 1, 10, 100)
@@ -126,8 +126,14 @@ def test_a_damaged_file_is_refused_in_a_sentence(
         read_growth(tmp_path)
 
 
+def curves(
+    growth: Growth, measure: str = "previous", site: Site = ENCODER, head: int | None = None
+) -> HeadGrowth:
+    return HeadGrowth(growth, measure, site, head, "")
+
+
 def test_the_head_that_is_shown_stands_out_and_so_do_those_with_the_label(growth: Growth) -> None:
-    figure = growth_figure(growth, "previous", AttentionKind.ENCODER, (0, 1))
+    figure = curves(growth, head=1).figure(Layout())
     back, shown, *_ = figure.data
     assert (back.name, shown.name) == ("layer 0, head 0", "layer 0, head 1")
     assert shown.line.width > back.line.width > 1
@@ -136,22 +142,23 @@ def test_the_head_that_is_shown_stands_out_and_so_do_those_with_the_label(growth
     assert back.customdata == STEPS
     assert figure.layout.xaxis.ticktext == ("0", "1", "2", "5", "10", "20", "50", "100")
     assert figure.layout.shapes[0].y0 == GROWN["previous"].least
-    assert growth_figure(growth, "read_source", AttentionKind.CROSS).layout.yaxis.range[0] < 0
+    crossing = curves(growth, "read_source", CROSS).figure(Layout())
+    assert crossing.layout.yaxis.range[0] < 0
 
 
 @pytest.mark.parametrize(
     ("measure", "chosen", "named"),
     [
-        ("previous", (0, 0), ["the head that is shown", "other heads"]),
-        ("previous", (0, 1), ["the head that is shown", "heads with the label at some step"]),
+        ("previous", 0, ["the head that is shown", "other heads"]),
+        ("previous", 1, ["the head that is shown", "heads with the label at some step"]),
         ("previous", None, ["heads with the label at some step", "other heads"]),
         ("next", None, ["other heads"]),
     ],
 )
 def test_the_legend_names_the_lines_that_are_drawn_and_no_other(
-    growth: Growth, measure: str, chosen: tuple[int, int] | None, named: list[str]
+    growth: Growth, measure: str, chosen: int | None, named: list[str]
 ) -> None:
-    figure = growth_figure(growth, measure, AttentionKind.ENCODER, chosen)
+    figure = curves(growth, measure, head=chosen).figure(Layout())
     lines = [line for line in figure.data if line.x != (None,)]
     legend = [line for line in figure.data if line.x == (None,)]
     assert [line.name for line in legend] == [*named, "needed for the label"]
@@ -165,27 +172,24 @@ def test_the_axis_begins_where_the_measure_does_and_the_caption_says_so(growth: 
     }
     means["previous"][ENCODER][:, :2] = np.nan
     late = replace(growth, means=means)
-    figure = growth_figure(late, "previous", AttentionKind.ENCODER)
+    figure = curves(late).figure(Layout())
     assert figure.data[0].x == figure.data[0].customdata == (10, 100)
     assert figure.layout.xaxis.range == pytest.approx([0.99, 2.01])
     assert figure.layout.xaxis.ticktext == ("10", "20", "50", "100")
-    for words in (growth_caption, growth_alt_text):
-        said = words(late, "previous", AttentionKind.ENCODER)
+    for said in (curves(late).caption, curves(late).alt):
         assert "step 10" in said
         assert "untrained" not in said
-    caption = growth_caption(growth, "previous", AttentionKind.ENCODER)
-    assert "from the untrained model to step 100" in caption
+    assert "cannot be measured" in curves(late).more
+    assert "from the untrained model to step 100" in curves(growth).caption
 
 
 def test_words_say_what_emerged_and_since_when(growth: Growth) -> None:
     kept = f"One head ends up with the label “{BACK}”: layer 0, head 0, from step 100 on."
-    assert kept in growth_caption(growth, "previous", AttentionKind.ENCODER)
-    alt = growth_alt_text(growth, "previous", AttentionKind.ENCODER)
+    assert kept in curves(growth).more
+    alt = curves(growth).alt
     assert kept in alt
     assert "10% to 20% at step 0, 20% to 80% at step 100" in alt
-    assert f"No head ends up with the label “{NEXT}”." in growth_caption(
-        growth, "next", AttentionKind.ENCODER
-    )
+    assert f"No head ends up with the label “{NEXT}”." in curves(growth, "next").more
 
 
 def test_the_picture_is_made_by_its_python_and_kept_with_its_numbers(

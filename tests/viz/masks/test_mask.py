@@ -24,7 +24,7 @@ from model.trace.trace import Trace
 from viz.draw import style
 from viz.draw.labels import visible
 from viz.draw.word_diff import diff_html, word_diff
-from viz.masks.log_probs import log_prob_alt_text, log_prob_bars, log_prob_caption
+from viz.masks.log_probs import log_prob_alt_text, log_prob_bars, log_prob_more
 from viz.masks.mask import (
     COMPARED_NAMES,
     Cell,
@@ -462,7 +462,7 @@ def test_every_cell_of_a_difference_has_its_sentence(data: st.DataObject) -> Non
     for query, key in np.ndindex(*shape):
         text = difference.text(query, key)
         assert text == difference.texts[query, key]
-        assert text == difference.sentences[difference.said[query, key]]
+        assert text == difference.sentences[difference.sentence_ids[query, key]]
         a_allows, b_allows = bool(a.allowed[query, key]), bool(b.allowed[query, key])
         assert ("A allows" in text or text == "A and B allow") == a_allows
         assert ("B allows" in text or text == "A and B allow") == b_allows
@@ -878,5 +878,5 @@ def test_the_bars_are_told_in_words() -> None:
         "Log-probability of each target token: Own mask, 6 tokens, sum −3.85; No mask, 6 tokens, "
         "sum −9.00. The largest change is at …ß (3): −2.00 and −0.50."
     )
-    assert "–" in log_prob_caption(FIRST, SECOND)
-    assert "differ" not in log_prob_caption(FIRST, FIRST)
+    assert "–" in log_prob_more(FIRST, SECOND)
+    assert "differ" not in log_prob_more(FIRST, FIRST)

@@ -217,7 +217,7 @@ def test_log_probabilities_say_whose_target_they_are_of(batch: Batch) -> None:
         (replace(batch.at, target=TARGET, number=1), "the model's own translation"),
     ):
         caption = LogProbs(at, Edits(()), (side, side)).caption
-        assert f"{given} is given" in caption
+        assert f"reads {given}" in caption
         assert caption.startswith(f"Sentence {at.number + 1}, “{at.sentences[at.number]}”: ")
 
 
@@ -230,4 +230,4 @@ def test_the_mask_of_one_layer_comes_back(
     picture = OneMask(mask, 1, SENTENCE, target)
     require_same(picture, folder, LAYOUTS[:2])
     np.testing.assert_array_equal(values(picture, "allowed"), mask.allowed)
-    np.testing.assert_array_equal(values(picture, "reason"), mask.said)
+    np.testing.assert_array_equal(values(picture, "reason"), mask.names)

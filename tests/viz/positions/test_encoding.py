@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from headscope.figures import (
+    by_offset_figure,
+    circle,
+    encoding_heatmap,
+    likeness_heatmap,
+    neighbours_figure,
+    parts_figure,
+    terms_figure,
+    waves,
+)
 from model.explain.position_measures import (
+    BASE,
     by_offset,
     formula_table,
     likeness,
@@ -29,40 +39,12 @@ from model.paper.positions import sinusoidal_table
 from model.trace.attention_map import AttentionKind, AttentionMap, FloatArray, Site, Tokens
 from model.trace.trace import Trace
 from viz.draw import style
-from viz.positions.encoding import (
-    FORMULA_TITLE,
-    NAMED_POSITIONS,
-    by_offset_alt_text,
-    by_offset_caption,
-    by_offset_figure,
-    circle,
-    circle_alt_text,
-    circle_caption,
-    encoding_alt_text,
-    encoding_caption,
-    encoding_heatmap,
-    likeness_alt_text,
-    likeness_caption,
-    likeness_heatmap,
-    untrained_words,
-    waves,
-    waves_alt_text,
-    waves_caption,
-)
-from viz.positions.word_and_position import (
-    MOST_HEADS,
-    neighbour_heads,
-    neighbours_alt_text,
-    neighbours_caption,
-    neighbours_figure,
-    parts_alt_text,
-    parts_caption,
-    parts_figure,
-    term_shares,
-    terms_alt_text,
-    terms_caption,
-    terms_figure,
-)
+from viz.positions.embedding_sum import EmbeddingSum
+from viz.positions.neighbours import MOST_HEADS, NeighbourHeads, neighbour_heads
+from viz.positions.score_terms import TermShares, term_shares
+from viz.positions.similarity import ByOffset, Similarity
+from viz.positions.table import FORMULA_TITLE, NAMED_POSITIONS, Positions, untrained_words
+from viz.positions.waves import Circle, Waves
 
 SINUSOIDS = formula_table(32, 60)
 LEARNED = np.random.default_rng(3).normal(scale=0.2, size=(60, 32)).astype(np.float32)
@@ -258,7 +240,9 @@ def test_a_shift_needs_positions_so_far_apart_and_paired_dimensions() -> None:
     "table", [np.zeros((0, 4)), np.zeros(4), np.zeros((2, 2, 2)), np.array([[1.0, np.nan]])]
 )
 def test_what_is_no_table_is_refused_by_every_measure(table: FloatArray) -> None:
-    caption = partial(likeness_caption, cosine=True)
+    def caption(table: FloatArray) -> str:
+        return Similarity(table).caption
+
     for measure in (row_norms, offset_deviation, encoding_heatmap, caption):
         with pytest.raises(ValueError, match=r"shape \(position, d_model\)|not finite"):
             measure(table)
@@ -354,7 +338,7 @@ def test_more_waves_than_colours_differ_in_their_dashes() -> None:
 
 def test_learned_waves_have_no_wavelength() -> None:
     assert [trace.name for trace in waves(LEARNED, [4], base=None).data] == ["dimension 4"]
-    assert "need not be waves" in waves_caption(LEARNED, [4], base=None)
+    assert "need not be waves" in Waves(LEARNED, [4], base=None).full_caption
 
 
 def test_a_dimension_a_pair_or_a_position_that_is_not_there_is_refused() -> None:
@@ -386,9 +370,9 @@ def test_the_point_stands_where_the_table_says_and_leaves_its_trail(position: in
 
 def test_learned_positions_are_drawn_without_a_circle_and_the_caption_says_so() -> None:
     assert "the circle that all positions lie on" not in named(circle(LEARNED, 3, 5, base=None))
-    assert "trace no circle" in circle_caption(LEARNED, 3)
-    assert "on no circle" in circle_alt_text(LEARNED, 3, 5)
-    assert "Each step turns it by" in circle_caption(SINUSOIDS, 3)
+    assert "trace no circle" in Circle(LEARNED, 3, 5).full_caption
+    assert "on no circle" in Circle(LEARNED, 3, 5).alt
+    assert "Each step turns it by" in Circle(SINUSOIDS, 3, 5).full_caption
 
 
 @pytest.mark.parametrize("cosine", [False, True])
@@ -417,63 +401,63 @@ def test_where_only_rounding_differs_no_band_is_drawn_or_named_and_no_number_is_
     assert [trace.name for trace in figure.data] == ["mean"]
     name = "cosine" if cosine else "dot product"
     said = [
-        likeness_caption(SINUSOIDS, cosine=cosine),
-        by_offset_caption(SINUSOIDS, cosine=cosine),
-        by_offset_alt_text(SINUSOIDS, cosine=cosine),
+        Similarity(SINUSOIDS, cosine).full_caption,
+        ByOffset(SINUSOIDS, cosine).full_caption,
+        ByOffset(SINUSOIDS, cosine).alt,
     ]
     assert f"all {name}s are equal up to rounding." in said[0]
     assert f"at one offset have the same {name}." in said[1]
     assert "wherever it starts, up to rounding." in said[1]
     assert "at one offset all are equal up to rounding." in said[2]
     assert not any("e−" in each for each in said)
-    assert "the shade runs" in by_offset_caption(LEARNED, cosine=cosine)
+    assert "the band runs" in ByOffset(LEARNED, cosine).full_caption
 
 
 def test_captions_print_what_was_measured_of_the_table() -> None:
     for cosine, name in ((True, "cosine"), (False, "dot product")):
-        assert f"have one colour: the {name}" in likeness_caption(SINUSOIDS, cosine=cosine)
-        assert f"change their colour: the {name}" in likeness_caption(LEARNED, cosine=cosine)
+        assert f"have one colour: the {name}" in Similarity(SINUSOIDS, cosine).full_caption
+        assert f"change their colour: the {name}" in Similarity(LEARNED, cosine).full_caption
         found = by_offset(LEARNED, cosine=cosine)
         deviation = style.number(float((found.high - found.low).max()))
-        assert f"{name}s differ by at most {deviation}." in likeness_caption(LEARNED, cosine=cosine)
-    assert style.number(offset_deviation(LEARNED)) in likeness_caption(LEARNED, cosine=False)
-    assert "rotation" not in by_offset_caption(LEARNED[:, :5])
-    assert "once in 6.28 positions" in encoding_caption(SINUSOIDS)
-    assert "Dimension 30 turns slowest" in waves_caption(SINUSOIDS, [30, 2])
-    assert waves_caption(SINUSOIDS, []) == "Choose a dimension to see its wave."
+        assert f"{name}s differ by at most {deviation}." in Similarity(LEARNED, cosine).full_caption
+    assert style.number(offset_deviation(LEARNED)) in Similarity(LEARNED, False).full_caption
+    assert "rotation" not in ByOffset(LEARNED[:, :5]).full_caption
+    assert "once in 6.28 positions" in Positions(SINUSOIDS, BASE).full_caption
+    assert "dimension 30 turns once in" in Waves(SINUSOIDS, [30, 2]).full_caption
+    assert Waves(SINUSOIDS, []).full_caption == "Choose a dimension to see its wave."
 
 
 def test_positions_of_one_direction_and_many_lengths_are_alike_in_cosine_alone() -> None:
     lengths = np.arange(1, 7, dtype=np.float32)[:, None] * np.ones((1, 4), dtype=np.float32)
-    assert "have one colour: the cosine" in likeness_caption(lengths, cosine=True)
-    assert "change their colour: the dot product" in likeness_caption(lengths, cosine=False)
+    assert "have one colour: the cosine" in Similarity(lengths, True).full_caption
+    assert "change their colour: the dot product" in Similarity(lengths, False).full_caption
 
 
 @pytest.mark.parametrize("offset", [1, 4])
 def test_a_shift_is_called_a_rotation_only_where_the_table_turns(offset: int) -> None:
-    turned = by_offset_caption(SINUSOIDS, offset)
+    turned = ByOffset(SINUSOIDS).shift_words(offset)
     assert f"A shift by {offset} is one rotation of each pair of dimensions" in turned
-    learned = by_offset_caption(LEARNED, offset)
+    learned = ByOffset(LEARNED).shift_words(offset)
     deviation = style.number(rotation_deviation(LEARNED, offset))
     largest = style.number(float(np.abs(LEARNED).max()))
     assert f"A shift by {offset} is no rotation of the pairs of dimensions" in learned
     assert f"is off by up to {deviation} in a number" in learned
-    assert f"the largest of the table is {largest}." in learned
+    assert f"the largest number of the table is {largest}." in learned
 
 
 def test_rows_that_training_never_reached_are_told_from_those_it_did() -> None:
-    assert "The rows were learned in training" in encoding_caption(LEARNED, base=None, trained=60)
-    some = encoding_caption(LEARNED, base=None, trained=40)
+    assert "The rows were learned in training" in Positions(LEARNED, None, 60).full_caption
+    some = Positions(LEARNED, None, 40).full_caption
     assert "Rows 0 to 39 were learned in training" in some
-    assert "below the line, rows 40 to 59 still hold the random numbers" in some
-    assert "below the line, row 59 still" in encoding_caption(LEARNED, base=None, trained=59)
-    unknown = encoding_caption(LEARNED, base=None)
+    assert "Below the line, rows 40 to 59 are random" in some
+    assert "Below the line, row 59 is random" in Positions(LEARNED, None, 59).full_caption
+    unknown = Positions(LEARNED, None).full_caption
     assert "learned in training" not in unknown
     assert "How far training reached is not recorded" in unknown
-    assert "trained" not in encoding_caption(SINUSOIDS)
-    assert "never reached rows 40 to 59." in encoding_alt_text(LEARNED, trained=40)
-    assert "reached" not in encoding_alt_text(LEARNED, trained=60)
-    assert untrained_words(60, 40, shown=False).startswith(" Left out: rows 40 to 59")
+    assert "trained" not in Positions(SINUSOIDS, BASE).full_caption
+    assert "never reached rows 40 to 59." in Positions(LEARNED, None, 40).alt
+    assert "reached" not in Positions(LEARNED, None, 60).alt
+    assert untrained_words(60, 40).startswith(" Left out: rows 40 to 59")
     assert untrained_words(60, 60) == untrained_words(60, 80) == ""
 
 
@@ -494,13 +478,13 @@ def test_a_line_parts_the_rows_that_training_reached_from_the_others(
 
 
 def test_alt_texts_hold_sizes_and_numbers() -> None:
-    assert "60 positions by 32 dimensions" in encoding_alt_text(SINUSOIDS)
-    assert "the norm of a row is 4.00 throughout" in encoding_alt_text(SINUSOIDS)
-    assert encoding_alt_text(SINUSOIDS, title=FORMULA_TITLE).startswith(FORMULA_TITLE)
-    assert "dimension 4 (sin)" in waves_alt_text(SINUSOIDS, [4])
-    assert "position 0 stands at 1.00 across and 0 up" in circle_alt_text(SINUSOIDS, 3, 0)
-    assert "itself has 16.00 on average" in likeness_alt_text(SINUSOIDS, cosine=False)
-    assert "16.00 at offset 0" in by_offset_alt_text(SINUSOIDS)
+    assert "60 positions by 32 dimensions" in Positions(SINUSOIDS, BASE).alt
+    assert "the norm of a row is 4.00 throughout" in Positions(SINUSOIDS, BASE).alt
+    assert Positions(SINUSOIDS, None, heading=FORMULA_TITLE).alt.startswith(FORMULA_TITLE)
+    assert "dimension 4 (sin)" in Waves(SINUSOIDS, [4]).alt
+    assert "position 0 stands at 1.00 across and 0 up" in Circle(SINUSOIDS, 3, 0).alt
+    assert "itself has 16.00 on average" in Similarity(SINUSOIDS, False).alt
+    assert "16.00 at offset 0" in ByOffset(SINUSOIDS, False).alt
 
 
 def test_one_position_alone_makes_every_picture() -> None:
@@ -513,7 +497,7 @@ def test_one_position_alone_makes_every_picture() -> None:
         by_offset_figure(one),
     ):
         assert figure.data
-    for words in (likeness_alt_text(one, cosine=True), circle_caption(one, 0)):
+    for words in (Similarity(one, True).alt, Circle(one, 0, 0).full_caption):
         assert words
 
 
@@ -554,9 +538,9 @@ def test_a_long_sentence_keeps_norms_and_labels_in_step() -> None:
 
 
 def test_the_caption_of_the_parts_says_how_the_words_were_scaled() -> None:
-    assert "multiplied by 4.00" in parts_caption(a_sentence())
-    assert "as it is" in parts_caption(a_sentence(factor=1.0))
-    assert "4 tokens from The on by 32 dimensions" in parts_alt_text(a_sentence())
+    assert "multiplied by 4.00" in EmbeddingSum(a_sentence(), "").full_caption
+    assert "as it is" in EmbeddingSum(a_sentence(factor=1.0), "").full_caption
+    assert "4 tokens from The on by 32 dimensions" in EmbeddingSum(a_sentence(), "").alt
 
 
 def test_parts_that_do_not_fit_their_tokens_are_refused() -> None:
@@ -619,8 +603,8 @@ def test_the_bars_are_the_shares_in_per_cent_with_a_colour_a_term() -> None:
     for trace, share in zip(figure.data, shares.values(), strict=True):
         np.testing.assert_allclose(trace.y, 100 * share)
     assert len({trace.marker.color for trace in figure.data}) == 5
-    assert "position–position" in terms_alt_text(shares)
-    assert "Bias" in terms_caption()
+    assert "position–position" in TermShares(shares, "").alt
+    assert "Bias" in TermShares(shares, "").more
 
 
 def test_heads_of_neighbours_come_first_with_their_shares_before_and_after() -> None:
@@ -642,23 +626,30 @@ def test_the_bars_of_neighbours_are_their_shares_in_per_cent() -> None:
     ]
     assert list(figure.data[0].x) == [100 * each.before for each in found]
     assert list(figure.data[1].x) == [100 * each.after for each in found]
-    assert "head 2: previous token 100%, then 12%" in neighbours_alt_text(found)
-    assert "2 of these 3 heads lost at least half their weight there" in neighbours_caption(found)
+    assert "head 2: previous token 100%, then 12%" in NeighbourHeads(found).alt
+    assert (
+        "2 of these 3 heads lost at least half their weight" in NeighbourHeads(found).full_caption
+    )
 
 
 def test_positions_alone_tell_neighbours_in_an_encoder_and_not_in_a_decoder() -> None:
     encoder = neighbour_heads(BEFORE, AFTER)
     decoder = [replace(each, site=Site(AttentionKind.DECODER, 0)) for each in encoder]
-    alone, mask = "In the encoder, positions alone tell", "In the decoder, the causal mask tells"
-    assert alone in neighbours_caption(encoder)
-    assert mask not in neighbours_caption(encoder)
-    assert mask in neighbours_caption(decoder)
-    assert alone not in neighbours_caption(decoder)
-    assert alone in neighbours_caption([*encoder, *decoder])
-    assert mask in neighbours_caption([*encoder, *decoder])
+    alone, mask = (
+        "In the encoder, only positions tell",
+        "In the decoder, the causal mask also tells",
+    )
+    assert alone in NeighbourHeads(encoder).full_caption
+    assert mask not in NeighbourHeads(encoder).full_caption
+    assert mask in NeighbourHeads(decoder).full_caption
+    assert alone not in NeighbourHeads(decoder).full_caption
+    both = NeighbourHeads([*encoder, *decoder]).full_caption
+    assert alone in both
+    assert mask in both
 
 
 def test_no_head_of_neighbours_is_said_in_a_sentence() -> None:
-    for show in (neighbours_figure, neighbours_alt_text, neighbours_caption):
+    nobody = NeighbourHeads(())
+    for show in (lambda: neighbours_figure(()), lambda: nobody.alt, lambda: nobody.caption):
         with pytest.raises(ValueError, match="There is no head of self-attention to show"):
-            show(())
+            show()

@@ -11,8 +11,13 @@ from model.explain.position_measures import formula_table
 from model.record.intervention import Intervention, PositionEdit
 from model.translate.translator import Translator
 from tests.kit.pictures import LAYOUTS, require_same, values
-from viz.positions import pictures, word_and_position
-from viz.positions.shuffle import reordered
+from viz.positions.embedding_sum import EmbeddingSum
+from viz.positions.neighbours import NeighbourHeads, neighbour_heads
+from viz.positions.score_terms import TermShares, term_shares
+from viz.positions.shuffle import ShuffledDistances, reordered
+from viz.positions.similarity import ByOffset, Similarity
+from viz.positions.table import Formula, Positions
+from viz.positions.waves import Circle, FormulaWaves, Waves
 
 SENTENCE = "The cat sat on the mat."
 BASE = 10000.0
@@ -23,21 +28,21 @@ def test_every_picture_comes_back(folder: Path, translator: Translator) -> None:
     tokens = translator.embedding_parts(SENTENCE).tokens
     short = translator.position_table(len(tokens))
     made_up = formula_table(8, 20, 50.0)
-    shares = word_and_position.term_shares(translator.score_terms(SENTENCE).terms)
-    first = pictures.Positions(short, BASE, None, SENTENCE, tokens)
+    shares = term_shares(translator.score_terms(SENTENCE).terms)
+    first = Positions(short, BASE, None, SENTENCE, tokens)
     for picture in (
         first,
-        pictures.Positions(table, BASE),
-        pictures.Waves(table, (0, 3), BASE),
-        pictures.Waves(table, (2, 3), BASE, 4),
-        pictures.Circle(table, 1, 4, BASE),
-        pictures.Similarity(table, True),
-        pictures.Similarity(table, False),
-        pictures.ByOffset(table, False),
-        pictures.EmbeddingSum(translator.embedding_parts(SENTENCE), SENTENCE),
-        pictures.TermShares(shares, SENTENCE),
-        pictures.Formula(made_up, 50.0),
-        pictures.FormulaWaves(made_up, (0, 4), 50.0),
+        Positions(table, BASE),
+        Waves(table, (0, 3), BASE),
+        Waves(table, (2, 3), BASE, 4),
+        Circle(table, 1, 4, BASE),
+        Similarity(table, True),
+        Similarity(table, False),
+        ByOffset(table, False),
+        EmbeddingSum(translator.embedding_parts(SENTENCE), SENTENCE),
+        TermShares(shares, SENTENCE),
+        Formula(made_up, 50.0),
+        FormulaWaves(made_up, (0, 4), 50.0),
     ):
         require_same(picture, folder, LAYOUTS[:2])
         assert picture.alt, picture.caption
@@ -52,8 +57,8 @@ def test_heads_of_neighbours_come_back(
 ) -> None:
     translation = translator.translate(SENTENCE)
     after = translator.trace_of(translation, under=Intervention(positions=edit))
-    heads = word_and_position.neighbour_heads(translator.trace_of(translation), after)
-    picture = pictures.NeighbourHeads(heads, SENTENCE, edit)
+    heads = neighbour_heads(translator.trace_of(translation), after)
+    picture = NeighbourHeads(heads, SENTENCE, edit)
     require_same(picture, folder, LAYOUTS[:2])
     assert values(picture, "share_after").tolist() == [each.after for each in heads]
     assert picture.texts["edit"] == ("none" if edit.at_rest else repr(edit))
@@ -70,6 +75,6 @@ def test_shuffled_words_come_back(folder: Path, translator: Translator) -> None:
         before = translator.encode(SENTENCE, under=Intervention(positions=edit))
         after = translator.encode(SENTENCE, under=Intervention(positions=edit, source_order=order))
         distances[name] = np.linalg.norm(after - before[place], axis=-1)
-    picture = pictures.ShuffledDistances(reordered(source, place), distances, 1.0, SENTENCE, order)
+    picture = ShuffledDistances(reordered(source, place), distances, 1.0, SENTENCE, order)
     require_same(picture, folder, LAYOUTS[:2])
     assert values(picture, "distance_with_positions") is distances["with positions"]

@@ -2,15 +2,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from headscope.figures import distances_figure
 from model.trace.attention_map import Tokens
 from viz.draw import style
-from viz.positions.shuffle import (
-    distances_alt_text,
-    distances_caption,
-    distances_figure,
-    moved_words,
-    reordered,
-)
+from viz.positions.shuffle import ShuffledDistances, moved_words, reordered
 
 TOKENS = Tokens(("▁The", "▁<b>", "▁The", "</s>"), (5, 6, 5, 3))
 
@@ -102,19 +97,19 @@ def test_many_tokens_are_labelled_now_and_then_on_a_phone() -> None:
 
 
 def test_the_caption_says_what_was_measured_and_what_it_means() -> None:
-    said = distances_caption(FAR, 10.0)
+    said = ShuffledDistances(TOKENS, FAR, 10.0).caption
     assert "With positions, rows move by up to 4.00, 40% of their mean length" in said
     assert "Without positions, every row stays the same, up to rounding." in said
     assert "e−" not in said
 
 
 def test_without_positions_a_row_that_moves_is_not_called_the_same() -> None:
-    said = distances_caption({"without positions": np.array([0.0, 0.1])}, 10.0)
+    said = ShuffledDistances(TOKENS, {"without positions": np.array([0.0, 0.1])}, 10.0).caption
     assert "the same" not in said
     assert "1% of their mean length" in said
 
 
 def test_the_alt_text_holds_the_largest_distance_of_each() -> None:
-    said = distances_alt_text(TOKENS, FAR, 10.0)
+    said = ShuffledDistances(TOKENS, FAR, 10.0).alt
     assert "4 rows" in said
     assert "with positions, at most 4.00; without positions, 0 up to rounding." in said

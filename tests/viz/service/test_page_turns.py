@@ -23,7 +23,7 @@ def until(true: Callable[[], bool]) -> None:
 
 
 def queue_up(turns: Turns, count: int, order: list[int]) -> list[threading.Thread]:
-    """So many threads that wait for their turn, each begun when the last one waits."""
+    """So many threads that ask for a turn, each begun when the last one waits or has had it."""
     threads = []
     for number in range(count):
 
@@ -33,7 +33,7 @@ def queue_up(turns: Turns, count: int, order: list[int]) -> list[threading.Threa
 
         before = turns.n_waiting
         threads.append(start(work))
-        until(lambda before=before: turns.n_waiting > before)
+        until(lambda n=number, before=before: turns.n_waiting > before or n in order)
     return threads
 
 

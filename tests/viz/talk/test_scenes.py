@@ -90,6 +90,12 @@ def test_numbers_and_truths_written_by_hand_count_as_text_in_a_view(told: Any, r
     assert scenes.parse(set_in_view(told)).scenes[0].view["layer"] == read
 
 
+def test_a_talk_of_an_older_version_opens_the_same_views() -> None:
+    older = {"colored": "maps", "whose": "1.2"}
+    data = changed(lambda told: told["scenes"][0].update(page="effects", view=older))
+    assert scenes.parse(data).scenes[0].view == {"show": "maps", "layer_head": "1.2"}
+
+
 def test_a_talk_may_have_no_scenes_yet() -> None:
     assert scenes.parse(changed(lambda told: told["scenes"].clear())).scenes == ()
 
@@ -115,7 +121,7 @@ def test_markup_in_a_title_is_kept_letter_by_letter() -> None:
         (lambda told: told.update(title=3), "title must be text in quotes; it is a number"),
         (lambda told: told.update(title=" "), "title must not be empty"),
         (lambda told: told.update(title="a\nb"), "title must be one line"),
-        (lambda told: told.update(title="x" * 201), "title has 201 characters and takes 200"),
+        (lambda told: told.update(title="x" * 201), "title has 201 characters; at most 200"),
         (lambda told: told.pop("scenes"), "scenes is missing"),
         (lambda told: told.update(scenes={}), "scenes must be a list"),
         (lambda told: told.update(scenes=FILE["scenes"] * 51), "scenes has 102 entries"),
@@ -163,7 +169,7 @@ def test_the_first_of_several_wrong_fields_is_named() -> None:
 
 def test_a_field_that_stands_twice_is_refused() -> None:
     written = json.dumps(FILE).replace('"layer": "1"', '"layer": "1", "layer": "2"')
-    assert "“layer” stands twice" in refusal(written.encode())
+    assert "“layer” appears twice" in refusal(written.encode())
 
 
 @pytest.mark.parametrize("constant", ["NaN", "Infinity", "-Infinity"])
@@ -244,7 +250,7 @@ def test_scenes_are_added_and_taken_out(abc: Talk) -> None:
 
 def test_a_scene_gets_another_title_and_note_and_keeps_its_view(abc: Talk) -> None:
     old = replace(abc.scenes[1], view={"layer": "2"})
-    talk = abc.with_scene(2, old).retold(2, "x", "said")
+    talk = abc.with_scene(2, old).with_text(2, "x", "said")
     assert titles(talk) == "axc"
     assert talk.scenes[1].note == "said"
     assert talk.scenes[1].view == {"layer": "2"}
@@ -259,7 +265,7 @@ def test_numbers_count_from_one(abc: Talk) -> None:
 
 def test_a_talk_that_could_not_be_opened_again_is_not_kept(abc: Talk) -> None:
     with pytest.raises(TalkError, match="must not be empty"):
-        scenes.checked(abc.retold(1, "", ""))
+        scenes.checked(abc.with_text(1, "", ""))
     assert scenes.checked(abc) == abc
 
 

@@ -1,0 +1,41 @@
+"""The functions that notebooks of older versions call: they draw what the pictures draw."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import headscope as hs
+from model.explain.alignment_file import read_alignment
+from model.trace.attention_map import Site
+from model.translate.translator import Translator
+from viz.save.picture import Layout
+
+SENTENCE = "The cat sat on the mat."
+NARROW = {"narrow": True, "dark": True}
+
+
+def test_functions_of_older_notebooks_draw_the_pictures(
+    folder: Path, translator: Translator
+) -> None:
+    figures, trace = hs.figures, translator.trace(SENTENCE)
+    effects, cross = hs.effects(translator, SENTENCE), Site("cross", 1)
+    losses = figures.EffectMap(effects, 1)
+    title = figures.effect_title(effects, 1)
+    maps = figures.cross_attributions(translator, trace)
+    self_maps = figures.self_attributions(translator, trace, Site("decoder", 1))
+    lens, table = translator.logit_lens(trace), read_alignment(folder)
+    for drawn, picture in (
+        (figures.effect_figure(effects.of(1), title, **NARROW), losses),
+        (
+            figures.beside_figure(maps, "norms", cross, 2, later=True, token=1, **NARROW),
+            figures.MapBesideTruth(maps, SENTENCE, "", cross, 2, True, 1, "norms"),
+        ),
+        (
+            figures.self_figure(self_maps, "rollout", 2, row=1, **NARROW),
+            figures.SelfMap(self_maps, SENTENCE, "", 2, 1, "rollout"),
+        ),
+        (figures.alignment_figure(table, **NARROW), figures.AlignmentMap(table, "")),
+        (figures.lens_figure(lens, "", **NARROW), figures.LayerLens(lens, SENTENCE)),
+    ):
+        assert drawn.to_json() == picture.figure(Layout(narrow=True, dark=True)).to_json()
+    assert figures.lens_figure(lens, "Mine").layout.title.text == "Mine"

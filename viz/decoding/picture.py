@@ -1,0 +1,54 @@
+"""What the pictures of a decoding share: how it was decoded, in words and as Python."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+
+from model.paper.search import Search
+from viz.links.link_interventions import Changes
+from viz.save.notebook import Lines, public
+from viz.save.picture import Picture
+
+
+class DecodingPicture(Picture):
+    """A picture of a decoding.
+
+    Attributes:
+        search: how it was decoded.
+        changes: what the model did differently meanwhile; titles name it.
+    """
+
+    __slots__ = ()
+
+    search: Search
+    changes: Changes
+
+    @property
+    @abstractmethod
+    def source(self) -> str:
+        """The sentence."""
+
+    @property
+    def under(self) -> str:
+        """The end of a call that applies the changes."""
+        return ", under=changes.under" if self.changes else ""
+
+    @property
+    def given(self) -> Lines:
+        """The lines of a notebook that say what is decoded, and how."""
+        changes = [f"changes = hs.figures.{self.changes!r}"] if self.changes else []
+        return [f"sentence = {self.source!r}", f"search = {public(self.search)}", *changes]
+
+    @property
+    def decoded(self) -> Lines:
+        """The lines that decode the sentence."""
+        return [*self.given, f"decoding = translator.decode(sentence, search=search{self.under})"]
+
+    @property
+    def traced(self) -> Lines:
+        """The lines that decode the sentence and record its translation."""
+        return [*self.decoded, f"trace = translator.trace_of(decoding.translation{self.under})"]
+
+    @property
+    def setup(self) -> Lines:
+        return self.decoded

@@ -1,0 +1,151 @@
+"""What figures of positions share: axes, layouts of curves, and a base class."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from model.trace.attention_map import FloatArray
+from viz.draw import style
+from viz.save.notebook import Lines
+from viz.save.numbers import Numbers
+from viz.save.picture import Picture
+
+SQUARE_HEIGHT, NARROW_SQUARE_HEIGHT = style.COMFORTABLE_HEIGHT, 280
+SQUARE = {"scaleanchor": "y", "constrain": "domain", "constraintoward": "left"}
+"""An axis whose unit is as long as that of the other."""
+
+_CURVE_HEIGHT = 320
+_AXIS_HEIGHT, _NARROW_AXIS_HEIGHT = 54, 30
+
+
+class TablePicture(Picture):
+    """A picture of a table of positions.
+
+    Attributes:
+        rows: (position, d_model).
+    """
+
+    __slots__ = ()
+
+    rows: FloatArray
+
+    @property
+    def setup(self) -> Lines:
+        return [f"rows = translator.position_table({len(self.rows)})"]
+
+
+class FormulaPicture(Picture):
+    """A picture of the table of section 3.5's formula, for any model.
+
+    Attributes:
+        rows: of `model.explain.position_measures.formula_table`, (position, d_model).
+        base: of the wavelengths.
+    """
+
+    __slots__ = ()
+    needs_model = False
+    origin = ()
+
+    rows: FloatArray
+    base: float
+
+    @property
+    def texts(self) -> Mapping[str, str]:
+        return {"made_by": f"the formula of section 3.5, base {self.base:g}"}
+
+    @property
+    def setup(self) -> Lines:
+        length, d_model = self.rows.shape
+        return [
+            f"base = {self.base!r}",
+            f"rows = hs.figures.formula_table({d_model}, {length}, base)",
+        ]
+
+
+def table_numbers(table: FloatArray, dimensions: Sequence[int] | None = None) -> Numbers:
+    """A table's numbers, all of them or some dimensions."""
+    columns = range(table.shape[1]) if dimensions is None else dimensions
+    return Numbers(
+        {},
+        {"position": range(len(table)), "dimension": columns},
+        {"value": (("position", "dimension"), table[:, list(columns)])},
+    )
+
+
+def limit_of(values: NDArray[np.floating[Any]]) -> float:
+    """The largest absolute value."""
+    # Zeros throughout, as positions scaled to nothing are, still need a scale.
+    return float(np.abs(values).max()) or 1.0
+
+
+def numbered_axis(title: str, length: int, **more: Any) -> dict[str, Any]:
+    """An axis over 0, 1, … with labels at round numbers."""
+    return {
+        "title": style.axis_title(title),
+        "range": [-0.5, length - 0.5],
+        "tickmode": "auto",
+        "nticks": 9,
+        "tickformat": "d",
+        "ticks": "",
+        "ticklabelstandoff": 6,
+        "tickfont": {"size": style.SMALL_FONT_SIZE},
+        "showgrid": False,
+        "zeroline": False,
+        "automargin": True,
+        **more,
+    }
+
+
+def curve_axis(theme: style.Look, title: str) -> dict[str, Any]:
+    """An axis of curves."""
+    return {
+        "title": style.axis_title(title),
+        "nticks": 7,
+        "tickfont": {"size": style.SMALL_FONT_SIZE},
+        "gridcolor": theme.grid,
+        "zeroline": False,
+        "zerolinecolor": theme.muted,
+        "automargin": True,
+    }
+
+
+def curve_layout(
+    theme: style.Look,
+    title: str,
+    *,
+    height: int = _CURVE_HEIGHT,
+    legend_rows: int = 0,
+    narrow: bool = False,
+    lines: Sequence[str] = (),
+) -> dict[str, Any]:
+    """The layout of curves: the title above the plot, the legend below it in rows."""
+    shared = style.layout(theme, title=title, height=height, lines=lines)
+    axis = _NARROW_AXIS_HEIGHT if narrow else _AXIS_HEIGHT
+    below = axis + style.LEGEND_HEIGHT * legend_rows
+    return {
+        **shared,
+        "height": shared["height"] - shared["margin"]["b"] + below,
+        "margin": {**shared["margin"], "b": below},
+        "plot_bgcolor": style.CLEAR,
+        "legend": style.legend_below(shared),
+    }
+
+
+def position_range(length: int) -> list[float]:
+    """The range of an axis of positions."""
+    # One position alone still needs a width.
+    return [0, length - 1] if length > 1 else [-0.5, 0.5]
+
+
+def positions_words(turn: float) -> str:
+    """A number of positions, such as "6.28 positions"."""
+    return f"{length_words(turn)} positions"
+
+
+def length_words(turn: float) -> str:
+    """The number alone."""
+    return f"{turn:,.0f}" if turn >= 100 else style.number(turn)

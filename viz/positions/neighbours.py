@@ -1,0 +1,251 @@
+"""Heads that look at the previous or the next token, before and after an edit of positions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+
+from model.explain.measures import SELF, head_facts
+from model.record.intervention import PositionEdit
+from model.trace.attention_map import AttentionKind, Site
+from model.trace.trace import Trace
+from viz.draw import style
+from viz.links.head_refs import head_name
+from viz.save.notebook import Lines, public
+from viz.save.numbers import Numbers, column_numbers
+from viz.save.picture import Layout, Picture
+
+NEIGHBOURS = ("previous", "next")
+"""The measures of heads that look at the token before or after their own."""
+
+AT_REST = PositionEdit()
+
+MOST_HEADS = 8
+"""The largest number of heads shown."""
+
+_HOVER = "%{y}<br>share <b>%{x:.1f}%</b><extra>%{fullData.name}</extra>"
+_AXIS_ROOM, _NARROW_AXIS_ROOM = 44, 20
+"""Pixels below the plot for an axis's labels, and its title where it has one."""
+
+
+@dataclass(frozen=True, slots=True)
+class NeighbourHead:
+    """A head that looks at a neighbour, before and after an edit.
+
+    Attributes:
+        site: where it is.
+        head: counted from 0.
+        neighbour: "previous" or "next".
+        before: the share of its weight on that token, 0 to 1, by `model.explain.measures`.
+        after: the same after the edit; NaN if it is no longer known.
+    """
+
+    site: Site
+    head: int
+    neighbour: str
+    before: float
+    after: float
+
+    @property
+    def name(self) -> str:
+        """Which head it is and where it looks, in plain text."""
+        return (
+            f"{self.site.kind.short_name}, layer {self.site.layer}, head {self.head}: "
+            f"{self.neighbour}"
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NeighbourHeads(Picture):
+    """Heads that look at neighbours, before and after an edit of positions.
+
+    Attributes:
+        heads: of `neighbour_heads`.
+        sentence: the source.
+        edit: of positions.
+
+    Raises:
+        ValueError: if there is no head.
+    """
+
+    heads: Sequence[NeighbourHead]
+    sentence: str = ""
+    edit: PositionEdit = AT_REST
+
+    title = "Heads that look at neighbours"
+    name = "neighbour-heads"
+
+    @property
+    def texts(self) -> Mapping[str, str]:
+        return {"edit": "none" if self.edit.at_rest else repr(self.edit)}
+
+    @property
+    def _shown(self) -> Sequence[NeighbourHead]:
+        if not self.heads:
+            raise ValueError("There is no head of self-attention to show; type a longer sentence.")
+        return self.heads
+
+    @property
+    def alt(self) -> str:
+        listed = "; ".join(
+            f"{each.name} token {_percent(each.before)}, then {_percent(each.after)}"
+            for each in self._shown
+        )
+        return f"Share of the weight on a neighbour before and after the edit: {listed}."
+
+    @property
+    def caption(self) -> str:
+        count = len(self._shown)
+        halved = sum(each.after <= each.before / 2 for each in self.heads)
+        if count == 1:
+            lost = "lost at least half its weight" if halved else "kept more than half its weight"
+            return f"With the edited positions, this head {lost} on the neighbour."
+        which = {0: "none", count: "all"}.get(halved, str(halved))
+        return (
+            f"With the edited positions, {which} of these {count} heads lost at least half their "
+            "weight on the neighbour."
+        )
+
+    @property
+    def more(self) -> str:
+        kinds = {each.site.kind for each in self.heads}
+        sources = {
+            AttentionKind.ENCODER: " In the encoder, only positions tell a head which token that "
+            "is.",
+            AttentionKind.DECODER: " In the decoder, the causal mask also tells something about it "
+            "(Haviv et al. 2022).",
+        }
+        return (
+            "These heads look most at the token before or after their own."
+            f"{''.join(words for kind, words in sources.items() if kind in kinds)} Layers and "
+            "heads count from 0."
+        )
+
+    def figure(self, layout: Layout) -> go.Figure:
+        """Two bars a head: its share before and after."""
+        heads = self._shown
+        theme = style.look(layout.dark)
+        names = [_short(each) if layout.narrow else each.name for each in heads]
+        data = [
+            {
+                "type": "bar",
+                "orientation": "h",
+                "x": [100 * share for share in shares],
+                "y": np.arange(len(heads)),
+                "marker": {"color": color, "line": {"width": 0}},
+                "hovertemplate": _HOVER,
+                "name": name,
+                "showlegend": True,
+            }
+            for name, color, shares in (
+                ("the model’s own positions", theme.beside, [each.before for each in heads]),
+                ("edited positions", theme.positive, [each.after for each in heads]),
+            )
+        ]
+        shared = style.layout(
+            theme,
+            title=self.title,
+            height=style.plot_height(len(heads)),
+            lines=["Share of the weight on that token"] if layout.narrow else [],
+        )
+        below = (_NARROW_AXIS_ROOM if layout.narrow else _AXIS_ROOM) + 10 + style.LEGEND_HEIGHT
+        below += style.LEGEND_HEIGHT if layout.narrow else 0
+        spec = {
+            **shared,
+            "height": shared["height"] - shared["margin"]["b"] + below,
+            "margin": {**shared["margin"], "b": below},
+            "plot_bgcolor": style.CLEAR,
+            "barmode": "group",
+            "bargap": 0.3,
+            "legend": style.legend_below(shared),
+            "xaxis": {
+                "title": style.axis_title(
+                    "" if layout.narrow else "Share of the weight on that token"
+                ),
+                # A little more, or the last label would be left out.
+                "range": [0, 101],
+                "ticksuffix": "%",
+                "nticks": 6,
+                "tickfont": {"size": style.SMALL_FONT_SIZE},
+                "gridcolor": theme.grid,
+                "zeroline": True,
+                "zerolinecolor": theme.muted,
+                "automargin": True,
+            },
+            "yaxis": style.axis(
+                "" if layout.narrow else "Head and neighbour",
+                names,
+                1,
+                range=[len(heads) - 0.5, -0.5],
+                tickfont={"size": style.SMALL_FONT_SIZE},
+            ),
+        }
+        return go.Figure({"data": data, "layout": spec})
+
+    def numbers(self) -> Numbers:
+        heads = self.heads
+        columns: dict[str, NDArray[Any]] = {
+            "attention": np.array([str(each.site.kind) for each in heads], dtype=np.str_),
+            "layer": np.array([each.site.layer for each in heads], dtype=np.int64),
+            "head": np.array([each.head for each in heads], dtype=np.int64),
+            "neighbour": np.array([each.neighbour for each in heads], dtype=np.str_),
+            "share_before": np.array([each.before for each in heads], dtype=np.float64),
+            "share_after": np.array([each.after for each in heads], dtype=np.float64),
+        }
+        return column_numbers({}, "rank", range(1, len(heads) + 1), columns)
+
+    @property
+    def setup(self) -> Lines:
+        return [
+            f"sentence = {self.sentence!r}",
+            f"edit = {public(self.edit)}",
+            "translation = translator.translate(sentence)",
+            "before = translator.trace_of(translation)",
+            "after = translator.trace_of(translation, under=hs.Intervention(positions=edit))",
+            "heads = hs.figures.neighbour_heads(before, after)",
+        ]
+
+
+def neighbour_heads(
+    before: Trace, after: Trace, *, most: int = MOST_HEADS
+) -> tuple[NeighbourHead, ...]:
+    """The heads of self-attention that look most at the previous or the next token.
+
+    Args:
+        before: as the model reads a sentence.
+        after: the same sentence with other positions; its translation may be another one.
+        most: how many heads.
+
+    Returns:
+        those with the largest shares before, largest first; each head once, with the neighbour
+        that it looks at more.
+    """
+    heads = []
+    for site, attention in before.maps.items():
+        if site.kind not in SELF or site not in after.maps:
+            continue
+        old, new = head_facts(attention), head_facts(after.maps[site])
+        for head in range(attention.n_heads):
+            shares = {name: float(old[name][head]) for name in NEIGHBOURS}
+            known = {name: share for name, share in shares.items() if not math.isnan(share)}
+            if known:
+                name = max(known, key=lambda each: known[each])
+                heads.append(NeighbourHead(site, head, name, known[name], float(new[name][head])))
+    heads.sort(key=lambda each: (-each.before, each.site, each.head))
+    return tuple(heads[:most])
+
+
+def _short(head: NeighbourHead) -> str:
+    return f"{head_name(head.site, head.head)} {head.neighbour}"
+
+
+def _percent(share: float) -> str:
+    if math.isnan(share):
+        return "unknown"
+    return style.percent(share)

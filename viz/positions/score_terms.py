@@ -1,0 +1,211 @@
+"""What the scores of the encoder's first layer come from: words, positions, or both."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+
+from model.explain.position_measures import Values
+from model.trace.attention_map import AttentionKind
+from viz.draw import style
+from viz.draw.labels import escape_html
+from viz.links.request import Request
+from viz.save.notebook import Lines
+from viz.save.numbers import Numbers, column_numbers
+from viz.save.picture import Layout, Picture
+
+_HOVER = "head <b>%{x}</b><br>share <b>%{y:.1f}%</b><extra>%{fullData.name}</extra>"
+_HEIGHT = 320
+_AXIS_ROOM, _NARROW_AXIS_ROOM = 44, 20
+"""Pixels below the plot for an axis's labels, and its title where it has one."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TermShares(Picture):
+    """What the scores of the encoder's first layer come from: one bar a head, one colour a term.
+
+    Attributes:
+        shares: by term, (head,), as `term_shares` gives them.
+        sentence: the source.
+
+    Raises:
+        ValueError: if there is no term, or terms differ in their number of heads.
+    """
+
+    slug: ClassVar[str] = "terms"
+    about: ClassVar[str] = "what the first layer's scores come from"
+
+    shares: Mapping[str, NDArray[np.float64]]
+    sentence: str
+
+    title = "What the scores come from"
+    name = "score-terms"
+
+    @classmethod
+    def of(cls, request: Request) -> TermShares:
+        return cls(term_shares(request.translator.score_terms(request.text).terms), request.text)
+
+    @property
+    def _n_heads(self) -> int:
+        counts = {len(share) for share in self.shares.values()}
+        if len(counts) != 1:
+            raise ValueError(
+                "Each term needs a share for every head; give at least one term, and as many "
+                "shares for each."
+            )
+        return counts.pop()
+
+    @property
+    def alt(self) -> str:
+        n_heads, largest = self._n_heads, []
+        for name, share in self.shares.items():
+            head = int(np.argmax(share))
+            largest.append(f"{_title(name).lower()} {style.percent(share[head])} in head {head}")
+        return (
+            f"Shares of the score differences of {style.count_of(n_heads, 'head')} of encoder "
+            f"layer 0. The largest of each term: {'; '.join(largest)}."
+        )
+
+    @property
+    def caption(self) -> str:
+        return "How much of a head’s score differences comes from words and from positions."
+
+    @property
+    def more(self) -> str:
+        return (
+            "The input is a word plus a position, so a score is a sum: the query’s word or "
+            "position times the key’s word or position. Only differences within a row count, "
+            "because what all keys of a row share changes no weight. The parts of a head add up to "
+            "100%; a part below 0 works against the others. Bias is every product with a bias of "
+            "the projections or of the norm before them."
+        )
+
+    def figure(self, layout: Layout) -> go.Figure:
+        shares, n_heads = self.shares, self._n_heads
+        theme = style.look(layout.dark)
+        data = [
+            {
+                "type": "bar",
+                "x": np.arange(n_heads),
+                "y": 100 * np.asarray(share),
+                "marker": {"color": theme.heads[place % len(theme.heads)], "line": {"width": 0}},
+                "hovertemplate": _HOVER,
+                "name": escape_html(_title(name)),
+                "showlegend": True,
+            }
+            for place, (name, share) in enumerate(shares.items())
+        ]
+        rows = -(-len(shares) // (2 if layout.narrow else 5))
+        shared = style.layout(
+            theme,
+            title=self.title,
+            height=_HEIGHT,
+            lines=["Encoder layer 0, share by head"] if layout.narrow else [],
+        )
+        below = (
+            (_NARROW_AXIS_ROOM if layout.narrow else _AXIS_ROOM) + 10 + style.LEGEND_HEIGHT * rows
+        )
+        percents = 100 * np.stack([np.asarray(share) for share in shares.values()])
+        spec = {
+            **shared,
+            "height": shared["height"] - shared["margin"]["b"] + below,
+            "margin": {**shared["margin"], "b": below},
+            "plot_bgcolor": style.CLEAR,
+            # Terms that work against the others hang below 0.
+            "barmode": "relative",
+            "bargap": 0.25,
+            "legend": style.legend_below(shared),
+            "xaxis": style.axis(
+                "" if layout.narrow else "Head of encoder layer 0",
+                [str(head) for head in range(n_heads)],
+                style.label_step(n_heads, 12 if layout.narrow else 48),
+                range=[-0.5, n_heads - 0.5],
+                autotickangles=[0],
+            ),
+            "yaxis": {
+                "title": style.axis_title("" if layout.narrow else "Share of the scores’ variance"),
+                "ticksuffix": "%",
+                "range": [
+                    min(0.0, float(np.minimum(percents, 0).sum(axis=0).min()) * 1.05),
+                    max(100.0, float(np.maximum(percents, 0).sum(axis=0).max()) * 1.02),
+                ],
+                "nticks": 7,
+                "tickfont": {"size": style.SMALL_FONT_SIZE},
+                "gridcolor": theme.grid,
+                "zeroline": True,
+                "zerolinecolor": theme.muted,
+                "automargin": True,
+            },
+        }
+        return go.Figure({"data": data, "layout": spec})
+
+    def numbers(self) -> Numbers:
+        columns = {f"share_{name}": share for name, share in self.shares.items()}
+        about: dict[str, str | int] = {"attention": str(AttentionKind.ENCODER), "layer": 0}
+        return column_numbers(about, "head", range(self._n_heads), columns)
+
+    @property
+    def setup(self) -> Lines:
+        return [
+            f"sentence = {self.sentence!r}",
+            "shares = hs.figures.term_shares(translator.score_terms(sentence).terms)",
+        ]
+
+
+def term_shares(terms: Mapping[str, NDArray[np.floating[Any]]]) -> dict[str, Values]:
+    """The share of each term in the differences between a head's scores.
+
+    Only differences within a row count: what is added to a whole row changes no weight
+    (softmax(x + c) = softmax(x)). So every row is centred first. A term's share is then its
+    covariance with the sum of all terms over the variance of that sum. These shares add up to 1, as
+    the variance of a sum is the sum of the covariances with it; unlike variances alone, they count
+    what two terms have in common once. A share below 0 means that a term works against the others,
+    one above 1 that others work against it.
+
+    Args:
+        terms: by name, (head, query, key) each; they add up to the scores.
+
+    Returns:
+        by name, (head,); zeros for a head whose scores do not differ within any row.
+
+    Raises:
+        ValueError: if there is no term, or two have different shapes.
+    """
+    if not terms:
+        raise ValueError("There is no term to share the scores among; give at least one.")
+    shapes = {np.shape(values) for values in terms.values()}
+    if len(shapes) > 1 or len(next(iter(shapes))) != 3:
+        raise ValueError(
+            "Every term has one shape, (head, query, key); these have "
+            f"{', '.join(map(str, sorted(shapes)))}."
+        )
+    centred = {name: _centred(values) for name, values in terms.items()}
+    total = np.sum(list(centred.values()), axis=0)
+    variance = np.square(total).sum(axis=(1, 2))
+    # What is left of equal scores is rounding, of which no share makes sense.
+    size = sum(np.square(np.float64(values)).sum(axis=(1, 2)) for values in terms.values())
+    differs = variance > 1e-12 * size
+    return {
+        name: np.divide(
+            (values * total).sum(axis=(1, 2)),
+            variance,
+            out=np.zeros(len(variance)),
+            where=differs,
+        )
+        for name, values in centred.items()
+    }
+
+
+def _centred(values: NDArray[Any]) -> Values:
+    exact = np.asarray(values, dtype=np.float64)
+    centred: Values = exact - exact.mean(axis=-1, keepdims=True)
+    return centred
+
+
+def _title(term: str) -> str:
+    return term.replace("-", "–").capitalize()

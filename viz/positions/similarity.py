@@ -1,0 +1,296 @@
+"""How alike positions are: every two of them, and by how far apart they stand."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import plotly.graph_objects as go
+
+from model.explain import position_measures
+from model.explain.position_measures import EQUAL, ROUND, likeness, rotation_deviation
+from model.trace.attention_map import FloatArray
+from viz.draw import style
+from viz.links.request import Request
+from viz.positions.axes import (
+    NARROW_SQUARE_HEIGHT,
+    SQUARE,
+    SQUARE_HEIGHT,
+    TablePicture,
+    curve_axis,
+    curve_layout,
+    limit_of,
+    numbered_axis,
+    position_range,
+)
+from viz.save.numbers import Numbers, column_numbers
+from viz.save.picture import Layout
+
+_PAIR_HOVER = "positions <b>%{y}</b> and <b>%{x}</b><br><b>%{z:.6~g}</b><extra></extra>"
+_OFFSET_HOVER = (
+    "offset <b>%{x}</b><br>mean <b>%{y:.6~g}</b><br>"
+    "from %{customdata[0]:.6~g} to %{customdata[1]:.6~g}<extra></extra>"
+)
+
+
+class _Alike(TablePicture):
+    """The similarity of the rows of a table.
+
+    Attributes:
+        rows: (position, d_model).
+        cosine: the cosine, on a scale from -1 to 1; if false, the dot product.
+
+    Raises:
+        ValueError: if the table is empty or not finite.
+    """
+
+    __slots__ = ()
+
+    rows: FloatArray
+    cosine: bool
+
+    @property
+    def measure(self) -> str:
+        """What is measured."""
+        return "cosine" if self.cosine else "dot product"
+
+    @property
+    def by_offset(self) -> position_measures.ByOffset:
+        """The similarity by how far apart two positions stand."""
+        return position_measures.by_offset(self.rows, cosine=self.cosine)
+
+    @property
+    def deviation(self) -> float:
+        """How much values at one offset differ at most."""
+        return float((self.by_offset.high - self.by_offset.low).max())
+
+    @property
+    def largest(self) -> float:
+        """The largest absolute value."""
+        return float(np.maximum(np.abs(self.by_offset.high), np.abs(self.by_offset.low)).max())
+
+    @property
+    def depends_on_offset(self) -> bool:
+        """Whether all values at one offset are equal up to rounding."""
+        return self.deviation <= EQUAL * self.largest
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Similarity(_Alike):
+    """How alike every two positions of a table are; fields as in _Alike."""
+
+    slug: ClassVar[str] = "likeness"
+    about: ClassVar[str] = "how alike every two positions are"
+
+    rows: FloatArray
+    cosine: bool = True
+
+    title = "How alike positions are"
+    name = "likeness"
+
+    @classmethod
+    def of(cls, request: Request) -> Similarity:
+        return cls(request.table)
+
+    @property
+    def alt(self) -> str:
+        offsets = self.by_offset
+        neighbours = (
+            f"; neighbours have {style.number(float(offsets.mean[1]))} on average"
+            if len(self.rows) > 1
+            else ""
+        )
+        return (
+            f"{self.measure.capitalize()} of every two of "
+            f"{style.count_of(len(self.rows), 'position')}: a position with itself has "
+            f"{style.number(float(offsets.mean[0]))} on average{neighbours}, and the least of all "
+            f"is {style.number(float(offsets.low.min()))}."
+        )
+
+    @property
+    def caption(self) -> str:
+        if self.deviation <= ROUND * self.largest:
+            return (
+                "Lines parallel to the diagonal have one colour: the "
+                f"{self.measure} depends on how far apart two positions are, not on where they are."
+            )
+        return (
+            "Lines parallel to the diagonal change their colour: the "
+            f"{self.measure} also depends on where two positions are."
+        )
+
+    @property
+    def more(self) -> str:
+        alike = (
+            f"all {self.measure}s are equal up to rounding"
+            if self.depends_on_offset
+            else f"{self.measure}s differ by at most {style.number(self.deviation)}"
+        )
+        return f"At one offset, {alike}."
+
+    def figure(self, layout: Layout) -> go.Figure:
+        """One colour scale on both sides of 0."""
+        theme = style.look(layout.dark)
+        alike = likeness(self.rows, cosine=self.cosine).astype(np.float32)
+        limit = 1.0 if self.cosine else limit_of(alike)
+        length = len(alike)
+        name = self.measure
+        heatmap = {
+            "type": "heatmap",
+            "z": alike,
+            "zmin": -limit,
+            "zmax": limit,
+            "colorscale": theme.signed_colorscale,
+            "colorbar": style.value_bar(theme, limit, name, narrow=layout.narrow),
+            "hovertemplate": _PAIR_HOVER,
+            "name": name,
+        }
+        side = "" if layout.narrow else "Position"
+        spec = {
+            **style.bar_layout(
+                theme,
+                title=f"{name.capitalize()} of every two positions",
+                height=NARROW_SQUARE_HEIGHT if layout.narrow else SQUARE_HEIGHT,
+                top=style.FONT_SIZE + 10,
+                lines=["Rows and columns – position"] if layout.narrow else [],
+            ),
+            "xaxis": numbered_axis(side, length, side="top") | SQUARE,
+            "yaxis": numbered_axis(side, length)
+            | {"range": [length - 0.5, -0.5], "constrain": "domain", "constraintoward": "top"},
+        }
+        return go.Figure({"data": [heatmap], "layout": spec})
+
+    def numbers(self) -> Numbers:
+        alike = likeness(self.rows, cosine=self.cosine)
+        cells = ("position", "other_position")
+        axes = dict.fromkeys(cells, range(len(alike)))
+        return Numbers({}, axes, {self.measure.replace(" ", "_"): (cells, alike)})
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ByOffset(_Alike):
+    """The same by how far apart two positions stand; fields as in _Alike."""
+
+    slug: ClassVar[str] = "offsets"
+    about: ClassVar[str] = "the same by how far apart they stand"
+
+    rows: FloatArray
+    cosine: bool = True
+
+    title = "How alike positions are, by offset"
+    name = "likeness-by-offset"
+
+    @classmethod
+    def of(cls, request: Request) -> ByOffset:
+        return cls(request.table)
+
+    @property
+    def alt(self) -> str:
+        offsets = self.by_offset
+        lowest = int(np.argmin(offsets.mean))
+        spread = (
+            "all are equal up to rounding"
+            if self.depends_on_offset
+            else f"it varies by at most {style.number(self.deviation)}"
+        )
+        return (
+            f"{self.measure.capitalize()} of positions p and p + k, averaged over p: "
+            f"{style.number(float(offsets.mean[0]))} at offset 0, least at offset {lowest} with "
+            f"{style.number(float(offsets.mean[lowest]))}; at one offset {spread}."
+        )
+
+    @property
+    def caption(self) -> str:
+        if self.depends_on_offset:
+            return f"All pairs of positions at one offset have the same {self.measure}."
+        return (
+            "The line is the mean over all pairs of positions at one offset; the band runs from "
+            "the least to the greatest."
+        )
+
+    @property
+    def more(self) -> str:
+        return self.shift_words(1)
+
+    def shift_words(self, offset: int) -> str:
+        """How well a shift is a rotation, in plain text; "" for an odd number of dimensions.
+
+        Raises:
+            ValueError: if no two positions are so far apart.
+        """
+        if self.rows.shape[1] % 2:
+            return ""
+        deviation = rotation_deviation(self.rows, offset)
+        largest = float(np.abs(self.rows).max())
+        if deviation > ROUND * largest:
+            return (
+                f"A shift by {offset} is no rotation of the pairs of dimensions: the best-fitting "
+                f"one is off by up to {style.number(deviation)} in a number, and the largest "
+                f"number of the table is {style.number(largest)}."
+            )
+        exactness = (
+            "up to rounding"
+            if deviation <= EQUAL * largest
+            else f"up to {style.number(deviation)} in any number"
+        )
+        return (
+            f"A shift by {offset} is one rotation of each pair of dimensions wherever it starts, "
+            f"{exactness}."
+        )
+
+    def figure(self, layout: Layout) -> go.Figure:
+        """A curve; the band shades everything between least and greatest, unless they are equal."""
+        offsets = self.by_offset
+        theme = style.look(layout.dark)
+        name = self.measure
+        edge = {
+            "type": "scatter",
+            "x": offsets.offsets,
+            "mode": "lines",
+            "line": {"width": 0},
+            "hoverinfo": "skip",
+        }
+        band = [
+            {**edge, "y": offsets.low, "showlegend": False, "name": "least"},
+            {
+                **edge,
+                "y": offsets.high,
+                "fill": "tonexty",
+                "fillcolor": theme.hatch,
+                "name": "from least to greatest",
+            },
+        ]
+        data = [
+            *([] if self.depends_on_offset else band),
+            {
+                "type": "scatter",
+                "x": offsets.offsets,
+                "y": offsets.mean,
+                "mode": "lines" if len(self.rows) > 1 else "markers",
+                "line": {"color": theme.accent, "width": 2},
+                "customdata": np.stack([offsets.low, offsets.high], axis=-1),
+                "hovertemplate": _OFFSET_HOVER,
+                "name": "mean",
+            },
+        ]
+        spec = {
+            **curve_layout(
+                theme,
+                f"{name.capitalize()} by offset",
+                legend_rows=0 if self.depends_on_offset else 1,
+                narrow=layout.narrow,
+                lines=[f"Across – offset, up – {name}"] if layout.narrow else [],
+            ),
+            "xaxis": curve_axis(theme, "" if layout.narrow else "Offset k")
+            | {"range": position_range(len(self.rows))},
+            "yaxis": curve_axis(theme, "" if layout.narrow else name.capitalize())
+            | {"zeroline": True},
+        }
+        return go.Figure({"data": data, "layout": spec})
+
+    def numbers(self) -> Numbers:
+        offsets, name = self.by_offset, self.measure.replace(" ", "_")
+        arrays = {"mean": offsets.mean, "least": offsets.low, "greatest": offsets.high}
+        columns = {f"{part}_{name}": values for part, values in arrays.items()}
+        return column_numbers({}, "offset", offsets.offsets.tolist(), columns)
