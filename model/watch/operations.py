@@ -62,6 +62,7 @@ _WRITES_NOTHING_KNOWN = ("zero_", "fill_", "uniform_", "normal_", "bernoulli_")
 _MAPS = ("linear", "addmm", "conv", "addbmm", "addmv", "mv")
 
 
+@functools.cache
 def handler_of(func: Any) -> Handler | None:
     """The handler of an operation; None where there is nothing to do."""
     if not isinstance(func, torch._ops.OpOverload):
