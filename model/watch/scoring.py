@@ -223,7 +223,7 @@ def multiplied(mode: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[st
                 own = "dropout"
             order = (None, "scaled", "dropout", "changed")
             put.changed = max(before, own, key=order.index)
-        if factor:
+        if factor and nodes:
             divides = func.overloadpacket.__name__.startswith("div")
             put.factor = nodes[0].factor / factor if divides else nodes[0].factor * factor
     return result
