@@ -1,4 +1,4 @@
-# Everything starts here: `make run` on a machine with Python 3.11+ and make, and nothing else.
+# Everything starts here. `make run` needs Python 3.11+ and make, and nothing else.
 
 VENV := .venv
 PY := $(VENV)/bin/python
@@ -8,9 +8,9 @@ PIP := $(PY) -m pip install --disable-pip-version-check $(PIP_OPTIONS)
 PYTHON ?=
 # Port of the app. Unset, Streamlit takes 8501 or the next free one.
 PORT ?=
-# What the app listens to. Unset, only this machine reaches it; 0.0.0.0 lets in everyone in the network.
+# The address the app listens on. Unset, only this machine can reach it; 0.0.0.0 admits everyone on the network.
 ADDRESS ?=
-# cpu: a new environment gets torch's build for the processor alone; unset, the usual one.
+# cpu: a new environment gets torch's CPU build; unset, the usual one.
 TORCH ?=
 # More arguments for pip
 PIP_OPTIONS ?=
@@ -19,7 +19,7 @@ ARGS ?=
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run desktop wheel test quick fuzz deployment check format bench screenshots clean
+.PHONY: help run desktop wheel test quick fuzz deployment check format bench screenshots javascript clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -27,16 +27,16 @@ help: ## Show this list
 run: $(VENV)/.installed ## Start the app in the browser (PORT=8600; ADDRESS=0.0.0.0; TORCH=cpu)
 	$(PY) -m headscope $(if $(PORT),--port $(PORT)) $(if $(ADDRESS),--address $(ADDRESS))
 
-desktop: $(VENV)/.installed ## Start the app in a desktop window, with which it ends
+desktop: $(VENV)/.installed ## Start the app in a desktop window; closing the window ends it
 	$(PY) -m headscope desktop
 
-# Without isolation: everything it needs is in the environment, so nothing more is downloaded.
-wheel: $(VENV)/.installed-dev ## Build dist/headscope-….whl, to be installed anywhere with pip, pipx or uv
+# Without isolation: the environment has everything the build needs, so nothing is downloaded.
+wheel: $(VENV)/.installed-dev ## Build dist/headscope-….whl for pip, pipx or uv
 	$(PY) -m pip wheel --disable-pip-version-check --no-deps --no-build-isolation --wheel-dir dist .
 
-# Who has finished takes over tests from who has not, so that no long file comes last on one worker.
+# Idle workers take over tests from busy ones, so no long file ends up last on one worker.
 WORKERS := -n auto --maxprocesses 4 --dist worksteal
-# After the others: each worker has a server and a Chromium of its own.
+# These run after the others: each worker has a server and a Chromium of its own.
 WINDOWS := tests/browser tests/test_desktop.py
 
 test: $(VENV)/.installed-dev ## Run the tests (ARGS="-k causal" goes to pytest)
@@ -51,25 +51,27 @@ quick: $(VENV)/.installed-dev ## Run the tests that need no browser, no whole pa
 	$(PY) -m pytest $(WORKERS) --hypothesis-profile few -m "not (browser or slow)" \
 	  tests $(addprefix --ignore ,$(WINDOWS) tests/app tests/fuzz)
 
-fuzz: $(VENV)/.installed-dev ## Try some 25,000 hostile inputs, others each time (ARGS="-k talk" goes to pytest)
+fuzz: $(VENV)/.installed-dev ## Try some 25,000 hostile inputs, different each time (ARGS="-k talk" goes to pytest)
 	$(PY) -m pytest --hypothesis-profile fuzz $(ARGS) tests/fuzz
 
-deployment: $(VENV)/.installed-dev ## Try replicas behind HAProxy and nginx, a path, and what is kept; needs Chromium
+deployment: $(VENV)/.installed-dev ## Test replicas behind HAProxy and nginx, a path, and what is kept; needs Chromium
 	HEADSCOPE_DEPLOYMENT=1 $(PY) -m pytest $(ARGS) tests/deployment
 
-# The one that comes with Playwright.
+# The Node that comes with Playwright.
 NODE := $(VENV)/lib/python*/site-packages/playwright/driver/node
 
-check: $(VENV)/.installed-dev ## Check format, lint and types; change nothing
+check: $(VENV)/.installed-dev javascript ## Check format, lint and types; change nothing
 	$(PY) -m ruff format --check .
 	$(PY) -m ruff check .
 	$(PY) -m mypy
+
+javascript: $(VENV)/.installed-dev
 	find viz tests benchmarks -name '*.js' | xargs -n 1 $(NODE) --check
 
-format: $(VENV)/.installed-dev ## Format, repair what the linter can repair, and write the README's tables
+format: $(VENV)/.installed-dev ## Format, fix what the linter can fix, and write the table of parameters
 	$(PY) -m ruff check --fix .
 	$(PY) -m ruff format .
-	$(PY) -m viz.registry.pages README.md
+	$(PY) -m viz.registry.pages docs/parameters.md
 
 bench: $(VENV)/.installed-dev ## Run every benchmark, one after another
 	@for file in benchmarks/[!_]*.py; do \
@@ -78,21 +80,21 @@ bench: $(VENV)/.installed-dev ## Run every benchmark, one after another
 	  $(PY) -m "benchmarks.$$name" || exit 1; \
 	done
 
-screenshots: $(VENV)/.installed-dev ## Take the README's pictures anew; needs Chromium
+screenshots: $(VENV)/.installed-dev ## Retake the screenshots in docs/; needs Chromium
 	$(PY) -m tests.browser.screenshots
 
-clean: ## Remove caches; leaves .venv, checkpoints and training runs alone
+clean: ## Remove caches, but not .venv, checkpoints or training runs
 	rm -rf .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find . -path ./$(VENV) -prune -o -name __pycache__ -type d -prune -exec rm -rf {} +
 
-# Torch comes first and by itself: its own index is asked for nothing else, and where that does not answer,
-# the requirements bring the usual build.
+# Torch is installed first and alone: its index is asked for nothing else, and if it does not answer,
+# the requirements install the usual build.
 ifeq ($(TORCH),cpu)
 TORCH_INDEX := https://download.pytorch.org/whl/cpu
 define TORCH_FIRST
 @pin=$$(sed -n 's/^\(torch==[^ ]*\).*/\1/p' requirements.txt); \
 $(PIP) --no-deps --retries 1 --timeout 15 --index-url $(TORCH_INDEX) "$$pin" \
-|| echo "There is no CPU build to be had from $(TORCH_INDEX) now, so torch's usual build follows." >&2
+|| echo "No CPU build is available from $(TORCH_INDEX) now, so torch's usual build follows." >&2
 endef
 else ifeq ($(TORCH),)
 define TORCH_FIRST
@@ -106,7 +108,7 @@ else
 $(error TORCH is cpu or nothing, not "$(TORCH)")
 endif
 
-# The stamps make the second `make run` start at once. They lie inside the environment and go with it.
+# The stamps let the second `make run` start at once. They are inside the environment and are deleted with it.
 $(VENV)/.installed: requirements.txt | $(PY)
 	$(TORCH_FIRST)
 	$(PIP) -r requirements.txt
@@ -117,7 +119,7 @@ $(VENV)/.installed-dev: requirements.txt requirements-dev.txt | $(PY)
 	$(PIP) -r requirements-dev.txt
 	@touch $@ $(VENV)/.installed
 
-# Candidates are run, not just looked up: a version manager leaves commands behind that start nothing.
+# Candidates are run, not just looked up: version managers leave commands that start nothing.
 $(PY):
 	@for candidate in $(PYTHON) python3.13 python3.12 python3.11 python3 python; do \
 	  if "$$candidate" -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; then \
@@ -128,5 +130,5 @@ $(PY):
 	    exit 1; \
 	  fi; \
 	done; \
-	echo "Headscope needs Python 3.11 or newer, and none was found; get one from https://www.python.org/downloads/ or name it with PYTHON=." >&2; \
+	echo "Headscope needs Python 3.11 or newer, and none was found; install one from https://www.python.org/downloads/ or name it with PYTHON=." >&2; \
 	exit 1

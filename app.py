@@ -18,6 +18,9 @@ elif not runtime.exists():
     raise SystemExit(desktop.main())
 
 else:
+    from importlib import import_module
+
+    from viz import pages as scripts
     from viz.browser.drawer import close_drawer
     from viz.draw import style
     from viz.registry.pages import HOME, VIEWS
@@ -30,12 +33,21 @@ else:
     from viz.talk.scene_panel import show_scenes, show_talk, title_scene
     from viz.talk.welcome import show_glossary, show_welcome
 
+    def show_page() -> None:
+        """The page that is open, below the bar and with what the bar asks."""
+        show = import_module(f"{scripts.__name__}.{view.name}").show
+        address.open_address(view.parameters)
+        if not view.asks:
+            show()
+        elif question is not None:
+            show(question)
+
     with BUILDING.turn():
         st.set_page_config(page_title="Headscope", page_icon=style.ICON, layout="wide")
         st.logo(style.LOGO, size="large")
         pages = [
             st.Page(
-                view.script,
+                show_page,
                 title=view.title,
                 icon=view.icon,
                 url_path=view.name,
@@ -54,14 +66,19 @@ else:
             show_glossary()
         # Before the page for whoever goes by keyboard, and filled after it, when its view stands.
         reading = st.container(key="reader")
-        show_welcome()
-        notices = st.container(key="notices")
         view = VIEWS[page.url_path or HOME]
-        if view.asks:
-            bar.ask(view)
+        with st.container(key="welcome"):
+            if view.name != HOME:
+                show_welcome()
+        notices = st.container(key="notices")
+        question = bar.ask(view) if view.asks else None
         with session.refusals():
             page.run()
         title_scene()
+        # The first page is one picture, and fills the window.
+        with st.container(key="welcome-below"):
+            if view.name == HOME:
+                show_welcome()
         with notices:
             # Only now is known what the page could not take.
             address.show_notices()

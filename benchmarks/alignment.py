@@ -35,7 +35,8 @@ from model.explain.attribution_methods import attributions
 from model.explain.word_alignment import Weights, diagonal, mutual_argmax, row_argmax, word_map
 from model.trace.attention_map import AttentionKind
 from model.training.evaluate import reversed_columns
-from model.translate.translator import Translator, load, resolve_device
+from model.translate.devices import resolve_device
+from model.translate.translator import Translator, load
 
 GOLD = Path(__file__).parent / "gold" / "en-de.tsv"
 

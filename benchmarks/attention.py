@@ -20,13 +20,15 @@ from torch import Tensor, nn
 from benchmarks._measure import interleaved, parser, ratio, report, row
 from model.paper.config import TransformerConfig
 from model.paper.decoding import Hypothesis, beam_search, greedy
+from model.paper.decoding_cache import DecodingState
 from model.paper.linear import pack_linears
 from model.paper.masks import causal_allowed
 from model.paper.positions import sinusoidal_table
-from model.paper.transformer import DecodingState, Transformer
+from model.paper.transformer import Transformer
 from model.record.recording import recording
 from model.training.batches import padded
-from model.translate.translator import Translator, load, resolve_device
+from model.translate.devices import resolve_device
+from model.translate.translator import Translator, load
 from model.watch import watching
 
 SENTENCE = "She had forgotten where she had put the keys, so we waited in front of the house."

@@ -38,7 +38,7 @@ from benchmarks._measure import report, row
 from model.checkpoints.checkpoint import TOKENIZER
 from model.paper.tokenizer import Tokenizer
 from model.trace.trace import Trace
-from model.translate.translator import resolve_device
+from model.translate.devices import resolve_device
 from tests.kit.running_app import (
     ROOT,
     AppServer,
@@ -173,7 +173,7 @@ def settled(page: Page) -> None:
 
 def open_app(page: Page, url: str) -> None:
     """The heads page with everything on it."""
-    page.goto(url)
+    page.goto(f"{url}/heads")
     clock(page, "ready")
     settled(page)
 

@@ -31,7 +31,7 @@ from benchmarks._measure import write
 from benchmarks.memory import resident
 from model.checkpoints.checkpoint import TOKENIZER
 from model.paper.tokenizer import Tokenizer
-from model.translate.translator import resolve_device
+from model.translate.devices import resolve_device
 from tests.kit.person import GIVEN_UP, Answer, Lost, person
 from tests.kit.running_app import ROOT, AppServer, serve
 from viz.browser.files import ADDRESS, code
@@ -292,7 +292,7 @@ def main(argv: list[str] | None = None) -> None:
     options.add_argument(
         "--seconds", type=float, default=60.0, help="how long each asks (default 60)"
     )
-    options.add_argument("--page", default="", help="of the app, such as masks (default heads)")
+    options.add_argument("--page", default="heads", help="of the app (default heads)")
     options.add_argument(
         "--data", type=Path, help="a TSV with sentences in its first column (default made-up ones)"
     )

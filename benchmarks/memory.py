@@ -28,7 +28,7 @@ from benchmarks.browser import (
     same_length,
     visitor,
 )
-from model.translate.translator import resolve_device
+from model.translate.devices import resolve_device
 
 EVERY = 100
 FLAT = 5.0

@@ -19,7 +19,8 @@ from transformers import AutoConfig, AutoModelForSeq2SeqLM, MarianMTModel
 
 from benchmarks._measure import interleaved, parser, ratio, report, row
 from model.checkpoints.export_hf import hugging_face_config
-from model.translate.translator import Translator, load, resolve_device
+from model.translate.devices import resolve_device
+from model.translate.translator import Translator, load
 
 TOKENS = 24
 SENTENCE = (

@@ -23,7 +23,7 @@ import torch
 from benchmarks._measure import write
 from benchmarks.load import CHECKPOINT, CHECKPOINTS_VARIABLE, questions, tree
 from benchmarks.memory import resident
-from model.translate.translator import resolve_device
+from model.translate.devices import resolve_device
 from tests.kit.person import Lost, person
 from tests.kit.running_app import serve
 

@@ -30,8 +30,8 @@ from model.paper.transformer import Transformer
 from model.training.batches import Batch
 from model.training.corpus import read_pairs
 from model.training.settings import load_settings
-from model.training.train import Trainer
-from model.translate.translator import resolve_device
+from model.training.trainer import Trainer
+from model.translate.devices import resolve_device
 
 PEAKS = {"NVIDIA H200": 989.5e12, "NVIDIA H100": 989.5e12, "NVIDIA A100": 312e12}
 """What makers state for dense bf16 products, in operations a second, by the start of the name."""

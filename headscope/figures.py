@@ -1,8 +1,14 @@
-"""The figures of the app, as the Python that *Save* writes makes them in a notebook.
+"""The figures of the app, for the Python that *Save* writes.
 
-Most pictures are a class: `OneHead(hs.read(trace), hs.Site("cross", 3), head=2)` has a
-`figure(hs.Layout())`, `numbers()`, a caption and an alternative text.
+A picture is a class: `OneHead(hs.read(trace), hs.Site("cross", 3), head=2)` has a
+`figure(hs.Layout())`, `numbers()`, a caption and an alternative text. The functions below the
+imports draw the same figures; notebooks saved by older versions call them.
 """
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
 
 from model.explain.alignment_file import read_alignment as read_alignment
 from model.explain.attribution_methods import cross_attributions as cross_attributions
@@ -26,22 +32,19 @@ from viz.decoding.search import of_every_width as _searches_of_every_width
 from viz.draw.heatmap import head_figure as head_figure
 from viz.draw.panel_figure import panel_figure as panel_figure
 from viz.draw.panel_figure import panels_figure as panels_figure
-from viz.effects.alignment_map import alignment_figure as alignment_figure
-from viz.effects.effect_map import effect_figure as effect_figure
-from viz.effects.effect_map import effect_title as effect_title
-from viz.effects.estimate_vs_deletion import beside_figure as beside_figure
-from viz.effects.pictures import AlignmentMap as AlignmentMap
-from viz.effects.pictures import EffectMap as EffectMap
-from viz.effects.pictures import ExamplesCurve as ExamplesCurve
-from viz.effects.pictures import MapBesideTruth as MapBesideTruth
-from viz.effects.pictures import MapRanking as MapRanking
-from viz.effects.pictures import RemovalCurve as RemovalCurve
-from viz.effects.pictures import WordMap as WordMap
+from viz.effects.alignment_map import AlignmentMap as AlignmentMap
+from viz.effects.effect_map import EffectMap as EffectMap
+from viz.effects.effect_map import WordMap as WordMap
+from viz.effects.estimate_vs_deletion import MapBesideTruth as MapBesideTruth
+from viz.effects.head_map import effect_figure as effect_figure
+from viz.effects.ranking import MapRanking as MapRanking
 from viz.effects.ranking import ranking_figure as ranking_figure
 from viz.effects.ranking import ranking_title as ranking_title
 from viz.effects.ranking import scores as _method_scores
+from viz.effects.removal_curve import ExamplesCurve as ExamplesCurve
+from viz.effects.removal_curve import RemovalCurve as RemovalCurve
 from viz.effects.removal_curve import removal_figure as removal_figure
-from viz.effects.self_maps import self_figure as self_figure
+from viz.effects.self_maps import SelfMap as SelfMap
 from viz.heads.lines import lines_figure as lines_figure
 from viz.heads.matrices import matrices_figure as matrices_figure
 from viz.heads.overview import heads_overview as heads_overview
@@ -92,6 +95,7 @@ from viz.positions.word_and_position import neighbours_figure as neighbours_figu
 from viz.positions.word_and_position import parts_figure as parts_figure
 from viz.positions.word_and_position import term_shares as term_shares
 from viz.positions.word_and_position import terms_figure as terms_figure
+from viz.save.picture import Layout, Picture
 
 # Clear names for what has a short one where it is written.
 compared_masks = _compared_masks
@@ -100,3 +104,30 @@ masks_intervention = _masks_intervention
 parse_masks = _parse_masks
 method_scores = _method_scores
 searches_of_every_width = _searches_of_every_width
+
+
+def _drawing(picture: Callable[..., Picture]) -> Callable[..., Any]:
+    """The function that draws a picture of a class, with the fields of the class as arguments."""
+
+    def draw(*fields: Any, narrow: bool = False, dark: bool = False, **named: Any) -> Any:
+        return picture(*fields, **named).figure(Layout(narrow=narrow, dark=dark))
+
+    return draw
+
+
+def effect_title(effects: Any, token: int | None) -> str:
+    """The title of a map of losses."""
+    return EffectMap(effects, token).title
+
+
+alignment_figure = _drawing(lambda table, **named: AlignmentMap(table, "", **named))
+beside_figure = _drawing(
+    lambda maps, method, site=None, head=None, **named: MapBesideTruth(
+        maps, "", method=method, site=site, head=head, **named
+    )
+)
+self_figure = _drawing(
+    lambda maps, method, head=None, row=None, **named: SelfMap(
+        maps, "", head=head, token=row, method=method, **named
+    )
+)

@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all, and what is said where they cannot be."""
+"""Files written whole or not at all, with a sentence for errors."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ _NAMES.maxstring = _NAMES.maxother = 200
 
 @contextmanager
 def whole_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
-    """A file to write to, which takes its place once all is written; until then the old one stands.
+    """A file to write to, which replaces the old one when the block ends without an error.
 
     Raises:
-        OSError: if it cannot be written, with the path that was meant as its filename.
+        OSError: if it cannot be written, with `path` as its filename.
     """
     target = Path(os.path.realpath(path))
     try:
         if target.exists() and not target.is_file():
-            # A device or a pipe, such as /dev/stdout, has no other file put in its place.
+            # A device or a pipe, such as /dev/stdout, cannot be replaced.
             with target.open("wb") as opened:
                 yield opened
             return
@@ -39,22 +39,22 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
                 fresh.unlink()
                 raise
     except OSError as error:
-        # A full disk is noticed by a write, which knows no name, and the temporary one is no news.
+        # On a full disk the error has no name, or that of the temporary file.
         error.filename, error.filename2 = str(path), None
         raise
 
 
 def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
-    """Write a file, or leave the old one as it is; errors as of `whole_file`."""
+    """Write a file whole, or keep the old one; errors as `whole_file`."""
     with whole_file(path) as opened:
         opened.write(content)
 
 
 def write_folder(path: str | os.PathLike[str], files: Mapping[str, bytes]) -> None:
-    """Write files into a new or an empty folder, in their order, or leave it as it was.
+    """Write files into a new or an empty folder, in their order, or keep it unchanged.
 
     Raises:
-        OSError: if it cannot be written, as of `whole_file`, or holds anything.
+        OSError: if it cannot be written, as `whole_file`, or is not empty.
     """
     folder = Path(path)
     is_new = not folder.exists()
@@ -73,5 +73,5 @@ def write_folder(path: str | os.PathLike[str], files: Mapping[str, bytes]) -> No
 
 
 def unwritten(error: OSError) -> str:
-    """One sentence for the person whose file could not be written."""
+    """A sentence on a file that cannot be written."""
     return f"{_NAMES.repr(error.filename)} cannot be written: {error.strerror or error}."

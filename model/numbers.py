@@ -1,16 +1,16 @@
-"""Numbers as people read them: a minus that is no hyphen, no minus before a zero, 68%."""
+"""Numbers for people: a true minus sign, no minus before a zero, 68%."""
 
 from __future__ import annotations
 
 
 def number(value: float) -> str:
-    """A number for a title or a sentence: two digits after the point, or two that count."""
+    """A number for a title or a sentence: two decimals, or two significant digits."""
     value = float(value)
     return _signed(f"{value:z.2f}" if 0.01 <= abs(value) < 1e6 else f"{value:z.2g}")
 
 
 def fixed(value: float, digits: int) -> str:
-    """A number with so many digits after the point."""
+    """A number with this many decimals."""
     return _signed(f"{float(value):z.{digits}f}")
 
 
@@ -31,5 +31,5 @@ def count_of(count: int, noun: str, plural: str = "") -> str:
 
 
 def _signed(written: str) -> str:
-    # A minus and not a hyphen: it stands out, and no line breaks behind it.
+    # A minus, not a hyphen: it is more visible, and lines do not break after it.
     return written.replace("-", "−")

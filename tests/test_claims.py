@@ -31,9 +31,9 @@ def test_layers_read_one_row_later_lie_where_the_page_says() -> None:
     assert said in " ".join(PAGE.split())
 
 
-def test_the_readme_names_every_page_that_a_scene_can_show() -> None:
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    sentence = readme[readme.index("\nA page is ") :].partition(", and a view")[0]
+def test_the_guide_to_talks_names_every_page_that_a_scene_can_show() -> None:
+    guide = (ROOT / "docs" / "talk.md").read_text(encoding="utf-8")
+    sentence = guide[guide.index("\nA page is ") :].partition(", and a view")[0]
     assert set(re.findall(r"`(\w+)`", sentence)) == set(VIEWS)
 
 

@@ -22,7 +22,10 @@ FLOORS = (
     ("viz.draw",),
     ("viz.save", "viz.browser"),
     ("viz.links",),
-    ("viz.heads", "viz.effects", "viz.decoding", "viz.masks", "viz.positions", "viz.about"),
+    (
+        *("viz.door", "viz.heads", "viz.effects", "viz.decoding", "viz.masks", "viz.positions"),
+        "viz.about",
+    ),
     ("viz.registry",),
     ("viz.service",),
     ("viz.shell",),

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import functools
 import sys
 import textwrap
+from collections.abc import Mapping
+from functools import cached_property
 from pathlib import Path
 
 import torch
@@ -13,20 +14,25 @@ import torch
 from headscope.commands.translate import add_checkpoint, add_search_options, asked_search
 from model.checkpoints.checkpoint import CheckpointError
 from model.checkpoints.shipped import checkpoint_name
+from model.explain.ablation_results import Effects, ExamplesRemoval, Removal
 from model.explain.alignment_file import read_alignment
-from model.explain.attribution import METHODS, AttributionError
+from model.explain.alignment_table import AlignmentTable
+from model.explain.attribution import METHODS, AttributionError, Attributions, SelfAttributions
 from model.explain.attribution_methods import cross_attributions, self_attributions
 from model.explain.examples import layers_read_later, read_examples
 from model.explain.head_ablation import effects_of, removal
+from model.explain.labels import Label
 from model.explain.labels_file import read_labels
 from model.explain.removal_file import read_removal
 from model.files import write_whole
-from model.paper.search import DecodingError
+from model.paper.search import DecodingError, Search
 from model.record.head_edits import HeadError
 from model.record.intervention import PositionError
 from model.record.mask_rules import MaskError
-from model.trace.attention_map import AttentionKind, TraceError
-from model.translate.translator import DeviceError, TextError, Translator, load
+from model.trace.attention_map import AttentionKind, Site, TraceError
+from model.translate.devices import DeviceError
+from model.translate.sentences import TextError
+from model.translate.translator import Translator, load
 from viz.decoding.search import Settings
 from viz.effects.removal_curve import MEASURES
 from viz.links.request import Request
@@ -139,32 +145,55 @@ def fill(command: argparse.ArgumentParser) -> None:
     add_search_options(command)
 
 
-def _request(arguments: argparse.Namespace) -> Request:
-    @functools.cache
-    def translator() -> Translator:
-        # The threads of one small forward pass cost more than they bring.
-        torch.set_num_threads(1)
-        return load(arguments.checkpoint, device=arguments.device)
+class _CommandRequest(Request):
+    """A request whose results come from the model of the command line."""
 
-    return Request(
-        sys.stdin.read() if arguments.text == "-" else arguments.text,
-        arguments,
-        checkpoint_name(arguments.checkpoint),
-        load=translator,
-        look=lambda: asked_search(arguments, translator()),
-        labels=lambda: found.labels if (found := read_labels(arguments.checkpoint)) else {},
-        measure=lambda trace: effects_of(translator(), trace),
-        remove=lambda trace, effects: removal(translator(), trace, effects),
-        removed=lambda: read_removal(
-            arguments.checkpoint, len(translator().sites) * translator().model.config.n_heads
-        ),
-        attribute=lambda trace: cross_attributions(translator(), trace),
-        attribute_self=lambda trace, site, token: self_attributions(
-            translator(), trace, site, token=token
-        ),
-        aligned=lambda: read_alignment(arguments.checkpoint),
-        later=lambda: layers_read_later(translator(), read_examples(arguments.checkpoint)),
-    )
+    @cached_property
+    def translator(self) -> Translator:
+        # One small forward pass is slower with several threads.
+        torch.set_num_threads(1)
+        return load(self.arguments.checkpoint, device=self.arguments.device)
+
+    @cached_property
+    def search(self) -> Search:
+        return asked_search(self.arguments, self.translator)
+
+    @cached_property
+    def labels(self) -> Mapping[Site, tuple[Label | None, ...]]:
+        survey = read_labels(self.arguments.checkpoint)
+        return survey.labels if survey else {}
+
+    @cached_property
+    def effects(self) -> Effects:
+        return effects_of(self.translator, self.trace)
+
+    @cached_property
+    def removal(self) -> Removal:
+        return removal(self.translator, self.trace, self.effects)
+
+    @cached_property
+    def examples_removal(self) -> ExamplesRemoval | None:
+        model = self.translator
+        return read_removal(
+            self.arguments.checkpoint, len(model.sites) * model.model.config.n_heads
+        )
+
+    @cached_property
+    def attributions(self) -> Attributions:
+        return cross_attributions(self.translator, self.trace)
+
+    @cached_property
+    def self_attributions(self) -> SelfAttributions:
+        site = Site(AttentionKind(self.arguments.attention), self.layer)
+        return self_attributions(self.translator, self.trace, site, token=self.token)
+
+    @cached_property
+    def alignment(self) -> AlignmentTable | None:
+        return read_alignment(self.arguments.checkpoint)
+
+    @cached_property
+    def read_later(self) -> Mapping[int, bool]:
+        return layers_read_later(self.translator, read_examples(self.arguments.checkpoint))
 
 
 def _content(picture: Picture, request: Request, format: str) -> bytes:
@@ -185,8 +214,9 @@ def _content(picture: Picture, request: Request, format: str) -> bytes:
             format,  # type: ignore[arg-type]
             arguments.width,
             arguments.scale,
-            caption=picture.caption if picture.has("caption") else "",
-            source=(request.text, arguments.checkpoint.name) if picture.needs_model else (),
+            caption=picture.words,
+            sentence=request.text if "sentence" in picture.origin else "",
+            model=arguments.checkpoint.name if "model" in picture.origin else "",
         )
     checkpoint = checkpoint_name(arguments.checkpoint) if picture.needs_model else None
     return notebook.code(picture.python(layout), checkpoint=checkpoint).encode()
@@ -200,6 +230,10 @@ def run(arguments: argparse.Namespace) -> None:
             f"The name of the file says what to write, and {arguments.out.name} does not; end it "
             f"in one of {' '.join(f'.{each}' for each in FORMATS)}."
         )
-    request = _request(arguments)
+    request = _CommandRequest(
+        sys.stdin.read() if arguments.text == "-" else arguments.text,
+        arguments,
+        checkpoint_name(arguments.checkpoint),
+    )
     picture = PICTURES[arguments.figure].of(request)
     write_whole(arguments.out, _content(picture, request, format))

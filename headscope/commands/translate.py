@@ -15,7 +15,9 @@ from model.checkpoints.checkpoint import CheckpointError
 from model.checkpoints.shipped import CHECKPOINTS, checkpoint_folder
 from model.paper.search import AS_IN_THE_PAPER, DecodingError, Sampling, Search
 from model.trace.translation import Translation
-from model.translate.translator import DeviceError, TextError, Translator, load
+from model.translate.devices import DeviceError
+from model.translate.sentences import TextError
+from model.translate.translator import Translator, load
 
 DEFAULT_CHECKPOINT = CHECKPOINTS / "en-de"
 

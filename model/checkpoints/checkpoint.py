@@ -1,13 +1,13 @@
 """A checkpoint on disk: config.json, *.safetensors, tokenizer.model, metrics.json and card.md.
 
-target_tokenizer.model is beside them where the target has a vocabulary of its own.
-examples.json, removal.json and labels.json may be beside them, which the app shows.
+If the target has its own vocabulary, there is a target_tokenizer.model. The app also shows
+examples.json, removal.json and labels.json.
 
-One that shows how a model learned holds its weights at several steps of the training as
-snapshots/STEP.safetensors; without a model.safetensors beside them, the last is the model.
+A checkpoint with snapshots has weights at several steps of the training, as
+snapshots/STEP.safetensors; without a model.safetensors, the last one is the model.
 
-Weights are safetensors and everything else is JSON or SentencePiece's own format, so loading one
-runs no code of whoever made it.
+Weights are safetensors, and everything else is JSON or SentencePiece's own format, so loading a
+checkpoint runs no code of its author.
 """
 
 from __future__ import annotations
@@ -46,17 +46,17 @@ INDEX = "model.safetensors.index.json"
 EXAMPLES, REMOVAL, LABELS = "examples.json", "removal.json", "labels.json"
 SNAPSHOTS = "snapshots"
 SHARD_BYTES = 45_000_000
-"""A weights file larger than this is split, for code hosts warn above 50 MB."""
+"""Larger weights files are split, because code hosts warn above 50 MB."""
 
 MAX_JSON_BYTES = 16_000_000
-"""Of one JSON file: what describes a model takes a thousandth of that."""
+"""The largest JSON file, a thousand times the usual size."""
 
 _NAMED_PAIR = re.compile(r"([a-z]{2,3})-([a-z]{2,3})(?![a-z])")
 _SNAPSHOT = re.compile(r"(0|[1-9][0-9]{0,8})\.safetensors")
-"""The name of a snapshot's file: its step, written in one way only."""
+"""The name of a snapshot's file, its step without leading zeros."""
 
 _PICKLES = (b"\x80", b"PK\x03\x04")
-"""How a pickle begins, and the archive around one that torch.save writes."""
+"""The first bytes of a pickle, and of the archive that torch.save writes around one."""
 
 _Model = TypeVar("_Model", Transformer, SingleStack)
 
@@ -67,7 +67,7 @@ class CheckpointError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """What a checkpoint folder holds, in memory."""
+    """A loaded checkpoint."""
 
     model: Transformer
     tokenizer: Tokenizer
@@ -85,11 +85,11 @@ def save_checkpoint(
     """Write a checkpoint folder.
 
     Args:
-        directory: made if missing; files of the same names are replaced.
+        directory: created if missing; files of the same names are replaced.
         model: the Transformer, or one stack of it.
         tokenizer: its vocabulary.
         metrics: for metrics.json.
-        bits: of a stored weight: 16 is half precision, and 8 is for matrices, with a scale a row.
+        bits: of a stored weight: 16 is half precision; 8 stores matrices with a scale for each row.
     """
     _save_all_but_weights(directory, model, tokenizer, metrics)
     state = _stored(model, bits)
@@ -116,7 +116,7 @@ def save_snapshots(
 
     Args:
         directory: as in save_checkpoint.
-        models: by step, of one configuration; that of the last step is the checkpoint's model.
+        models: by step, of one configuration; the last is the checkpoint's model.
         tokenizer: as in save_checkpoint.
         metrics: for metrics.json.
 
@@ -132,10 +132,7 @@ def save_snapshots(
 
 
 def snapshots(directory: str | PathLike[str]) -> tuple[int, ...]:
-    """The steps of training that a checkpoint folder keeps the weights of, ascending.
-
-    Empty where it keeps the weights of the trained model alone, and where there is no such folder.
-    """
+    """The steps of a checkpoint folder's snapshots, ascending; empty if there are none."""
     try:
         names = [file.name for file in (Path(directory) / SNAPSHOTS).iterdir()]
     except OSError:
@@ -144,17 +141,17 @@ def snapshots(directory: str | PathLike[str]) -> tuple[int, ...]:
 
 
 def snapshot_file(directory: Path, step: int) -> Path:
-    """Where a checkpoint folder keeps its weights after so many steps."""
+    """The path of a snapshot in a checkpoint folder."""
     return directory / SNAPSHOTS / f"{step}.safetensors"
 
 
 def load_checkpoint(directory: Path, *, snapshot: int | None = None) -> Checkpoint:
-    """Read a checkpoint folder; the model is on the CPU, in float32 and in eval mode.
+    """The checkpoint in a folder; the model is on the CPU, in float32 and in eval mode.
 
     Args:
         directory: the folder.
-        snapshot: which of `snapshots`, counted from 0, or from the end if negative; None gives the
-            trained model.
+        snapshot: an index into `snapshots`, negative to count from the end; None gives the trained
+            model.
 
     Raises:
         CheckpointError: if a file is missing or damaged, the files do not belong together, or there
@@ -164,7 +161,7 @@ def load_checkpoint(directory: Path, *, snapshot: int | None = None) -> Checkpoi
 
 
 def load_single_stack(directory: Path) -> tuple[SingleStack, Tokenizer, dict[str, Any]]:
-    """The model, the vocabulary and the metrics of a folder with an encoder or a decoder alone.
+    """Model, vocabulary and metrics of a folder with an encoder or a decoder alone.
 
     Raises:
         CheckpointError: as load_checkpoint.
@@ -173,7 +170,7 @@ def load_single_stack(directory: Path) -> tuple[SingleStack, Tokenizer, dict[str
 
 
 def is_single_stack(directory: Path) -> bool:
-    """Whether a folder's configuration is of an encoder or a decoder alone."""
+    """Whether a folder's configuration describes an encoder or a decoder alone."""
     try:
         return bool(
             TransformerConfig.from_dict(read_json(own_file(directory, CONFIG))).single_stack
@@ -187,7 +184,7 @@ def _load(
 ) -> tuple[_Model, Tokenizer, dict[str, Any]]:
     if not directory.is_dir():
         raise CheckpointError(
-            f"There is no checkpoint folder {directory}; name one that holds a {CONFIG}."
+            f"There is no checkpoint folder {directory}; name one with a {CONFIG}."
         )
     try:
         config = TransformerConfig.from_dict(read_json(own_file(directory, CONFIG)))
@@ -198,7 +195,7 @@ def _load(
         held = config.single_stack or "an encoder and a decoder"
         opens = "headscope.load_reader" if config.single_stack else "headscope.load"
         raise CheckpointError(
-            f"The checkpoint {directory} holds {held}; open it in the app, or with {opens}."
+            f"The checkpoint {directory} has {held}; open it in the app, or with {opens}."
         )
     sides = ((tokenizer, config.vocab_size), (tokenizer.target, config.output_size))
     for vocabulary, size in sides:
@@ -212,12 +209,12 @@ def _load(
         state = dequantized(_read_weights(directory, snapshot))
     except QuantizationError as error:
         raise CheckpointError(f"The weights in {directory} are damaged: {error}") from error
-    # Before the model is made: sizes in a configuration cost nothing, and memory does.
-    found, least = sum(value.numel() for value in state.values()), _least_parameters(config)
-    if found < least:
+    # Before the model is built: large sizes in a configuration must not cost memory.
+    count, least = sum(value.numel() for value in state.values()), _least_parameters(config)
+    if count < least:
         raise CheckpointError(
-            f"The weights in {directory} do not fit its configuration: there are {found:,} numbers "
-            f"where such a model has more than {least:,}."
+            f"The weights in {directory} do not fit its configuration: it has {count:,} numbers, "
+            f"but such a model has more than {least:,}."
         )
     _require_weights(state, directory)
     model = make(config)
@@ -232,7 +229,7 @@ def read_tokenizer(directory: Path, *, separate: bool) -> Tokenizer:
 
     Raises:
         CheckpointError: if a file is a link out of the folder.
-        TokenizerError: if one is missing or damaged.
+        TokenizerError: if a file is missing or damaged.
     """
     tokenizer = Tokenizer.load(own_file(directory, TOKENIZER))
     if not separate:
@@ -242,7 +239,7 @@ def read_tokenizer(directory: Path, *, separate: bool) -> Tokenizer:
 
 
 def save_tokenizer(directory: Path, tokenizer: Tokenizer) -> None:
-    """Write the vocabulary, and the target's own before it if there are two."""
+    """Write the vocabulary, after the target's own if there are two."""
     if tokenizer.target is not tokenizer:
         tokenizer.target.save(directory / TARGET_TOKENIZER)
     else:
@@ -251,7 +248,7 @@ def save_tokenizer(directory: Path, tokenizer: Tokenizer) -> None:
 
 
 def unique_state(model: Transformer | SingleStack) -> dict[str, Tensor]:
-    """The model's state, with a tied matrix once."""
+    """The model's state dict, with a tied matrix once."""
     state = model.state_dict()
     if model.config.tie_embeddings:
         for name in model.tied:
@@ -260,17 +257,16 @@ def unique_state(model: Transformer | SingleStack) -> dict[str, Tensor]:
 
 
 def load_weights(model: Transformer | SingleStack, state: dict[str, Tensor], origin: Path) -> None:
-    """Fill a model with what unique_state gave, of any floating type.
+    """Load a state from `unique_state` into a model, of any floating type.
 
     Raises:
-        CheckpointError: if names or shapes are not the model's.
+        CheckpointError: if names or shapes differ from the model's.
     """
     expected = {name: value.shape for name, value in unique_state(model).items()}
-    found = {name: value.shape for name, value in state.items()}
-    if expected != found:
-        wrong = sorted(
-            name for name in expected.keys() | found.keys() if expected.get(name) != found.get(name)
-        )
+    shapes = {name: value.shape for name, value in state.items()}
+    if expected != shapes:
+        names = expected.keys() | shapes.keys()
+        wrong = sorted(name for name in names if expected.get(name) != shapes.get(name))
         raise CheckpointError(
             f"The weights in {origin} do not fit its configuration, first at {wrong[0]}."
         )
@@ -278,16 +274,12 @@ def load_weights(model: Transformer | SingleStack, state: dict[str, Tensor], ori
 
 
 def longest_trained(metrics: Mapping[str, Any]) -> dict[str, int] | None:
-    """How many tokens the longest "source" and "target" had that a model was trained on.
+    """The tokens, with end token, of the longest "source" and "target" in a model's training.
 
-    Args:
-        metrics: of its checkpoint, by anyone.
-
-    Returns:
-        both with their end token, at least 1; None where the metrics do not say.
+    None if the metrics of its checkpoint, by any author, do not say.
     """
-    found = metrics.get("longest")
-    lengths = found if isinstance(found, dict) else {}
+    longest = metrics.get("longest")
+    lengths = longest if isinstance(longest, dict) else {}
     known = {
         side: length
         for side in ("source", "target")
@@ -297,13 +289,9 @@ def longest_trained(metrics: Mapping[str, Any]) -> dict[str, int] | None:
 
 
 def training_runs(metrics: Mapping[str, Any]) -> list[dict[str, int]] | None:
-    """The runs of training that a checkpoint's weights went through, the first one first.
+    """The "steps" and "target_tokens" of each run that trained a checkpoint's weights, in order.
 
-    Args:
-        metrics: of its checkpoint, by anyone.
-
-    Returns:
-        "steps" and "target_tokens" of each; None where the metrics do not say.
+    None if its metrics, by any author, do not say.
     """
     before = metrics.get("started_from", [])
     runs = [*before, metrics] if isinstance(before, list) else []
@@ -319,47 +307,40 @@ def training_runs(metrics: Mapping[str, Any]) -> list[dict[str, int]] | None:
 
 
 def trained_without_causal_mask(metrics: Mapping[str, Any]) -> bool:
-    """Whether a model saw in training the very tokens that it was to predict.
-
-    Args:
-        metrics: of its checkpoint, by anyone; False where they do not say.
-    """
+    """Whether a model could see the tokens it had to predict in training, by its metrics."""
     training = metrics.get("training")
     return isinstance(training, dict) and training.get("causal") is False
 
 
 def language_pair(name: str) -> tuple[str, str]:
-    """The codes of source and target language by a checkpoint's name: en-de, or en-de-small.
-
-    Two empty texts where the name gives none.
-    """
-    named = _NAMED_PAIR.match(name)
-    return (named[1], named[2]) if named else ("", "")
+    """The codes of source and target language in a name like en-de or en-de-small, or ("", "")."""
+    match = _NAMED_PAIR.match(name)
+    return (match[1], match[2]) if match else ("", "")
 
 
 def own_file(directory: Path, name: str) -> Path:
-    """Where a checkpoint folder holds a file, which need not be there.
+    """The path of a file in a checkpoint folder; the file need not exist.
 
     Raises:
-        CheckpointError: if a link leads out of the folder, or there is something else than a file.
+        CheckpointError: if a link leads out of the folder, or the path is no file.
     """
     path = directory / name
-    # What a link of somebody else's shows is nothing of theirs.
+    # A link in someone else's folder must not show files outside it.
     if not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(directory)):
         raise CheckpointError(
             f"{path} is a link out of its folder; put the file itself into the checkpoint."
         )
-    # A pipe would be waited for, and for ever.
+    # Reading a pipe would wait for ever.
     if path.exists() and not path.is_file():
-        raise CheckpointError(f"The checkpoint lacks a readable {path}: what is there is no file.")
+        raise CheckpointError(f"The checkpoint lacks a readable {path}: the path is no file.")
     return path
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """A JSON object from a file of a checkpoint.
+    """The JSON object in a file of a checkpoint.
 
     Raises:
-        CheckpointError: if the file is missing or holds something else.
+        CheckpointError: also if the file contains no JSON object; as `parse_json`.
     """
     content = parse_json(path)
     if not isinstance(content, dict):
@@ -368,10 +349,10 @@ def read_json(path: Path) -> dict[str, Any]:
 
 
 def parse_json(path: Path) -> Any:
-    """What a JSON file of a checkpoint holds.
+    """The content of a JSON file of a checkpoint.
 
     Raises:
-        CheckpointError: if the file is missing or too large, is no JSON, or an object in it has a
+        CheckpointError: if the file is missing, too large or no JSON, or an object in it has a
             field twice.
     """
     try:
@@ -401,7 +382,7 @@ def _object(path: Path, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def write_json(path: Path, content: dict[str, Any]) -> None:
-    """A JSON file that a person can read."""
+    """Write a JSON file that people can read."""
     write_whole(path, f"{json.dumps(content, indent=2, ensure_ascii=False)}\n".encode())
 
 
@@ -418,8 +399,8 @@ def read_tensors(path: Path) -> dict[str, Tensor]:
             is_longer = int.from_bytes(start, "little") > path.stat().st_size
             if start.startswith(_PICKLES) and is_longer:
                 raise CheckpointError(
-                    f"{path} is a pickle, whatever its name says, and opening one runs whatever "
-                    "its author wrote there; have the weights saved as safetensors."
+                    f"{path} is a pickle, whatever its name says, and opening a pickle runs its "
+                    "author's code; ask for the weights as safetensors."
                 )
         return load_file(path)
     except OSError as error:
@@ -471,7 +452,7 @@ def _read_weights(directory: Path, snapshot: int | None) -> dict[str, Tensor]:
         return read_tensors(own_file(directory, WEIGHTS))
     weight_map = read_json(own_file(directory, INDEX)).get("weight_map")
     files = list(weight_map.values()) if isinstance(weight_map, dict) else []
-    # An index may name files of its own folder alone, whoever wrote it.
+    # An index must name files of its own folder only, since anyone may have written it.
     if not files or any(not isinstance(file, str) or Path(file).name != file for file in files):
         raise CheckpointError(f"{directory / INDEX} is damaged: it names no weights files.")
     state: dict[str, Tensor] = {}
@@ -490,16 +471,16 @@ def _require_weights(state: dict[str, Tensor], origin: Path) -> None:
         if not value.is_floating_point():
             kind = str(value.dtype).removeprefix("torch.")
             raise CheckpointError(
-                f"The weights in {origin} are damaged: {name} holds {kind} and no weights."
+                f"The weights in {origin} are damaged: {name} contains {kind}, not weights."
             )
         if not value.isfinite().all():
             raise CheckpointError(
-                f"The weights in {origin} are damaged: {name} holds what is no finite number."
+                f"The weights in {origin} are damaged: {name} contains NaN or infinity."
             )
 
 
 def _least_parameters(config: TransformerConfig) -> int:
-    """Of the matrices that every such model has, without the decoder's second attention."""
+    """The parameters of the matrices in every such model, without the cross-attention."""
     heads = config.n_heads * (config.key_width + config.value_width)
     layer = 2 * config.d_model * (config.d_ff + heads)
     layers = config.n_encoder_layers + config.n_decoder_layers

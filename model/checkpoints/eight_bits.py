@@ -1,7 +1,7 @@
 """Matrices in eight bits: a number from -127 to 127 for each weight, and a scale for each row.
 
-Half the bytes of half precision. What comes back is in half precision, so that it is read and
-computed with as any other weights; each weight is off by at most half a step of its row.
+They take half the bytes of half precision. Loading gives half precision, like other weights; the
+error of a weight is at most half a step of its row.
 """
 
 from __future__ import annotations
@@ -10,17 +10,17 @@ import torch
 from torch import Tensor
 
 SCALE = "_scale"
-"""What follows a matrix's name in that of its scales: weight and weight_scale."""
+"""The suffix in the name of a matrix's scales: weight, weight_scale."""
 
 _LARGEST = 127
 
 
 class QuantizationError(ValueError):
-    """Eight-bit matrices and scales that do not belong together; the message says which."""
+    """Eight-bit matrices with wrong scales; the message says which."""
 
 
 def quantized(state: dict[str, Tensor]) -> dict[str, Tensor]:
-    """Weights by name, with each matrix as int8 (row, column) beside its scales, float32 (row, 1).
+    """Weights by name, each matrix as int8 (row, column) with its scales, float32 (row, 1).
 
     All else is rounded to half precision.
     """
@@ -29,7 +29,7 @@ def quantized(state: dict[str, Tensor]) -> dict[str, Tensor]:
         if value.ndim != 2:
             stored[name] = value.half()
             continue
-        # A row of zeros has any scale.
+        # Any scale fits a row of zeros.
         largest = value.float().abs().amax(dim=1, keepdim=True).clamp_min(1e-9)
         stored[name + SCALE] = largest / _LARGEST
         stored[name] = (value.float() / stored[name + SCALE]).round().to(torch.int8)
@@ -37,11 +37,10 @@ def quantized(state: dict[str, Tensor]) -> dict[str, Tensor]:
 
 
 def dequantized(stored: dict[str, Tensor]) -> dict[str, Tensor]:
-    """What `quantized` was given, within its steps and in half precision; others are as stored.
+    """The weights of `quantized`, within its steps, in half precision; others are as stored.
 
     Raises:
-        QuantizationError: if scales have no int8 matrix, or are not one number for each of its
-            rows.
+        QuantizationError: if scales have no int8 matrix, or are not one number for each row.
     """
     state = {name: value for name, value in stored.items() if not name.endswith(SCALE)}
     for name in stored.keys() - state.keys():

@@ -1,9 +1,9 @@
 """A checkpoint as a folder that Hugging Face's transformers loads, without our code.
 
-Their Pegasus (Zhang et al. 2020) is this Transformer with the norm before each sub-layer, and their
-Marian (Junczys-Dowmunt et al. 2018) the one with the norm after it, but for one thing: their tables
-of positions have all sines before all cosines. Nothing depends on the order of a hidden state's
-dimensions if every parameter agrees on it, so all parameters are brought into theirs.
+Their Pegasus (Zhang et al. 2020) is this Transformer with the norm before each sub-layer, their
+Marian (Junczys-Dowmunt et al. 2018) the one with the norm after it, with one difference: their
+tables of positions have all sines before all cosines. The order of a hidden state's dimensions does
+not matter if all parameters share it, so the export reorders all parameters.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from model.checkpoints.checkpoint import (
     own_file,
     unique_state,
 )
+from model.checkpoints.layouts import batch_heads, split_qkv
 from model.files import write_folder
-from model.paper.attention import batch_heads, split_qkv
 from model.paper.config import TransformerConfig
 from model.paper.search import AS_IN_THE_PAPER
 from model.paper.tokenizer import BOS, EOS, PAD, UNK, Tokenizer
@@ -53,38 +53,37 @@ _NAMES = (
     ("w_o.", "out_proj."),
 )
 _READ_HIDDEN = ("shared", "q_proj", "k_proj", "v_proj", "fc1")
-"""Their modules whose weights have the dimensions of a hidden state as columns."""
+"""Their modules with a hidden state's dimensions as columns of their weights."""
 _WRITE_HIDDEN = ("out_proj", "fc2", "layer_norm")
-"""Those whose weights and biases have them as rows; the name of each norm ends so."""
-
+"""Their modules with these dimensions as rows of weights and biases."""
 
 _LINK_BESIDE = re.compile(r"(?<!!)\[([^\[\]]*)\]\((?![a-z]+:|#)[^()\s]*\)")
-"""A link of Markdown that leads to a file, with its text."""
+"""A Markdown link to a file, with its text."""
 
 
 class ExportError(ValueError):
-    """A checkpoint that no model of Hugging Face's computes; the message says what differs."""
+    """A checkpoint that no Hugging Face model can compute; the message says what differs."""
 
 
 def export(directory: Path, folder: Path, *, snapshot: int | None = None) -> None:
     """Write a checkpoint so that `AutoModelForSeq2SeqLM` and `AutoTokenizer` load it.
 
-    Its card comes along, where it has one, as the README.md that Hugging Face shows.
+    Its card, if it has one, becomes the README.md that Hugging Face shows.
 
     Args:
         directory: of the checkpoint.
-        folder: a new or an empty one; filled whole or not at all.
-        snapshot: which one, as `load_checkpoint` takes it.
+        folder: new or empty; written whole or not at all.
+        snapshot: as in `load_checkpoint`.
 
     Raises:
         CheckpointError: as `load_checkpoint`.
-        ExportError: if neither Marian nor Pegasus is this model.
+        ExportError: if neither Marian nor Pegasus can compute this model.
         OSError: as `write_folder`.
     """
     checkpoint = load_checkpoint(directory, snapshot=snapshot)
     model, tokenizer = checkpoint.model, checkpoint.tokenizer
     vocabulary = {piece: i for i, piece in enumerate(tokenizer.pieces(range(len(tokenizer))))}
-    # Whoever finds a configuration finds the rest as well: it is written last.
+    # The configuration comes last, so that a folder with one is complete.
     files = {
         "model.safetensors": save(hugging_face_state(model), metadata={"format": "pt"}),
         "source.spm": tokenizer.serialized,
@@ -104,24 +103,24 @@ def export(directory: Path, folder: Path, *, snapshot: int | None = None) -> Non
 def model_card(card: str, languages: tuple[str, str], *, snapshot: int | None = None) -> str:
     """A checkpoint's card as a README.md, with the front matter that Hugging Face reads.
 
-    It says what is known: no licence, as weights have those of all their data, which the card
-    names. Links to files beside the checkpoint lead nowhere from here, and become their texts.
+    The front matter names no licence: weights have the licences of all their data, which the card
+    lists. Links to files of the checkpoint become plain text, since the files are missing here.
 
     Args:
         card: card.md.
-        languages: codes of source and target; empty where not known.
-        snapshot: which one was exported; None for the checkpoint itself.
+        languages: codes of source and target; empty if unknown.
+        snapshot: the exported snapshot; None for the checkpoint itself.
     """
     front = ["library_name: transformers"]
     if all(languages):
-        # In quotes, as YAML takes the code of Norwegian for a no.
+        # In quotes, because YAML reads the code of Norwegian as false.
         front += ["pipeline_tag: translation", "language:", *(f'- "{each}"' for each in languages)]
     moved = (
-        "This folder holds the checkpoint that is described below, in the format of Hugging Face's "
+        "This folder is the checkpoint described below, in the format of Hugging Face's "
         "transformers, with weights in float32. Commands below are for the checkpoint itself."
     )
     if snapshot is not None:
-        moved += f" The weights are those of its snapshot {snapshot}; scores may be of others."
+        moved += f" The weights are those of its snapshot {snapshot}; scores may differ."
     text = _LINK_BESIDE.sub(r"\1", card)
     return "\n".join(["---", *front, "---", "", moved, "", text])
 
@@ -135,7 +134,7 @@ def _read_card(directory: Path) -> str | None:
 
 
 def hugging_face_config(config: TransformerConfig) -> dict[str, Any]:
-    """Their config.json for a model of this shape; whether it fits, `hugging_face_state` says."""
+    """Their config.json for this configuration; `hugging_face_state` checks whether it fits."""
     model_type, architecture = _CLASSES[config.norm]
     return {
         "architectures": [architecture],
@@ -159,19 +158,18 @@ def hugging_face_config(config: TransformerConfig) -> dict[str, Any]:
         "bos_token_id": config.bos_id,
         "eos_token_id": config.eos_id,
         "decoder_start_token_id": config.bos_id,
-        # Otherwise a text cut off at max_length would end with their token 0 or 1.
+        # Otherwise a text cut at max_length would end with their token 0 or 1.
         "forced_eos_token_id": None,
     }
 
 
 def hugging_face_state(model: Transformer) -> dict[str, Tensor]:
-    """A model's parameters by their names, in their order of dimensions, float32 on the CPU.
+    """A model's parameters under their names, in their order of dimensions, float32 on the CPU.
 
-    Their tied matrices stand here once. The tables of positions are theirs as well, of
-    max_positions rows.
+    Tied matrices are here once, with tables of positions of max_positions rows.
 
     Raises:
-        ExportError: if neither Marian nor Pegasus is this model.
+        ExportError: if neither Marian nor Pegasus can compute this model.
     """
     config = model.config
     _require_fit(config)
@@ -201,10 +199,10 @@ def hugging_face_state(model: Transformer) -> dict[str, Tensor]:
 def _require_fit(config: TransformerConfig) -> None:
     if config.target_vocab_size is not None:
         raise ExportError(
-            "This checkpoint cannot be exported: its source and target have a vocabulary each, and "
-            "the export writes one for both."
+            "This checkpoint cannot be exported: its source and target have their own "
+            "vocabularies, but the export writes one for both."
         )
-    found_and_known: dict[str, tuple[object, tuple[object, ...]]] = {
+    values: dict[str, tuple[object, tuple[object, ...]]] = {
         "positions": (config.positions, ("sinusoidal",)),
         "scoring": (config.scoring, ("scaled_dot_product",)),
         "final_norm": (config.final_norm, (False,)),
@@ -214,11 +212,11 @@ def _require_fit(config: TransformerConfig) -> None:
         "d_k times n_heads": (config.key_width * config.n_heads, (config.d_model,)),
         "d_v times n_heads": (config.value_width * config.n_heads, (config.d_model,)),
     }
-    for name, (found, known) in found_and_known.items():
-        if found not in known:
+    for name, (value, known) in values.items():
+        if value not in known:
             raise ExportError(
-                f"This checkpoint cannot be exported: it has {name} {found}, and the models of "
-                f"Hugging Face's that come nearest have {' or '.join(map(str, known))}."
+                f"This checkpoint cannot be exported: it has {name} {value}, but the nearest "
+                f"Hugging Face models have {' or '.join(map(str, known))}."
             )
 
 

@@ -1,4 +1,4 @@
-"""The models that come with Headscope: where they are, in a checkout and in an installation."""
+"""The folders of the models that come with Headscope, in a checkout and in an installation."""
 
 from __future__ import annotations
 
@@ -24,6 +24,6 @@ def checkpoint_folder(checkpoint: str | os.PathLike[str]) -> Path:
 
 
 def checkpoint_name(folder: Path) -> str:
-    """What `checkpoint_folder` finds a folder by, from any directory: a name or a whole path."""
+    """A name or a whole path by which `checkpoint_folder` finds a folder from any directory."""
     whole = folder.resolve()
     return whole.name if whole.parent == CHECKPOINTS else str(whole)

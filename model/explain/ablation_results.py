@@ -1,7 +1,4 @@
-"""What single heads do for a translation: plain values, without torch.
-
-model/explain/head_ablation.py makes them.
-"""
+"""Results of head ablation, from model/explain/head_ablation.py: plain values, without torch."""
 
 from __future__ import annotations
 
@@ -9,23 +6,23 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from model.trace.attention_map import FloatArray, Site, Tokens
+from model.trace.attention_map import FloatArray, Site, Tokens, field_values, remade
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Effects:
-    """What a translation loses when each head is switched off, one at a time.
+    """The losses of a translation without each head, one at a time.
 
-    Every head is gated by 0 before W_O while all others stay (Michel et al. 2019, section 3.2), and
-    the decoder reads the same translation. A loss is the natural logarithm of a token's probability
-    with all heads, less that without the head: above 0, the head made the token likelier.
+    A gate of 0 before W_O removes the head while all others stay (Michel et al. 2019, section 3.2),
+    and the decoder reads the same translation. A loss is the drop in a token's log-probability:
+    above 0, the head made the token likelier.
 
     Attributes:
         source_text: the sentence.
         text: its translation.
         source: the sentence's tokens, ending with </s>.
-        predictions: the translation's, ending with </s> unless the length limit cut it.
-        log_probs: of each of these with all heads, (target,).
+        predictions: the translation's tokens, ending with </s> unless the length limit cut it.
+        log_probs: of the predictions with all heads, (target,).
         losses: by site, (head, target).
     """
 
@@ -42,21 +39,14 @@ class Effects:
         object.__setattr__(self, "losses", MappingProxyType(dict(self.losses)))
 
     def __reduce__(self) -> tuple[object, ...]:
-        # A view that cannot be changed cannot be pickled either.
-        return _remade, (
-            self.source_text,
-            self.text,
-            self.source,
-            self.predictions,
-            self.log_probs,
-            dict(self.losses),
-        )
+        # A read-only mapping cannot be pickled.
+        return remade, (Effects, field_values(self) | {"losses": dict(self.losses)})
 
     def of(self, token: int | None = None) -> Mapping[Site, FloatArray]:
-        """Each head's loss by site, (head,): of one target token, or of the whole translation.
+        """Each head's loss by site, (head,).
 
         Args:
-            token: its position among `predictions`; None adds all of them up.
+            token: a position in `predictions`; None sums over all of them.
 
         Raises:
             IndexError: if there is no such token.
@@ -72,7 +62,7 @@ class Effects:
         }
 
     def ranked(self, token: int | None = None) -> list[tuple[Site, int, float]]:
-        """Every head with its loss, the greatest change first; arguments and errors as of `of`."""
+        """Every head with its loss, the largest change first; arguments and errors as in `of`."""
         heads = [
             (site, head, float(loss))
             for site, losses in self.of(token).items()
@@ -82,37 +72,18 @@ class Effects:
 
     @property
     def nbytes(self) -> int:
-        """What the arrays hold, in bytes."""
+        """The size of the arrays in bytes."""
         return int(self.log_probs.nbytes + sum(each.nbytes for each in self.losses.values()))
-
-
-def _remade(
-    source_text: str,
-    text: str,
-    source: Tokens,
-    predictions: Tokens,
-    log_probs: FloatArray,
-    losses: Mapping[Site, FloatArray],
-) -> Effects:
-    return Effects(
-        source_text=source_text,
-        text=text,
-        source=source,
-        predictions=predictions,
-        log_probs=log_probs,
-        losses=losses,
-    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Removal:
-    """What is left of something while a model's heads are removed one after another.
+    """A score while a model's heads are removed one after another.
 
     Attributes:
-        removed: how many heads are gone, ascending from 0 to all.
-        least_first: what is left, (removed,), when the head whose removal alone costs least goes
-            first.
-        at_random: the same in random orders, (order, removed).
+        removed: numbers of removed heads, ascending from 0 to all.
+        least_first: the score, (removed,), with heads removed by their cost alone, least first.
+        at_random: the score in random orders, (order, removed).
     """
 
     removed: tuple[int, ...]
@@ -126,13 +97,13 @@ class Removal:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ExamplesRemoval:
-    """What is left of a model's translations of its examples while its heads are removed.
+    """The scores of a model's example translations while its heads are removed.
 
     Attributes:
-        sentences: how many examples there are.
-        log_prob: of a token of the given translations, the mean over all of them.
-        chrf: of what the model writes by itself, held against the given translations, 0 to 100.
-        chrf_signature: what repeats that score (Post 2018).
+        sentences: the number of examples.
+        log_prob: the mean log-probability of a token of the examples' translations.
+        chrf: of the model's own translations against the examples', 0 to 100.
+        chrf_signature: the signature of that score (Post 2018).
     """
 
     sentences: int

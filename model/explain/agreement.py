@@ -1,4 +1,4 @@
-"""How well a map that estimates agrees with the truth, row by row."""
+"""The agreement of an estimated map with the true one, row by row."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ SEED = 2017
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Agreement:
-    """Of two maps of one sentence.
+    """The agreement of two maps of one sentence.
 
     Attributes:
-        rows: of each row, 1 where they agree entirely; nan where a row cannot tell.
+        rows: one value a row, 1 for full agreement; nan if a row cannot tell.
     """
 
     rows: Values
@@ -36,26 +36,26 @@ class Agreement:
 
     @property
     def mean(self) -> float:
-        """Over the rows that can tell; nan where none can."""
+        """The mean over the rows that can tell; nan if none can."""
         telling = self.rows[~np.isnan(self.rows)]
         return float(telling.mean()) if len(telling) else float("nan")
 
     @property
     def n_left_out(self) -> int:
-        """How many rows are left out."""
+        """The number of rows left out."""
         return int(np.isnan(self.rows).sum())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeanAgreement:
-    """Of two maps over several sentences, with its bootstrap interval.
+    """The mean agreement of two maps over several sentences, with its bootstrap interval.
 
     Attributes:
-        mean: over the sentences' means; nan where no sentence has one.
-        low: where the interval begins.
-        high: where it ends.
-        n_sentences: how many sentences have a mean.
-        n_left_out: how many rows are left out, of all sentences together.
+        mean: over the sentences' means; nan if no sentence has one.
+        low: the lower end of the interval.
+        high: its upper end.
+        n_sentences: the number of sentences with a mean.
+        n_left_out: the number of rows left out, over all sentences.
     """
 
     mean: float
@@ -68,15 +68,14 @@ class MeanAgreement:
 def rank_correlation(estimate: ArrayLike, truth: ArrayLike) -> Agreement:
     """Spearman's correlation of each row of two maps, from -1 to 1 (Spearman 1904).
 
-    Equal values share the mean of their ranks. A row that is constant in either map ranks nothing
-    and is left out.
+    Equal values share the mean of their ranks. A row that is constant in either map is left out.
 
     Args:
         estimate: (row, column).
         truth: of the same shape.
 
     Raises:
-        ValueError: if the shapes are not equal, or have not two axes.
+        ValueError: if the shapes differ, or have not two axes.
     """
     rows = zip(*_alike(estimate, truth), strict=True)
     return Agreement(np.array([_spearman(*both) for both in rows]))
@@ -85,34 +84,34 @@ def rank_correlation(estimate: ArrayLike, truth: ArrayLike) -> Agreement:
 def top_agreement(estimate: ArrayLike, truth: ArrayLike, *, least: float) -> Agreement:
     """Whether the greatest cell of each row is the same in two maps: 1 if so, else 0.
 
-    Where several cells of the estimate are greatest, it names each of them in part: one of two
-    counts a half. A row whose estimate is constant is left out.
+    If n cells of the estimate are greatest, the right one counts 1/n. A row with a constant
+    estimate is left out.
 
     Args:
         estimate: (row, column).
         truth: of the same shape.
-        least: what the greatest cell of the truth must have, or its row is left out.
+        least: rows whose greatest true cell is smaller are left out.
 
     Raises:
         ValueError: as rank_correlation.
     """
-    found = []
+    rows = []
     for estimated, true in zip(*_alike(estimate, truth), strict=True):
         top = estimated == estimated.max()
         telling = true.max() >= least and not top.all()
-        found.append(top[true.argmax()] / top.sum() if telling else float("nan"))
-    return Agreement(np.array(found))
+        rows.append(top[true.argmax()] / top.sum() if telling else float("nan"))
+    return Agreement(np.array(rows))
 
 
 def mean_agreement(sentences: Sequence[Agreement], *, level: float = 0.95) -> MeanAgreement:
     """The mean over sentences, with its bootstrap interval.
 
     Its ends are percentiles (Efron and Tibshirani 1993, section 13.3) of the means of sentences
-    that are drawn anew with replacement; the draws are the same on every run.
+    drawn with replacement; every run draws the same.
 
     Args:
-        sentences: the agreement of each.
-        level: the share of the draws' means that lie within the interval.
+        sentences: one agreement a sentence.
+        level: the share of the means within the interval.
     """
     means = np.array([sentence.mean for sentence in sentences], dtype=np.float64)
     means = means[~np.isnan(means)]
@@ -145,7 +144,7 @@ def _spearman(one: NDArray[Any], other: NDArray[Any]) -> float:
 
 
 def _ranks(values: NDArray[Any]) -> Values:
-    # Of equal values, the last has as rank how many are no greater; the mean is half a group less.
+    # The last of equal values has the rank of all values up to it; their mean is half a group less.
     _, place, count = np.unique(values, return_inverse=True, return_counts=True)
     ranks: Values = (np.cumsum(count) - (count - 1) / 2)[place]
     return ranks

@@ -1,9 +1,9 @@
-"""Word alignments held against a gold set made by hand: the alignment error rate.
+"""The alignment error rate of word alignments against a hand-made gold set.
 
-An annotator links the words of two sentences that translate each other, as sure where there is no
-doubt, and as possible where words belong together only within a phrase or others would do otherwise
-(Och and Ney 2003, "A Systematic Comparison of Various Statistical Alignment Models"). Words count
-from 0; a link is (source word, target word).
+An annotator links the words of two sentences that translate each other: as sure without doubt, as
+possible if words correspond only within a phrase or annotators disagree (Och and Ney 2003, "A
+Systematic Comparison of Various Statistical Alignment Models"). Words count from 0; a link is
+(source word, target word).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ COLUMNS = (
     "source_null",
     "target_null",
 )
-"""Of a file of aligned pairs, separated by tabs; its first line names them."""
+"""The columns of a file of aligned pairs, separated by tabs; its first line names them."""
 
 RESAMPLES, CONFIDENCE = 1000, 0.95
 
@@ -36,12 +36,12 @@ _LINK = re.compile(r"(\d+)([-p])(\d+)")
 
 
 def turned(links: AbstractSet[Link]) -> frozenset[Link]:
-    """The same links with source and target exchanged."""
+    """The links with source and target exchanged."""
     return frozenset((target, source) for source, target in links)
 
 
 class AlignmentError(ValueError):
-    """A file of aligned pairs that is malformed; the message says where and how."""
+    """A malformed file of aligned pairs; the message says where and how."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class AlignedPair:
     """Two sentences whose words were linked by hand.
 
     Attributes:
-        line: where the pair stands in the corpus that it is from, counted from 1.
+        line: its line in the original corpus, counted from 1.
         source: a sentence as text.
         target: its translation as text.
         source_words: the words of the source, punctuation apart.
@@ -67,7 +67,7 @@ class AlignedPair:
     possible: frozenset[Link]
 
     def turned(self) -> AlignedPair:
-        """The same pair for the way back: what was the target is the source."""
+        """The pair with source and target exchanged."""
         return AlignedPair(
             self.line,
             self.target,
@@ -81,14 +81,14 @@ class AlignedPair:
 
 @dataclass(frozen=True, slots=True)
 class ErrorRate:
-    """How far alignments are from those of the gold set; shares from 0 to 1.
+    """The alignment error rate with precision and recall; shares from 0 to 1.
 
     Attributes:
-        error: the alignment error rate; 0 is the best.
-        precision: of the links made, those that are possible; nan where none was made.
-        recall: of the sure links, those that were made; nan where there is none.
-        low: from here
-        high: to here the error rate lies in 95% of the samples drawn from the sentences.
+        error: the alignment error rate; 0 is best.
+        precision: the share of predicted links that are possible; nan without any.
+        recall: the share of sure links that are predicted; nan without any.
+        low: the lower end of the 95% bootstrap interval of the error rate.
+        high: its upper end.
     """
 
     error: float
@@ -101,8 +101,8 @@ class ErrorRate:
 def read_aligned(path: Path) -> tuple[AlignedPair, ...]:
     """The pairs of a file of hand-made alignments.
 
-    Its columns are COLUMNS: words are separated by spaces, links are written 3-4 (sure) or 3p4
-    (possible), and words without any link are named by their numbers in the last two columns.
+    Its columns are COLUMNS: words are separated by spaces, links are 3-4 (sure) or 3p4 (possible),
+    and the last two columns list the numbers of words without links.
 
     Raises:
         AlignmentError: if the file cannot be read or a line is malformed.
@@ -152,8 +152,8 @@ def _pair(line: str, where: str) -> AlignedPair:
             )
         if missing := sorted(set(range(len(words))) - linked - unlinked):
             raise AlignmentError(
-                f"{where} says nothing of the {name} word {missing[0]} ({words[missing[0]]}); link "
-                "it or name it as one without links."
+                f"{where} does not mention the {name} word {missing[0]} ({words[missing[0]]}); "
+                "link it or name it as one without links."
             )
     return AlignedPair(
         int(number), source, target, tuple(sides[0]), tuple(sides[1]), sure, possible
@@ -161,8 +161,8 @@ def _pair(line: str, where: str) -> AlignedPair:
 
 
 def _links(text: str, where: str) -> tuple[frozenset[Link], frozenset[Link]]:
-    """The sure links, and all."""
-    found: dict[Link, str] = {}
+    """The sure links, then all links."""
+    kinds: dict[Link, str] = {}
     for each in text.split():
         parts = _LINK.fullmatch(each)
         if not parts:
@@ -171,10 +171,10 @@ def _links(text: str, where: str) -> tuple[frozenset[Link], frozenset[Link]]:
                 "one."
             )
         link = int(parts[1]), int(parts[3])
-        if link in found:
+        if link in kinds:
             raise AlignmentError(f"{where} links {link[0]} and {link[1]} twice; drop one of them.")
-        found[link] = parts[2]
-    return frozenset(link for link, kind in found.items() if kind == "-"), frozenset(found)
+        kinds[link] = parts[2]
+    return frozenset(link for link, kind in kinds.items() if kind == "-"), frozenset(kinds)
 
 
 def alignment_error_rate(
@@ -189,8 +189,8 @@ def alignment_error_rate(
     Args:
         predicted: the links of each pair.
         gold: the pairs, in the same order.
-        seed: of the samples that the interval is from: as many sentences each, drawn with
-            replacement (percentile bootstrap; Efron and Tibshirani 1993, chapter 13).
+        seed: of the interval's samples: equally many sentences, drawn with replacement (percentile
+            bootstrap; Efron and Tibshirani 1993, chapter 13).
 
     Raises:
         ValueError: if there are not as many sets of links as pairs, or no link at all on both

@@ -1,4 +1,4 @@
-"""The table of alignment errors that a checkpoint keeps, from disk; see `AlignmentTable`."""
+"""The table of alignment errors in a checkpoint folder: alignment.json."""
 
 from __future__ import annotations
 
@@ -12,10 +12,7 @@ ALIGNMENT = "alignment.json"
 
 
 def read_alignment(directory: Path) -> AlignmentTable | None:
-    """How far the heads of a checkpoint are from hand-made alignments.
-
-    None where its file is missing or malformed.
-    """
+    """The alignment errors of a checkpoint's heads; None if the file is missing or malformed."""
     try:
         return AlignmentTable.from_json(parse_json(own_file(directory, ALIGNMENT)))
     except (AlignmentError, CheckpointError):

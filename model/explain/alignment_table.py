@@ -1,4 +1,4 @@
-"""How far cross-attention is from alignments made by hand, as it is kept with a checkpoint."""
+"""The alignment errors of cross-attention against hand-made alignments, stored in a checkpoint."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from typing import Any, NamedTuple
 from model.explain.alignment_error import AlignmentError, ErrorRate
 
 DIGITS = 6
-"""So many decimals of a share are kept."""
+"""The stored decimals of a share."""
 
 
 class Read(NamedTuple):
-    """Whose weights words are linked by, and in which row.
+    """A way to read word links off cross-attention.
 
     Attributes:
         layer: counted from 0.
         head: None for all heads of the layer together.
-        later: whether in the row that has read a target word, and not in the one that predicts it.
+        later: whether to use the row that reads a target word, not the one that predicts it.
     """
 
     layer: int
@@ -28,19 +28,19 @@ class Read(NamedTuple):
     @property
     def name(self) -> str:
         """Such as "head 0.5, one row later"."""
-        whose = f"layer {self.layer}" if self.head is None else f"head {self.layer}.{self.head}"
-        return f"{whose}, {'one row later' if self.later else 'output row'}"
+        weights = f"layer {self.layer}" if self.head is None else f"head {self.layer}.{self.head}"
+        return f"{weights}, {'one row later' if self.later else 'output row'}"
 
 
 class Combination(NamedTuple):
     """The best of many ways to link words.
 
     Attributes:
-        heads: whose, in words.
-        map: what links, "weights" or "norms".
-        rule: how words are linked, such as "row ∩ column".
-        n_candidates: among how many it is the best.
-        rate: its error rate, measured on the pairs that it was chosen by.
+        heads: the heads, in words.
+        map: the values that link words, "weights" or "norms".
+        rule: the rule that links words, such as "row ∩ column".
+        n_candidates: the number of ways compared.
+        rate: its error rate, on the same pairs, so optimistic.
     """
 
     heads: str
@@ -56,8 +56,8 @@ class AlignmentTable:
 
     Attributes:
         gold: the name of the gold set's file.
-        n_pairs: how many sentence pairs it has.
-        diagonal: of linking each word with the one as far along in the other sentence.
+        n_pairs: its number of sentence pairs.
+        diagonal: of linking each word with the one at the same relative place.
         rates: by weights and row argmax, of every layer and head in both rows.
         best: the best heads and pairs of heads.
     """
@@ -69,7 +69,7 @@ class AlignmentTable:
     best: tuple[Combination, ...]
 
     def to_json(self) -> dict[str, Any]:
-        """What `from_json` reads, with shares rounded to DIGITS decimals."""
+        """The content of alignment.json, with shares rounded to DIGITS decimals."""
         return {
             "gold": self.gold,
             "pairs": self.n_pairs,
@@ -80,10 +80,10 @@ class AlignmentTable:
 
     @classmethod
     def from_json(cls, data: Any) -> AlignmentTable:
-        """The table that `to_json` wrote.
+        """The inverse of `to_json`.
 
         Raises:
-            AlignmentError: if it is none, or lacks a head.
+            AlignmentError: if the table is malformed, or lacks a head.
         """
         try:
             rates = {
@@ -126,7 +126,7 @@ class AlignmentTable:
 
     @property
     def n_heads(self) -> int:
-        """Of a layer."""
+        """The number of heads of a layer."""
         return 1 + max((each.head for each in self.rates if each.head is not None), default=-1)
 
 

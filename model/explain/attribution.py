@@ -22,19 +22,24 @@ TELLING = 0.5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Method:
-    """What is said of a method; model/explain/attribution_methods.py computes it.
+    """The description of a method; model/explain/attribution_methods.py computes it.
 
     Attributes:
         title: its name for people, in sentence case.
-        unit: what its numbers are.
-        paper: where it is from.
+        unit: the unit of its numbers.
+        paper: its source.
         leaves_out: what it does not see, in one sentence.
+        by_prediction: whether its rows explain what they predict, whichever token a layer looks
+            for; a map can then explain one target token, and is never read one row later.
+        accumulates: whether a map includes the layers below its own.
     """
 
     title: str
     unit: str
     paper: str
     leaves_out: str
+    by_prediction: bool = False
+    accumulates: bool = False
 
 
 METHODS: Mapping[str, Method] = MappingProxyType(
@@ -67,12 +72,13 @@ METHODS: Mapping[str, Method] = MappingProxyType(
             paper="Abnar and Zuidema 2020, “Quantifying Attention Flow in Transformers”, section 3",
             leaves_out="Values, W_O and the feed-forward networks; half of every layer counts as "
             "its residual connection, whatever the model does.",
+            accumulates=True,
         ),
         "value_zeroing": Method(
             title="Value zeroing",
             unit="share of the turn",
             paper="Mohebbi et al. 2023, “Quantifying Context Mixing in Transformers”, section 3",
-            leaves_out="Every other layer, and that the weights would be others without the token.",
+            leaves_out="Every other layer, and that the weights would change without the token.",
         ),
         "gradient_times_weight": Method(
             title="Gradient × weight",
@@ -80,6 +86,16 @@ METHODS: Mapping[str, Method] = MappingProxyType(
             paper="Serrano and Smith 2019, “Is Attention Interpretable?”, section 5",
             leaves_out="All that is not linear: it sees a small change of a weight and not its "
             "end, and no other weight takes its place.",
+            by_prediction=True,
+        ),
+        "integrated_gradients": Method(
+            title="Integrated gradients",
+            unit="part of the loss",
+            paper="Sundararajan et al. 2017, “Axiomatic Attribution for Deep Networks”, section 3; "
+            "of attention weights, after Hao et al. 2021, “Self-Attention Attribution”",
+            leaves_out="Which token could take the place of another: all weights fade together, "
+            "through passes that the model never makes.",
+            by_prediction=True,
         ),
     }
 )
@@ -100,15 +116,12 @@ class AttributionMap:
             the target and whose columns are the source.
         heads: of each head alone, (head, query, key); none for the whole model.
         together: of all heads together, (query, key).
-        by_prediction: whether its rows are of what they predict, whichever token the layer looks
-            for; then it is never read one row later.
     """
 
     method: str
     site: Site | None
     heads: FloatArray
     together: FloatArray
-    by_prediction: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "heads", _read_only(self.heads))
@@ -226,7 +239,7 @@ class Attributions:
             )
         found = self.map(method, site)
         estimate = found.of(head)
-        if not later or site is None or found.by_prediction:
+        if not later or site is None or METHODS[method].by_prediction:
             return estimate
         unread = np.full_like(estimate[:1], np.nan)
         return _read_only(np.concatenate([estimate[1:], unread]))

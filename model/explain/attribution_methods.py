@@ -12,8 +12,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar
+from typing import ClassVar, Literal
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor
@@ -25,7 +26,7 @@ from model.explain.attribution import (
     Attributions,
     SelfAttributions,
 )
-from model.explain.decomposition import Sublayer, decompose
+from model.explain.decomposition import OPEN, Gates, Sublayer, decompose
 from model.explain.deletion import deletion_losses
 from model.paper.transformer import Transformer
 from model.trace.attention_map import AttentionKind, FloatArray, Site
@@ -39,6 +40,9 @@ _CELLS = _BATCH * 128**2
 """Weights of one head in passes with a graph that are computed together: of long sentences, fewer.
 """
 
+_STEPS = np.stack(np.polynomial.legendre.leggauss(8)) / 2 + np.array([[0.5], [0]])
+"""Where an integral from 0 to 1 is evaluated, and what each place counts (Gauss–Legendre)."""
+
 
 class Run:
     """One sentence that went through a model, as methods read it.
@@ -50,6 +54,7 @@ class Run:
         predictions: what its rows are to predict, (target,).
         token: the row whose prediction gradients are of; None for every row its own.
         rows: of gradients, those of the target that are wanted; None for all.
+        gates: of whole kinds of attention; only methods by gradient know them.
 
     Attributes:
         rows: as above, for all as well.
@@ -64,13 +69,16 @@ class Run:
         predictions: Tensor,
         token: int | None = None,
         rows: range | None = None,
+        gates: Gates = OPEN,
     ) -> None:
         self.rows = range(len(target)) if rows is None else rows
         self._model = model
         self._source, self._target, self._predictions = source, target, predictions
         self._token = token
+        self._gates = gates
+        self._integrals: dict[frozenset[AttentionKind], tuple[dict[Site, Tensor], Tensor]] = {}
         with torch.no_grad():
-            self.sublayers = decompose(model, source[None], target[None]).sublayers
+            self.sublayers = decompose(model, source[None], target[None], gates).sublayers
 
     @property
     def gradients(self) -> dict[Site, Tensor]:
@@ -90,6 +98,30 @@ class Run:
         cross-attention that look at the token; (target, source).
         """
         return self._backward[1]
+
+    def gradient_times_weight(self, site: Site) -> Tensor:
+        """The product, (head, query, key), with the rows that `gradients` says."""
+        weights = self.sublayers[site].weights[0]
+        if self.by_row(site):
+            weights = weights[:, self.rows.start : self.rows.stop]
+        return self.gradients[site] * weights
+
+    def integrals(self, kinds: frozenset[AttentionKind]) -> tuple[dict[Site, Tensor], Tensor]:
+        """Means of the products and of `first_order_losses` while gates on these kinds open."""
+        if kinds not in self._integrals:
+            sentence = self._source, self._target, self._predictions
+            products: dict[Site, Tensor] = {}
+            losses = torch.zeros(len(self.rows), len(self._source)).to(self._model.output.weight)
+            for gate, share in zip(*_STEPS, strict=True):
+                gates = dict.fromkeys(kinds, float(gate))
+                run = Run(self._model, *sentence, self._token, self.rows, gates)
+                for site in self.sublayers:
+                    if site.kind in kinds:
+                        product = share * run.gradient_times_weight(site)
+                        products[site] = products.get(site, 0) + product
+                losses += share * run.first_order_losses
+            self._integrals[kinds] = products, losses
+        return self._integrals[kinds]
 
     @cached_property
     def _backward(self) -> tuple[dict[Site, Tensor], Tensor]:
@@ -127,6 +159,7 @@ class Run:
                 self._model,
                 self._source.expand(len(rows), -1),
                 self._target.expand(len(rows), -1),
+                self._gates,
             )
             log_probs = run.logits[range(len(rows)), rows].log_softmax(dim=-1)
             chosen = log_probs[range(len(rows)), self._predictions[rows]].sum()
@@ -142,8 +175,8 @@ class Run:
 class AttributionMethod(ABC):
     """A map (query, key) for every head, and one for all heads of a layer together."""
 
-    by_prediction: ClassVar[bool] = False
-    """Whether a row of the decoder is of what it predicts, whichever token its layer looks for."""
+    cost: ClassVar[Literal["pass", "site", "row"]] = "pass"
+    """What takes its time: one pass, every site, or every row of the target."""
 
     @classmethod
     @abstractmethod
@@ -305,6 +338,8 @@ class ValueZeroing(AttributionMethod):
     cross-attention.
     """
 
+    cost = "site"
+
     @classmethod
     def of(cls, run: Run, site: Site, *, together: bool) -> Tensor:
         """A head's output is linear in its values, so one that is zero takes α·f(x) away."""
@@ -343,21 +378,45 @@ class GradientTimesWeight(AttributionMethod):
     model, over everything that looks at a source token, the encoder included.
     """
 
-    by_prediction = True
+    cost = "row"
 
     @classmethod
     def of(cls, run: Run, site: Site, *, together: bool) -> Tensor:
         """Rows are those that `Run.gradients` says."""
-        weights = run.sublayers[site].weights[0]
-        if run.by_row(site):
-            weights = weights[:, run.rows.start : run.rows.stop]
-        product = run.gradients[site] * weights
+        product = run.gradient_times_weight(site)
         return product.sum(dim=0, keepdim=True) if together else product
 
     @classmethod
     def whole(cls, run: Run) -> Tensor:
         """The sum over layers."""
         return run.first_order_losses
+
+
+class IntegratedGradients(AttributionMethod):
+    """Gradient × weight, on average while a gate on all weights opens from 0 to 1.
+
+    The gate is on every weight of the encoder and of cross-attention; for maps of the decoder, on
+    every weight of the decoder. So the maps of the same prediction add up, over heads, rows, keys
+    and layers, to what it loses where the gate is closed, but for the error of eight steps
+    (Sundararajan et al. 2017, proposition 1: completeness). Rows, sums over heads and the map of
+    the whole model are as for gradient × weight.
+    """
+
+    cost = "row"
+
+    _SOURCE = frozenset({AttentionKind.ENCODER, AttentionKind.CROSS})
+
+    @classmethod
+    def of(cls, run: Run, site: Site, *, together: bool) -> Tensor:
+        """Rows are those that `Run.gradients` says."""
+        kinds = cls._SOURCE if site.kind in cls._SOURCE else frozenset({site.kind})
+        product = run.integrals(kinds)[0][site]
+        return product.sum(dim=0, keepdim=True) if together else product
+
+    @classmethod
+    def whole(cls, run: Run) -> Tensor:
+        """A row adds up to what its prediction loses where the model sees no source at all."""
+        return run.integrals(cls._SOURCE)[1]
 
 
 CLASSES: dict[str, type[AttributionMethod]] = {
@@ -367,6 +426,7 @@ CLASSES: dict[str, type[AttributionMethod]] = {
     "rollout": Rollout,
     "value_zeroing": ValueZeroing,
     "gradient_times_weight": GradientTimesWeight,
+    "integrated_gradients": IntegratedGradients,
 }
 """Every method of `model.explain.attribution.METHODS` by its name there."""
 
@@ -387,8 +447,8 @@ def attributions(
             was changed.
         methods: names in `model.explain.attribution.METHODS`.
         sites: those wanted; None for all of the model. A map for the whole model is made as well.
-        token: the row of the target whose prediction "gradient_times_weight" is of; None for every
-            row its own, and for the encoder's all together.
+        token: the row of the target whose prediction gradients are of; None for every row its own,
+            and for the encoder's all together.
 
     Raises:
         TextError: as `Translator.translate`, for a text.
@@ -413,9 +473,6 @@ def attributions(
 
 _PARTS = 12
 """Into so many parts rows are divided."""
-
-_BY_ROWS = "gradient_times_weight"
-"""The method that takes a pass a row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -490,29 +547,30 @@ def _whole_map(run: Run, name: str) -> AttributionMap:
 def _site_map(run: Run, name: str, site: Site) -> AttributionMap:
     method = CLASSES[name]
     heads, (together,) = (_array(method.of(run, site, together=each)) for each in (False, True))
-    return AttributionMap(
-        method=name,
-        site=site,
-        heads=heads,
-        together=together,
-        by_prediction=method.by_prediction,
-    )
+    return AttributionMap(method=name, site=site, heads=heads, together=together)
 
 
 def attribution_parts(translator: Translator, trace: Trace) -> list[AttributionPiece]:
     """What `attribution_part` is to be asked for, one after another, for all of cross-attention.
 
-    Each of them takes about as long as another, and much less than all together.
+    Each of them takes much less than all together.
     """
     cross = tuple(site for site in translator.sites if site.kind is AttentionKind.CROSS)
-    quick = tuple(name for name in CLASSES if name not in ("value_zeroing", _BY_ROWS))
+    by_cost: dict[str, list[str]] = {"pass": [], "site": [], "row": []}
+    for name, method in CLASSES.items():
+        by_cost[method.cost].append(name)
     rows = range(len(trace.target))
     step = math.ceil(len(rows) / _PARTS)
     return [
-        AttributionPiece(quick, (*cross, None)),
-        *(AttributionPiece(("value_zeroing",), (site,)) for site in (*cross, None)),
+        AttributionPiece(tuple(by_cost["pass"]), (*cross, None)),
         *(
-            AttributionPiece((_BY_ROWS,), (*cross, None), rows[start : start + step])
+            AttributionPiece((each,), (site,))
+            for each in by_cost["site"]
+            for site in (*cross, None)
+        ),
+        *(
+            AttributionPiece((each,), (*cross, None), rows[start : start + step])
+            for each in by_cost["row"]
             for start in rows[::step]
         ),
     ]

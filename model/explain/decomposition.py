@@ -1,14 +1,14 @@
-"""A teacher-forced pass taken apart into its attention sub-layers, as tensors.
+"""A teacher-forced pass split into its attention sub-layers, as tensors.
 
-The sub-layers are the model's own modules, run in the model's order; between them nothing is
-computed anew, and the logits are the model's. Run with gradients enabled, everything stays in one
-graph.
+The sub-layers are the model's own modules, run in the model's order, and the logits are the
+model's. With gradients enabled, everything is in one graph.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import cast
 
 import torch
@@ -20,20 +20,31 @@ from model.paper.transformer import DecoderLayer, EncoderLayer, Residual, Transf
 from model.record.recording import recording
 from model.trace.attention_map import AttentionKind, Site
 
+Gates = Mapping[AttentionKind, float]
+"""What every weight of a kind of attention is multiplied by after the softmax; 1 where missing."""
+
+OPEN: Gates = MappingProxyType({})
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Sublayer:
-    """One attention with its residual connection, and what went through it.
+    """One attention with its residual connection, and their tensors.
 
     Attributes:
         attention: the module.
+    <<<<<<< HEAD
+        residual: the residual connection around it.
+        x: the input that the residual connection adds, (batch, query, d_model).
+        weights: after the softmax, (batch, head, query, key).
+    =======
         residual: what surrounds it.
         x: what the residual connection adds, (batch, query, d_model).
-        weights: after the softmax, (batch, head, query, key).
+        weights: after the softmax and before any gate, (batch, head, query, key).
+    >>>>>>> main
         v: projected values, (batch, head, key, d_v).
-        heads: every head's output before W_O, (batch, head, query, d_v).
+        heads: every head's output before W_O and after any gate, (batch, head, query, d_v).
         update: the output of attention, (batch, query, d_model).
-        rest: what the layer makes of the sub-layer's output, (any batch, query, d_model).
+        rest: the rest of the layer, from the sub-layer's output, (any batch, query, d_model).
     """
 
     attention: MultiHead
@@ -49,15 +60,15 @@ class Sublayer:
         """f(x) of each key: its value through W_O (Kobayashi et al. 2020).
 
         Returns:
-            (batch, head, key, d_model); their sum over heads and keys, by weight, plus the bias of
-            W_O is the output of attention.
+            (batch, head, key, d_model); their weighted sum over heads and keys plus the bias of W_O
+            is the output of attention.
         """
         return self.attention.head_parts(self.v)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Decomposition:
-    """A pass with its parts.
+    """A pass with its sub-layers.
 
     Attributes:
         sublayers: every attention, by site.
@@ -68,13 +79,17 @@ class Decomposition:
     logits: Tensor
 
 
-def decompose(model: Transformer, source: Tensor, target: Tensor) -> Decomposition:
-    """Run a model and keep the parts; equal to `model(source, target)` to float32 rounding.
+def decompose(
+    model: Transformer, source: Tensor, target: Tensor, gates: Gates = OPEN
+) -> Decomposition:
+    """A pass with its parts; the logits equal `model(source, target)` to float32 rounding.
 
     Args:
-        model: one that `install_taps` has seen.
+        model: after `install_taps`.
         source: token ids, (batch, source).
-        target: what the decoder reads, (batch, target).
+        target: token ids of the decoder's input, (batch, target).
+        gates: of whole kinds of attention; with any, the parts belong to another function, and
+            `rest` must not be used.
     """
     sublayers: dict[Site, Sublayer] = {}
 
@@ -94,6 +109,8 @@ def decompose(model: Transformer, source: Tensor, target: Tensor) -> Decompositi
             else:
                 q, (k, v) = attention.project_query(y), attention.project_key_value(keys)
             heads, weights = attention.attend_heads(q, k, v, allowed, relative.bias)
+            if site.kind in gates:
+                heads = heads * gates[site.kind]
             update: Tensor = attention.w_o(heads.transpose(1, 2).flatten(2))
             sublayers[site] = Sublayer(
                 attention=attention,
@@ -111,7 +128,7 @@ def decompose(model: Transformer, source: Tensor, target: Tensor) -> Decompositi
 
     source_allowed = padding_allowed(source, model.config.pad_id)
     target_allowed = decoder_allowed(target, model.config.pad_id)
-    # Where parameters take no gradient, the graph begins here.
+    # If parameters need no gradient, the graph begins here.
     x, embedded = (
         model.embed(embedding, token_ids).requires_grad_(torch.is_grad_enabled())
         for embedding, token_ids in (
@@ -121,7 +138,7 @@ def decompose(model: Transformer, source: Tensor, target: Tensor) -> Decompositi
     )
     x = model.encoder.positions.embed(x)
     relative = model.encoder.positions.relative(source.shape[1])
-    # Whoever records is given weights.
+    # Attention gives weights to a recording.
     with recording():
         for number, below in enumerate(cast("Iterable[EncoderLayer]", model.encoder.layers)):
             rest, site = _feed_forward(below), Site(AttentionKind.ENCODER, number)

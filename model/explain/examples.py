@@ -1,4 +1,4 @@
-"""The sentences that come with a checkpoint, and what its heads do with them."""
+"""The example sentences of a checkpoint, with the attention of its heads on them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from model.explain.labels import HeadValues, survey
 from model.explain.source_rows import read_later, token_sources
 from model.trace.attention_map import Site
 from model.trace.trace import Trace
-from model.translate.translator import TextError, Translator
+from model.translate.sentences import TextError
+from model.translate.translator import Translator
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,9 +21,9 @@ class Example:
     """A sentence that comes with a checkpoint.
 
     Attributes:
-        source: what to translate.
-        translation: what the model makes of it.
-        shows: what there is to see, in one sentence.
+        source: the sentence.
+        translation: the model's translation.
+        shows: what to look at, in one sentence.
     """
 
     source: str
@@ -31,34 +32,34 @@ class Example:
 
 
 def read_examples(folder: Path) -> tuple[Example, ...]:
-    """The sentences that the model does well on; none where their file is missing or malformed."""
+    """The examples in a checkpoint folder; none if the file is missing or malformed."""
     try:
         listed = parse_json(own_file(folder, EXAMPLES))
-        found = tuple(
+        examples = tuple(
             Example(entry["source"], entry["translation"], entry["shows"]) for entry in listed
         )
     except (CheckpointError, TypeError, KeyError):
         return ()
-    fields = [field for each in found for field in (each.source, each.translation, each.shows)]
-    return found if all(isinstance(field, str) and field.strip() for field in fields) else ()
+    fields = [field for each in examples for field in (each.source, each.translation, each.shows)]
+    return examples if all(isinstance(field, str) and field.strip() for field in fields) else ()
 
 
 def example_values(
     translator: Translator, examples: Sequence[Example]
 ) -> Mapping[Site, tuple[HeadValues, ...]]:
-    """What labels are measured by, of each head and for each example that this model can take."""
+    """The measures of each head on each example that this model can read."""
     traces = example_traces(translator, examples)
     return survey((trace, token_sources(translator, trace)) for trace in traces)
 
 
 def layers_read_later(translator: Translator, examples: Sequence[Example]) -> Mapping[int, bool]:
-    """Which layers look at the source of a token in the row that has read it; none without any."""
+    """`read_later` over the examples that this model can read."""
     traces = example_traces(translator, examples)
     return read_later(traces, [token_sources(translator, trace) for trace in traces])
 
 
 def example_traces(translator: Translator, examples: Sequence[Example]) -> list[Trace]:
-    """What every head does on each example that this model can take, with its translation."""
+    """Traces of each example that this model can read, with its translation."""
     traces = []
     for example in examples:
         with contextlib.suppress(TextError):

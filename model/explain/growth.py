@@ -1,4 +1,4 @@
-"""What the heads of a model did at each step of its training, as curves of their measures."""
+"""The growth of heads in training, as curves of their measures."""
 
 from __future__ import annotations
 
@@ -8,27 +8,27 @@ from typing import Any
 
 import numpy as np
 
-from model.explain.labels import RULES, HeadValues, Label
+from model.explain.labels import RULES, HeadValues, Label, site_named
 from model.trace.attention_map import AttentionKind, FloatArray, Site
 
 GROWN = {rule.measure: rule for rule in RULES}
-"""What is measured at every step: what labels are earned by."""
+"""The measures of every step, those of the labels."""
 
 MIN_EXAMPLES = 5
-"""Of which a measure must tell, or there is no curve."""
+"""The fewest examples for a curve."""
 
 _DIGITS = 3
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Growth:
-    """What heads did at several steps of one training run.
+    """The measures of heads at several steps of one training run.
 
     Attributes:
         steps: of training, ascending.
-        means: by measure and site the mean over the examples, (head, step); nan where they cannot
+        means: by measure and site, the mean over the examples, (head, step); nan if they cannot
             tell.
-        labels: by site, for each head the label that held over the examples at each step, or None.
+        labels: by site, for each head, the label that held over the examples at each step, or None.
     """
 
     steps: tuple[int, ...]
@@ -36,27 +36,27 @@ class Growth:
     labels: Mapping[Site, Sequence[Sequence[str | None]]]
 
     def of_kind(self, measure: str, kind: AttentionKind) -> dict[Site, FloatArray]:
-        """The curves of one kind of attention; empty where it has no such measure."""
+        """The curves of one kind of attention; empty if it lacks the measure."""
         curves = {s: each for s, each in self.means.get(measure, {}).items() if s.kind is kind}
         return curves if any(np.isfinite(each).any() for each in curves.values()) else {}
 
     def measured_from(self, measure: str, kind: AttentionKind) -> int:
-        """The index of the first step at which some head of the kind has the measure."""
+        """The index of the first step with a value of the measure for a head of the kind."""
         curves = np.concatenate(list(self.of_kind(measure, kind).values()))
         return int(np.isfinite(curves).any(axis=0).argmax())
 
     def measures(self, kind: AttentionKind) -> tuple[str, ...]:
-        """What there are curves of, of one kind of attention."""
+        """The measures that have curves for one kind of attention."""
         return tuple(key for key in GROWN if self.of_kind(key, kind))
 
     def most(self, site: Site, head: int) -> str | None:
-        """What a head looks at most in the end, of the measures of its kind; None for none."""
+        """The measure of the place a head looks at most in the end; None for none."""
         places = [key for key in self.measures(site.kind) if GROWN[key].place]
         ends = {key: float(self.means[key][site][head][-1]) for key in places}
         return max(places, key=lambda key: np.nan_to_num(ends[key], nan=-1.0), default=None)
 
     def kept(self) -> Iterator[tuple[Site, int, str, int]]:
-        """Site, head and label of every head that has one in the end, and since which step."""
+        """Site, head, label and first step of every label that a head has in the end."""
         for site, heads in self.labels.items():
             for head, labels in enumerate(heads):
                 if (last := labels[-1]) is not None:
@@ -66,11 +66,7 @@ class Growth:
                     yield site, head, last, self.steps[since]
 
     def with_labels(self, earned: Mapping[Site, Sequence[Label | None]]) -> Growth:
-        """The same with the labels that heads have earned, and no other.
-
-        Args:
-            earned: by site, the label of each head.
-        """
+        """The growth with only the labels that heads have earned, given by site for each head."""
         kept = {
             site: [
                 [text if label and label.earned and text == label.text else None for text in head]
@@ -81,7 +77,7 @@ class Growth:
         return replace(self, labels=kept)
 
     def to_json(self) -> dict[str, Any]:
-        """What growth.json holds, its numbers to three digits."""
+        """The content of growth.json, with numbers to three digits."""
         texts = [rule.text for rule in RULES]
         return {
             "steps": list(self.steps),
@@ -113,11 +109,16 @@ class Growth:
         try:
             steps, texts = tuple(content["steps"]), content["texts"]
             labels = {
-                _site(name): [[None if i is None else texts[i] for i in head] for head in heads]
+                site_named(name): [
+                    [None if i is None else texts[i] for i in head] for head in heads
+                ]
                 for name, heads in content["labels"].items()
             }
             means = {
-                key: {_site(name): _curves(heads) for name, heads in content["means"][key].items()}
+                key: {
+                    site_named(name): _curves(heads)
+                    for name, heads in content["means"][key].items()
+                }
                 for key in GROWN
             }
         except (AttributeError, IndexError, KeyError, OverflowError, TypeError) as error:
@@ -139,12 +140,9 @@ class Growth:
 
 
 def growth_of(learned: Mapping[int, Mapping[Site, Sequence[HeadValues]]]) -> Growth:
-    """The curves, from the values of every head at every step.
+    """The growth from the values of every head, by step, from model.explain.labels.survey.
 
-    A label stands where its rule holds of the examples themselves.
-
-    Args:
-        learned: by step, as model.explain.labels.survey gives it.
+    A label holds at a step if its rule holds for the examples themselves.
     """
     steps = tuple(sorted(learned))
     sites = tuple(learned[steps[-1]])
@@ -180,11 +178,6 @@ def growth_of(learned: Mapping[int, Mapping[Site, Sequence[HeadValues]]]) -> Gro
             for site in sites
         },
     )
-
-
-def _site(name: str) -> Site:
-    kind, layer = name.split(".")
-    return Site(AttentionKind(kind), int(layer))
 
 
 def _curves(heads: Any) -> FloatArray:

@@ -1,9 +1,9 @@
-"""Does a head matter, and for which word: the model run again without it.
+"""Head ablation: the model runs again without a head, which shows the words that need the head.
 
 A weight says where a head looks, not why the model wrote a word. Here each head is switched off and
-the same translation scored again. Heads that are switched off one at a time share what comes
-before them: the rows of a batch are one pass up to a layer, which there branches into one row for
-each of its heads, so that the last layers alone are computed for all of them.
+the same translation scored again. Runs without different heads share the layers below: one pass
+branches at each layer into a row for each of its heads, so that only the last layers are computed
+for all heads.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from torch import Tensor
 
 from model.explain.ablation_results import Effects, Removal
 from model.paper.attention import KeyValue, MultiHead, Relative
+from model.paper.decoding import token_log_probs
 from model.paper.masks import decoder_allowed, padding_allowed
 from model.paper.search import AS_IN_THE_PAPER, Search
 from model.paper.transformer import DecoderLayer, EncoderLayer, Transformer
@@ -29,33 +30,21 @@ from model.trace.translation import Translation
 from model.translate.translator import Translator
 
 _TOGETHER = 8192
-"""How many target tokens of how many rows together run in one batch; more only take memory."""
+"""Target tokens times rows of one batch; more would only take memory."""
 
 _OUTPUT_TOGETHER = 64
-"""Tokens whose logits are computed together: so few stay in the processor's cache."""
+"""Tokens whose logits are computed together, few enough for the processor's cache."""
 
 
 def effects(translator: Translator, sentence: str, target: str | None = None) -> Effects:
-    """What a translation loses without each head, for every head of every site.
-
-    Args:
-        translator: the model.
-        sentence: the source.
-        target: its translation; None lets the model translate.
-
-    Raises:
-        TextError: as `Translator.trace`.
-    """
+    """The losses without each head, for a sentence; arguments and errors as `Translator.trace`."""
     return effects_of(translator, translator.trace(sentence, target))
 
 
 @torch.inference_mode()
 def effects_of(translator: Translator, trace: Trace) -> Effects:
-    """The same for the translation of a trace that the model gave without an intervention."""
-    source, target, labels = (
-        torch.tensor([tokens.ids], device=translator.device)
-        for tokens in (trace.source, trace.target, trace.predictions)
-    )
+    """The losses without each head, for the translation of a trace without an intervention."""
+    source, target, labels = translator.trace_ids(trace)
     n_heads = translator.model.config.n_heads
     longest = max(source.shape[1], target.shape[1])
     count = max(1, _TOGETHER // (longest * n_heads))
@@ -64,9 +53,8 @@ def effects_of(translator: Translator, trace: Trace) -> Effects:
     for start in range(0, len(translator.sites), count):
         sites = translator.sites[start : start + count]
         branches = _Branches(translator.model, sites)
-        found = _log_probs(translator.model, branches.hidden(source, target), labels)
-        log_probs = found[0]
-        without = found[1:].reshape(-1, n_heads, labels.shape[1])
+        log_probs, *ablated = _log_probs(translator.model, branches.hidden(source, target), labels)
+        without = np.reshape(ablated, (-1, n_heads, labels.shape[1]))
         for site, each in zip(branches.order, without, strict=True):
             losses[site] = log_probs - each
     return Effects(
@@ -80,10 +68,10 @@ def effects_of(translator: Translator, trace: Trace) -> Effects:
 
 
 class _Branches:
-    """One pass, whose first row has every head, and which gains a row for each head of some sites.
+    """A pass that branches: its first row has every head, and each head of `sites` adds a row.
 
     Attributes:
-        order: the sites in the order in which their rows were added.
+        order: the sites in the order of their rows.
     """
 
     def __init__(self, model: Transformer, sites: Sequence[Site]) -> None:
@@ -92,7 +80,7 @@ class _Branches:
         self.order: list[Site] = []
 
     def hidden(self, source: Tensor, target: Tensor) -> Tensor:
-        """What the output projection reads, (row, target, d_model), of one sentence (1, length)."""
+        """The input of the output projection for a sentence (1, length), (row, target, d_model)."""
         model, encoder, decoder = self._model, self._model.encoder, self._model.decoder
         source_allowed = padding_allowed(source, model.config.pad_id)
         x = encoder.positions.embed(model.embed(model.source_embedding, source))
@@ -136,7 +124,7 @@ class _Branches:
         self, site: Site, layer: DecoderLayer, x: Tensor, memory: Tensor, allowed: Tensor
     ) -> Tensor:
         attention, rows = layer.cross_attention, len(x)
-        # Rows that branched in the decoder read what the first row's encoder wrote.
+        # Rows added in the decoder read the encoder output of the first row.
         k, v = (_grown(each, rows) for each in attention.project_key_value(memory))
 
         def sublayer(y: Tensor) -> Tensor:
@@ -146,7 +134,7 @@ class _Branches:
         return layer.cross_residual(self._with_room(site, x), sublayer)
 
     def _with_room(self, site: Site, x: Tensor) -> Tensor:
-        """The rows, and as many more as the site has heads."""
+        """The rows, with copies of the first one for the heads of the site."""
         if site not in self._sites:
             return x
         self.order.append(site)
@@ -161,7 +149,7 @@ class _Branches:
         allowed: Tensor,
         bias: Tensor | None = None,
     ) -> Tensor:
-        """What attention gives each row, and then the first row without each of the heads."""
+        """The output of attention for each row, then for the first row without each head."""
         heads, _ = attention.attend_heads(q, *key_value, allowed, bias)
         if site in self._sites:
             # (removed head, head)
@@ -178,19 +166,18 @@ def _grown(x: Tensor, rows: int) -> Tensor:
 
 def _log_probs(model: Transformer, hidden: Tensor, labels: Tensor) -> FloatArray:
     """Of each label, (row, target), from (row, target, d_model) and (1, target)."""
-    found = []
-    for part in hidden.split(max(1, _OUTPUT_TOGETHER // hidden.shape[1])):
-        logits = model.output(part).float()
-        chosen = labels[:, :, None].expand(len(part), -1, -1)
-        found.append(logits.log_softmax(dim=-1).gather(2, chosen)[:, :, 0])
-    log_probs: FloatArray = torch.cat(found).cpu().numpy()
+    parts = [
+        token_log_probs(model.output(part), labels.expand(len(part), -1))
+        for part in hidden.split(max(1, _OUTPUT_TOGETHER // hidden.shape[1]))
+    ]
+    log_probs: FloatArray = torch.cat(parts).cpu().numpy()
     return log_probs
 
 
 def rewritten(
     translator: Translator, sentence: str, site: Site, *, search: Search = AS_IN_THE_PAPER
 ) -> tuple[Translation, ...]:
-    """What the model writes by itself without each head of a site, one at a time.
+    """The model's translations without each head of a site, one at a time.
 
     Raises:
         TextError, DecodingError: as `Translator.translate`.
@@ -205,26 +192,26 @@ def rewritten(
 def removal(
     translator: Translator,
     trace: Trace,
-    found: Effects,
+    losses: Effects,
     *,
     steps: int = 12,
     orders: int = 20,
     seed: int = 0,
 ) -> Removal:
-    """What is left of a translation while heads are removed one after another.
+    """A translation's log-probability while heads are removed one after another.
 
-    As in Michel et al. 2019, section 4, for one sentence: in the order of what each costs when it
-    is removed alone, and in random orders.
+    As in Michel et al. 2019, section 4, for one sentence: in the order of each head's cost alone,
+    and in random orders.
 
     Args:
         translator: the model.
-        trace: the one that `found` was made of.
-        found: what each head does, as `effects_of` gives it.
-        steps: at how many numbers of removed heads, besides none of them, it is looked.
-        orders: how many random ones.
-        seed: of these.
+        trace: of the translation.
+        losses: of the trace, from `effects_of`.
+        steps: numbers of removed heads to measure at, besides 0.
+        orders: random orders.
+        seed: of the random orders.
     """
-    ranked = sorted(found.ranked(), key=lambda each: each[2])
+    ranked = sorted(losses.ranked(), key=lambda each: each[2])
     heads = [(site, head) for site, head, _ in ranked]
     counts = sorted({round(len(heads) * step / steps) for step in range(steps + 1)})
     generator = np.random.default_rng(seed)
@@ -238,13 +225,10 @@ def _left(
     translator: Translator, trace: Trace, order: Sequence[tuple[Site, int]], counts: Sequence[int]
 ) -> FloatArray:
     """The translation's log-probability without the first heads of an order, (count,)."""
-    source, target, labels = (
-        torch.tensor([tokens.ids], device=translator.device)
-        for tokens in (trace.source, trace.target, trace.predictions)
-    )
+    source, target, labels = translator.trace_ids(trace)
     longest = max(source.shape[1], target.shape[1])
     together = max(1, _TOGETHER // longest)
-    found = []
+    totals = []
     for start in range(0, len(counts), together):
         off = [
             HeadEdits(dict.fromkeys(order[:count], 0)) for count in counts[start : start + together]
@@ -253,5 +237,5 @@ def _left(
             hidden = translator.model.hidden(
                 source.expand(len(off), -1), target.expand(len(off), -1)
             )
-        found.append(_log_probs(translator.model, hidden, labels).sum(axis=1))
-    return np.concatenate(found)
+        totals.append(_log_probs(translator.model, hidden, labels).sum(axis=1))
+    return np.concatenate(totals)

@@ -1,25 +1,25 @@
-"""What heads are called, and what earns them a label: what holds on new sentences as well.
+"""Labels of heads, with the thresholds that earn them on new sentences.
 
-A label is earned by weight and not by the largest weight alone (compare Voita et al. 2019,
-"Analyzing Multi-Head Self-Attention", section 5, where a head counts as positional whose largest
-weight falls on one relative position at least 90% of the time):
+A label is earned by weight, not by the largest weight alone (compare Voita et al. 2019,
+"Analyzing Multi-Head Self-Attention", section 5, where a head is positional if its largest weight
+falls on one relative position at least 90% of the time):
 
-* half of the weight or more for the heads that look at a neighbour, at the start or end of the
-  sentence or at punctuation, so that all else together gets less;
+* half of the weight or more for heads that look at a neighbour, at the start or end of the sentence
+  or at punctuation, so that everything else together gets less;
 * 90% of the greatest possible entropy for heads that spread their weight;
 * for cross-attention, half of the weight on a token's source, beyond what shuffled rows would give.
-  The source of a token is the one without which the model finds it least likely, which no weight
-  takes part in (see model.explain.source_rows). The shape of the rows alone would not do: rows
-  that each look at one token picked at random share as much information with the tokens as most
-  heads do, and a head that runs through the source ahead of the target and then rests on </s>
-  follows its order without pairing what belongs together.
+  The source of a token is the one without which the model finds it least likely, which uses no
+  weights (see model.explain.source_rows). The shape of the rows is not enough: rows that each look
+  at one random token share as much information with the tokens as most heads do, and a head that
+  runs through the source ahead of the target and then rests on </s> follows its order without
+  pairing words.
 
-Each must hold on average and in four of five sentences, and for more than the sentences at hand: it
-is measured on MIN_SENTENCES sentences that are none of the model's examples, and the lower ends of
-both 95% intervals must reach the thresholds. A point estimate at a threshold would miss it on every
-other set of sentences. A sentence counts only where it can tell; see
-model.explain.measures.telling_facts. A head that earns no label has a line all the same, with its
-number. A label says what a head mostly does, and not what the model uses it for.
+Each threshold must hold on average and in four of five sentences, and not for these sentences
+alone: MIN_SENTENCES sentences are measured, none of them an example of the model, and the lower
+ends of both 95% intervals must reach the thresholds. A point estimate at a threshold would miss it
+on every other set of sentences. A sentence counts only if it can tell; see
+model.explain.measures.telling_facts. A head without a label still gets a line with its number. A
+label says what a head mostly does, not what the model uses it for.
 """
 
 from __future__ import annotations
@@ -47,43 +47,43 @@ from model.trace.attention_map import AttentionKind, AttentionMap, Site
 from model.trace.trace import Trace
 
 MIN_SENTENCES = 500
-"""A label needs so many sentences that can tell."""
+"""The number of sentences that can tell which a label needs."""
 
 MIN_PASSING = 0.8
-"""The share of them in which it must hold."""
+"""The share of these sentences in which a label must hold."""
 
 CONFIDENCE = 0.95
 """Of the intervals around that share and around the mean."""
 
 HALF = 0.5
-"""The share of the weight that earns a label, and makes a place one that a head is mostly at."""
+"""The share of the weight that earns a label, and for which a line says "mostly"."""
 
 OFTEN = 0.2
-"""The share of the weight from which on a line without a label names a place."""
+"""The share of the weight from which a line without a label names a place."""
 
 SHARP = 0.2
-"""The share of the greatest entropy up to which each row looks at little more than one token."""
+"""The share of the greatest entropy up to which a row looks at little more than one token."""
 
 _DIGITS = 4
-"""Of the numbers that are kept."""
+"""Of stored numbers."""
 
 _Z = NormalDist().inv_cdf((1 + CONFIDENCE) / 2)
 
 HeadValues = Mapping[str, Values]
-"""Of one head, by measure, the value of each sentence that can tell, (sentence,)."""
+"""The values of one head by measure, one for each sentence that can tell, (sentence,)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A label and what earns it, for the kinds of attention that have its measure.
+    """A label with its threshold, for the kinds of attention that have its measure.
 
     Attributes:
         text: the label.
-        measure: the key of what is measured, by which the label is stored too.
-        least: the value to reach.
-        needs: the same in words, such as "at least 50% of its weight".
-        wording: the numbers in a sentence, with {mean} and {share} for them.
-        place: what is looked at, for the line of a head that falls short; empty for none.
+        measure: the key of its measure, under which the label is stored.
+        least: the threshold.
+        needs: the threshold in words, such as "at least 50% of its weight".
+        wording: a sentence with the numbers {mean} and {share}.
+        place: the tokens looked at, for the line of a head that misses the threshold; or empty.
     """
 
     text: str
@@ -99,14 +99,14 @@ class Rule:
         return _KINDS[self.measure]
 
     def holds(self, values: Values) -> bool:
-        """Whether it holds of these very sentences: on average, and in enough of them."""
+        """Whether it holds for these sentences: on average, and in enough of them."""
         return bool(len(values)) and bool(
             values.mean() >= self.least
             and np.count_nonzero(values >= self.least) >= MIN_PASSING * len(values)
         )
 
     def is_earned(self, values: Values) -> bool:
-        """Whether these sentences are enough to expect it of others."""
+        """Whether these sentences are enough to expect it in others."""
         count = len(values)
         if count < MIN_SENTENCES:
             return False
@@ -167,7 +167,7 @@ RULE = {rule.measure: rule for rule in RULES}
 PAIRS_TOKENS = frozenset(
     rule.text for rule in RULES if rule.measure not in (*TOKENS, "entropy_share")
 )
-"""The labels that say which tokens belong together, and not only where a head rests."""
+"""The labels that pair tokens, not only name a place where a head rests."""
 
 NO_LABEL = (
     f"No label: nothing it does holds for certain in {MIN_PASSING:.0%} of {MIN_SENTENCES} "
@@ -177,18 +177,18 @@ NO_LABEL = (
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """What a head does, in words.
+    """A head's behaviour in words.
 
     Attributes:
-        text: such as "looks at the previous token"; for a head that earns no label what comes
-            nearest, with its number: "often the previous token, 43%".
-        reason: the numbers behind it, one sentence.
+        text: such as "looks at the previous token"; without a label the nearest one with its
+            number: "often the previous token, 43%".
+        reason: a sentence with the numbers.
         earned: whether it is a label.
-        share: in how many sentences it holds: "94% of 500 sentences (92–96%)", with the 95%
-            interval; empty for a head without a label.
-        telling: how much the head says of which tokens belong together, from 0 (or a little below)
-            to 1: its weight on a token's source beyond chance, or where that is not known, the
-            mutual information of row and key as a share of the most there could be.
+        share: the share of sentences in which it holds, "94% of 500 sentences (92–96%)", with the
+            95% interval; empty without a label.
+        telling: how well the head pairs tokens, from 0 (or a little below) to 1: its weight on a
+            token's source beyond chance or, if unknown, the mutual information of row and key as a
+            share of its maximum.
     """
 
     text: str
@@ -200,13 +200,13 @@ class Label:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What one head does over the sentences of a survey.
+    """The findings of a survey on one head.
 
     Attributes:
-        means: of each measure of which enough sentences can tell, by its key.
-        label: the measure of the rule that it earns; None for none.
-        sentences: that can tell of this rule.
-        passing: of these, those in which the threshold is reached.
+        means: of each measure with enough sentences that can tell, by its key.
+        label: the measure of the earned rule; None for none.
+        sentences: the number of sentences that can tell for this rule.
+        passing: the number of these that reach the threshold.
     """
 
     means: Mapping[str, float]
@@ -216,7 +216,7 @@ class Finding:
 
     @classmethod
     def of(cls, values: HeadValues) -> Self:
-        """By the values of each sentence."""
+        """The findings from the values of each sentence."""
         means = {
             key: round(float(each.mean()), _DIGITS)
             for key, each in values.items()
@@ -231,19 +231,19 @@ class Finding:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """Of the share of sentences in which the label holds."""
+        """The interval around the share of sentences in which the label holds."""
         return wilson(self.passing, self.sentences)
 
     @property
     def share(self) -> str:
-        """Of an earned label: "94% of 500 sentences (92–96%)"."""
+        """The share of an earned label, such as "94% of 500 sentences (92–96%)"."""
         low, high = self.interval
         share = _percent(self.passing / self.sentences)
         return f"{share} of {self.sentences:,} sentences ({100 * low:.0f}–{high:.0%})"
 
     @property
     def in_words(self) -> Label | None:
-        """The label, or what comes nearest to one; None where too few sentences can tell."""
+        """The label, or the nearest one; None if too few sentences can tell."""
         if not self.means:
             return None
         telling = max(
@@ -262,7 +262,7 @@ class Sample:
     """The sentences of a survey, none of which is an example of the model.
 
     Attributes:
-        data: what they were drawn from.
+        data: their origin.
         licence: of these data.
         sentences: how many were read.
     """
@@ -274,11 +274,11 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """What every head of a model does over new sentences, as labels.json holds it.
+    """The findings on every head of a model over new sentences, as in labels.json.
 
     Attributes:
         sample: the sentences.
-        heads: for each site one entry a head.
+        heads: for each site, an entry for each head.
     """
 
     sample: Sample
@@ -286,14 +286,14 @@ class Survey:
 
     @property
     def labels(self) -> Mapping[Site, tuple[Label | None, ...]]:
-        """For each site one entry a head; cannot be changed."""
+        """For each site, an entry for each head; read-only."""
         return MappingProxyType(
             {site: tuple(head.in_words for head in heads) for site, heads in self.heads.items()}
         )
 
     @property
     def n_heads(self) -> int:
-        """Of the whole model."""
+        """The number of heads of the whole model."""
         return sum(map(len, self.heads.values()))
 
     @property
@@ -307,7 +307,7 @@ class Survey:
         ]
 
     def to_json(self) -> dict[str, Any]:
-        """What labels.json holds."""
+        """The content of labels.json."""
         return {
             "sample": asdict(self.sample),
             "heads": {
@@ -325,9 +325,9 @@ class Survey:
         try:
             sample = Sample(**content["sample"])
             heads = {
-                site: tuple(_from_json(site.kind, each) for each in found)
-                for name, found in content["heads"].items()
-                for site in [_site(name)]
+                site: tuple(_from_json(site.kind, each) for each in findings)
+                for name, findings in content["heads"].items()
+                for site in [site_named(name)]
             }
         except (AttributeError, KeyError, OverflowError, TypeError) as error:
             raise ValueError("a field is missing or of another kind") from error
@@ -336,7 +336,7 @@ class Survey:
             raise ValueError("it does not say what the sentences were")
         if type(sample.sentences) is not int or sample.sentences < MIN_SENTENCES:
             raise ValueError(f"it is of fewer than {MIN_SENTENCES} sentences")
-        every = [head for found in heads.values() for head in found]
+        every = [head for findings in heads.values() for head in findings]
         if not every or any(head.sentences > sample.sentences for head in every):
             raise ValueError("its numbers of sentences disagree")
         return cls(sample, heads)
@@ -359,51 +359,48 @@ def wilson(passing: int, count: int) -> tuple[float, float]:
 def survey(
     recorded: Iterable[tuple[Trace, Mapping[int, int]]], *, enough: int | None = None
 ) -> Mapping[Site, tuple[HeadValues, ...]]:
-    """What labels are earned by, of every head and for every sentence.
+    """The values of the measures of labels, for each site an entry for each head.
 
     Args:
-        recorded: traces of one model, of different sentences; each with the position of a token's
-            source by the row that predicts the token, as
-            model.explain.source_rows.token_sources gives it. They are read one by one, and need not
-            fit into memory together.
-        enough: for each measure and head, so many sentences that can tell are kept, the first
-            ones; no more traces are read than that takes. None keeps all.
-
-    Returns:
-        For each site one entry a head, by measure.
+        recorded: traces of one model, of different sentences, each with its tokens' sources from
+            model.explain.source_rows.token_sources. They are read one by one, so they need not fit
+            into memory together.
+        enough: for each measure and head, keep the first sentences that can tell, this many, and
+            stop reading once all have them. None keeps all.
 
     Raises:
-        ValueError: if a site has more heads in one trace than in another.
+        ValueError: if the number of a site's heads differs between traces.
     """
-    found: dict[Site, dict[str, list[Values]]] = {}
+    by_site: dict[Site, dict[str, list[Values]]] = {}
     counts: dict[tuple[Site, str], NDArray[np.intp]] = {}
     for read, (trace, sources) in enumerate(recorded, start=1):
-        for site, seen in trace.maps.items():
-            columns = found.setdefault(site, {key: [] for key in _SURVEYED})
+        for site, attention in trace.maps.items():
+            n_heads = attention.n_heads
+            columns = by_site.setdefault(site, {key: [] for key in _SURVEYED})
             before = columns["pairing"][-1:]
-            if before and len(before[0]) != seen.n_heads:
-                lowest, highest = sorted((len(before[0]), seen.n_heads))
+            if before and len(before[0]) != n_heads:
+                lowest, highest = sorted((len(before[0]), n_heads))
                 raise ValueError(
                     f"{site} has {lowest} heads in one trace and {highest} in another; give traces "
                     "of one model."
                 )
-            facts = telling_facts(seen)
-            none, none_told = np.full(seen.n_heads, np.nan), np.zeros(seen.n_heads, np.intp)
-            facts = {} if facts is None else facts | on_sources(seen, sources)
+            facts = telling_facts(attention)
+            unknown, zeros = np.full(n_heads, np.nan), np.zeros(n_heads, np.intp)
+            facts = {} if facts is None else facts | on_sources(attention, sources)
             for key in _SURVEYED:
-                values = facts.get(key, none)
+                values = facts.get(key, unknown)
                 columns[key].append(values)
-                counts[site, key] = ~np.isnan(values) + counts.get((site, key), none_told)
+                counts[site, key] = ~np.isnan(values) + counts.get((site, key), zeros)
         if enough is not None and read >= enough:
-            told = [each for each in counts.values() if each.any()]
-            if all((each >= enough).all() for each in told):
+            measured = [each for each in counts.values() if each.any()]
+            if all((each >= enough).all() for each in measured):
                 break
     return {
         site: tuple(
             {key: _known(values, head, enough) for key, values in columns.items()}
             for head in range(len(columns["pairing"][0]))
         )
-        for site, columns in sorted(found.items())
+        for site, columns in sorted(by_site.items())
     }
 
 
@@ -419,20 +416,19 @@ def _known(sentences: Sequence[Values], head: int, enough: int | None) -> Values
 def opening_heads(
     maps: Mapping[Site, AttentionMap], labels: Mapping[Site, tuple[Label | None, ...]]
 ) -> dict[AttentionKind, tuple[int, int]]:
-    """The head of each kind of attention to begin with: the one that says most.
+    """The most telling head of each kind of attention, to open first, as (layer, head).
 
-    Heads whose label says which tokens belong together come first, and among them, or among all
-    where there is none, the most telling one. Where nothing is known of any, it is the head whose
-    rows tell most about the token they look at: the one of the largest mutual information, which
-    the measure "pairing" scales, and which is as low for a head that is even as for one that rests
-    on one token. The first of several alike.
+    Heads with a label that pairs tokens come first; among these, or among all if there are none,
+    the largest `Label.telling` wins. Without labels, it is the head with the largest mutual
+    information of row and key, which the measure "pairing" scales: it is low both for a head that
+    spreads its weight evenly and for one that rests on one token. The first of equal heads wins.
 
     Args:
         maps: of one trace.
         labels: of a `Survey`, by site; sites may be absent.
 
     Returns:
-        For each kind its layer, counted among the layers that the trace has of it, and its head.
+        for each kind, the layer's index among the trace's layers of that kind, then the head.
     """
     opening = {}
     for kind in dict.fromkeys(site.kind for site in maps):
@@ -452,14 +448,14 @@ def opening_heads(
 
 
 def _most_telling(layers: Sequence[AttentionMap]) -> tuple[int, int]:
-    """The layer and the head of the largest mutual information of row and token looked at."""
-    told = [np.nan_to_num(pairing(seen), nan=-1) for seen in layers]
-    layer = int(np.argmax([values.max(initial=-1) for values in told]))
-    return layer, int(np.argmax(told[layer])) if len(told[layer]) else 0
+    """The layer and the head with the largest mutual information of row and key."""
+    values = [np.nan_to_num(pairing(each), nan=-1) for each in layers]
+    layer = int(np.argmax([each.max(initial=-1) for each in values]))
+    return layer, int(np.argmax(values[layer])) if len(values[layer]) else 0
 
 
 def _nearest(means: Mapping[str, float]) -> str:
-    """What a head without a label does most, with the number: "often the previous token, 43%"."""
+    """The nearest label of a head without one, such as "often the previous token, 43%"."""
     places = [rule for rule in RULES if rule.place and rule.measure in means]
     most = max(places, key=lambda rule: means[rule.measure], default=None)
     if most is not None and means[most.measure] >= OFTEN:
@@ -473,11 +469,12 @@ def _nearest(means: Mapping[str, float]) -> str:
 
 
 def _percent(share: float) -> str:
-    """Whole percent, except where that would make all of nearly all."""
+    """Whole percent, except where that would round up to 100%."""
     return f"{share:.1%}" if 0.995 <= share < 1 else f"{share:.0%}"
 
 
-def _site(name: str) -> Site:
+def site_named(name: str) -> Site:
+    """The site of a name such as "cross.3"; raises ValueError for other names."""
     kind, layer = name.split(".")
     return Site(AttentionKind(kind), int(layer))
 
@@ -509,14 +506,14 @@ def _from_json(kind: AttentionKind, content: Mapping[str, Any]) -> Finding:
         raise ValueError("a label is of no known rule, or of another kind of attention")
     if type(count) is not int or type(passing) is not int or not 0 <= passing <= count:
         raise ValueError("a number of sentences is out of range")
-    found = Finding(means, rule.measure, count, passing)
+    finding = Finding(means, rule.measure, count, passing)
     interval = content["interval"]
-    if np.shape(interval) != (2,) or not np.allclose(interval, found.interval, atol=10**-_DIGITS):
+    if np.shape(interval) != (2,) or not np.allclose(interval, finding.interval, atol=10**-_DIGITS):
         raise ValueError("an interval is not that of its numbers")
     if (
         count < MIN_SENTENCES
-        or found.interval[0] < MIN_PASSING
+        or finding.interval[0] < MIN_PASSING
         or means.get(rule.measure, 0) < rule.least
     ):
         raise ValueError("a label in it is not earned by its own numbers")
-    return found
+    return finding

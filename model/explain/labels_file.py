@@ -1,4 +1,4 @@
-"""Labels of heads on disk: labels.json of a checkpoint folder; see model.explain.labels."""
+"""Labels of heads on disk: labels.json of a checkpoint folder."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from model.paper.config import TransformerConfig
 from model.trace.attention_map import AttentionKind, Site
 
 
-def save_labels(directory: Path, found: Survey) -> None:
-    """Write labels.json of a checkpoint folder, one head a line."""
-    content = found.to_json()
+def save_labels(directory: Path, survey: Survey) -> None:
+    """Write labels.json of a checkpoint folder, a line for each head."""
+    content = survey.to_json()
     sites = [
         f"    {json.dumps(site)}: [\n"
         + ",\n".join(f"      {json.dumps(head)}" for head in heads)
@@ -28,19 +28,19 @@ def save_labels(directory: Path, found: Survey) -> None:
 
 
 def read_labels(directory: Path) -> Survey | None:
-    """What labels.json of a checkpoint folder holds; None where there is no such file.
+    """The survey in labels.json of a checkpoint folder; None without the file.
 
     Raises:
-        CheckpointError: if the file is damaged, or of another model.
+        CheckpointError: if the file is damaged, or belongs to another model.
     """
     path = own_file(directory, LABELS)
     if not path.exists():
         return None
     content = read_json(path)
     try:
-        found = Survey.from_json(content)
+        survey = Survey.from_json(content)
         config = TransformerConfig.from_dict(read_json(own_file(directory, CONFIG)))
-        if {site: len(heads) for site, heads in found.heads.items()} != dict.fromkeys(
+        if {site: len(heads) for site, heads in survey.heads.items()} != dict.fromkeys(
             _sites(config), config.n_heads
         ):
             raise ValueError("its heads are not those of this model")
@@ -49,7 +49,7 @@ def read_labels(directory: Path) -> Survey | None:
             f"{path} is damaged: {error}. Delete it, or write it anew with python -m "
             "model.training.labels."
         ) from None
-    return found
+    return survey
 
 
 def _sites(config: TransformerConfig) -> list[Site]:

@@ -1,7 +1,7 @@
 """Measures of a table of position encodings (Vaswani et al. 2017, section 3.5).
 
-Everything here is measured on a table that is handed in, (position, d_model), whoever made it: a
-model's own, exactly, or the formula's. Only `formula_table` and `wavelengths` know the formula.
+Everything here measures a given table, (position, d_model): a model's own or the formula's. Only
+`formula_table` and `wavelengths` know the formula.
 """
 
 from __future__ import annotations
@@ -17,25 +17,25 @@ from model.trace.attention_map import FloatArray
 Values = NDArray[np.float64]
 
 BASE = 10000.0
-"""Of the wavelengths in section 3.5."""
+"""The base of the wavelengths in section 3.5."""
 
 EQUAL = 1e-5
-"""Numbers that differ by less than this share of the largest differ by rounding alone: sums of
-hundreds of products of float32."""
+"""Differences below this share of the largest number are rounding, in sums of hundreds of float32
+products."""
 
 ROUND = 1e-3
-"""A pair of dimensions whose points keep this close to one radius lies on a circle."""
+"""The points of a pair of dimensions are on a circle if their radii differ by less."""
 
 
 def wavelengths(d_model: int, base: float = BASE) -> Values:
-    """Positions that each pair of dimensions takes to turn once: 2π · base^(2i/d_model).
+    """The wavelength of each pair of dimensions, 2π · base^(2i/d_model), in positions.
 
     Args:
         d_model: even.
         base: above 0.
 
     Returns:
-        (d_model / 2,), shortest first where base is above 1; pair i is the dimensions 2i (sine) and
+        (d_model / 2,), shortest first if base is above 1; pair i is the dimensions 2i (sine) and
         2i + 1 (cosine).
 
     Raises:
@@ -46,24 +46,14 @@ def wavelengths(d_model: int, base: float = BASE) -> Values:
 
 
 def formula_table(d_model: int, length: int, base: float = BASE) -> FloatArray:
-    """What the formula of section 3.5 alone gives; no model has a part in it.
+    """The table of the formula in section 3.5, without any model, (length, d_model).
 
-    Args:
-        d_model: even.
-        length: positions.
-        base: of the wavelengths.
-
-    Returns:
-        (length, d_model).
-
-    Raises:
-        ValueError: if d_model is odd or below 2, length below 1, or base not a finite number
-            above 0.
+    Arguments and errors are those of `wavelengths`; also ValueError if length is below 1.
     """
     _require_formula(d_model, base)
     if length < 1:
         raise ValueError(f"A table needs at least 1 position; {length} were asked for.")
-    # In double precision, as the model makes its own.
+    # In double precision, like the model's own.
     angles = np.arange(length, dtype=np.float64)[:, None] * (
         2 * math.pi / wavelengths(d_model, base)
     )
@@ -80,14 +70,11 @@ def row_norms(table: FloatArray) -> Values:
 
 
 def likeness(table: FloatArray, *, cosine: bool) -> Values:
-    """The dot product of every two positions, or their cosine.
+    """The dot product of every two positions, or their cosine, (position, position).
 
     Args:
         table: (position, d_model).
-        cosine: divide by the norms; a vector of zeros has the cosine 0 with every other.
-
-    Returns:
-        (position, position).
+        cosine: divide by the norms; the cosine of a zero vector is 0.
     """
     require_table(table)
     rows = table.astype(np.float64)
@@ -99,13 +86,13 @@ def likeness(table: FloatArray, *, cosine: bool) -> Values:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ByOffset:
-    """How alike two positions are, by how far apart they stand.
+    """The likeness of two positions by their distance.
 
     Attributes:
         offsets: 0, 1, …, (offset,).
-        mean: over all pairs so far apart, (offset,).
-        low: the least of them.
-        high: the greatest of them.
+        mean: over all pairs at this distance, (offset,).
+        low: the least of these pairs.
+        high: the greatest of these pairs.
     """
 
     offsets: NDArray[np.int64]
@@ -127,31 +114,24 @@ def by_offset(table: FloatArray, *, cosine: bool = False) -> ByOffset:
 
 
 def offset_deviation(table: FloatArray) -> float:
-    """How far PE(p)·PE(p + k) is from depending on k alone.
-
-    Returns:
-        the most by which two dot products at one offset differ; 0 for exact sinusoids.
-    """
-    found = by_offset(table)
-    return float((found.high - found.low).max())
+    """The largest difference of PE(p)·PE(p + k) at one offset k; 0 for exact sinusoids."""
+    likenesses = by_offset(table)
+    return float((likenesses.high - likenesses.low).max())
 
 
 def rotation_angles(table: FloatArray, offset: int) -> Values:
-    """The angle by which a shift turns each pair of dimensions, as it fits the table best.
+    """The best-fitting angle by which a shift rotates each pair of dimensions, (d_model / 2,).
 
-    Measured and not taken from the formula: of all rotations, the one that brings PE(p) nearest to
-    PE(p + offset) over all p, in least squares.
+    It is measured, not taken from the formula: in least squares, the rotation that brings PE(p)
+    nearest to PE(p + offset) over all p. In radians from -π to π; a sinusoid's is offset · 2π /
+    wavelength, up to full turns.
 
     Args:
         table: (position, d_model), d_model even.
-        offset: of the shift, from 0 to one less than there are positions.
-
-    Returns:
-        (d_model / 2,), radians from -π to π; a sinusoid's is offset · 2π / wavelength, but for
-        whole turns.
+        offset: of the shift, from 0, below the number of positions.
 
     Raises:
-        ValueError: if d_model is odd, or no two positions are so far apart.
+        ValueError: if d_model is odd, or offset is out of range.
     """
     before, after = _shifted_pairs(table, offset)
     (sine, cosine), (later_sine, later_cosine) = before, after
@@ -161,13 +141,10 @@ def rotation_angles(table: FloatArray, offset: int) -> Values:
 
 
 def rotation_deviation(table: FloatArray, offset: int) -> float:
-    """How far PE(p + offset) = R PE(p) is from holding with one rotation R for every p.
+    """The largest difference between PE(p + offset) and R PE(p) with one rotation R for every p.
 
-    R turns each pair of dimensions by its `rotation_angles` (section 3.5: PE(p + k) is a linear
-    function of PE(p)). Arguments and errors as there.
-
-    Returns:
-        the largest absolute difference between the two sides; 0 for exact sinusoids.
+    R rotates each pair of dimensions by its `rotation_angles` (section 3.5: PE(p + k) is a linear
+    function of PE(p)); arguments and errors as there. 0 for exact sinusoids.
     """
     angles = rotation_angles(table, offset)
     (sine, cosine), (later_sine, later_cosine) = _shifted_pairs(table, offset)
@@ -178,11 +155,7 @@ def rotation_deviation(table: FloatArray, offset: int) -> float:
 
 
 def on_circle(table: FloatArray, pair: int) -> bool:
-    """Whether all positions of a pair of dimensions have one distance from the origin, not 0.
-
-    Args:
-        table: (position, d_model), d_model even.
-        pair: the dimensions 2 · pair and 2 · pair + 1.
+    """Whether all positions of a pair of dimensions, 2 · pair and the next, are on one circle.
 
     Raises:
         ValueError: if d_model is odd.
@@ -193,14 +166,14 @@ def on_circle(table: FloatArray, pair: int) -> bool:
 
 
 def pair_of(table: FloatArray, pair: int) -> tuple[Values, Values]:
-    """The sine and the cosine of one frequency, (position,) each."""
+    """The sine of one frequency, then its cosine, (position,) each."""
     sines, cosines = _pairs(table)
     require_index("pair of dimensions", pair, sines.shape[1])
     return sines[:, pair], cosines[:, pair]
 
 
 def _pairs(table: FloatArray) -> tuple[Values, Values]:
-    """Even and odd dimensions, (position, d_model / 2) each."""
+    """The even dimensions, then the odd ones, (position, d_model / 2) each."""
     require_table(table)
     if table.shape[1] % 2:
         raise ValueError(
@@ -214,7 +187,7 @@ def _pairs(table: FloatArray) -> tuple[Values, Values]:
 def _shifted_pairs(
     table: FloatArray, offset: int
 ) -> tuple[tuple[Values, Values], tuple[Values, Values]]:
-    """The pairs of every position that has one `offset` later, and of that one."""
+    """The pairs of every position with another `offset` later, then of the later one."""
     sines, cosines = _pairs(table)
     length = len(table)
     if not 0 <= offset < length:
@@ -226,17 +199,17 @@ def _shifted_pairs(
 
 
 def require_table(table: FloatArray) -> None:
-    """Raises ValueError if a table has another shape, no number, or one that is not finite."""
+    """Raises ValueError unless a table is (position, d_model), not empty and finite."""
     if table.ndim != 2 or not table.size:
         raise ValueError(
             f"A table of positions has the shape (position, d_model); this one has {table.shape}."
         )
     if not np.isfinite(table).all():
-        raise ValueError("The table of positions holds numbers that are not finite; check it.")
+        raise ValueError("The table of positions contains NaN or infinity; check it.")
 
 
 def require_index(noun: str, index: int, count: int) -> None:
-    """Raises IndexError unless there is such a thing, counted from 0."""
+    """Raises IndexError unless the index is below the count."""
     if not 0 <= index < count:
         raise IndexError(f"There is no {noun} {index}; choose one from 0 to {count - 1}.")
 

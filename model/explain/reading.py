@@ -1,4 +1,4 @@
-"""A trace as a person chooses to read it: whole words, without special tokens, by prediction."""
+"""Readings of a trace: whole words, without special tokens, rows named by prediction."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ from model.trace.word_grouping import (
 )
 
 WORDS_NOTE = (
-    "Whole words: weights are added up over the tokens of a key word and averaged over those of a "
+    "Whole words: weights are summed over the tokens of a key word and averaged over those of a "
     "query word (Clark et al. 2019)."
 )
-NO_WORDS_NOTE = "These tokens do not say where words start, so each is read as a word of its own."
-HIDDEN_NOTE = "Special tokens are hidden, so rows may add up to less than 1."
+NO_WORDS_NOTE = "These tokens do not show where words start, so each counts as a word."
+HIDDEN_NOTE = "Special tokens are hidden, so rows may sum to less than 1."
 RENORMALISED_NOTE = (
-    "Special tokens are hidden, and each row is divided by what is left of it; a row that looked "
-    "mostly at special tokens is enlarged the most."
+    "Special tokens are hidden, and each row is divided by its remaining sum; rows that looked "
+    "mostly at special tokens grow most."
 )
 FIRST_ROW_NOTE = "The first row of the decoder, that of <s>, is hidden with them."
 FIRST_ROW_OF_DECODER_NOTE = (
@@ -49,24 +49,23 @@ FIRST_ROW_OF_CROSS_NOTE = "The first row of cross-attention, that of <s>, is hid
 LAST_ROW_OF_CROSS_NOTE = (
     "The row of cross-attention that predicts </s>, its last, is hidden with them."
 )
-PREDICTED_NOTE = "Rows of cross-attention are named by what they predict."
+PREDICTED_NOTE = "Rows of cross-attention are named by the token they predict."
 
 _BYTES = re.compile(r"(?:<0x[0-9A-F]{2}>)+")
-# Where Python's "surrogateescape" puts the bytes 80 to FF that are part of no character.
+# Python's "surrogateescape" maps bytes 80 to FF that are no part of a character to these.
 _UNDECODED = re.compile("[\udc80-\udcff]")
 _ESCAPE = 0xDC00
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """How a trace is read; the default is as it was recorded.
+    """A way to read a trace; the default changes nothing.
 
     Attributes:
         words: whole words instead of subwords.
-        specials: show <s>, </s> and <pad>; <unk> stands for text and always shows.
-        renormalise: after special tokens are hidden, divide each row by what is left of it.
-        predicted: rows of cross-attention are named by the token predicted, and not by the token
-            just read.
+        specials: show <s>, </s> and <pad>; <unk> is text and always shows.
+        renormalise: with special tokens hidden, divide each row by its remaining sum.
+        predicted: name rows of cross-attention by the token they predict, not the token they read.
     """
 
     words: bool = False
@@ -76,28 +75,28 @@ class Reading:
 
 
 AS_RECORDED = Reading()
-"""Nothing changed."""
+"""The reading that changes nothing."""
 
 
-# Compared by identity, as the maps in it are.
+# Compared by identity, like its maps.
 @dataclass(frozen=True, slots=True, eq=False)
 class Seen:
-    """A trace as it was chosen to be read.
+    """A trace under a reading.
 
     Attributes:
-        maps: every attention map by its site, the same sites as in the trace; cannot be changed.
-        beside: what stands to the right of each row, for the kinds of attention that have it, one
-            label a row. It goes with a row, so a special token stands here even where the rows and
-            columns of special tokens are hidden.
-        source: the source as read.
-        target: the target, which the decoder read, as read.
-        source_text: the input as text, as it was recorded.
-        notes: what was done to the trace, in plain sentences; none for the default.
-        by_prediction: whether the rows of cross-attention are named by what they predict, with what
-            they read beside them.
-        reading: the choices.
-        file: what the trace was read from; empty where a model was recorded.
-        folder: of the model of Hugging Face's that was recorded; empty for any other.
+        maps: every attention map by its site, the same sites as in the trace; read-only.
+        beside: the labels to the right of rows, one a row, for the kinds of attention that have
+            them. They belong to rows, so special tokens are among them even if the rows and columns
+            of special tokens are hidden.
+        source: the source under the reading.
+        target: the decoder's input under the reading.
+        source_text: the input as text, as recorded.
+        notes: the changes to the trace, in plain sentences; none for the default.
+        by_prediction: whether rows of cross-attention are named by the token they predict, with the
+            token they read beside them.
+        reading: the reading.
+        file: the file of the trace; empty for a recorded model.
+        folder: of the recorded Hugging Face model; empty for others.
     """
 
     maps: Mapping[Site, AttentionMap]
@@ -113,33 +112,27 @@ class Seen:
 
     @property
     def has_sides(self) -> bool:
-        """Whether tokens are of a source and of a target, as cross-attention makes them.
+        """Whether there is a source and a target, which takes cross-attention.
 
-        A model that has an encoder or a decoder alone reads one text.
+        An encoder or a decoder alone reads one text.
         """
         return any(site.kind is AttentionKind.CROSS for site in self.maps)
 
 
 def read(trace: Trace, reading: Reading = Reading()) -> Seen:
-    """The maps of a trace with their axes, as chosen.
+    """A trace under a reading; the trace itself does not change.
 
-    Whole words: a key word's weight is the sum over its tokens, a query word's row is the mean over
-    the rows of its tokens, so a row still adds up to 1 ("What Does BERT Look At?", Clark et al.
-    2019, section 4.1). Token rows without any allowed key attended to nothing and take no part in
-    that mean; a word of such rows alone stays zeros. A pair of words is allowed where any pair of
-    their tokens is. Words are what spaces part, with punctuation before and after them set apart;
-    special tokens, and labels that are no tokens, stand alone. A map in which no word has more
-    than one token keeps its scores and vectors; in others they are None, as a word has none.
+    Whole words: a key word's weight is the sum over its tokens, a query word's row the mean over
+    the rows of its tokens, so a row still sums to 1 ("What Does BERT Look At?", Clark et al. 2019,
+    section 4.1). Token rows without an allowed key do not count in that mean; a word with only such
+    rows gets zeros. A pair of words is allowed if any pair of their tokens is. `words` says what a
+    word is. A map in which every word is one token keeps its scores and vectors; in others they are
+    None, since a word has none.
 
-    Hidden special tokens lose their rows and their columns. A row left without weight stays zeros
+    Hidden special tokens lose their rows and columns. A row without remaining weight stays zero
     when rows are renormalised.
 
-    Maps of the kind MODULE, whose axes are of no known text, pass as they are, as does every map
-    that a choice leaves alone.
-
-    Args:
-        trace: what was recorded; it is not changed.
-        reading: the choices.
+    Maps of the kind MODULE, with axes of unknown text, do not change.
     """
     axes = {
         tokens: _axis(tokens, reading)
@@ -147,25 +140,25 @@ def read(trace: Trace, reading: Reading = Reading()) -> Seen:
             trace.source,
             trace.target,
             trace.predictions,
-            *(seen.keys for seen in trace.maps.values()),
+            *(attention.keys for attention in trace.maps.values()),
         )
     }
     inputs, outputs = axes[trace.target], axes[trace.predictions]
     by_prediction = reading.predicted and len(trace.predictions) > 0
     maps = {}
-    for site, seen in trace.maps.items():
+    for site, attention in trace.maps.items():
         if site.kind is AttentionKind.MODULE:
-            maps[site] = seen
+            maps[site] = attention
             continue
-        named = by_prediction and site.kind is AttentionKind.CROSS
-        rows = outputs if named else axes[seen.queries]
-        maps[site] = _read_map(seen, rows, axes[seen.keys], reading)
+        predicts = by_prediction and site.kind is AttentionKind.CROSS
+        rows = outputs if predicts else axes[attention.queries]
+        maps[site] = _read_map(attention, rows, axes[attention.keys], reading)
     beside: dict[AttentionKind, Tokens] = {}
     if len(trace.predictions) > 0:
-        # A word's last token predicts what comes after it.
+        # A word's last token predicts the next word.
         following = outputs.at(inputs.last[inputs.kept])
         beside[AttentionKind.DECODER] = following
-        # And what was read before a word is what its first token is predicted from.
+        # The token read before a word predicts the word's first token.
         before = inputs.at(outputs.starts[outputs.kept])
         beside[AttentionKind.CROSS] = before if by_prediction else following
     return Seen(
@@ -181,68 +174,58 @@ def read(trace: Trace, reading: Reading = Reading()) -> Seen:
 
 
 def measures_of(reading: Reading) -> tuple[Measure, ...]:
-    """Every measure of heads, in the words of a reading."""
+    """Every measure of heads, worded for a reading."""
     return measures(words=reading.words, specials=reading.specials)
 
 
 def chosen_maps(
     seen: Seen, attention: AttentionKind | str, layer: int | None = None, head: int | None = None
 ) -> tuple[list[AttentionMap], list[int]]:
-    """The maps and the heads of one kind of attention, all of them or those of a layer or a head.
+    """The maps of one kind of attention, all or of one layer, then the numbers of their heads.
 
     Args:
-        seen: the trace as it is read.
+        seen: the trace under a reading.
         attention: the kind.
         layer: counted from 0; None takes every layer.
         head: counted from 0; None takes every head.
 
     Raises:
-        IndexError: if there is no such layer or head; the sentence says which there are.
+        IndexError: if there is no such layer or head; the message says which there are.
     """
     kind = AttentionKind(attention)
     maps = [each for site, each in seen.maps.items() if site.kind is kind]
     n_heads = min((each.n_heads for each in maps), default=0)
-    chosen = [each for each in maps if layer is None or each.site.layer == layer]
-    if not chosen:
+    selected = [each for each in maps if layer is None or each.site.layer == layer]
+    if not selected:
         layers = ", ".join(str(each.site.layer) for each in maps) or "none"
         raise IndexError(f"There is no layer {layer} of {kind} attention; choose one of {layers}.")
     if head is not None and not 0 <= head < n_heads:
         raise IndexError(f"There are the heads 0 to {n_heads - 1}; there is no head {head}.")
-    return chosen, list(range(n_heads)) if head is None else [head]
+    return selected, list(range(n_heads)) if head is None else [head]
 
 
 def site_map(seen: Seen, attention: AttentionKind | str, layer: int) -> AttentionMap:
-    """The map of one site of a trace as it is read.
-
-    Raises:
-        IndexError: if there is none; the sentence lists the layers there are.
-    """
-    kind = AttentionKind(attention)
-    for site, found in seen.maps.items():
-        if (site.kind, site.layer) == (kind, layer):
-            return found
-    there = ", ".join(str(site.layer) for site in seen.maps if site.kind is kind)
-    raise IndexError(
-        f"There is no layer {layer} of {kind} attention; choose one of {there or 'none'}."
-    )
+    """The map of one site of a trace under a reading; errors as `chosen_maps`."""
+    return chosen_maps(seen, attention, layer)[0][0]
 
 
 def alignment_note(layers: Mapping[int, bool]) -> str:
-    """In which row each layer of cross-attention looks at the source of a token, in one sentence.
+    """A sentence on the rows in which layers of cross-attention look at a token's source.
 
     Args:
-        layers: of model.explain.source_rows.read_later; the sentence is empty where it found
-            nothing.
+        layers: from model.explain.source_rows.read_later; without any, the sentence is empty.
     """
     rows = {True: "that has read it", False: "that predicts it"}
     parts = []
     for later, row in rows.items():
-        named = [layer for layer, verdict in sorted(layers.items()) if verdict is later]
-        if named:
-            parts.append(f"more in the row {row} in {_listed(named)}")
+        agreeing = [layer for layer, verdict in sorted(layers.items()) if verdict is later]
+        if agreeing:
+            verb = "looks" if len(agreeing) == 1 else "look"
+            parts.append(f"{_listed(agreeing)} {verb} at a token's source more in the row {row}")
     if not parts:
         return ""
-    return f"A token's source is looked at {' and '.join(parts)} (over this model's examples)."
+    sentence = "; ".join(parts)
+    return f"{sentence[0].upper()}{sentence[1:]} (over this model's examples)."
 
 
 def _listed(layers: Sequence[int]) -> str:
@@ -256,13 +239,13 @@ def _listed(layers: Sequence[int]) -> str:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Axis:
-    """The tokens of one axis, cut into groups that are shown as one.
+    """The tokens of one axis in groups, each shown as one.
 
     Attributes:
         tokens: as recorded.
         starts: the position of each group's first token, (group,).
         labels: one a group.
-        kept: which groups are shown, (group,).
+        kept: True for the shown groups, (group,).
     """
 
     tokens: Tokens
@@ -310,20 +293,20 @@ def _axis(tokens: Tokens, reading: Reading) -> _Axis:
     if reading.words and _marked(tokens):
         slices = list(words(tokens))
         starts = np.array([word.start for word in slices], dtype=np.intp)
-        named = [_word_label(tokens[word]) for word in slices]
-        labels = Tokens(tuple(name for name, _ in named), tuple(token_id for _, token_id in named))
-        # A special token is a group of its own.
+        pairs = [_word_label(tokens[word]) for word in slices]
+        labels = Tokens(tuple(text for text, _ in pairs), tuple(token_id for _, token_id in pairs))
+        # A special token is a group by itself.
         kept = kept[starts]
     return _Axis(tokens, starts, labels, kept)
 
 
 def _marked(tokens: Tokens) -> bool:
-    """Whether some token says that it starts a word; else nothing is known of words."""
+    """Whether tokens mark the start of words; without marks, words are unknown."""
     return any(token.startswith(WORD_START) for token in tokens)
 
 
 def _word_label(word: Tokens) -> tuple[str, int]:
-    """The label of a word and its id; a single token keeps both unless it reads as a remainder."""
+    """The label and the id of a word; a single token keeps both unless it continues a word."""
     if len(word) == 1:
         token, token_id = word.tokens[0], word.ids[0]
         if token.startswith(WORD_START) or special(token) or punctuation(token):
@@ -332,24 +315,26 @@ def _word_label(word: Tokens) -> tuple[str, int]:
 
 
 def _decoded(text: str) -> str:
-    """The text with its runs of byte tokens read as UTF-8; bytes of no character stay."""
+    """The text with byte tokens decoded as UTF-8; invalid bytes stay."""
     return _BYTES.sub(lambda run: _characters(run[0]), text)
 
 
 def _characters(byte_tokens: str) -> str:
     values = bytes(int(value, 16) for value in re.findall("0x(..)", byte_tokens))
     return _UNDECODED.sub(
-        lambda found: f"<0x{ord(found[0]) - _ESCAPE:02X}>",
+        lambda byte: f"<0x{ord(byte[0]) - _ESCAPE:02X}>",
         values.decode("utf-8", "surrogateescape"),
     )
 
 
-def _read_map(seen: AttentionMap, rows: _Axis, columns: _Axis, reading: Reading) -> AttentionMap:
+def _read_map(
+    attention: AttentionMap, rows: _Axis, columns: _Axis, reading: Reading
+) -> AttentionMap:
     if rows.grouped or columns.grouped:
-        seen = replace(
-            seen,
-            weights=_word_weights(seen, rows, columns),
-            allowed=_word_allowed(seen.allowed, rows, columns),
+        attention = replace(
+            attention,
+            weights=_word_weights(attention, rows, columns),
+            allowed=_word_allowed(attention.allowed, rows, columns),
             queries=rows.labels,
             keys=columns.labels,
             scores=None,
@@ -357,49 +342,49 @@ def _read_map(seen: AttentionMap, rows: _Axis, columns: _Axis, reading: Reading)
             k=None,
             v=None,
         )
-    elif rows.labels != seen.queries or columns.labels != seen.keys:
-        seen = replace(seen, queries=rows.labels, keys=columns.labels)
+    elif rows.labels != attention.queries or columns.labels != attention.keys:
+        attention = replace(attention, queries=rows.labels, keys=columns.labels)
     if rows.whole and columns.whole:
-        return seen
-    return _without_specials(seen, rows, columns, renormalise=reading.renormalise)
+        return attention
+    return _without_specials(attention, rows, columns, renormalise=reading.renormalise)
 
 
-def _word_weights(seen: AttentionMap, rows: _Axis, columns: _Axis) -> FloatArray:
+def _word_weights(attention: AttentionMap, rows: _Axis, columns: _Axis) -> FloatArray:
     """Keys summed and queries averaged, (head, query word, key word)."""
-    looking = np.logical_not(seen.empty_queries)
-    weights = word_weights(seen.weights, rows.starts, columns.starts, looking)
-    # Rounding can carry a sum past 1.
+    looking = np.logical_not(attention.empty_queries)
+    weights = word_weights(attention.weights, rows.starts, columns.starts, looking)
+    # Rounding can push a sum past 1.
     return np.minimum(weights, 1).astype(np.float32, copy=False)
 
 
 def _word_allowed(allowed: BoolArray, rows: _Axis, columns: _Axis) -> BoolArray:
-    """Where any pair of tokens is allowed, ([head,] query word, key word)."""
+    """True if any pair of tokens is allowed, ([head,] query word, key word)."""
     across = np.logical_or.reduceat(allowed, columns.starts, axis=-1)
     return np.logical_or.reduceat(across, rows.starts, axis=-2)
 
 
 def _without_specials(
-    seen: AttentionMap, rows: _Axis, columns: _Axis, *, renormalise: bool
+    attention: AttentionMap, rows: _Axis, columns: _Axis, *, renormalise: bool
 ) -> AttentionMap:
     def cells(array: FloatArray) -> FloatArray:
         return array[:, rows.kept][:, :, columns.kept]
 
-    weights = cells(seen.weights)
+    weights = cells(attention.weights)
     if renormalise:
         left = weights.sum(axis=-1, keepdims=True)
-        # A row without weight is all zeros, and stays so.
+        # A row without weight stays zero.
         shares = weights / np.where(left > 0, left, 1)
         weights = np.minimum(shares, 1).astype(np.float32, copy=False)
     return replace(
-        seen,
+        attention,
         weights=weights,
-        allowed=seen.allowed[..., rows.kept, :][..., columns.kept],
+        allowed=attention.allowed[..., rows.kept, :][..., columns.kept],
         queries=rows.shown,
         keys=columns.shown,
-        scores=None if seen.scores is None else cells(seen.scores),
-        q=None if seen.q is None else seen.q[:, rows.kept],
-        k=None if seen.k is None else seen.k[:, columns.kept],
-        v=None if seen.v is None else seen.v[:, columns.kept],
+        scores=None if attention.scores is None else cells(attention.scores),
+        q=None if attention.q is None else attention.q[:, rows.kept],
+        k=None if attention.k is None else attention.k[:, columns.kept],
+        v=None if attention.v is None else attention.v[:, columns.kept],
     )
 
 

@@ -1,4 +1,4 @@
-"""Curves of removal over a checkpoint's examples, to disk and back; see `ExamplesRemoval`."""
+"""Removal curves over a checkpoint's examples on disk: removal.json."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from model.explain.ablation_results import ExamplesRemoval, Removal
 _DIGITS = 4
 
 
-def save_removal(directory: Path, found: ExamplesRemoval) -> None:
-    """Write removal.json of a checkpoint folder, its numbers to four digits."""
+def save_removal(directory: Path, removal: ExamplesRemoval) -> None:
+    """Write removal.json of a checkpoint folder, with numbers to four digits."""
     content = {
-        "sentences": found.sentences,
-        "chrf_signature": found.chrf_signature,
-        "removed": list(found.log_prob.removed),
+        "sentences": removal.sentences,
+        "chrf_signature": removal.chrf_signature,
+        "removed": list(removal.log_prob.removed),
     }
-    for name, each in (("log_prob", found.log_prob), ("chrf", found.chrf)):
+    for name, each in (("log_prob", removal.log_prob), ("chrf", removal.chrf)):
         content[name] = {
             "least_first": each.least_first.astype(np.float64).round(_DIGITS).tolist(),
             "at_random": each.at_random.astype(np.float64).round(_DIGITS).tolist(),
@@ -30,14 +30,14 @@ def save_removal(directory: Path, found: ExamplesRemoval) -> None:
 
 
 def read_removal(directory: Path, n_heads: int) -> ExamplesRemoval | None:
-    """What removal.json of a checkpoint folder holds; None where there is no such file.
+    """The curves in removal.json of a checkpoint folder; None without the file.
 
     Args:
         directory: the folder.
         n_heads: of the whole model.
 
     Raises:
-        CheckpointError: if the file is damaged, or of another model.
+        CheckpointError: if the file is damaged, or belongs to another model.
     """
     path = own_file(directory, REMOVAL)
     if not path.exists():
@@ -60,8 +60,8 @@ def read_removal(directory: Path, n_heads: int) -> ExamplesRemoval | None:
         )
     except (KeyError, OverflowError, TypeError, ValueError):
         raise CheckpointError(
-            f"{path} is damaged or of another model: it does not hold what is left while "
-            f"{n_heads} heads are removed. Delete it, or write it anew with python -m "
+            f"{path} is damaged or belongs to another model: it lacks the scores while {n_heads} "
+            "heads are removed. Delete it, or write it anew with python -m "
             "model.training.removal."
         ) from None
 

@@ -1,11 +1,11 @@
-"""In which row a layer of cross-attention looks at the source of a target token.
+"""The row in which a layer of cross-attention looks at the source of a target token.
 
-A row is named by the token just read or by the token it goes on to predict. Chen et al. 2020
-("Accurate Word Alignment Induction from Neural Machine Translation", section 3) found that a token
-is aligned best by the row that has read it. Whether that holds of a layer is measured here.
+A row reads one token and predicts the next. Chen et al. 2020 ("Accurate Word Alignment Induction
+from Neural Machine Translation", section 3) found that the row that reads a token aligns it best.
+This module measures which row of a layer does.
 
-The source of a token is the source token without which it becomes least likely, as
-model/explain/deletion.py measures it.
+The source of a token is the source token without which it becomes least likely, by
+model/explain/deletion.py.
 """
 
 from __future__ import annotations
@@ -22,34 +22,32 @@ from model.trace.trace import Trace
 from model.translate.translator import Translator
 
 MIN_SENTENCES, MIN_PASSING = 5, 0.8
-"""A layer needs so many sentences that can tell, and it must hold in this share of them."""
+"""The fewest sentences with an answer for a layer, and the share that must agree."""
 
 
 def read_later(traces: Sequence[Trace], sources: Sequence[Mapping[int, int]]) -> Mapping[int, bool]:
-    """In which layers the row that has read a token looks at its source more than the one before.
+    """For each layer, whether the row that reads a token looks more at its source.
+
+    False if the row that predicts the token does. A layer is left out if neither holds in four of
+    five sentences, or fewer than five have an answer.
 
     Args:
         traces: of one model, recorded with a target, of different sentences.
-        sources: of each, as `token_sources` gives them.
-
-    Returns:
-        By layer True where that is so, False where the row that predicts the token looks there
-        more; a layer is left out where neither holds in four of five sentences, or where fewer than
-        five can tell.
+        sources: one for each trace, from `token_sources`.
     """
-    found: dict[int, list[bool]] = {}
+    is_later: dict[int, list[bool]] = {}
     for trace, own in zip(traces, sources, strict=True):
         # The last token is never read.
         rows = [row for row in own if row + 1 < len(trace.target)]
         if not rows:
             continue
         columns = [own[row] for row in rows]
-        for site, seen in trace.maps.items():
+        for site, cross in trace.maps.items():
             if site.kind is AttentionKind.CROSS:
-                later = _weight(seen, [row + 1 for row in rows], columns)
-                found.setdefault(site.layer, []).append(later > _weight(seen, rows, columns))
+                later = _weight(cross, [row + 1 for row in rows], columns)
+                is_later.setdefault(site.layer, []).append(later > _weight(cross, rows, columns))
     verdicts = {}
-    for layer, sentences in found.items():
+    for layer, sentences in is_later.items():
         share = sum(sentences) / len(sentences)
         if len(sentences) >= MIN_SENTENCES and max(share, 1 - share) >= MIN_PASSING:
             verdicts[layer] = share > 0.5
@@ -57,11 +55,11 @@ def read_later(traces: Sequence[Trace], sources: Sequence[Mapping[int, int]]) ->
 
 
 def token_sources(translator: Translator, trace: Trace) -> dict[int, int]:
-    """For each target token, by the row that predicts it, the position of its source token.
+    """The position of each target token's source token, by the row that predicts the token.
 
-    Left out are tokens that no source token makes more likely by TELLING.
+    Tokens that no source token makes more likely by TELLING are left out.
     """
-    # Not </s>, which stands for no word.
+    # Not </s>, which is no word.
     losses = deletion_losses(translator, trace)[:, :-1]
     if not losses.size:
         return {}
@@ -70,7 +68,7 @@ def token_sources(translator: Translator, trace: Trace) -> dict[int, int]:
     }
 
 
-def _weight(seen: AttentionMap, rows: list[int], columns: list[int]) -> float:
-    """The mean weight, over all heads, of so many cells."""
-    cells: NDArray[np.float32] = seen.weights[:, rows, columns]
+def _weight(cross: AttentionMap, rows: list[int], columns: list[int]) -> float:
+    """The mean weight of these cells, over all heads."""
+    cells: NDArray[np.float32] = cross.weights[:, rows, columns]
     return float(cells.mean())

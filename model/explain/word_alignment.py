@@ -1,4 +1,4 @@
-"""Which words attention links: from the weights between tokens to links between words."""
+"""Word links from attention: from weights between tokens to links between words."""
 
 from __future__ import annotations
 
@@ -16,24 +16,20 @@ Weights = NDArray[np.floating[Any]]
 
 
 def word_map(trace: Trace, values: Weights, *, later: bool = False) -> Weights:
-    """Weights of cross-attention between the words of source and target, specials left out.
+    """Cross-attention between words, without special tokens: (head, target word, source word).
 
-    A target word's row is the mean over those of its tokens, a source word's weight the sum over
-    its tokens.
+    A target word's row is the mean over its tokens, a source word's weight the sum over its tokens.
 
     Args:
         trace: recorded with this target.
-        values: (head, query, key): the weights of a site, or what else there is for each of these
-            cells, such as the norms of what is added (Kobayashi et al. 2020).
-        later: whether a target word is read off the rows that have read its tokens, which are one
-            later than those that predict them (Chen et al. 2020, "Accurate Word Alignment Induction
-            from Neural Machine Translation", section 3).
-
-    Returns:
-        (head, target word, source word).
+        values: (head, query, key): the weights of a site, or other values of the same cells, such
+            as norms (Kobayashi et al. 2020).
+        later: whether to use the rows that read a target word's tokens, one later than the rows
+            that predict them (Chen et al. 2020, "Accurate Word Alignment Induction from Neural
+            Machine Translation", section 3).
 
     Raises:
-        ValueError: if the values are not of the trace's queries and keys.
+        ValueError: if the values do not fit the trace's queries and keys.
     """
     if values.ndim != 3 or values.shape[1:] != (len(trace.target), len(trace.source)):
         raise ValueError(
@@ -46,17 +42,17 @@ def word_map(trace: Trace, values: Weights, *, later: bool = False) -> Weights:
 
 
 def _starts(tokens: Tokens) -> tuple[NDArray[np.intp], list[int]]:
-    """Where each word begins, and which words stand for text."""
+    """The first position of each word, then the indices of words that are text."""
     starts = [word.start for word in words(tokens)]
     kept = [place for place, start in enumerate(starts) if not special(tokens.tokens[start])]
     return np.array(starts, dtype=np.intp), kept
 
 
 def row_argmax(weights: Weights) -> frozenset[Link]:
-    """Each target word with the source word of its largest weight.
+    """Links of each target word to the source word of its largest weight.
 
     Args:
-        weights: (target word, source word), neither of them none.
+        weights: (target word, source word), at least one each.
     """
     return frozenset(
         (source, target) for target, source in enumerate(weights.argmax(axis=1).tolist())
@@ -64,19 +60,20 @@ def row_argmax(weights: Weights) -> frozenset[Link]:
 
 
 def mutual_argmax(weights: Weights) -> frozenset[Link]:
-    """The links that row and column agree on: each word has its largest weight with the other.
+    """Links of words that have their largest weights with each other, by row and by column.
 
-    The intersection of both directions, as of two models in Och and Ney 2003, section 4.
+    This is the intersection of both directions, like that of two models in Och and Ney 2003,
+    section 4.
 
     Args:
-        weights: (target word, source word), neither of them none.
+        weights: (target word, source word), at least one each.
     """
     columns = enumerate(weights.argmax(axis=0).tolist())
     return row_argmax(weights) & frozenset(columns)
 
 
 def diagonal(n_source: int, n_target: int) -> frozenset[Link]:
-    """Each target word with the source word as far along in its sentence: what order alone gives.
+    """Links of each target word to the source word at the same relative place, by order alone.
 
     Args:
         n_source: words of the source, at least 1.

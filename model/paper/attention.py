@@ -1,11 +1,11 @@
 """Attention, from the formula up to many heads (Vaswani et al. 2017, section 3.2).
 
-An attention module returns `(output, weights)`. Weights are None while nobody asks for them: then
-torch's fused kernel runs and the matrix of weights never exists. Who asks (`need_weights`) gets
-the explicit formula. Both give the same output to float32 rounding.
+An attention module returns `(output, weights)`. Unless a caller asks for weights (`need_weights`),
+they are None: torch's fused kernel runs, and the matrix of weights never exists. A caller that asks
+gets the explicit formula. Both give the same output to float32 rounding.
 
-A query that may look at nothing (every key forbidden) gets weights of zero and an output of zero.
-A plain softmax would give NaN (over -inf) or a false uniform row (over -1e9).
+A query whose keys are all masked gets weights of zero and an output of zero. A plain softmax would
+give NaN (over -inf) or a false uniform row (over -1e9).
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ Rotation = tuple[Tensor, Tensor]
 
 
 class Relative(NamedTuple):
-    """What positions do inside a self-attention, where they are not in the embeddings.
+    """The effect of positions on a self-attention, for encodings that leave embeddings alone.
 
     Attributes:
-        rotation: of queries and keys; None turns nothing.
-        bias: what is added to scores before the mask, broadcastable to (batch, head, query, key);
-            None adds nothing.
+        rotation: of queries and keys; None rotates nothing.
+        bias: added to scores before the mask, broadcastable to (batch, head, query, key); None adds
+            nothing.
     """
 
     rotation: Rotation | None = None
@@ -44,11 +44,11 @@ class Relative(NamedTuple):
 
 
 NOTHING = Relative()
-"""Of positions that are in the embeddings, and of attention over the source."""
+"""For positions added to embeddings, and for cross-attention."""
 
 
 def rotated(x: Tensor, rotation: Rotation) -> Tensor:
-    """Queries or keys with each pair of numbers turned by its angle (Su et al. 2021, equation 34).
+    """Queries or keys with each pair of numbers rotated (Su et al. 2021, equation 34).
 
     Args:
         x: (batch, head, token, d_k); the pairs are (0, 1), (2, 3), …
@@ -61,14 +61,11 @@ def rotated(x: Tensor, rotation: Rotation) -> Tensor:
 
 
 def masked_softmax(scores: Tensor, allowed: Tensor | None) -> Tensor:
-    """Softmax over the allowed keys alone; zeros elsewhere and in rows with no allowed key.
+    """Softmax over the allowed keys, (batch, head, query, key); zeros at all other keys.
 
     Args:
         scores: (batch, head, query, key).
         allowed: boolean, broadcastable to scores, or None for "all".
-
-    Returns:
-        weights, of the shape of scores.
     """
     if allowed is None:
         return scores.softmax(dim=-1)
@@ -80,9 +77,9 @@ def masked_softmax(scores: Tensor, allowed: Tensor | None) -> Tensor:
 
 
 class AttentionFunction(nn.Module, ABC):
-    """softmax(scores)V; how a query and a key make a score is what tells one from another.
+    """softmax(scores)V; subclasses differ in how a query and a key make a score.
 
-    A module of its own, so that a forward hook on it sees q, k, v and allowed go in and weights
+    It is a separate module, so that a forward hook on it sees q, k, v and allowed go in and weights
     come out.
     """
 
@@ -90,28 +87,35 @@ class AttentionFunction(nn.Module, ABC):
     """Whether a score is a product of query and key, apart from a factor."""
 
     dropout = 0.0
-    """On the weights, in training."""
+    """Of the weights, in training."""
 
     @classmethod
     def require(cls, config: TransformerConfig) -> None:
-        """Check that a model of this shape can have it.
-
-        Raises:
-            ConfigError: if it cannot.
-        """
+        """Raises ConfigError if a model of this configuration cannot use this function."""
 
     @classmethod
     @abstractmethod
     def of(cls, config: TransformerConfig, n_heads: int) -> Self:
-        """The function for so many heads of a model."""
+        """The function for `n_heads` heads of a model."""
 
     @abstractmethod
     def scores(self, q: Tensor, k: Tensor) -> Tensor:
-        """Scores before masking, without what positions add, (batch, head, query, key)."""
+        """Scores before masking and without the bias of positions, (batch, head, query, key)."""
 
     def biased_scores(self, q: Tensor, k: Tensor, bias: Tensor | None) -> Tensor:
-        """Scores before masking, with what positions add, (batch, head, query, key)."""
+        """Scores before masking, with the bias of positions, (batch, head, query, key)."""
         return self.scores(q, k) if bias is None else self.scores(q, k) + bias
+
+    def weights(self, q: Tensor, k: Tensor, allowed: Tensor | None, bias: Tensor | None) -> Tensor:
+        """Weights after softmax and dropout, (batch, head, query, key)."""
+        weights = masked_softmax(self.biased_scores(q, k, bias), allowed)
+        return F.dropout(weights, self.dropout, self.training)
+
+    def output(
+        self, q: Tensor, k: Tensor, v: Tensor, allowed: Tensor | None, bias: Tensor | None
+    ) -> Tensor:
+        """The output alone, for callers that need no weights, (batch, head, query, d_v)."""
+        return self.weights(q, k, allowed, bias) @ v
 
     def forward(
         self,
@@ -122,7 +126,7 @@ class AttentionFunction(nn.Module, ABC):
         need_weights: bool = False,
         bias: Tensor | None = None,
     ) -> tuple[Tensor, Tensor | None]:
-        """Attend.
+        """Output (batch, head, query, d_v) and weights (batch, head, query, key), or None for them.
 
         Args:
             q: (batch, head, query, d_k).
@@ -130,14 +134,12 @@ class AttentionFunction(nn.Module, ABC):
             v: (batch, head, key, d_v).
             allowed: boolean, broadcastable to (batch, head, query, key), or None for "all".
             need_weights: whether to return the weights.
-            bias: what positions add to the scores, as in `Relative`.
-
-        Returns:
-            output (batch, head, query, d_v), and weights (batch, head, query, key) or None.
+            bias: added to scores, as in `Relative`.
         """
-        weights = masked_softmax(self.biased_scores(q, k, bias), allowed)
-        weights = F.dropout(weights, self.dropout, self.training)
-        return weights @ v, weights if need_weights else None
+        if not need_weights:
+            return self.output(q, k, v, allowed, bias), None
+        weights = self.weights(q, k, allowed, bias)
+        return weights @ v, weights
 
 
 class ScaledDotProductAttention(AttentionFunction):
@@ -151,37 +153,21 @@ class ScaledDotProductAttention(AttentionFunction):
 
     @classmethod
     def of(cls, config: TransformerConfig, n_heads: int) -> Self:
-        """The same for any number of heads."""
         return cls(fused=config.fused_attention)
 
     def scale(self, d_k: int) -> float | Tensor:
-        """What QKᵀ is multiplied by: one over the temperature √d_k.
-
-        A number, or (head, 1, 1).
-        """
+        """The factor on QKᵀ, one over the temperature √d_k: a number, or (head, 1, 1)."""
         return 1.0 / math.sqrt(d_k)
 
     def scores(self, q: Tensor, k: Tensor) -> Tensor:
-        """Scores before masking, (batch, head, query, key)."""
         return (q @ k.transpose(-2, -1)) * self.scale(q.shape[-1])
 
-    def forward(
-        self,
-        q: Tensor,
-        k: Tensor,
-        v: Tensor,
-        allowed: Tensor | None = None,
-        need_weights: bool = False,
-        bias: Tensor | None = None,
-    ) -> tuple[Tensor, Tensor | None]:
-        """Attend, in torch's fused kernel where nobody needs the weights."""
-        if self.fused and not need_weights:
-            return self._fused(q, k, v, allowed, bias), None
-        return super().forward(q, k, v, allowed, need_weights, bias)
-
-    def _fused(
+    def output(
         self, q: Tensor, k: Tensor, v: Tensor, allowed: Tensor | None, bias: Tensor | None
     ) -> Tensor:
+        """The output alone, by torch's fused kernel if `fused`."""
+        if not self.fused:
+            return super().output(q, k, v, allowed, bias)
         scale = self.scale(q.shape[-1])
         if isinstance(scale, Tensor):
             q, scale = q * scale.to(q.dtype), 1.0
@@ -192,7 +178,7 @@ class ScaledDotProductAttention(AttentionFunction):
             return F.scaled_dot_product_attention(
                 q, k, v, attn_mask=bias, dropout_p=dropout, scale=scale
             )
-        # Kernels differ in what they make of a row with no allowed key, so none is shown one.
+        # Kernels disagree on rows with no allowed key, so none gets one.
         empty = rows_without_keys(allowed)
         mask = allowed | empty
         if bias is not None:
@@ -204,17 +190,16 @@ class ScaledDotProductAttention(AttentionFunction):
 
 
 class DotProductAttention(ScaledDotProductAttention):
-    """softmax(QKᵀ)V: the same without the temperature (section 3.2.1; Luong et al. 2015)."""
+    """softmax(QKᵀ)V, without a temperature (section 3.2.1; Luong et al. 2015)."""
 
     def scale(self, d_k: int) -> float:
-        """Always 1."""
         return 1.0
 
 
 class LearnedTemperatureAttention(ScaledDotProductAttention):
-    """softmax(QKᵀ/τ)V with a τ that each head learns, from √d_k on (Lee et al. 2021, section 3.2).
+    """softmax(QKᵀ/τ)V; each head learns its τ, starting at √d_k (Lee et al. 2021, section 3.2).
 
-    Its logarithm is the parameter, so that no step of training makes it negative.
+    The parameter is log τ, so that no training step makes τ negative.
     """
 
     def __init__(self, n_heads: int, d_k: int, *, fused: bool = True) -> None:
@@ -223,18 +208,16 @@ class LearnedTemperatureAttention(ScaledDotProductAttention):
 
     @classmethod
     def of(cls, config: TransformerConfig, n_heads: int) -> Self:
-        """With a temperature for each head."""
         return cls(n_heads, config.key_width, fused=config.fused_attention)
 
     def scale(self, d_k: int) -> Tensor:
-        """One over each head's temperature, (head, 1, 1)."""
         return torch.exp(-self.log_temperature)[:, None, None]
 
 
 class AdditiveAttention(AttentionFunction):
     """softmax(wᵀ tanh(q + k))V with a learned w per head (Bahdanau et al. 2015, appendix A.1.2).
 
-    The two matrices of the paper are the query and key projections of the multi-head module.
+    The query and key projections of the multi-head module are the two matrices of that paper.
     """
 
     def __init__(self, n_heads: int, d_k: int) -> None:
@@ -244,20 +227,17 @@ class AdditiveAttention(AttentionFunction):
 
     @classmethod
     def of(cls, config: TransformerConfig, n_heads: int) -> Self:
-        """With a w for each head."""
         return cls(n_heads, config.key_width)
 
     def scores(self, q: Tensor, k: Tensor) -> Tensor:
-        """Scores before masking, (batch, head, query, key)."""
         summed = torch.tanh(q.unsqueeze(-2) + k.unsqueeze(-3))
         return torch.einsum("bhqkd,hd->bhqk", summed, self.w)
 
 
 class SharedAdditiveAttention(AttentionFunction):
-    """softmax(vᵀ tanh(W q + U k))V with W, U and v that all heads of a module share.
+    """softmax(vᵀ tanh(W q + U k))V; all heads of a module share W, U and v.
 
-    The comparison has a width d_a of its own, as the alignment model of Bahdanau et al. 2015
-    (appendix A.1.2) has.
+    v has a width d_a, as in the alignment model of Bahdanau et al. 2015 (appendix A.1.2).
     """
 
     def __init__(self, d_k: int, d_a: int) -> None:
@@ -269,7 +249,7 @@ class SharedAdditiveAttention(AttentionFunction):
 
     @classmethod
     def require(cls, config: TransformerConfig) -> None:
-        """Refuse heads that are modules of their own, which share nothing."""
+        """Raises ConfigError if each head is a module of its own, for those share nothing."""
         if config.head_layout == "per_head":
             raise ConfigError(
                 "additive_shared scoring has one v for all heads, which the per_head layout keeps "
@@ -278,11 +258,9 @@ class SharedAdditiveAttention(AttentionFunction):
 
     @classmethod
     def of(cls, config: TransformerConfig, n_heads: int) -> Self:
-        """The same for any number of heads."""
         return cls(config.key_width, config.d_a or config.key_width)
 
     def scores(self, q: Tensor, k: Tensor) -> Tensor:
-        """Scores before masking, (batch, head, query, key)."""
         return torch.tanh(self.w(q).unsqueeze(-2) + self.u(k).unsqueeze(-3)) @ self.v
 
 
@@ -293,7 +271,7 @@ SCORINGS: dict[str, type[AttentionFunction]] = {
     "additive": AdditiveAttention,
     "additive_shared": SharedAdditiveAttention,
 }
-"""How a query and a key make a score, by its name in a TransformerConfig."""
+"""Every way to score a query with a key, by its name in a TransformerConfig."""
 
 CHOICES["scoring"] = SCORINGS
 
@@ -307,7 +285,7 @@ def _attention_function(config: TransformerConfig, n_heads: int) -> AttentionFun
 class MultiHead(nn.Module, ABC):
     """Concat(head_1 … head_h)W_O with head_i = Attention(QW_Q, KW_K, VW_V) (section 3.2.2).
 
-    What both layouts of the parameters share. d_k and d_v are free.
+    The base of both layouts of the parameters. d_k and d_v are free.
     """
 
     def __init__(self, config: TransformerConfig) -> None:
@@ -332,14 +310,14 @@ class MultiHead(nn.Module, ABC):
     def attend_heads(
         self, q: Tensor, k: Tensor, v: Tensor, allowed: Tensor | None, bias: Tensor | None = None
     ) -> tuple[Tensor, Tensor | None]:
-        """Every head's output (batch, head, query, d_v), and the weights if asked for."""
+        """Output of every head (batch, head, query, d_v) with its weights, None unless tapped."""
 
     def project(self, tokens: Tensor, rotation: Rotation | None = None) -> tuple[Tensor, KeyValue]:
         """Queries, keys and values of the same tokens, for self-attention.
 
         Args:
             tokens: (batch, token, d_model).
-            rotation: of queries and keys by their positions, as `rotated` takes it; None for none.
+            rotation: of queries and keys, as `rotated` takes it; None rotates nothing.
         """
         q, (k, v) = self.project_together(tokens)
         if rotation is None:
@@ -347,7 +325,7 @@ class MultiHead(nn.Module, ABC):
         return rotated(q, rotation), (rotated(k, rotation), v)
 
     def project_together(self, tokens: Tensor) -> tuple[Tensor, KeyValue]:
-        """What `project` turns: queries, keys and values as the projections give them."""
+        """Queries, keys and values of the same tokens, before any rotation."""
         return self.project_query(tokens), self.project_key_value(tokens)
 
     def forward(
@@ -357,17 +335,15 @@ class MultiHead(nn.Module, ABC):
         allowed: Tensor | None = None,
         relative: Relative = NOTHING,
     ) -> tuple[Tensor, Tensor | None]:
-        """Attend from `queries` to `keys`, which also give the values.
+        """Output (batch, query, d_model) and weights (batch, head, query, key).
+
+        The weights are None unless a tap on the attention function asks for them.
 
         Args:
             queries: (batch, query, d_model).
-            keys: (batch, key, d_model); the same tensor for self-attention.
+            keys: (batch, key, d_model), also projected to values; for self-attention, `queries`.
             allowed: boolean, broadcastable to (batch, head, query, key), or None for "all".
-            relative: what positions do inside a self-attention; nothing in any other.
-
-        Returns:
-            output (batch, query, d_model), and weights (batch, head, query, key), which are None
-            unless a tap on the attention function asks for them.
+            relative: the effect of positions; for self-attention only.
         """
         if queries is keys:
             q, key_value = self.project(queries, relative.rotation)
@@ -382,7 +358,7 @@ class MultiHead(nn.Module, ABC):
         allowed: Tensor | None = None,
         bias: Tensor | None = None,
     ) -> tuple[Tensor, Tensor | None]:
-        """The rest of forward, from projected queries, keys and values on."""
+        """As `forward`, from projected queries, keys and values."""
         heads, weights = self.attend_heads(q, *key_value, allowed, bias)
         # (batch, head, query, d_v) -> (batch, query, head * d_v)
         return self.w_o(heads.transpose(1, 2).flatten(2)), weights
@@ -390,15 +366,12 @@ class MultiHead(nn.Module, ABC):
     def attend_apart(
         self, q: Tensor, key_values: Sequence[KeyValue], allowed: Sequence[Tensor | None]
     ) -> Tensor:
-        """What `attend` gives of queries whose keys are of several lengths.
+        """Output of `attend`, (batch, query, d_model), for keys of different lengths.
 
         Args:
             q: (batch, head, query, d_k).
-            key_values: each of the next of the queries, (own batch, head, own key, width).
-            allowed: for each of them, as `forward` takes it.
-
-        Returns:
-            (batch, query, d_model).
+            key_values: for consecutive parts of the batch, (part, head, its keys, width) each.
+            allowed: one a part, as `forward` takes it.
         """
         own = q.split([len(k) for k, _ in key_values])
         heads = [
@@ -410,7 +383,7 @@ class MultiHead(nn.Module, ABC):
         return output
 
     def head_matrices(self, head: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """What `projections` gives, and the head's rows of W_O, (d_v, d_model).
+        """W_Q, W_K and W_V as in `projections`, then the head's rows of W_O, (d_v, d_model).
 
         Raises:
             IndexError: if there is no such head.
@@ -421,23 +394,23 @@ class MultiHead(nn.Module, ABC):
         return *self.projections(head), w_o
 
     def head_parts(self, heads: Tensor) -> Tensor:
-        """What each head alone adds to the output through its slice of W_O.
+        """What each head alone adds to the output through its rows of W_O.
 
         Args:
-            heads: (batch, head, query, d_v), each head's output before they are concatenated.
+            heads: (batch, head, query, d_v), each head's output.
 
         Returns:
-            (batch, head, query, d_model); its sum over heads plus the bias is the output.
+            (batch, head, query, d_model); the sum over heads plus the bias is the output.
         """
         weight = self.w_o.weight.unflatten(1, (self.n_heads, self.d_v))
         return torch.einsum("bhqv,dhv->bhqd", heads, weight)
 
 
 class MultiHeadAttention(MultiHead):
-    """All heads in one batched product.
+    """Multi-head attention that computes all heads in one batched product.
 
-    The projections are three parameters (w_q, w_k, w_v) or, with `fused_qkv`, one (w_qkv) whose
-    rows are theirs: all of them stacked in that order, or those of one head after another.
+    The projections are three parameters (w_q, w_k, w_v) or, with `fused_qkv`, one (w_qkv) that
+    holds the same rows: stacked in that order, or head by head.
     """
 
     def __init__(self, config: TransformerConfig) -> None:
@@ -456,7 +429,6 @@ class MultiHeadAttention(MultiHead):
         self.attention = _attention_function(config, config.n_heads)
 
     def project_together(self, tokens: Tensor) -> tuple[Tensor, KeyValue]:
-        """Queries, keys and values of the same tokens, in one product where they are fused."""
         if not self.fused_qkv:
             return super().project_together(tokens)
         if self.by_head:
@@ -466,7 +438,6 @@ class MultiHeadAttention(MultiHead):
         return q, (k, v)
 
     def project_query(self, queries: Tensor) -> Tensor:
-        """(batch, query, d_model) -> (batch, head, query, d_k)."""
         if not self.fused_qkv:
             return self._split_heads(self.w_q(queries))
         if self.by_head:
@@ -474,7 +445,6 @@ class MultiHeadAttention(MultiHead):
         return self._split_heads(self.w_qkv.rows(queries, 0, self.widths[0]))
 
     def project_key_value(self, keys: Tensor) -> KeyValue:
-        """(batch, key, d_model) -> (batch, head, key, d_k) and (batch, head, key, d_v)."""
         if not self.fused_qkv:
             return self._split_heads(self.w_k(keys)), self._split_heads(self.w_v(keys))
         if self.by_head:
@@ -486,11 +456,9 @@ class MultiHeadAttention(MultiHead):
     def attend_heads(
         self, q: Tensor, k: Tensor, v: Tensor, allowed: Tensor | None, bias: Tensor | None = None
     ) -> tuple[Tensor, Tensor | None]:
-        """Every head's output (batch, head, query, d_v), and the weights if asked for."""
         return self.attention(q, k, v, allowed, bias=bias)
 
     def projections(self, head: int) -> tuple[Tensor, Tensor, Tensor]:
-        """W_Q, W_K and W_V of one head, (d_model, d_k), (d_model, d_k) and (d_model, d_v)."""
         if self.by_head:
             own = self.w_qkv.weight.unflatten(0, (self.n_heads, -1))[head]
             w_q, w_k, w_v = (each.T for each in own.split(self._head_widths))
@@ -508,7 +476,7 @@ class MultiHeadAttention(MultiHead):
         return [width // self.n_heads for width in self.widths]
 
     def blocks(self) -> list[Tensor]:
-        """The rows of w_qkv that are one projection's, or one head's of one; views."""
+        """Views on the rows of w_qkv, one for each projection, or for each head's projection."""
         weight = self.w_qkv.weight.data
         if not self.by_head:
             return list(weight.split(self.widths))
@@ -521,7 +489,7 @@ class MultiHeadAttention(MultiHead):
 
 
 class AttentionHead(nn.Module):
-    """One head as a small module of its own: three projections and an attention function."""
+    """One head as a small module: three projections, one attention function."""
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
@@ -533,9 +501,9 @@ class AttentionHead(nn.Module):
 
 
 class PerHeadAttention(MultiHead):
-    """A list of small modules whose outputs are concatenated, as many tutorials write it.
+    """Multi-head attention as a list of small modules, as many tutorials write it.
 
-    The same function as MultiHeadAttention with the same parameters.
+    With the same parameters it computes the same function as MultiHeadAttention.
     """
 
     def __init__(self, config: TransformerConfig) -> None:
@@ -547,24 +515,20 @@ class PerHeadAttention(MultiHead):
         return cast("Iterable[AttentionHead]", self.heads)
 
     def project_query(self, queries: Tensor) -> Tensor:
-        """(batch, query, d_model) -> (batch, head, query, d_k)."""
         return torch.stack([head.w_q(queries) for head in self._heads], dim=1)
 
     def project_key_value(self, keys: Tensor) -> KeyValue:
-        """(batch, key, d_model) -> (batch, head, key, d_k) and (batch, head, key, d_v)."""
         k = torch.stack([head.w_k(keys) for head in self._heads], dim=1)
         v = torch.stack([head.w_v(keys) for head in self._heads], dim=1)
         return k, v
 
     def projections(self, head: int) -> tuple[Tensor, Tensor, Tensor]:
-        """W_Q, W_K and W_V of one head, (d_model, d_k), (d_model, d_k) and (d_model, d_v)."""
         one = list(self._heads)[head]
         return one.w_q.weight.T, one.w_k.weight.T, one.w_v.weight.T
 
     def attend_heads(
         self, q: Tensor, k: Tensor, v: Tensor, allowed: Tensor | None, bias: Tensor | None = None
     ) -> tuple[Tensor, Tensor | None]:
-        """Every head's output (batch, head, query, d_v), and the weights if asked for."""
         outputs, weights = [], []
         for i, head in enumerate(self._heads):
             own = slice(i, i + 1)
@@ -583,72 +547,6 @@ HEAD_LAYOUTS: dict[str, Callable[[TransformerConfig], MultiHead]] = {
     "batched": MultiHeadAttention,
     "per_head": PerHeadAttention,
 }
-"""How the heads' parameters are laid out: name -> maker(config)."""
+"""Every layout of the heads' parameters, by its name in a TransformerConfig."""
 
 CHOICES["head_layout"] = HEAD_LAYOUTS
-
-StateDict = dict[str, Tensor]
-
-
-def fuse_qkv(state: StateDict) -> StateDict:
-    """Parameters of separate projections, rewritten for a model with `fused_qkv`, stacked.
-
-    Args:
-        state: a state dict whose attention modules have w_q, w_k and w_v.
-
-    Returns:
-        the same function's parameters with w_qkv; other entries are passed on.
-    """
-    fused = {}
-    for name, value in state.items():
-        owner, projection, leaf = _split_name(name)
-        if projection in ("w_k", "w_v"):
-            continue
-        if projection == "w_q":
-            parts = [state[f"{owner}{each}.{leaf}"] for each in ("w_q", "w_k", "w_v")]
-            fused[f"{owner}w_qkv.{leaf}"] = torch.cat(parts)
-        else:
-            fused[name] = value
-    return fused
-
-
-def split_qkv(state: StateDict, config: TransformerConfig) -> StateDict:
-    """The inverse of fuse_qkv."""
-    widths = config.key_width, config.key_width, config.value_width
-    by_head = config.fused_layout == "by_head"
-    split = {}
-    for name, value in state.items():
-        owner, projection, leaf = _split_name(name)
-        if projection == "w_qkv":
-            if by_head:
-                heads = value.unflatten(0, (config.n_heads, -1)).split(widths, dim=1)
-                parts = [part.flatten(0, 1) for part in heads]
-            else:
-                parts = list(value.split([config.n_heads * width for width in widths]))
-            for each, part in zip(("w_q", "w_k", "w_v"), parts, strict=True):
-                split[f"{owner}{each}.{leaf}"] = part
-        else:
-            split[name] = value
-    return split
-
-
-def _split_name(name: str) -> tuple[str, str, str]:
-    # "layers.0.self_attention.w_q.bias" -> "layers.0.self_attention.", "w_q", "bias"
-    module, _, leaf = name.rpartition(".")
-    owner, dot, projection = module.rpartition(".")
-    return owner + dot, projection, leaf
-
-
-def batch_heads(state: StateDict, config: TransformerConfig) -> StateDict:
-    """Parameters of one module per head, rewritten for the batched layout."""
-    batched = {}
-    for name, value in state.items():
-        owner, projection, leaf = _split_name(name)
-        attention, found, head = owner.rpartition("heads.")
-        if not found:
-            batched[name] = value
-        elif head == "0.":
-            heads = range(config.n_heads)
-            parts = [state[f"{attention}heads.{i}.{projection}.{leaf}"] for i in heads]
-            batched[f"{attention}{projection}.{leaf}"] = torch.cat(parts)
-    return batched

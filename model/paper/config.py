@@ -1,4 +1,4 @@
-"""The shape of a Transformer, as one frozen value that travels with its weights."""
+"""The configuration of a Transformer, one frozen value stored beside its weights."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ CHOICES: dict[str, Collection[str]] = {
     "norm": get_args(Norm),
     "fused_layout": get_args(FusedLayout),
 }
-"""What a field may say. The other fields that choose are entered by the files which hold what they
-choose among, each with its registry: activation, positions, scoring and head_layout."""
+"""The allowed values of a field. Each registry enters its own: those of activation, positions,
+scoring and head_layout."""
 
 MOST = {
     "vocab_size": 2**20,
@@ -32,21 +32,21 @@ MOST = {
     "n_decoder_layers": 2**9,
     "max_positions": 2**16,
 }
-"""What a size may be: beyond every published model, and short of what stops a machine."""
+"""The largest allowed sizes: beyond every published model, yet too small to stop a machine."""
 
 _NAME = re.compile(r"\w{1,40}")
 
 
 class ConfigError(ValueError):
-    """A configuration that names no buildable Transformer; the message says what to change."""
+    """A configuration that describes no possible Transformer; the message says what to change."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TransformerConfig:
-    """Every published variant is one of these values, not a fork of the code.
+    """The configuration of a Transformer: every published variant is a value, not a fork.
 
     The defaults are the base model of Vaswani et al. 2017, table 3. Source and target share one
-    vocabulary (section 5.1), unless `target_vocab_size` gives the target one of its own.
+    vocabulary (section 5.1) unless `target_vocab_size` gives the target its own.
 
     Raises:
         ConfigError: if a size is not positive, a choice is unknown, or two fields disagree.
@@ -54,12 +54,12 @@ class TransformerConfig:
 
     vocab_size: int
     target_vocab_size: int | None = None
-    """Pieces of the target's own vocabulary; None where source and target share theirs."""
+    """Pieces of the target's own vocabulary; None if source and target share one."""
     d_model: int = 512
     d_ff: int = 2048
     n_heads: int = 8
     n_encoder_layers: int = 6
-    """0 makes a decoder alone, without attention over a source (model/paper/single_stack.py)."""
+    """0 makes a decoder alone, without cross-attention (model/paper/single_stack.py)."""
     n_decoder_layers: int = 6
     """0 makes an encoder alone."""
     d_k: int | None = None
@@ -73,16 +73,16 @@ class TransformerConfig:
     head_layout: str = "batched"
     """All heads in one matrix, or one small attention module per head, concatenated."""
     fused_layout: FusedLayout = "stacked"
-    """Rows of the fused parameter: all queries', all keys', all values'; or head by head."""
+    """Order of the fused parameter's rows: W_Q, W_K, W_V; or head by head."""
     scoring: str = "scaled_dot_product"
     d_a: int | None = None
-    """Width in which additive scoring with a shared v compares; None means d_k."""
+    """Width of v in additive scoring with a shared v; None means d_k."""
     fused_attention: bool = True
-    """Whether torch's fused kernel runs while nobody asks for weights."""
+    """Whether torch's fused kernel runs unless a caller asks for weights."""
     norm: Norm = "post"
     """LayerNorm(x + Sublayer(x)) as in section 3.1, or x + Sublayer(LayerNorm(x))."""
     final_norm: bool = False
-    """Whether a post-norm stack ends with one more norm, as a pre-norm stack always does."""
+    """Whether a post-norm stack ends with another norm, as a pre-norm stack always does."""
     layer_norm_eps: float = 1e-5
     activation: str = "relu"
     dropout: float = 0.1
@@ -92,12 +92,12 @@ class TransformerConfig:
     activation_dropout: float = 0.0
     """Inside the feed-forward network, after the activation."""
     positions: str = "sinusoidal"
-    """How the model knows order: a name in ENCODINGS."""
+    """The positional encoding, a name in ENCODINGS."""
     max_positions: int = 512
-    """Rows of a learned table; tables made by a formula start with as many and grow on demand."""
+    """Rows of a learned table; a formula's table starts with as many and grows on demand."""
     tie_embeddings: bool = True
-    """One matrix for source embedding, target embedding and output projection (section 3.4); with
-    two vocabularies, for the last two."""
+    """Whether source embedding, target embedding and output projection are one matrix (section
+    3.4); with two vocabularies, the last two."""
     scale_embeddings: bool = True
     """Whether embeddings are multiplied by the square root of d_model (section 3.4)."""
     pad_id: int = 0
@@ -119,7 +119,7 @@ class TransformerConfig:
                 _require_whole(name, getattr(self, name))
         for name, most in MOST.items():
             if (getattr(self, name) or 0) > most:
-                raise ConfigError(f"{name} is larger than {most:,}, the most that is taken.")
+                raise ConfigError(f"{name} is larger than {most:,}, the most allowed.")
         for name, choices in CHOICES.items():
             if getattr(self, name) not in choices:
                 raise ConfigError(
@@ -141,7 +141,7 @@ class TransformerConfig:
                 "layer_norm_eps must be above 0 and at most 1; "
                 f"it is {shortened(self.layer_norm_eps)}."
             )
-        # A registry may hold names alone, or what can say whether it fits.
+        # A registry holds names alone, or values that can check the configuration.
         for name, choices in CHOICES.items():
             if isinstance(choices, Mapping):
                 require = getattr(choices[getattr(self, name)], "require", None)
@@ -150,7 +150,7 @@ class TransformerConfig:
         if self.fused_qkv and self.head_layout == "per_head":
             raise ConfigError(
                 "fused_qkv packs all heads in one parameter, which the per_head layout keeps "
-                "apart; choose one of them."
+                "apart; choose one of the two."
             )
         if self.fused_layout == "by_head" and not self.fused_qkv:
             raise ConfigError(
@@ -167,25 +167,25 @@ class TransformerConfig:
                     raise ConfigError(f"{name} lies outside the vocabulary of {size}.")
         if self.single_stack and self.target_vocab_size is not None:
             raise ConfigError(
-                f"target_vocab_size is the size of a second vocabulary, and {self.single_stack} "
+                f"target_vocab_size is the size of a second vocabulary, but {self.single_stack} "
                 "reads and writes with one; leave it out."
             )
 
     @property
     def output_size(self) -> int:
-        """Pieces among which the next token of the target is chosen."""
+        """Pieces of the vocabulary that the model writes with."""
         return self.vocab_size if self.target_vocab_size is None else self.target_vocab_size
 
     @property
     def vocabularies(self) -> str:
-        """How many pieces the model reads and writes with, in words."""
+        """The sizes of its vocabularies, in words."""
         if self.target_vocab_size is None:
             return f"{self.vocab_size:,} pieces"
         return f"{self.vocab_size:,} source and {self.target_vocab_size:,} target pieces"
 
     @property
     def single_stack(self) -> str:
-        """What an encoder or a decoder by itself is called; "" for both together."""
+        """The kind of a model with one stack, such as "an encoder alone"; empty for others."""
         if not self.n_decoder_layers:
             return "an encoder alone"
         return "" if self.n_encoder_layers else "a decoder alone"
@@ -206,7 +206,7 @@ class TransformerConfig:
 
     @classmethod
     def from_dict(cls, fields: dict[str, Any]) -> Self:
-        """The inverse of to_dict.
+        """The configuration with these fields, as `to_dict` gives them.
 
         Raises:
             ConfigError: if a field is unknown, missing or of the wrong type.

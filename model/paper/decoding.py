@@ -1,8 +1,7 @@
-"""Turning logits into sentences: greedy, beam search and sampling, with a key-value cache.
+"""Greedy decoding, beam search (section 6.1) and sampling, with a cache of keys and values.
 
-Everything is batched: over sentences, and over the hypotheses of a beam. Log-probabilities are
-natural logarithms of the model's own distribution (special tokens that no text holds are never
-chosen, yet keep their share).
+Sentences and the hypotheses of a beam form one batch. Log-probabilities are natural logarithms of
+the model's own distribution: <pad>, <s> and <unk> are never written, yet keep their share.
 """
 
 from __future__ import annotations
@@ -15,8 +14,9 @@ import torch
 from torch import Tensor
 
 from model.paper.config import TransformerConfig
+from model.paper.decoding_cache import DecodingState
 from model.paper.search import DecodingError, Sampling, require_alpha
-from model.paper.transformer import DecodingState, Transformer
+from model.paper.transformer import Transformer
 
 EXTRA_LENGTH = 50
 """A translation may be this many tokens longer than its source (section 6.1)."""
@@ -31,10 +31,10 @@ class Hypothesis:
     Attributes:
         token_ids: without the start token; ends with the end token unless cut at the limit.
         log_probs: of each token given those before, as long as token_ids.
-        score: the sum of log_probs over the length penalty, what a beam search ranks by; nearer 0
-            is better.
-        finished: whether the model ended it by itself.
-        distributions: (target, vocab) log-probabilities of every step, if they were kept.
+        score: sum of log_probs over the length penalty, by which beam search ranks; nearer 0 is
+            better.
+        finished: whether the model wrote the end token.
+        distributions: (target, vocab) log-probabilities of every step, if kept.
     """
 
     token_ids: tuple[int, ...]
@@ -44,7 +44,7 @@ class Hypothesis:
     distributions: Tensor | None = None
 
     def path(self) -> list[PartialHypothesis]:
-        """The same token by token, as a search builds it."""
+        """Its partial hypotheses, from the first token to all, as a search builds them."""
         steps: list[PartialHypothesis] = []
         for token, log_prob in zip(self.token_ids, self.log_probs, strict=True):
             before = steps[-1] if steps else None
@@ -55,14 +55,14 @@ class Hypothesis:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PartialHypothesis:
-    """What a decoding has written so far: the path before, and one token more.
+    """An unfinished translation: its parent with another token.
 
     Attributes:
         token: the newest token's id.
-        log_prob: of that token.
-        total: of all tokens so far.
-        parent: the path before it.
-        distribution: (vocab,) log-probabilities of the step, if they were kept.
+        log_prob: of the newest token.
+        total: of all tokens together.
+        parent: the hypothesis without the newest token.
+        distribution: (vocab,) log-probabilities of the step, if kept.
     """
 
     token: int
@@ -72,7 +72,7 @@ class PartialHypothesis:
     distribution: Tensor | None
 
     def steps(self) -> list[PartialHypothesis]:
-        """Itself and all before it, first token first."""
+        """Its ancestors from the first token on, then itself."""
         steps = []
         node: PartialHypothesis | None = self
         while node is not None:
@@ -81,7 +81,7 @@ class PartialHypothesis:
         return steps[::-1]
 
     def hypothesis(self, alpha: float, eos_id: int) -> Hypothesis:
-        """The same as a decoded sentence."""
+        """The decoded sentence."""
         steps = self.steps()
         kept = [step.distribution for step in steps if step.distribution is not None]
         return Hypothesis(
@@ -94,7 +94,7 @@ class PartialHypothesis:
 
 
 def length_penalty(length: int, alpha: float) -> float:
-    """((5 + |Y|) / 6)^α of Wu et al. 2016, equation 14; α = 0.6 in section 6.1."""
+    """((5 + |Y|) / 6)^α (Wu et al. 2016, equation 14), with α = 0.6 in section 6.1."""
     return float(((5 + length) / 6) ** alpha)
 
 
@@ -107,22 +107,19 @@ def greedy(
     max_length: int | None = None,
     keep_distributions: bool = False,
 ) -> list[Hypothesis]:
-    """The likeliest token at every step.
+    """Hypotheses with the likeliest token at every step, one for each sentence of each source.
 
     Args:
         model: in eval mode.
-        sources: (batch, source), padded token ids that end with the end token; several where
-            sentences of different lengths shall not be padded.
-        alpha: of the length penalty in the score; it changes nothing of what is chosen.
+        sources: (batch, source), padded token ids with an end token; give several to leave
+            sentences of different lengths unpadded.
+        alpha: of the length penalty in the score; it does not change the tokens.
         prefix: token ids that every sentence must begin with.
-        max_length: tokens at most; None allows each sentence its source's length + 50.
-        keep_distributions: whether every step's log-probabilities are kept.
-
-    Returns:
-        a hypothesis for each sentence of each source.
+        max_length: most tokens; None allows each sentence its source's length + 50.
+        keep_distributions: whether to keep every step's log-probabilities.
 
     Raises:
-        DecodingError: if the prefix is longer than a translation may be, or no text begins so.
+        DecodingError: if no translation can begin with the prefix, or it is too long.
     """
     limits = _length_limits(sources, model, max_length)
     state = model.start(*sources)
@@ -147,24 +144,19 @@ def sample(
     max_length: int | None = None,
     keep_distributions: bool = False,
 ) -> list[list[Hypothesis]]:
-    """A token drawn at every step.
+    """Sampled hypotheses, a list for each sentence of each source.
 
-    With a seed, a sentence's samples depend neither on the batch nor on their number.
+    With a seed, a sentence's samples depend neither on the batch nor on their number. Arguments
+    and errors are those of `greedy`.
 
     Args:
         model: in eval mode.
-        sources: as in greedy.
-        sampling: how to draw.
-        alpha: as in greedy.
-        prefix: as in greedy.
-        max_length: as in greedy.
-        keep_distributions: as in greedy.
-
-    Returns:
-        for each sentence of each source, its samples as they were drawn.
-
-    Raises:
-        DecodingError: as greedy.
+        sources: token ids.
+        sampling: temperature, top-k, top-p and seed.
+        alpha: of the length penalty.
+        prefix: the beginning.
+        max_length: most tokens.
+        keep_distributions: whether to keep every step's log-probabilities.
     """
     limits = _length_limits(sources, model, max_length)
     state = model.start(*sources)
@@ -184,11 +176,11 @@ def sample(
         drawn = torch.tensor(
             [generators[row].random() for row in rows], dtype=torch.float64, device=choices.device
         )
-        # The first place at which the probabilities so far exceed the number drawn.
+        # The first place where the cumulated probability exceeds the random number.
         places = (reached <= drawn[:, None] * reached[:, -1:]).sum(dim=-1, keepdim=True)
         return order.gather(1, places)[:, 0]
 
-    found = _follow(
+    samples = _follow(
         model,
         state,
         [limits[sentence] for sentence in sentences.tolist()],
@@ -197,27 +189,26 @@ def sample(
         prefix,
         keep_distributions,
     )
-    return [found[start : start + n_samples] for start in range(0, len(found), n_samples)]
+    return [samples[start : start + n_samples] for start in range(0, len(samples), n_samples)]
 
 
 def drawn_from(log_probs: Tensor, sampling: Sampling) -> tuple[Tensor, Tensor]:
-    """What the next token is drawn from: the temperature first, then top-k, then top-p of the rest.
+    """The probabilities to draw from, largest first, with token ids; (batch, vocab) each.
+
+    Temperature comes first, then top-k, then top-p.
 
     Args:
-        log_probs: (batch, vocab); -inf where a token may not be chosen.
-        sampling: how to draw.
-
-    Returns:
-        probabilities, largest first, and their tokens' ids, (batch, vocab) each.
+        log_probs: (batch, vocab); -inf for tokens that must not be drawn.
+        sampling: temperature, top-k and top-p.
     """
-    # The likeliest becomes 0, so that no temperature takes all of them out of range.
+    # The likeliest becomes 0, so that no temperature overflows all of them.
     scaled = (log_probs - log_probs.amax(dim=-1, keepdim=True)).double() / sampling.temperature
     ordered, order = scaled.softmax(dim=-1).sort(dim=-1, descending=True, stable=True)
     if sampling.top_k is not None:
         ordered[:, sampling.top_k :] = 0
         ordered /= ordered.sum(dim=-1, keepdim=True)
     if sampling.top_p is not None:
-        # A token stays while those before it have not reached p, so the likeliest always does.
+        # A token stays until those before it reach p, so the likeliest always does.
         before = ordered.cumsum(dim=-1) - ordered
         ordered = ordered.masked_fill(before >= sampling.top_p, 0)
         ordered /= ordered.sum(dim=-1, keepdim=True)
@@ -233,7 +224,7 @@ def _follow(
     prefix: Sequence[int],
     keep_distributions: bool,
 ) -> list[Hypothesis]:
-    """One hypothesis a row, extended by what `choose` takes of the log-probabilities of rows."""
+    """A hypothesis for each row; `choose` takes tokens from the log-probabilities of rows."""
     config = model.config
     require_alpha(alpha)
     _require_prefix(prefix, config, min(limits))
@@ -251,11 +242,11 @@ def _follow(
             newest = torch.full_like(newest, prefix[length])
         else:
             newest = choose(step_log_probs + barred, active)
-        chosen = step_log_probs.gather(1, newest[:, None])[:, 0].tolist()
+        newest_log_probs = step_log_probs.gather(1, newest[:, None])[:, 0].tolist()
         stays = []
         for row, (sentence, token) in enumerate(zip(active, newest.tolist(), strict=True)):
             tokens[sentence].append(token)
-            log_probs[sentence].append(chosen[row])
+            log_probs[sentence].append(newest_log_probs[row])
             if keep_distributions:
                 kept[sentence].append(step_log_probs[row])
             if token != config.eos_id and len(tokens[sentence]) < limits[sentence]:
@@ -279,7 +270,7 @@ def _follow(
 
 @dataclass(slots=True)
 class _Beam:
-    """The search over one sentence."""
+    """The beam search of one sentence."""
 
     limit: int
     finished: list[Hypothesis] = field(default_factory=list)
@@ -300,27 +291,27 @@ def beam_search(
     """The best hypotheses of a beam search, ranked by log P(Y|X) / lp(Y) (section 6.1).
 
     A sentence's search ends when it has as many finished hypotheses as the beam is wide, or when
-    no live hypothesis would overtake the `n_best` best finished ones if it ended with a certain
-    next token.
+    no live hypothesis could overtake the `n_best` best finished ones, even if its next token were
+    certain and ended it.
 
     Args:
         model: in eval mode.
-        sources: as in greedy.
-        beam: live hypotheses for each sentence.
+        sources: as in `greedy`.
+        beam: live hypotheses of each sentence.
         alpha: of the length penalty; 0 ranks by log-probability alone.
-        prefix: as in greedy; the search goes on from its end.
-        n_best: hypotheses that are wanted of each sentence; fewer end the search sooner.
-        max_length: as in greedy.
-        keep_distributions: as in greedy.
-        kept_paths: gets every hypothesis that was held or finished, parents before children.
+        prefix: as in `greedy`; the search starts at its end.
+        n_best: hypotheses to return for each sentence; a small number ends the search sooner.
+        max_length: as in `greedy`.
+        keep_distributions: as in `greedy`.
+        kept_paths: collects every hypothesis the search held or finished, parents first.
 
     Returns:
-        for each sentence of each source, `n_best` to `beam` hypotheses, best first. Finished ones
-        come first; unfinished ones appear only where the length limit cut the search.
+        for each sentence of each source, `n_best` to `beam` hypotheses, best first. Unfinished ones
+        come last, and only where the length limit cut the search.
 
     Raises:
-        DecodingError: as greedy, and if the beam is narrower than n_best or wider than the
-            vocabulary allows.
+        DecodingError: as `greedy`, and if the beam is narrower than n_best or too wide for the
+            vocabulary.
     """
     config = model.config
     if not 1 <= beam <= (config.output_size - 4) // 2:
@@ -347,7 +338,7 @@ def beam_search(
         log_probs = model.step(newest, state).float().log_softmax(dim=-1)
         bars = barred if length > len(prefix) else _all_but(prefix[length - 1], barred)
         candidates = totals[:, :, None] + (log_probs + bars).unflatten(0, (-1, width))
-        # Twice the beam, so that `beam` of them go on even if as many end.
+        # Twice the beam, so that `beam` hypotheses remain even if as many end.
         best, order = _largest(candidates.flatten(1), 2 * beam)
         origin_rows = (
             order // config.output_size + width * torch.arange(len(active), device=device)[:, None]
@@ -357,12 +348,12 @@ def beam_search(
         rows, tokens, kept_totals, kept_sentences, live_paths, still_active = [], [], [], [], [], []
         for place, sentence in enumerate(active):
             search = beams[sentence]
-            going_on: list[tuple[int, PartialHypothesis]] = []
+            live: list[tuple[int, PartialHypothesis]] = []
             for rank, (total, flat, log_prob) in enumerate(
                 zip(*(each[place] for each in listed), strict=True)
             ):
                 origin, token = divmod(flat, config.output_size)
-                if total == -torch.inf or len(going_on) == beam:
+                if total == -torch.inf or len(live) == beam:
                     continue
                 row = place * width + origin
                 path = PartialHypothesis(
@@ -373,7 +364,7 @@ def beam_search(
                     log_probs[row] if keep_distributions else None,
                 )
                 if token != config.eos_id:
-                    going_on.append((row, path))
+                    live.append((row, path))
                 elif rank < beam:
                     search.finished.append(path.hypothesis(alpha, config.eos_id))
                 else:
@@ -383,18 +374,18 @@ def beam_search(
             if length >= search.limit:
                 missing = beam - len(search.finished)
                 search.finished.sort(key=_by_score)
-                cut = [path.hypothesis(alpha, config.eos_id) for _, path in going_on]
+                cut = [path.hypothesis(alpha, config.eos_id) for _, path in live]
                 search.finished += sorted(cut, key=_by_score)[: max(missing, 0)]
                 continue
-            if _is_over(search, going_on, length_penalty(length + 1, alpha), beam, n_best):
+            if _is_over(search, live, length_penalty(length + 1, alpha), beam, n_best):
                 search.finished.sort(key=_by_score)
                 continue
             still_active.append(sentence)
             kept_sentences.append(place)
-            live_paths.append([path for _, path in going_on])
-            rows += [row for row, _ in going_on]
-            tokens += [path.token for _, path in going_on]
-            kept_totals.append([path.total for _, path in going_on])
+            live_paths.append([path for _, path in live])
+            rows += [row for row, _ in live]
+            tokens += [path.token for _, path in live]
+            kept_totals.append([path.total for _, path in live])
         if still_active:
             sentences = torch.tensor(kept_sentences, device=device)
             if rows != list(range(len(log_probs))):
@@ -404,7 +395,7 @@ def beam_search(
                 )
             newest = torch.tensor(tokens, device=device)
             totals = torch.tensor(kept_totals, device=device)
-        # A prefix is one path; the beam opens behind it.
+        # A prefix is one path; the beam opens after it.
         active, paths, width = still_active, live_paths, 1 if length <= len(prefix) else beam
     return [search.finished[:beam] for search in beams]
 
@@ -415,31 +406,31 @@ def _by_score(hypothesis: Hypothesis) -> float:
 
 def _is_over(
     search: _Beam,
-    going_on: list[tuple[int, PartialHypothesis]],
+    live: list[tuple[int, PartialHypothesis]],
     penalty: float,
     beam: int,
     n_best: int,
 ) -> bool:
-    # A prefix that ends with the end token leaves nothing to go on with.
-    if len(search.finished) >= beam or not going_on:
+    # A prefix that ends with the end token leaves no live hypothesis.
+    if len(search.finished) >= beam or not live:
         return True
     if len(search.finished) < n_best:
         return False
-    reachable = going_on[0][1].total / penalty
+    reachable = live[0][1].total / penalty
     return sorted(each.score for each in search.finished)[-n_best] >= reachable
 
 
 def unsayable(config: TransformerConfig, device: torch.device) -> Tensor:
-    """What keeps padding, start and unknown from being chosen: (vocab,), to be added to logits."""
+    """-inf for <pad>, <s> and <unk>, 0 for other tokens: (vocab,), to be added to logits."""
     penalty = torch.zeros(config.output_size, device=device)
     penalty[[config.pad_id, config.bos_id, config.unk_id]] = -torch.inf
     return penalty
 
 
 def _largest(values: Tensor, count: int) -> tuple[Tensor, Tensor]:
-    """The `count` largest of each row and their places, largest first, as topk gives them.
+    """The `count` largest numbers of each row with their places, largest first, like topk.
 
-    The largest numbers lie in the blocks with the largest maxima, and a maximum costs far less
+    The largest numbers lie in the blocks with the largest maxima, and a maximum is much cheaper
     than a sort: six times as fast as topk over a beam's 32,000 candidates.
     """
     blocks = values.shape[1] // _BLOCK
@@ -452,8 +443,8 @@ def _largest(values: Tensor, count: int) -> tuple[Tensor, Tensor]:
     places = torch.cat(
         [(starts[:, :, None] + within).flatten(1), rest.expand(values.shape[0], -1)], dim=1
     )
-    largest, chosen = values.gather(1, places).topk(count, dim=-1)
-    return largest, places.gather(1, chosen)
+    largest, order = values.gather(1, places).topk(count, dim=-1)
+    return largest, places.gather(1, order)
 
 
 def _length_limits(
@@ -474,19 +465,29 @@ def _length_limits(
 def _require_prefix(prefix: Sequence[int], config: TransformerConfig, limit: int) -> None:
     if len(prefix) > limit:
         raise DecodingError(
-            f"{len(prefix)} tokens are given as the beginning of the translation, but it may have "
-            f"{limit} in all; give fewer."
+            f"The beginning of the translation has {len(prefix)} tokens, but the whole translation "
+            f"may have {limit}; give fewer."
         )
     if any(not 0 <= token_id < config.output_size for token_id in prefix):
         raise DecodingError(
-            "The beginning of a translation must be of token ids below "
+            "The beginning of a translation must consist of token ids below "
             f"{config.output_size}; it is {tuple(prefix)}."
         )
     if {config.pad_id, config.bos_id} & {*prefix} or config.eos_id in prefix[:-1]:
         raise DecodingError(
-            "The beginning of a translation must hold no <pad> and no <s>, and </s> only as its "
+            "The beginning of a translation must contain no <pad> and no <s>, and </s> only as its "
             "last token; leave them out."
         )
+
+
+def token_log_probs(logits: Tensor, token_ids: Tensor) -> Tensor:
+    """Log-probability of each token, (batch, token), float32.
+
+    Args:
+        logits: (batch, token, vocab).
+        token_ids: (batch, token).
+    """
+    return logits.float().log_softmax(dim=-1).gather(2, token_ids[:, :, None])[:, :, 0]
 
 
 def _all_but(token_id: int, like: Tensor) -> Tensor:

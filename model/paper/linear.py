@@ -1,8 +1,8 @@
-"""The linear layer, quick at the few rows at a time that decoding multiplies.
+"""The linear layer, made fast for the few rows that decoding multiplies.
 
-Decoding one token reads every weight to multiply it with a handful of rows, so its time is the
-time to read them. Shipped weights are half-precision numbers; kept as such, half as many bytes
-are read. They are widened to float32 inside the product, which is then the same product.
+Decoding a token multiplies every weight with a handful of rows, so reading the weights takes most
+of the time. Shipped weights are half-precision numbers; packed as such, they are half as many bytes
+to read. The product widens them to float32, so its result is the same.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from torch import Tensor, nn
 
 
 class Linear(nn.Linear):
-    """xWᵀ + b. Once `pack` was called, inference on a CPU uses weights kept packed for it.
+    """xWᵀ + b; after `pack`, inference on a CPU uses packed weights.
 
-    Packed weights follow the parameters: they are made when first needed and again whenever the
-    parameters have changed (other than through `.data`, which torch counts as no change). Weights
-    that half precision would round or that were made in inference mode, where torch counts
-    nothing, training, other devices and other precisions take torch's usual path.
+    Packed weights follow the parameters: they are made at first use, and again after each change
+    (except through `.data`, which torch does not count). These take torch's usual path: training,
+    other devices, other precisions, weights that half precision would round, and weights made in
+    inference mode, where torch counts no changes.
     """
 
     def __init__(self, in_features: int, out_features: int, bias: bool = True) -> None:
@@ -30,7 +30,7 @@ class Linear(nn.Linear):
         self._packed: dict[tuple[int, int], tuple[tuple[tuple[int, int], ...], Any]] = {}
 
     def pack(self) -> None:
-        """Keep weights packed from now on, where torch can and nothing is lost."""
+        """Pack weights from now on, where torch can and no weight is rounded."""
         self._packing = torch.backends.quantized.engine in ("x86", "fbgemm")
 
     @property
@@ -47,7 +47,7 @@ class Linear(nn.Linear):
         return self.rows(x, 0, self.out_features)
 
     def rows(self, x: Tensor, start: int, stop: int) -> Tensor:
-        """Outputs start … stop - 1 alone, (…, in_features) -> (…, stop - start)."""
+        """Outputs start … stop - 1 alone: (…, in_features) -> (…, stop - start)."""
         if self._packing and not torch.is_grad_enabled() and x.device.type == "cpu":
             packed = self._packed_rows(start, stop)
             if packed is not None and x.dtype == torch.float32:
@@ -61,11 +61,11 @@ class Linear(nn.Linear):
     def _packed_rows(self, start: int, stop: int) -> Any:
         if self.weight.is_inference():
             return None
-        # A change in place moves a tensor's version on; another tensor lies elsewhere.
+        # A change in place raises a tensor's version; another tensor has another address.
         parts = (self.weight,) if self.bias is None else (self.weight, self.bias)
         version = tuple((part.data_ptr(), part._version) for part in parts)
-        made_for, packed = self._packed.get((start, stop), (None, None))
-        if made_for != version:
+        packed_version, packed = self._packed.get((start, stop), (None, None))
+        if packed_version != version:
             with torch.no_grad():
                 weight = self.weight.detach()[start:stop].contiguous()
                 bias = None if self.bias is None else self.bias.detach()[start:stop].clone()
@@ -77,16 +77,15 @@ class Linear(nn.Linear):
         return packed
 
     def __getstate__(self) -> dict[str, Any]:
-        # A copy packs its own.
+        # A copy packs its own weights.
         return {**self.__dict__, "_packed": {}}
 
 
 def multiplies_rows_apart(model: nn.Module) -> bool:
-    """Whether every product of a model with its weights gives each row what it gives it alone.
+    """Whether each row of a batch gets the same bits from the model's weights as it does alone.
 
-    Where a processor has AVX-512, packed weights are multiplied with one row like with many, bit
-    for bit. What torch calls otherwise chooses among kernels by the number of rows, and they round
-    differently.
+    With AVX-512, packed weights treat one row and many alike. torch's other products pick a kernel
+    by the number of rows, and kernels round differently.
     """
     packed = all(module.is_packed for module in model.modules() if isinstance(module, Linear))
     return packed and packed_rows_are_apart()
@@ -94,9 +93,9 @@ def multiplies_rows_apart(model: nn.Module) -> bool:
 
 @functools.cache
 def packed_rows_are_apart() -> bool:
-    """Whether this processor's packed product gives few rows what it gives them among many.
+    """Whether this processor's packed product gives a row the same bits in any batch.
 
-    The kernels for AVX2 sum in another order for one or two rows than for more.
+    AVX2 kernels sum one or two rows in another order than more rows.
     """
     draw = torch.Generator().manual_seed(0)
     weight, rows = (torch.randn(n, 256, generator=draw).half().float() for n in (64, 14))
@@ -107,7 +106,7 @@ def packed_rows_are_apart() -> bool:
 
 
 def pack_linears(model: nn.Module) -> None:
-    """Have every linear layer of a model keep its weights packed for inference on a CPU."""
+    """Pack the weights of every linear layer for inference on a CPU."""
     for module in model.modules():
         if isinstance(module, Linear):
             module.pack()

@@ -1,7 +1,7 @@
-"""The model's attention masks, boolean and named `allowed`: True means "may attend".
+"""The model's attention masks: booleans named `allowed`, where True means "may attend".
 
-They broadcast against scores of shape (batch, head, query, key). torch itself has two opposite
-conventions for boolean masks, so no boolean here is ever called just "mask".
+They broadcast against scores of shape (batch, head, query, key). torch has two opposite conventions
+for boolean masks, so none here is called just "mask".
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from torch import Tensor
 
 
 def padding_allowed(token_ids: Tensor, pad_id: int) -> Tensor:
-    """Which keys are words and not padding.
+    """The padding mask: True where a key is no padding.
 
     Args:
         token_ids: (batch, key), integers.
-        pad_id: the id that fills short sentences up.
+        pad_id: the id of padding.
 
     Returns:
         (batch, 1, 1, key), boolean.
@@ -24,7 +24,7 @@ def padding_allowed(token_ids: Tensor, pad_id: int) -> Tensor:
 
 
 def causal_allowed(length: int, device: torch.device | str | None = None) -> Tensor:
-    """Each position may look at itself and at what came before (section 3.2.3).
+    """The causal mask: each position sees itself and earlier ones (section 3.2.3).
 
     Returns:
         (1, 1, query, key), boolean, lower triangular; query = key = length.
@@ -33,11 +33,11 @@ def causal_allowed(length: int, device: torch.device | str | None = None) -> Ten
 
 
 def decoder_allowed(token_ids: Tensor, pad_id: int) -> Tensor:
-    """The decoder's self-attention mask: causal and not padding.
+    """The decoder's self-attention mask: the causal mask without padding.
 
     Args:
         token_ids: (batch, target), integers.
-        pad_id: the id that fills short sentences up.
+        pad_id: the id of padding.
 
     Returns:
         (batch, 1, query, key), boolean; query = key = target.
@@ -46,12 +46,9 @@ def decoder_allowed(token_ids: Tensor, pad_id: int) -> Tensor:
 
 
 def rows_without_keys(allowed: Tensor) -> Tensor:
-    """Which queries have nothing to look at.
+    """True for each query without any allowed key, (..., query, 1).
 
     Args:
         allowed: (..., query, key), boolean.
-
-    Returns:
-        (..., query, 1), boolean, True where a row of `allowed` is False throughout.
     """
     return ~allowed.any(dim=-1, keepdim=True)

@@ -1,9 +1,9 @@
 """Positional encodings (section 3.5, and later ones) behind one registry.
 
-An encoding has a table with a row for each position. What the model does with the rows tells three
-families apart: they are added to the embeddings; they are angles by which every self-attention
-turns its queries and keys; or they are the positions themselves, whose distances decide what every
-self-attention adds to its scores. A new encoding is a class here and an entry in ENCODINGS.
+An encoding has a table with a row for each position. There are three families: rows added to the
+embeddings; rows of angles by which every self-attention rotates its queries and keys; and the
+positions themselves, whose distances decide what every self-attention adds to its scores. A new
+encoding is a class here and an entry in ENCODINGS.
 """
 
 from __future__ import annotations
@@ -20,24 +20,24 @@ from model.paper.config import CHOICES, ConfigError, TransformerConfig
 
 
 class LengthError(ValueError):
-    """More tokens than a positional encoding has rows for; the message says what to do."""
+    """A text with more tokens than the encoding has rows; the message says what to do."""
 
 
 BASE = 10000.0
-"""Of the wavelengths, in section 3.5 and in RoPE alike."""
+"""The base of the wavelengths, in section 3.5 and in RoPE."""
 
 
 class PositionalEncoding(nn.Module, ABC):
-    """A table of positions, one row each, and what a model does with them.
+    """A table with a row for each position, and how a model uses the rows.
 
     Attributes:
         table: (position, width), a buffer or a parameter; at least max_positions rows.
-        max_positions: the positions that the model was made for.
+        max_positions: the positions the model was made for.
         is_added: whether the rows are added to the embeddings.
-        is_learned: whether training made the rows; a formula did otherwise.
-        base: of the wavelengths of that formula, 2π to base · 2π; None where there is none.
-        acts: what every self-attention does with the rows, and whose idea it is, as the end of a
-            sentence; empty where they are added to the embeddings.
+        is_learned: whether training made the rows; otherwise a formula did.
+        base: of the formula's wavelengths, 2π to base · 2π; None for other encodings.
+        acts: the end of a sentence on what self-attention does with the rows, with the source;
+            empty where they are added to the embeddings.
     """
 
     table: Tensor
@@ -50,60 +50,52 @@ class PositionalEncoding(nn.Module, ABC):
     @classmethod
     @abstractmethod
     def of(cls, config: TransformerConfig, *, causal: bool = False) -> Self:
-        """The encoding of one stack; `causal` where no token looks at a later one."""
+        """The encoding of one stack; `causal` if its tokens never see later ones."""
 
     @classmethod
     def require(cls, config: TransformerConfig) -> None:
-        """Check that a model of this shape can have it.
-
-        Raises:
-            ConfigError: if it cannot.
-        """
+        """Raises ConfigError if a model of this configuration cannot use this encoding."""
 
     @property
     def limit(self) -> int | None:
-        """The most positions that there can be rows for; None where a formula gives any."""
+        """The number of positions the table can have; None where a formula gives any."""
         return self.max_positions if self.is_learned else None
 
     @abstractmethod
     def extended(self, length: int) -> Tensor:
-        """At least the first `length` rows of the table, which itself stays as it is.
+        """At least the first `length` rows; the table itself stays unchanged.
 
         Raises:
-            LengthError: if there are no such rows.
+            LengthError: if a learned table has fewer.
         """
 
     @abstractmethod
     def forward(self, length: int, start: int = 0) -> Tensor:
-        """Rows start … start + length - 1 of the table, (length, width).
-
-        Raises:
-            LengthError: if the table has no such rows and cannot be extended.
-        """
+        """Rows start … start + length - 1 of the table, (length, width); errors as `extended`."""
 
     def embed(self, x: Tensor, start: int = 0) -> Tensor:
-        """Embeddings of the tokens from `start` on, (batch, token, d_model), with positions."""
+        """Embeddings with positions from `start` on, (batch, token, d_model)."""
         return x + self(x.shape[1], start) if self.is_added else x
 
     def rotation(self, length: int, start: int = 0) -> Rotation | None:
-        """How queries and keys of the tokens from `start` on are turned; None if they are not."""
+        """The rotation of queries and keys from position `start` on; None rotates nothing."""
         return None
 
     def bias(self, length: int, start: int = 0) -> Tensor | None:
-        """What is added to the scores of the tokens from `start` on, with all tokens up to them.
+        """Added to the scores of queries from `start` on with all keys so far; None adds nothing.
 
         Returns:
-            (1, head, length, start + length), or None if nothing is added.
+            (1, head, length, start + length).
         """
         return None
 
     def relative(self, length: int, start: int = 0) -> Relative:
-        """What self-attention does for the tokens from `start` on."""
+        """The effect on self-attention of tokens from `start` on."""
         return Relative(self.rotation(length, start), self.bias(length, start))
 
 
 class FormulaEncoding(PositionalEncoding):
-    """A table that a formula gives: not trained, not stored, and extended when a text is longer."""
+    """A table by a formula: neither trained nor stored, and extended for longer texts."""
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
@@ -113,28 +105,25 @@ class FormulaEncoding(PositionalEncoding):
 
     @classmethod
     def of(cls, config: TransformerConfig, *, causal: bool = False) -> Self:
-        """The same for both stacks."""
         return cls(config)
 
     @staticmethod
     @abstractmethod
     def width_in(config: TransformerConfig) -> int:
-        """How many numbers a row has."""
+        """Numbers in a row."""
 
     @abstractmethod
     def formula(self, length: int) -> Tensor:
         """The first `length` rows, (length, width), float32."""
 
     def extended(self, length: int) -> Tensor:
-        """The table, or a longer one by the same formula."""
         table = self.table
         return table if length <= table.shape[0] else self.formula(length).to(table)
 
     def forward(self, length: int, start: int = 0) -> Tensor:
-        """Rows start … start + length - 1, (length, width)."""
         table = self.table
         if start + length > table.shape[0]:
-            # One assignment, so that a thread beside this one sees either table, both right.
+            # One assignment, so that another thread sees either table; both are right.
             table = self.extended(2 * (start + length))
             self.table = table
         return table[start : start + length]
@@ -147,7 +136,7 @@ def sinusoidal_table(length: int, d_model: int, base: float = BASE) -> Tensor:
         (length, d_model), float32.
 
     Raises:
-        ConfigError: if d_model is odd, for then one sine has no cosine.
+        ConfigError: if d_model is odd, which leaves one sine without its cosine.
     """
     _require_even(d_model)
     angle = _angles(length, d_model, base)
@@ -174,22 +163,19 @@ def _angles(length: int, width: int, base: float) -> Tensor:
 
 
 class SinusoidalEncoding(FormulaEncoding):
-    """The paper's encoding."""
+    """The paper's encoding (section 3.5)."""
 
     base = BASE
 
     @classmethod
     def require(cls, config: TransformerConfig) -> None:
-        """Refuse an odd d_model."""
         _require_even(config.d_model)
 
     @staticmethod
     def width_in(config: TransformerConfig) -> int:
-        """d_model."""
         return config.d_model
 
     def formula(self, length: int) -> Tensor:
-        """Section 3.5."""
         return sinusoidal_table(length, self.width)
 
 
@@ -206,15 +192,9 @@ class LearnedEncoding(PositionalEncoding):
 
     @classmethod
     def of(cls, config: TransformerConfig, *, causal: bool = False) -> Self:
-        """A table for each stack, of the same shape."""
         return cls(config)
 
     def extended(self, length: int) -> Tensor:
-        """The table, which has no more rows than were learned.
-
-        Raises:
-            LengthError: beyond the table's last row.
-        """
         rows = self.table.shape[0]
         if length > rows:
             raise LengthError(
@@ -224,21 +204,16 @@ class LearnedEncoding(PositionalEncoding):
         return self.table
 
     def forward(self, length: int, start: int = 0) -> Tensor:
-        """Rows start … start + length - 1, (length, d_model).
-
-        Raises:
-            LengthError: beyond the table's last row.
-        """
         return self.extended(start + length)[start : start + length]
 
 
 class RotaryEncoding(FormulaEncoding):
-    """Rotary positions, RoPE (Su et al. 2021, section 3.2.2): nothing is added to the embeddings.
+    """Rotary positions, RoPE (Su et al. 2021, section 3.2.2), which leave embeddings alone.
 
-    A row holds the angles, in radians, by which every self-attention turns the pairs (2i, 2i + 1)
-    of a query or a key at that position. The product of a turned query and a turned key depends on
-    how far apart they stand, and on nothing else of where they are. Attention over the source,
-    whose two texts share no positions, is left as it is.
+    A row holds the angles, in radians, by which every self-attention rotates the pairs (2i, 2i + 1)
+    of a query or a key at that position. The product of a rotated query and a rotated key depends
+    on their distance alone, not on where they stand. Cross-attention, whose two texts share no
+    positions, rotates nothing.
     """
 
     is_added = False
@@ -250,21 +225,19 @@ class RotaryEncoding(FormulaEncoding):
 
     @classmethod
     def require(cls, config: TransformerConfig) -> None:
-        """Refuse an odd d_k, and scores that are no product of query and key."""
         if config.key_width % 2:
             raise ConfigError(
-                "Rotary positions turn queries and keys in pairs of numbers, so d_k must be even; "
-                f"it is {config.key_width}."
+                "Rotary positions rotate pairs of numbers in queries and keys, so d_k must be "
+                f"even; it is {config.key_width}."
             )
         if not SCORINGS[config.scoring].is_product:
             raise ConfigError(
                 "Rotary positions act through the product of query and key, which "
-                f"{config.scoring} scoring does not take; choose another of the two."
+                f"{config.scoring} scoring does not use; change one of the two."
             )
 
     @staticmethod
     def width_in(config: TransformerConfig) -> int:
-        """d_k / 2."""
         return config.key_width // 2
 
     def formula(self, length: int) -> Tensor:
@@ -272,52 +245,48 @@ class RotaryEncoding(FormulaEncoding):
         return _angles(length, 2 * self.width, BASE).float()
 
     def rotation(self, length: int, start: int = 0) -> Rotation:
-        """Cosine and sine of the angles."""
         angles = self(length, start)
         return angles.cos(), angles.sin()
 
 
 class DistanceEncoding(FormulaEncoding):
-    """Positions that add something to scores, by how far apart query and key stand.
+    """Positions that add to scores by the distance of query and key.
 
-    A row is the position itself. Nothing is added to the embeddings, and attention over the source,
-    whose two texts share no positions, is left as it is.
+    A row is the position itself. Embeddings stay unchanged, and so does cross-attention, whose two
+    texts share no positions.
     """
 
     is_added = False
 
     @staticmethod
     def width_in(config: TransformerConfig) -> int:
-        """1."""
         return 1
 
     def formula(self, length: int) -> Tensor:
-        """The numbers from 0 on."""
         return torch.arange(length, dtype=torch.float32)[:, None]
 
     @abstractmethod
     def of_distances(self, distances: Tensor) -> Tensor:
-        """What is added, (head, query, key).
+        """Added to scores, (head, query, key).
 
         Args:
             distances: the key's position minus the query's, (query, key).
         """
 
     def bias(self, length: int, start: int = 0) -> Tensor:
-        """By the distances of the tokens from `start` on to all tokens up to the last of them."""
-        places = self(start + length)[:, 0]
-        return self.of_distances(places - places[start:, None])[None]
+        positions = self(start + length)[:, 0]
+        return self.of_distances(positions - positions[start:, None])[None]
 
 
 class AlibiEncoding(DistanceEncoding):
-    """ALiBi (Press et al. 2022, section 3): each head takes a slope times the distance off a score.
+    """ALiBi (Press et al. 2022, section 3): each head subtracts a slope times the distance.
 
-    The encoder, which the paper does not have, counts distances to both sides alike.
+    The encoder, which that paper does not have, treats distances to both sides alike.
     """
 
     acts = (
-        "takes off each score what grows with the distance of query and key, by a slope of its "
-        "head's own (ALiBi, Press et al. 2022)"
+        "subtracts from each score a penalty that grows with the distance of query and key, at its "
+        "head's own slope (ALiBi, Press et al. 2022)"
     )
 
     def __init__(self, config: TransformerConfig) -> None:
@@ -326,16 +295,15 @@ class AlibiEncoding(DistanceEncoding):
         self.register_buffer("slopes", slopes, persistent=False)
 
     def of_distances(self, distances: Tensor) -> Tensor:
-        """Minus slope times distance."""
         slopes = cast("Tensor", self.slopes)
         return -slopes[:, None, None] * distances.abs()
 
 
 def alibi_slopes(n_heads: int) -> list[float]:
-    """The geometric sequence from 2^(-8/n) on, whose ratio is its first term.
+    """The geometric sequence that starts at 2^(-8/n), with its first term as ratio.
 
-    Where n is no power of two, the sequence of the next smaller one, and then every other slope of
-    the next larger one, as the paper's authors have it.
+    If n is no power of two: the sequence of the next smaller power, then every other slope of the
+    next larger one, as in the authors' code.
     """
     whole = 2 ** int(math.log2(n_heads))
     slopes = [2 ** (-8 * (i + 1) / whole) for i in range(whole)]
@@ -343,7 +311,7 @@ def alibi_slopes(n_heads: int) -> list[float]:
 
 
 BUCKETS, FARTHEST = 32, 128
-"""Of T5's bias: how many numbers a head learns, and from which distance on they are the same."""
+"""Of T5's bias: the numbers a head learns, and the distance from which all share the last."""
 
 
 class RelativeBiasEncoding(DistanceEncoding):
@@ -354,7 +322,7 @@ class RelativeBiasEncoding(DistanceEncoding):
     """
 
     acts = (
-        "adds to each score a number that its head learned for the distance of query and key (T5's "
+        "adds to each score a number that the head learned for the distance of query and key (T5's "
         "relative bias, Raffel et al. 2020)"
     )
 
@@ -366,11 +334,9 @@ class RelativeBiasEncoding(DistanceEncoding):
 
     @classmethod
     def of(cls, config: TransformerConfig, *, causal: bool = False) -> Self:
-        """With all buckets for what lies behind, or half of them for what lies ahead."""
         return cls(config, causal=causal)
 
     def of_distances(self, distances: Tensor) -> Tensor:
-        """The numbers of the distances' buckets."""
         return self.buckets[:, distance_buckets(distances, causal=self.causal)]
 
 
@@ -378,8 +344,9 @@ def distance_buckets(distances: Tensor, *, causal: bool) -> Tensor:
     """T5's bucket of each distance, whole numbers from 0 to 31, of the same shape.
 
     Args:
-        distances: the key's position minus the query's; of an edit of positions, rounded.
-        causal: whether all that lies ahead shares the bucket of the token itself.
+        distances: the key's position minus the query's; edited positions are rounded.
+        causal: whether all later keys share the bucket of the token itself; otherwise half of the
+            buckets are for later keys.
     """
     distances = distances.round()
     if causal:

@@ -1,4 +1,4 @@
-"""How a translation is searched for: plain values that model/paper/decoding.py follows."""
+"""Settings of decoding, as plain values; model/paper/decoding.py follows them."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from typing import Any, TypeGuard
 
 
 class DecodingError(ValueError):
-    """Settings that no decoding can follow; the message says which."""
+    """Impossible settings of decoding; the message says which."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sampling:
-    """Draw each token instead of searching for the best sentence.
+    """Sampling: each token is drawn, in place of a search for the best sentence.
 
     Attributes:
-        temperature: divides the logits; below 1 sharper, above 1 flatter.
-        top_k: draw from the k likeliest tokens alone; None draws from all.
-        top_p: draw from the fewest tokens whose probabilities reach p (Holtzman et al. 2020,
-            section 3.1), of those that top_k leaves; None draws from all.
-        seed: makes the draws repeatable; None draws others each time.
-        n_samples: sentences that are drawn; the first of them are those of a smaller number.
+        temperature: divides the logits; below 1 sharpens, above 1 flattens.
+        top_k: draw from the k likeliest tokens; None draws from all.
+        top_p: of those, draw from the fewest whose probabilities reach p (Holtzman et al. 2020,
+            section 3.1); None draws from all.
+        seed: equal seeds give equal draws; None draws anew each time.
+        n_samples: sentences to draw; more samples begin with those of a smaller number.
 
     Raises:
-        DecodingError: if a field has no such value.
+        DecodingError: if a value is impossible.
     """
 
     temperature: float = 1.0
@@ -48,20 +48,20 @@ class Sampling:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Search:
-    """How a translation is looked for.
+    """The method of decoding: beam search, greedy or sampling.
 
-    Whatever is chosen, the score of a translation is its log-probability, that of the prefix
-    included, over the length penalty.
+    The score of a translation is always its log-probability, prefix included, over the length
+    penalty.
 
     Attributes:
         beam: width of the beam search; 1 decodes greedily.
         length_penalty: its exponent, the α of section 6.1.
-        sampling: draw instead of searching; beam then does nothing.
-        prefix: token ids that the translation must begin with, as `Translator.prefix` cuts them
-            from a text; with the end token as their last they are all of it.
+        sampling: sample instead of searching; `beam` then has no effect.
+        prefix: token ids that the translation must begin with, from `Translator.prefix`; if the end
+            token is their last, they are the whole translation.
 
     Raises:
-        DecodingError: if a field has no such value.
+        DecodingError: if a value is impossible.
     """
 
     beam: int = 4
@@ -85,7 +85,7 @@ class Search:
 
 
 def require_alpha(alpha: object) -> None:
-    """Raises DecodingError if the exponent of a length penalty is no finite number from 0."""
+    """Raises DecodingError unless the exponent of a length penalty is finite and at least 0."""
     if not (_is_number(alpha) and 0 <= alpha < math.inf):
         raise DecodingError(f"alpha of the length penalty must be at least 0; it is {alpha!r}.")
 

@@ -1,9 +1,9 @@
-"""Half a Transformer: an encoder alone, as BERT, or a decoder alone, as GPT.
+"""Half a Transformer: an encoder alone, like BERT, or a decoder alone, like GPT.
 
 Both are stacks of self-attention and feed-forward layers (Vaswani et al. 2017, section 3.1) over
-one text. The encoder sees all of it and gives a token for each (Devlin et al. 2018, section 3); the
-decoder sees what came before and gives the next (Radford et al. 2018, section 3.1): its layers are
-the Transformer's without attention over a source (Liu et al. 2018, section 4.2.3).
+one text. The encoder sees the whole text and predicts a token for each (Devlin et al. 2018, section
+3). The decoder sees the tokens so far and predicts the next (Radford et al. 2018, section 3.1); its
+layers are the Transformer's without cross-attention (Liu et al. 2018, section 4.2.3).
 
 Shapes: tokens (batch, token) are ids; logits are (batch, token, vocab).
 """
@@ -19,31 +19,32 @@ from torch import Tensor, nn
 
 from model.paper.attention import Relative
 from model.paper.config import ConfigError, TransformerConfig
+from model.paper.decoding_cache import LayerCache
 from model.paper.linear import Linear
 from model.paper.masks import decoder_allowed, padding_allowed
-from model.paper.transformer import Encoder, EncoderLayer, LayerCache, cached, initialize
+from model.paper.transformer import Encoder, EncoderLayer, initialize
 
 
 class SelfDecoderLayer(EncoderLayer):
-    """Causal self-attention, then feed-forward: a decoder layer that has no source to look at."""
+    """A decoder layer without cross-attention: causal self-attention, then feed-forward."""
 
     def step(self, x: Tensor, cache: LayerCache, relative: Relative) -> Tensor:
-        """The newest position alone, (batch, 1, d_model) in and out."""
-        x = self.self_residual(x, cached(self.self_attention, cache, relative))
+        """The newest position alone, (batch, 1, d_model) -> the same shape."""
+        x = self.self_residual(x, cache.attending(self.self_attention, relative))
         return self.feed_forward_residual(x, self.feed_forward)
 
 
 class SelfDecoder(Encoder):
-    """A stack of such layers."""
+    """A stack of decoder layers without cross-attention."""
 
     causal = True
 
     def make_layers(self, config: TransformerConfig) -> Iterable[EncoderLayer]:
-        """As above."""
+        """The layers, first to last."""
         return (SelfDecoderLayer(config) for _ in range(config.n_decoder_layers))
 
     def step(self, embedded: Tensor, position: int, caches: list[LayerCache]) -> Tensor:
-        """One position, (batch, 1, d_model) in and out."""
+        """The newest position, (batch, 1, d_model) -> the same shape."""
         x = self.dropout(self.positions.embed(embedded, start=position))
         relative = self.positions.relative(1, start=position)
         layers = cast("Iterable[SelfDecoderLayer]", self.layers)
@@ -53,12 +54,12 @@ class SelfDecoder(Encoder):
 
 
 class SingleStack(nn.Module):
-    """Token ids in, logits over a token at each position out.
+    """An encoder or a decoder alone: token ids in, logits over a token at each position out.
 
     With `tie_embeddings`, embedding and output projection are one matrix (section 3.4).
 
     Raises:
-        ConfigError: if the configuration is of another model.
+        ConfigError: if the configuration describes another model.
     """
 
     tied: ClassVar[tuple[str, ...]] = ("output.weight",)
@@ -69,8 +70,8 @@ class SingleStack(nn.Module):
         super().__init__()
         if config.single_stack != self.name:
             raise ConfigError(
-                f"This is the configuration of {config.single_stack or 'a whole Transformer'}, and "
-                f"{self.name} is wanted here; change n_encoder_layers and n_decoder_layers."
+                f"This configuration describes {config.single_stack or 'a whole Transformer'}, but "
+                f"this model is {self.name}; change n_encoder_layers and n_decoder_layers."
             )
         self.config = config
         self.embedding = nn.Embedding(config.vocab_size, config.d_model)
@@ -81,18 +82,14 @@ class SingleStack(nn.Module):
             self.output.weight = self.embedding.weight
 
     def forward(self, tokens: Tensor) -> Tensor:
-        """Logits of all positions, (batch, token, vocab).
-
-        Args:
-            tokens: (batch, token), padded with config.pad_id.
-        """
+        """Logits, (batch, token, vocab), for ids (batch, token), padded with config.pad_id."""
         masked = decoder_allowed if self.stack.causal else padding_allowed
         allowed = masked(tokens, self.config.pad_id)
         logits: Tensor = self.output(self.stack(self.embed(tokens), allowed))
         return logits
 
     def embed(self, tokens: Tensor) -> Tensor:
-        """Embeddings, scaled by √d_model where the configuration says so (section 3.4)."""
+        """Embeddings, times √d_model where the configuration says so (section 3.4)."""
         embedded: Tensor = self.embedding(tokens)
         return (
             embedded * math.sqrt(self.config.d_model) if self.config.scale_embeddings else embedded
@@ -100,27 +97,24 @@ class SingleStack(nn.Module):
 
 
 class EncoderOnly(SingleStack):
-    """An encoder that says something of every token that it reads."""
+    """An encoder that predicts a token for every token it reads."""
 
     name = "an encoder alone"
     stack_of = Encoder
 
 
 class DecoderOnly(SingleStack):
-    """A decoder that predicts the token after each that it reads."""
+    """A decoder that predicts the next token after every token it reads."""
 
     name = "a decoder alone"
     stack_of = SelfDecoder
 
     def write(self, tokens: Tensor, most: int) -> Tensor:
-        """Write on, the likeliest token each time, with the keys and values of each layer kept.
+        """The tokens with their greedy continuation, (1, token).
 
         Args:
-            tokens: (1, token), what is given; at least one.
-            most: how many tokens are written at most.
-
-        Returns:
-            (1, token) with what was written, up to the end token or `most` of them.
+            tokens: (1, token), at least one.
+            most: tokens to add at most; the end token stops earlier.
         """
         caches = [LayerCache([]) for _ in self.stack.layers]
         n_given = tokens.shape[1]
@@ -134,15 +128,12 @@ class DecoderOnly(SingleStack):
         return tokens
 
     def step(self, tokens: Tensor, position: int, caches: list[LayerCache]) -> Tensor:
-        """Feed one token.
+        """Logits for the next token, (batch, vocab).
 
         Args:
             tokens: (batch,), the newest token ids.
-            position: their place, from 0.
-            caches: of each layer; moved on by one position.
-
-        Returns:
-            logits for the next token, (batch, vocab).
+            position: their position, from 0.
+            caches: one a layer; this step advances them by one position.
         """
         stack = cast("SelfDecoder", self.stack)
         logits: Tensor = self.output(
@@ -152,7 +143,7 @@ class DecoderOnly(SingleStack):
 
 
 def single_stack(config: TransformerConfig) -> SingleStack:
-    """The model of a configuration without encoder layers or without decoder layers.
+    """The model of a configuration that has encoder layers or decoder layers, not both.
 
     Raises:
         ConfigError: if it has both.

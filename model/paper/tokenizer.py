@@ -32,35 +32,35 @@ _BYTE_PIECE = re.compile(r"<0x[0-9A-F]{2}>")
 _LINE_LIMIT = 4096
 _NBEST = 64
 _SPACED = re.compile("▁[^▁]*")
-# A word with the apostrophes inside it, or one character that is no letter; a space goes with what
+# A word with the apostrophes inside it, or one character that is no letter; a space belongs to what
 # follows it.
 _PARTS = re.compile(r"\s?(?:[^\W\d_]+(?:'[^\W\d_]+)*|\S)")
-# Between parts in the text that a vocabulary is trained on; no corpus holds it.
+# It separates parts of the text on which a vocabulary is trained; no corpus contains it.
 _CUT = "\x1f"
 
 
 class TokenizerError(ValueError):
-    """A tokenizer file that is missing, damaged or foreign; the message says which."""
+    """A tokenizer file that is missing, damaged or of another kind; the message says which."""
 
 
 def normalize(text: str) -> str:
-    """Text as the corpora write it: NFC, plain quotes and dashes, single spaces."""
+    """Text in the form of the corpora: NFC, plain quotes and dashes, single spaces."""
     return " ".join(unicodedata.normalize("NFC", text).translate(_TO_ASCII).split())
 
 
 class Tokenizer:
-    """A trained SentencePiece model.
+    """A trained SentencePiece vocabulary.
 
     Args:
         model: as SentencePiece writes it.
-        target: of the text that is written, where that has a vocabulary of its own.
+        target: the target's vocabulary, if it has its own.
     """
 
     def __init__(self, model: bytes, target: Tokenizer | None = None) -> None:
         self.serialized = model
         """The model as SentencePiece writes it."""
         self.target = target or self
-        """The vocabulary of what is written: this one, unless the target has its own."""
+        """The vocabulary the model writes with: this one, unless the target has its own."""
         self._processor = sentencepiece.SentencePieceProcessor()
         try:
             self._processor.load_from_serialized_proto(model)
@@ -76,10 +76,10 @@ class Tokenizer:
 
     @classmethod
     def load(cls, path: Path) -> Tokenizer:
-        """Read a tokenizer file.
+        """The vocabulary in a file.
 
         Raises:
-            TokenizerError: if there is none or it is damaged.
+            TokenizerError: if the file is missing or damaged.
         """
         try:
             return cls(path.read_bytes())
@@ -95,18 +95,18 @@ class Tokenizer:
         model_type: str = "unigram",
         apostrophes: bool = False,
     ) -> Tokenizer:
-        """Train a vocabulary with byte fallback, so that no text is out of it.
+        """A new vocabulary with byte fallback, which can spell any text.
 
         Args:
             sentences: text of both languages.
             vocab_size: number of pieces, special tokens and bytes included.
             model_type: "unigram" or "bpe".
-            apostrophes: whether a piece may hold the apostrophe inside a word, so that "don't" can
-                be one; otherwise an apostrophe is a piece by itself. For alphabets whose letters
-                are one character each, as the Latin one is in NFC.
+            apostrophes: whether a piece may contain the apostrophe inside a word, so that "don't"
+                can be one piece; otherwise an apostrophe is a piece by itself. For alphabets with
+                one character a letter, like the Latin one in NFC.
 
         Raises:
-            TokenizerError: if the text is too little for so large a vocabulary.
+            TokenizerError: if there is too little text for so many pieces.
         """
         model = io.BytesIO()
         cuts: dict[str, Any] = {}
@@ -147,25 +147,25 @@ class Tokenizer:
         return int(self._processor.vocab_size())
 
     def encode(self, text: str) -> list[int]:
-        """Token ids of a text, without start and end; "<s>" in it is three letters."""
+        """Token ids of a text, without start and end token; "<s>" in a text is three letters."""
         return list(self._processor.encode(normalize(text)))
 
     def encode_all(self, texts: Sequence[str]) -> list[list[int]]:
-        """`encode` for many texts at once."""
+        """Token ids of each text, as `encode` gives them."""
         return [list(ids) for ids in self._processor.encode([normalize(text) for text in texts])]
 
     def sample_all(self, texts: Sequence[str], *, alpha: float, seed: int) -> list[list[int]]:
-        """For each text, one of its many segmentations (subword regularization).
+        """A random segmentation of each text, as token ids (subword regularization).
 
-        Of a unigram vocabulary, each word's is drawn from its likeliest 64 (Kudo 2018, section
-        3.2); of a BPE one, merges are left out at random (BPE-dropout, Provilkov et al. 2020,
-        algorithm 1). SentencePiece's own draws differ from process to process; these do not.
+        A unigram vocabulary draws each word's from its likeliest 64 (Kudo 2018, section 3.2); a BPE
+        vocabulary drops merges at random (BPE-dropout, Provilkov et al. 2020, algorithm 1).
+        SentencePiece's own draws differ between processes; these do not.
 
         Args:
             texts: any texts.
-            alpha: of a unigram vocabulary the lower, the more varied, and 0.1 to 0.5 is usual; of a
-                BPE one the share of merges that are left out, usually 0.1 or less.
-            seed: the same seed draws the same segmentations, in any process.
+            alpha: for a unigram vocabulary, lower is more varied, usually 0.1 to 0.5; for BPE, the
+                share of merges dropped, usually 0.1 or less.
+            seed: equal seeds draw equal segmentations, in any process.
         """
         random = Random(seed)
         # The score of a merge is its rank, below zero.
@@ -182,7 +182,7 @@ class Tokenizer:
 
     @functools.cached_property
     def _ranks(self) -> dict[str, int]:
-        """The ids of all pieces that stand for text; of BPE, an earlier merge has the lower one."""
+        """Ids of all pieces that are text; in BPE, earlier merges have lower ids."""
         vocabulary = self._processor
         return {
             vocabulary.id_to_piece(i): i
@@ -192,13 +192,13 @@ class Tokenizer:
 
     @functools.cached_property
     def _likeliest(self) -> Callable[[str], list[tuple[list[int], float]]]:
-        """The likeliest segmentations of a word, and how likely each is, as a logarithm."""
+        """The likeliest segmentations of a word, each with its log-probability."""
         score = self._processor.get_score
 
         @functools.cache
         def likeliest(word: str) -> list[tuple[list[int], float]]:
-            found = self._processor.nbest_encode(word.removeprefix("▁"), nbest_size=_NBEST)
-            return [(ids, sum(map(score, ids))) for ids in found]
+            segmentations = self._processor.nbest_encode(word.removeprefix("▁"), nbest_size=_NBEST)
+            return [(ids, sum(map(score, ids))) for ids in segmentations]
 
         return likeliest
 
@@ -223,29 +223,25 @@ class Tokenizer:
         return ids
 
     def decode(self, token_ids: Sequence[int]) -> str:
-        """Text of token ids; special tokens leave no trace."""
+        """Text of token ids; special tokens vanish."""
         return str(self._processor.decode([i for i in token_ids if i not in (PAD, BOS, EOS)]))
 
     def pieces(self, token_ids: Sequence[int]) -> tuple[str, ...]:
-        """Each token as SentencePiece spells it, "▁" marking the start of a word."""
+        """Each token as SentencePiece spells it; "▁" marks the start of a word."""
         return tuple(self._processor.id_to_piece(i) for i in token_ids)
 
     def spelling(self, piece: str) -> list[int]:
-        """Ids that spell another vocabulary's piece in this one.
-
-        Args:
-            piece: as `pieces` gives it: special, a byte, or text with "▁" where a word starts.
-        """
+        """Ids that spell a piece of another vocabulary, as `pieces` gives it, in this one."""
         if (known := self._processor.piece_to_id(piece)) != UNK:
             return [known]
         if piece.startswith("▁"):
             return self.encode(piece.replace("▁", " "))
-        # SentencePiece cannot be asked to cut inside a word: the longest known beginning, then on.
+        # SentencePiece cannot cut inside a word: take the longest known beginning, then the rest.
         end = next((i for i in range(len(piece), 0, -1) if piece[:i] in self._ranks), 0)
         return [self._ranks[piece[:end]], *self.spelling(piece[end:])] if end else [UNK]
 
     def unseen_characters(self, text: str) -> tuple[str, ...]:
-        """Characters of the text that the vocabulary lacks and spells out as bytes, in order."""
+        """Characters of the text that the vocabulary can spell only as bytes, in order."""
         unseen = []
         for character in dict.fromkeys(normalize(text)):
             pieces = self._processor.encode(character, out_type=str)

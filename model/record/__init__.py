@@ -1,1 +1,1 @@
-"""Recording a pass, and running it with other masks, positions or heads."""
+"""Recording of passes, and interventions: other masks, positions or heads."""

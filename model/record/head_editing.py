@@ -1,10 +1,10 @@
-"""Editing single heads of a running model: a context, which the taps of model/record/taps.py ask.
+"""Edits of single heads in a running model, as a context that the taps read.
 
     with editing_heads({("cross", 2, 3): 0}):
-        model(source, target)       as if that head gave nothing
+        model(source, target)       without that head
 
-A head is edited between its attention function and W_O, so that a cache of keys and values, a beam
-and a batch see nothing of it. The model itself is not changed, and other threads keep every head.
+A head is edited between its attention function and W_O, so that decoding caches, beams and batches
+are not affected. The model itself does not change, and other threads keep every head.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ import torch
 from torch import Tensor
 
 from model.paper.attention import masked_softmax
-from model.paper.transformer import decoding_position
+from model.paper.decoding_cache import decoding_position
 from model.record.head_edits import Gate, HeadEdits, HeadError, Heads, MeanAblation, ReplacedWeights
 from model.record.recording import CaptureError
 from model.trace.attention_map import AttentionKind, Site
 
 Output = tuple[Tensor, Tensor | None]
-"""What an attention function returns: heads (batch, head, query, d_v), and weights or None."""
+"""The result of an attention function: heads (batch, head, query, d_v), and weights or None."""
 
 
 class HeadEditing:
-    """What is done to heads in one thread."""
+    """The edits of heads in one thread."""
 
     def __init__(self, sentences: tuple[HeadEdits, ...]) -> None:
         self._sentences = sentences
@@ -37,7 +37,7 @@ class HeadEditing:
         self._met: set[Site] = set()
 
     def concerns(self, site: Site) -> bool:
-        """Whether anything is done to a head of the site, in any sentence."""
+        """Whether a head of the site is edited in any sentence."""
         return site in self._sites
 
     def edited(
@@ -49,19 +49,19 @@ class HeadEditing:
         request: Mapping[str, Any],
         output: Output,
     ) -> Output:
-        """What one call of an attention function gives instead.
+        """The edited result of one call of an attention function.
 
         Args:
-            site: where the function belongs.
-            part: which of the functions that share the site's heads it is, from 0.
-            parts: how many functions share them.
+            site: the function's site.
+            part: its number among the functions that share the site's heads.
+            parts: the number of functions that share them.
             function: the function.
             request: its arguments by name: q, k, v and allowed.
-            output: what it returned; heads that nothing is done to keep every bit.
+            output: its result; heads without an edit keep every bit.
 
         Raises:
             HeadError: if the site has no such head, a mean is not as long as the head's output, or
-                there are not as many sentences as edits.
+                the numbers of sentences and edits differ.
         """
         self._met.add(site)
         q, v = request["q"], request["v"]
@@ -95,11 +95,11 @@ class HeadEditing:
         return heads, weights
 
     def require_met(self) -> None:
-        """Raises CaptureError if no attention ran where something was to be done."""
+        """Raises CaptureError if no attention ran at an edited site."""
         for site in sorted(self._sites - self._met):
             raise CaptureError(
-                f"No attention ran at {site}, so its heads stayed as they are; call "
-                "install_taps(model) once, and edit what the model has and runs."
+                f"No attention ran at {site}, so its heads did not change; call "
+                "install_taps(model) once, and edit sites that the model has and runs."
             )
 
     def _require_batch(self, batch: int) -> None:
@@ -108,21 +108,21 @@ class HeadEditing:
             return
         if decoding_position.get() is not None:
             raise CaptureError(
-                "Sentences of a batch that is decoded come and go; decode those whose heads are "
-                "edited one at a time."
+                "Sentences leave a batch while it is decoded; decode sentences with edited heads "
+                "one at a time."
             )
         if n_sentences != batch:
             raise HeadError(
-                "Each sentence of the batch needs its own edits of heads: there are "
-                f"{batch} and {n_sentences}."
+                "Each sentence of the batch needs its own edits of heads; there are "
+                f"{batch} sentences and {n_sentences} edits."
             )
 
 
 def _fitting(mean: tuple[float, ...], site: Site, head: int, heads: Tensor) -> Tensor:
     if len(mean) != heads.shape[-1]:
         raise HeadError(
-            f"The mean for {site.head_name(head)} has {len(mean)} numbers, but the head gives "
-            f"{heads.shape[-1]}; give it as many."
+            f"The mean for {site.head_name(head)} has {len(mean)} numbers, but the head's output "
+            f"has {heads.shape[-1]}; give as many."
         )
     return torch.tensor(mean, dtype=heads.dtype, device=heads.device)
 
@@ -136,7 +136,7 @@ def _replaced(
     function: Any,
     request: Mapping[str, Any],
 ) -> Tensor:
-    """Weights of one head in some sentences, (batch, query, key)."""
+    """The replaced weights of one head, in some sentences, (batch, query, key)."""
     q, k, mask = (request[name] for name in ("q", "k", "allowed"))
     shape = (*q.shape[:3], k.shape[2])
     if mask is None:
@@ -162,16 +162,16 @@ def weights_in_place(
     positions: Sequence[int],
     dtype: torch.dtype,
 ) -> Tensor:
-    """Weights that take the place of a head's own, (batch, query, key).
+    """Weights to replace a head's own, (batch, query, key).
 
     Args:
-        edit: which.
-        site: where the head is.
-        head: its number among the site's.
-        weights: the head's own, (batch, query, key), for patterns that ask for them.
+        edit: the replacement.
+        site: the head's site.
+        head: its number there.
+        weights: gives the head's own, (batch, query, key), for patterns that need them.
         allowed: True = may attend, (batch, query, key).
         positions: of the queries.
-        dtype: of what is returned.
+        dtype: of the result.
     """
     n_keys = allowed.shape[-1]
     if edit.pattern == "uniform":
@@ -182,7 +182,7 @@ def weights_in_place(
             np.stack([_ranks(edit.seed, site, head, each, n_keys) for each in positions]),
             device=allowed.device,
         )
-        # The allowed keys from left to right, and the same ones in random order; the rest after.
+        # The allowed keys from left to right, then in random order; masked keys come last.
         places = (~allowed).to(torch.uint8).argsort(dim=-1, stable=True)
         dealt = ranks.expand(allowed.shape).masked_fill(~allowed, torch.inf)
         return torch.zeros_like(own).scatter(
@@ -194,49 +194,49 @@ def weights_in_place(
     else:
         wanted = torch.tensor(positions, device=allowed.device)[:, None]
     distance = (keys - wanted).abs().to(torch.float32).expand(allowed.shape)
-    # Of several that are as near, the first.
+    # The first of several equally near keys.
     nearest = distance.masked_fill(~allowed, torch.inf).argmin(dim=-1, keepdim=True)
     return _shared((keys == nearest) & allowed, dtype)
 
 
-def _shared(chosen: Tensor, dtype: torch.dtype) -> Tensor:
-    """Rows that look at the chosen keys alike; empty where none is."""
-    return chosen.to(dtype) / chosen.sum(dim=-1, keepdim=True).clamp(min=1)
+def _shared(keys: Tensor, dtype: torch.dtype) -> Tensor:
+    """Rows that attend uniformly to the True keys; zeros in rows without any."""
+    return keys.to(dtype) / keys.sum(dim=-1, keepdim=True).clamp(min=1)
 
 
 def _ranks(seed: int, site: Site, head: int, position: int, n_keys: int) -> Any:
-    # The first numbers of a stream are the same however many follow, so a row's shuffle does not
-    # depend on keys that are masked or not there yet.
+    # The first numbers of a stream do not depend on its length, so a row's shuffle does not depend
+    # on keys that are masked or not written yet.
     salt = [seed, list(AttentionKind).index(site.kind), site.layer, head, position]
     return np.random.default_rng(salt).random(n_keys)
 
 
 active_head_edits: ContextVar[HeadEditing | None] = ContextVar("editing_heads", default=None)
-"""Whose edits of heads hold in this thread; the taps ask."""
+"""The edits of heads in this thread, which the taps read."""
 
 
 @contextmanager
 def editing_heads(
     heads: Heads | Sequence[Heads], *, sites: Sequence[Site] | None = None
 ) -> Generator[None, None, None]:
-    """Edit heads of every tapped model that runs in this thread until the block ends.
+    """Edit heads of every tapped model that runs in this thread, until the block ends.
 
-    Inside another such block, the inner one holds alone. Recordings show the weights that were
-    used: a gate and a mean leave a head the weights it had, though not its output; replaced weights
-    stand in the place of its own, whose scores are recorded as they were.
+    In nested blocks, only the inner one applies. Recordings show the weights in use: a gate or a
+    mean changes a head's output, not its weights; replaced weights are recorded in place of the
+    head's own, with its own scores.
 
     Args:
-        heads: for every sentence that runs; or a sequence of them, one for each of a batch. Each is
-            a mapping as `HeadEdits` takes it.
-        sites: those of the model, to refuse others at once.
+        heads: edits as `HeadEdits` takes them, for every sentence; or a sequence of them, one for
+            each sentence of a batch.
+        sites: the model's sites, to refuse others at once.
 
     Raises:
-        HeadError: if a head or an edit is none, or does not fit the model.
-        CaptureError: if a head is to be edited that cannot be (nn.MultiheadAttention), or, when the
-            block ends, no attention ran at its site.
+        HeadError: if a head or an edit is invalid, or does not fit the model.
+        CaptureError: if a head cannot be edited (nn.MultiheadAttention), or, when the block ends,
+            no attention ran at its site.
     """
-    given = heads if isinstance(heads, Sequence) else [heads]
-    each = tuple(one if isinstance(one, HeadEdits) else HeadEdits(one) for one in given)
+    edited = heads if isinstance(heads, Sequence) else [heads]
+    each = tuple(one if isinstance(one, HeadEdits) else HeadEdits(one) for one in edited)
     if sites is not None:
         for one in each:
             one.require_sites(sites)

@@ -1,8 +1,8 @@
-"""What can be done to single heads: checked values that can be compared and hashed, without torch.
+"""Edits of single heads: checked values that can be compared and hashed, without torch.
 
     Intervention(heads={("cross", 2, 3): 0, ("encoder", 0, 1): "uniform"})
 
-model/record/head_editing.py makes a model follow them.
+model/record/head_editing.py applies them to a model.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ import numpy as np
 from model.trace.attention_map import AttentionKind, AttentionMap, Site
 
 Pattern = Literal["uniform", "diagonal", "shuffled", "first"]
-"""Weights that take the place of a head's own; see `ReplacedWeights`."""
+"""Patterns that replace a head's weights; see `ReplacedWeights`."""
 
 
 class HeadError(ValueError):
-    """An edit of a head that is none or does not fit; the message says why and what to do."""
+    """An edit of a head that is invalid or does not fit; the message says why and what to do."""
 
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """What a head gives, multiplied by a factor before W_O (Michel et al. 2019, section 2.3).
+    """A head's output times a factor, before W_O (Michel et al. 2019, section 2.3).
 
     Attributes:
         factor: from 0, which removes the head, to 1, which changes no bit.
 
     Raises:
-        HeadError: if it is no such number.
+        HeadError: if the factor is out of range.
     """
 
     factor: float
@@ -54,24 +54,24 @@ class Gate:
 
 @dataclass(frozen=True, slots=True)
 class MeanAblation:
-    """The mean of a head's outputs in place of each (Wang et al. 2022, section 2.1).
+    """The mean of a head's outputs in place of each output (Wang et al. 2022, section 2.1).
 
-    Unlike a gate of 0, it takes away only what the head makes of this sentence.
+    Unlike a gate of 0, it removes only what is particular to this sentence.
 
     Attributes:
         mean: the head's output before W_O, (d_v,), averaged over all queries of many examples.
 
     Raises:
-        HeadError: if it is no array of finite numbers with one axis.
+        HeadError: unless the mean has one axis of finite numbers.
     """
 
     mean: tuple[float, ...]
 
     def __post_init__(self) -> None:
         try:
-            # A tensor comes from its device by itself; this file need not know torch for that.
-            given: Any = self.mean
-            array = np.asarray(given.detach().cpu() if hasattr(given, "detach") else given, float)
+            # This file does not import torch, but takes its tensors.
+            mean: Any = self.mean
+            array = np.asarray(mean.detach().cpu() if hasattr(mean, "detach") else mean, float)
         except (TypeError, ValueError):
             array = np.empty(0)
         if array.ndim != 1 or not array.size or not np.isfinite(array).all():
@@ -83,16 +83,16 @@ class MeanAblation:
 
     @classmethod
     def over(cls, maps: Iterable[AttentionMap], head: int) -> Self:
-        """The mean over every query of a head's recorded examples.
+        """The mean of a head's outputs over every query of recorded examples.
 
         Args:
-            maps: of one site, a sentence each, with values.
-            head: which of the site's heads, from 0.
+            maps: of one site, one for each sentence, with values.
+            head: its number at the site, from 0.
 
         Raises:
             HeadError: if there is no map, or one without values.
         """
-        heads = [seen.head(head) for seen in maps]
+        heads = [each.head(head) for each in maps]
         outputs = [each.weights @ each.v for each in heads if each.v is not None]
         if not outputs or len(outputs) < len(heads):
             raise HeadError("A mean needs at least one recorded example, and the values of each.")
@@ -101,16 +101,16 @@ class MeanAblation:
 
 @dataclass(frozen=True, slots=True)
 class ReplacedWeights:
-    """Other weights in place of a head's own, over the keys that its mask allows.
+    """A pattern of weights in place of a head's own, over the keys that its mask allows.
 
-    Each row of weights depends on the query's position and on what the mask allows it, so that a
-    sentence written token by token gets the rows of the whole pass. A row without keys stays empty.
+    Each row depends on the query's position and its allowed keys alone, so that decoding token by
+    token gives the rows of the whole pass. A row without keys stays empty.
 
     Attributes:
-        pattern: "uniform" looks at all keys alike; "diagonal" at the key of the query's own
-            position, or where there is none at the nearest one, the earlier of two; "first" at the
-            first key; "shuffled" deals a row's own weights out to its keys at random.
-        seed: of "shuffled"; whole, from 0.
+        pattern: "uniform" attends to all keys alike; "diagonal" to the key at the query's position,
+            or to the nearest key, the earlier of two; "first" to the first key; "shuffled" assigns
+            a row's own weights to its keys at random.
+        seed: of "shuffled"; a whole number from 0.
 
     Raises:
         HeadError: if there is no such pattern or seed.
@@ -138,21 +138,21 @@ class ReplacedWeights:
 
 
 HeadEdit = Gate | MeanAblation | ReplacedWeights
-"""What is done to a head."""
+"""An edit of a head."""
 
 # Any stands for the ways to name a head and an edit; HeadEdits lists them.
 Heads = Mapping[Any, Any]
 
 
 class HeadEdits(Mapping[tuple[Site, int], HeadEdit]):
-    """What is done to which head, checked; heads in the order of sites.
+    """Checked edits by head, in the order of sites.
 
-    A head is named by (kind, layer, head) or (Site, head). An edit is a Gate, a MeanAblation or a
+    A head is (kind, layer, head) or (Site, head). An edit is a Gate, a MeanAblation or a
     ReplacedWeights, or for short the gate's number, the pattern's name or the mean's array. A gate
     of 1 does nothing and is left out.
 
     Raises:
-        HeadError: if a head or an edit is none, or a head is named twice.
+        HeadError: if a head or an edit is invalid, or a head has two edits.
     """
 
     def __init__(self, heads: Heads) -> None:
@@ -161,14 +161,14 @@ class HeadEdits(Mapping[tuple[Site, int], HeadEdit]):
                 'Edits of heads go by the head, as in {("cross", 2, 3): 0}; '
                 f"a {type(heads).__name__} does not say which."
             )
-        found: dict[tuple[Site, int], HeadEdit] = {}
-        for named, given in heads.items():
-            place = _place(named)
-            if place in found:
+        edits: dict[tuple[Site, int], HeadEdit] = {}
+        for key, value in heads.items():
+            place = _place(key)
+            if place in edits:
                 site, head = place
                 raise HeadError(f"There are two edits for {site.head_name(head)}; give one.")
-            found[place] = _edit(place, given)
-        self._by_head = {place: found[place] for place in sorted(found) if found[place] != Gate(1)}
+            edits[place] = _edit(place, value)
+        self._by_head = {place: edits[place] for place in sorted(edits) if edits[place] != Gate(1)}
 
     def __getitem__(self, place: tuple[Site, int]) -> HeadEdit:
         return self._by_head[place]
@@ -186,21 +186,21 @@ class HeadEdits(Mapping[tuple[Site, int], HeadEdit]):
         return self._by_head == other._by_head if isinstance(other, HeadEdits) else NotImplemented
 
     def at(self, site: Site) -> Mapping[int, HeadEdit]:
-        """What is done to a site's heads, by their numbers."""
+        """The edits at a site, by the head's number."""
         return self._by_site.get(site, {})
 
     @property
     def sites(self) -> tuple[Site, ...]:
-        """Where anything is done."""
+        """The sites with edits."""
         return tuple(self._by_site)
 
     def require_sites(self, sites: Iterable[Site]) -> None:
-        """Raises HeadError if a head belongs to no site of a model."""
+        """Raises HeadError if a head is at none of a model's sites."""
         known = tuple(sites)
         for site in self.sites:
             if site not in known:
                 raise HeadError(
-                    f"There is no {site} in this model whose heads could be edited; it has "
+                    f"This model has no {site} with heads to edit; it has "
                     f"{', '.join(map(str, known))}."
                 )
 
@@ -212,9 +212,9 @@ class HeadEdits(Mapping[tuple[Site, int], HeadEdit]):
         return by_site
 
 
-def _place(named: Any) -> tuple[Site, int]:
+def _place(key: Any) -> tuple[Site, int]:
     try:
-        *where, head = named
+        *where, head = key
         site, number = (where[0] if len(where) == 1 else where), operator.index(head)
         if not isinstance(site, Site):
             kind, layer = site
@@ -224,22 +224,22 @@ def _place(named: Any) -> tuple[Site, int]:
     except (TypeError, ValueError):
         pass
     raise HeadError(
-        'A head is named by its kind of attention, layer and number, as in ("cross", 2, 3), or by '
-        f"a Site and its number, both from 0; {named!r} is neither."
+        'A head is its kind of attention, layer and number, as in ("cross", 2, 3), or a Site and '
+        f"its number, both from 0; {key!r} is neither."
     )
 
 
-def _edit(place: tuple[Site, int], given: Any) -> HeadEdit:
-    if isinstance(given, Gate | MeanAblation | ReplacedWeights):
-        return given
-    if isinstance(given, str):
-        return ReplacedWeights(given)  # type: ignore[arg-type]
-    if isinstance(given, Sequence) or (hasattr(given, "ndim") and given.ndim > 0):
-        return MeanAblation(tuple(given))
-    if isinstance(given, int | float | np.number):
-        return Gate(float(given) if not isinstance(given, bool) else given)
+def _edit(place: tuple[Site, int], value: Any) -> HeadEdit:
+    if isinstance(value, Gate | MeanAblation | ReplacedWeights):
+        return value
+    if isinstance(value, str):
+        return ReplacedWeights(value)  # type: ignore[arg-type]
+    if isinstance(value, Sequence) or (hasattr(value, "ndim") and value.ndim > 0):
+        return MeanAblation(tuple(value))
+    if isinstance(value, int | float | np.number):
+        return Gate(float(value) if not isinstance(value, bool) else value)
     site, head = place
     raise HeadError(
-        f"What is done to {site.head_name(head)} must be a gate from 0 to 1, a pattern of weights "
-        f"({', '.join(get_args(Pattern))}) or the mean of its outputs; {given!r} is none of these."
+        f"The edit of {site.head_name(head)} must be a gate from 0 to 1, a pattern of weights "
+        f"({', '.join(get_args(Pattern))}) or the mean of its outputs; {value!r} is none of these."
     )

@@ -1,10 +1,10 @@
-"""What a run can be asked to do differently: other masks, positions, word order, heads.
+"""Interventions in a run: other masks, positions, word order or heads.
 
     Intervention(masks={"decoder": allowed}, positions=PositionEdit(scale=0))
     Intervention(heads={("cross", 2, 3): 0})
 
-Frozen values that have been checked and can be compared and hashed, without a model and without
-torch; model/record/mask_editing.py makes a model follow them.
+They are checked, frozen values that can be compared and hashed, without a model and without torch;
+model/record/mask_editing.py applies them to a model.
 """
 
 from __future__ import annotations
@@ -28,24 +28,24 @@ Side = Literal["encoder", "decoder"]
 Sides = Literal["both", "encoder", "decoder"]
 
 Place = Site | tuple[AttentionKind | str, int] | AttentionKind | str
-"""What a mask is for: one layer, or every layer of a kind."""
+"""The place of a mask: one layer, or every layer of a kind."""
 Allowed = ArrayLike | Callable[[int, int], ArrayLike]
 """Boolean, (query, key) or (head, query, key), or a rule that gives one for any two lengths."""
-# Any stands for Place: a mapping of single kinds or of single sites must do as well.
+# Any stands for Place, so that a mapping of kinds alone or of sites alone fits as well.
 Masks = Mapping[Any, Allowed]
-"""Masks that replace a model's own, by Place. One for a layer comes before one for its kind."""
+"""Masks that replace a model's own, by Place. One for a layer precedes one for its kind."""
 
 MaskOrRule = BoolArray | Callable[[int, int], Any]
-"""A mask that has been checked."""
+"""A checked mask."""
 
 
 class MaskEdits(Mapping[AttentionKind | Site, MaskOrRule]):
-    """Masks whose places and values have been checked; the arrays are copies that stay as they are.
+    """Checked masks by place; arrays are read-only copies.
 
-    Equal if places, arrays and rules are.
+    Two are equal if their places, arrays and rules are.
 
     Raises:
-        MaskError: if a place is none or is named twice, a mask is not boolean or has neither two
+        MaskError: if a place is invalid or has two masks, a mask is not boolean or has neither two
             axes nor three, or a rule takes other arguments than two lengths.
     """
 
@@ -56,8 +56,8 @@ class MaskEdits(Mapping[AttentionKind | Site, MaskOrRule]):
                 f"a {type(masks).__name__} does not say."
             )
         self._by_place: dict[AttentionKind | Site, MaskOrRule] = {}
-        for named, allowed in masks.items():
-            place = _place(named)
+        for key, allowed in masks.items():
+            place = _place(key)
             if place in self._by_place:
                 raise MaskError(f"There are two masks for {place}; give one.")
             if isinstance(allowed, Preset):
@@ -88,20 +88,16 @@ class MaskEdits(Mapping[AttentionKind | Site, MaskOrRule]):
         return hash(self._key)
 
     def at(self, site: Site) -> MaskOrRule | None:
-        """The mask or the rule for a site, or None where the model's own stays."""
+        """The mask or the rule for a site; None keeps the model's own."""
         return self._by_place.get(site, self._by_place.get(site.kind))
 
     def without_padding(self, n_source: int, n_target: int) -> MaskEdits | None:
-        """The same for a sentence without its padding.
+        """The masks of a sentence without its padding; None if a mask allows source padding.
 
         Args:
             n_source: tokens of its source without padding.
-            n_target: of what its decoder reads. What stands beyond in a matrix is of padding, and
-                says nothing of the tokens that are there when a longer translation is written.
-
-        Returns:
-            None if anything may look at the source's padding, so that the sentence cannot do
-            without it.
+            n_target: tokens of its decoder input without padding. Rows and columns beyond describe
+                padding, not the tokens of a longer translation.
         """
         masks: dict[AttentionKind | Site, MaskOrRule] = {}
         for place, mask in self.items():
@@ -117,13 +113,12 @@ class MaskEdits(Mapping[AttentionKind | Site, MaskOrRule]):
         return MaskEdits(masks)
 
     def require_sites(self, sites: Iterable[Site]) -> None:
-        """Raises MaskError if a place is not among the sites of a model."""
+        """Raises MaskError if a place is none of a model's."""
         known = tuple(sites)
         for place in self:
             if place not in known and place not in {site.kind for site in known}:
                 raise MaskError(
-                    f"There is no {place} to mask in this model; it has "
-                    f"{', '.join(map(str, known))}."
+                    f"This model has no {place} to mask; it has {', '.join(map(str, known))}."
                 )
 
     @cached_property
@@ -135,35 +130,31 @@ class MaskEdits(Mapping[AttentionKind | Site, MaskOrRule]):
 
 
 def allowed_array(place: AttentionKind | Site, allowed: Any) -> BoolArray:
-    """What was given as a mask, as a boolean array.
+    """A mask as a boolean array, (query, key) or (head, query, key).
 
-    Whole numbers 0 and 1 count as False and True. Other numbers are refused: in an additive mask
-    0 would mean the opposite.
+    Whole numbers 0 and 1 count as False and True. Other numbers are refused, since in an additive
+    mask 0 means the opposite.
 
     Args:
-        place: what the mask is for; the error names it.
+        place: of the mask, for the error.
         allowed: a tensor, or anything that numpy.asarray takes.
-
-    Returns:
-        (query, key) or (head, query, key).
 
     Raises:
         MaskError: if it is not boolean, or has neither two axes nor three.
     """
     try:
-        # A tensor comes from its device by itself; this file need not know torch for that.
+        # This file does not import torch, but takes its tensors.
         array = np.asarray(allowed.cpu() if hasattr(allowed, "cpu") else allowed)
     except (TypeError, ValueError):
         raise MaskError(
-            f"The mask for {place} is no array; give it rows of equal length that hold True or "
-            "False."
+            f"The mask for {place} is no array; give it rows of equal length with True or False."
         ) from None
     if array.dtype.kind in "iu" and ((array == 0) | (array == 1)).all():
         array = array.astype(np.bool_)
     if array.dtype.kind != "b":
         raise MaskError(
-            f"The mask for {place} must hold True (may attend) or False, but it holds "
-            f"{array.dtype}; compare its numbers first, for example with > 0."
+            f"The mask for {place} must contain True (may attend) or False, not {array.dtype}; "
+            "compare its numbers first, for example with > 0."
         )
     if array.ndim not in (2, 3):
         raise MaskError(
@@ -179,46 +170,46 @@ def _require_rule(place: AttentionKind | Site, rule: Callable[[int, int], Any]) 
     except (TypeError, ValueError):
         raise MaskError(
             f"The rule for {place} must take the numbers of queries and keys and nothing else; "
-            "give its settings beforehand, as PRESETS[...].rule(width=2) does."
+            "fix its settings beforehand, as PRESETS[...].rule(width=2) does."
         ) from None
 
 
-def _place(named: Any) -> AttentionKind | Site:
+def _place(key: Any) -> AttentionKind | Site:
     try:
-        if isinstance(named, str):
-            return AttentionKind(named)
-        if isinstance(named, Site):
-            return named
-        kind, layer = named
+        if isinstance(key, str):
+            return AttentionKind(key)
+        if isinstance(key, Site):
+            return key
+        kind, layer = key
         return Site(kind, operator.index(layer))
     except (TypeError, ValueError):
         raise MaskError(
             f"A mask is for a kind of attention ({', '.join(AttentionKind)}), a Site or a "
-            f"(kind, layer); {named!r} is none of these."
+            f"(kind, layer); {key!r} is none of these."
         ) from None
 
 
 class PositionError(ValueError):
-    """An edit, an order or a length that positions cannot follow; the message says what to do."""
+    """An impossible edit of positions, order or length; the message says what to do."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PositionEdit:
-    """Other positions than the model's own, for one request.
+    """Edited positions.
 
-    A token at position p of n gets the encoding of position p, or of n - 1 - p with `reverse`;
-    `shift` is added to that, but not below position 0, where the first tokens then stand together;
-    and the encoding is multiplied by `scale`. All three at rest change no bit.
+    A token at position p of n gets the encoding of position p, or of n - 1 - p with `reverse`; then
+    `shift` is added, but the result is at least 0, so the first tokens can share position 0; then
+    the encoding is multiplied by `scale`. The defaults change no bit.
 
     Attributes:
         scale: any finite number; 0 removes positions.
-        shift: whole positions. It may lead to no position that the model was not made for.
-        reverse: n is the length of the pass, so a sentence that is being decoded, whose length is
-            not known, has none.
+        shift: a whole number that leads to no position beyond the model's.
+        reverse: n is the length of the pass, so it is impossible while decoding, when the length is
+            unknown.
         side: "encoder", "decoder" or "both".
 
     Raises:
-        PositionError: if a field has no such value.
+        PositionError: if a value is impossible.
     """
 
     scale: float = 1.0
@@ -250,23 +241,23 @@ class PositionEdit:
 
     @property
     def at_rest(self) -> bool:
-        """Whether every token keeps its own encoding."""
+        """Whether every token keeps its encoding."""
         return self.scale == 1 and self.shift == 0 and not self.reverse
 
     def concerns(self, side: Side) -> bool:
-        """Whether it changes an encoding of that side."""
+        """Whether it changes encodings on that side."""
         return not self.at_rest and self.side in ("both", side)
 
 
 def ordered(token_ids: Sequence[int], order: Sequence[int] | None) -> list[int]:
-    """Token ids in another order; the last of them, the end token, stays where it is.
+    """Token ids in another order; the end token stays last.
 
     Args:
-        token_ids: of a source, ending with the end token.
-        order: for each place, which of the other tokens stands there; None leaves them.
+        token_ids: of a source, with the end token.
+        order: for each place, the index of the token there; None keeps the order.
 
     Raises:
-        PositionError: if the order does not name each of these tokens once.
+        PositionError: if the order does not name each token but the end token once.
     """
     *words, end = token_ids
     if order is None:
@@ -289,22 +280,21 @@ def _is_number(value: object) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Intervention:
-    """Everything that a run is asked to do differently; by default nothing.
+    """All changes to a run; by default none.
 
-    Equal interventions make equal runs, so one is a key to what was computed under it. A new kind
-    of intervention is a field here, and in model/record/mask_editing.py what its tap asks.
+    Equal interventions give equal runs, so one is a key for cached results. A new kind of
+    intervention is a field here and a context in model/record/mask_editing.py.
 
     Attributes:
-        masks: to use instead of the model's own, as {"decoder": allowed} or
-            {("cross", 2): allowed}; see `model.record.mask_editing.editing`. A mask of decoder or
-            cross-attention may be of any length, but nothing can look ahead to tokens that are not
-            there yet.
-        positions: to use instead of the model's own. A shift of the decoder's leaves it fewer
-            positions, where a translation is cut; while one is written, they must not be reversed.
-        source_order: for each place, which of the source's tokens before </s> the encoder reads
-            there, counted from 0; None leaves them as they stand in the text.
-        heads: what is done to single heads before W_O, as {("cross", 2, 3): 0}, which removes one;
-            see `model.record.head_edits.HeadEdits`.
+        masks: in place of the model's own, as {"decoder": allowed} or {("cross", 2): allowed}; see
+            `model.record.mask_editing.editing`. A mask of decoder or cross-attention may have any
+            length, but while decoding nothing can look ahead.
+        positions: in place of the model's own. A shift of the decoder's leaves fewer positions, so
+            translations are cut earlier; they must not be reversed while decoding.
+        source_order: for each place, the index of the source token, before </s>, that the encoder
+            reads there; None keeps the order of the text.
+        heads: edits of single heads before W_O, as {("cross", 2, 3): 0}, which removes one; see
+            `model.record.head_edits.HeadEdits`.
 
     Raises:
         MaskError: as `MaskEdits`.
@@ -322,19 +312,19 @@ class Intervention:
         if not isinstance(self.heads, HeadEdits):
             object.__setattr__(self, "heads", HeadEdits(self.heads))
         if self.positions.at_rest:
-            # On whichever side nothing is changed, it is the same nothing.
+            # No change on one side equals no change on the other.
             object.__setattr__(self, "positions", PositionEdit())
         if self.source_order is not None:
             object.__setattr__(self, "source_order", tuple(self.source_order))
 
     def without_padding(self, n_source: int, n_target: int) -> Intervention | None:
-        """The same for a sentence without its padding, as `MaskEdits.without_padding`."""
+        """The intervention without padding, as `MaskEdits.without_padding`."""
         masks = MaskEdits(self.masks).without_padding(n_source, n_target)
         return None if masks is None else replace(self, masks=masks)
 
     @property
     def of_encoder(self) -> Intervention:
-        """What of it concerns the encoder: where only that runs, the rest has nothing to change."""
+        """The part that concerns the encoder, for runs of the encoder alone."""
         return replace(
             self,
             masks={

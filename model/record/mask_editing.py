@@ -1,15 +1,15 @@
-"""Editing masks and positions of a running model, by contexts that model/record/taps.py asks.
+"""Edits of masks and positions in a running model, as contexts that the taps read.
 
     with editing({"decoder": allowed}):
-        model(source, target)       under other masks than the model's own
+        model(source, target)       with other masks
 
     with editing_positions(PositionEdit(scale=0)):
-        model(source, target)       with other positions than the model's own
+        model(source, target)       with other positions
 
     with intervening([Intervention(...)]):
-        model(source, target)       under everything that an intervention asks for, of heads too
+        model(source, target)       under a whole intervention
 
-The model itself is not changed: other threads that run it keep its own masks and positions.
+The model itself does not change: other threads that run it keep its own masks and positions.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from model.paper.decoding_cache import decoding_position
 from model.paper.positions import PositionalEncoding
-from model.paper.transformer import decoding_position
 from model.record.head_editing import editing_heads
 from model.record.intervention import (
     Intervention,
@@ -41,11 +41,11 @@ from model.trace.attention_map import AttentionKind, BoolArray, Site
 
 @dataclass(frozen=True, slots=True)
 class SentenceLengths:
-    """How long one sentence of a padded batch is without its padding.
+    """Lengths of one sentence in a padded batch, without padding.
 
     Attributes:
         source: tokens that the encoder reads.
-        target: tokens that the decoder reads, or None while they are being decoded.
+        target: tokens that the decoder reads; None while decoding.
     """
 
     source: int
@@ -54,16 +54,16 @@ class SentenceLengths:
 
 @dataclass(frozen=True, slots=True)
 class _Pass:
-    """Where masks are asked for.
+    """A pass that needs masks.
 
     Attributes:
-        site: which attention.
-        n_heads: all of the site's.
-        full: its queries and keys, padding included. A decoding step counts as the last row of a
-            pass over the positions so far.
-        real: the same without the sentence's padding.
+        site: the attention.
+        n_heads: of the site.
+        full: numbers of queries and keys, padding included. A decoding step counts as the last row
+            of a pass over the positions so far.
+        real: numbers of queries and keys, without the sentence's padding.
         position: of a decoding step, else None.
-        exact: whether a matrix must have the pass's shape, instead of being cut and filled up.
+        exact: whether a matrix must have the pass's shape, instead of being cut and extended.
     """
 
     site: Site
@@ -75,7 +75,7 @@ class _Pass:
 
 
 class Editing:
-    """The masks that attention gets instead of the model's own, in one thread."""
+    """The masks in place of the model's own, in one thread."""
 
     def __init__(
         self,
@@ -86,8 +86,8 @@ class Editing:
         self._sentences = sentences
         self._lengths = lengths
         self._exact = exact
-        self._seen: set[Site] = set()
-        # What each rule gave last: every layer asks it for the same lengths.
+        self._met: set[Site] = set()
+        # Each rule's last result: every layer asks for the same lengths.
         self._built: dict[int, tuple[tuple[int, int], BoolArray]] = {}
 
     def concerns(self, site: Site) -> bool:
@@ -97,24 +97,24 @@ class Editing:
     def allowed(
         self, site: Site, part: int, parts: int, q: Tensor, k: Tensor, own: Tensor | None
     ) -> Tensor | None:
-        """What one call of an attention function may attend to.
+        """The mask for one call of an attention function.
 
         Args:
-            site: where the function belongs.
-            part: which of the functions that share the site's heads it is, from 0.
-            parts: how many functions share them.
+            site: the function's site.
+            part: its number among the functions that share the site's heads.
+            parts: the number of functions that share them.
             q: projected queries, (batch, head, query, d_k).
             k: projected keys, (batch, head, key, d_k).
             own: the model's own mask, broadcastable to (batch, head, query, key), or None for all.
 
         Returns:
-            boolean, (batch or 1, head or 1, query or 1, key), or None for all. It is `own` itself
-            where the edit forbids and allows the same, so that not one bit of the pass changes.
+            boolean, (batch or 1, head or 1, query or 1, key), or None for all. If the edit changes
+            nothing, it is `own` itself, so that no bit of the pass changes.
 
         Raises:
             MaskError: if a mask does not fit this pass.
         """
-        self._seen.add(site)
+        self._met.add(site)
         if not self.concerns(site):
             return own
         whole = own if own is None or own.dim() == 4 else own[(None,) * (4 - own.dim())]
@@ -148,18 +148,14 @@ class Editing:
         return own if torch.equal(*torch.broadcast_tensors(allowed, own)) else allowed
 
     def require_met(self) -> None:
-        """Check that every place that was named has been met.
-
-        Raises:
-            CaptureError: if no attention ran at one of them.
-        """
-        met = self._seen | {site.kind for site in self._seen}
+        """Raises CaptureError if no attention ran at a place with a mask."""
+        met = self._met | {site.kind for site in self._met}
         for edits in self._sentences:
             for place in edits or ():
                 if place not in met:
                     raise CaptureError(
                         f"No attention ran at {place}, so its mask changed nothing; call "
-                        "install_taps(model) once, and mask what the model has and runs."
+                        "install_taps(model) once, and mask sites that the model has and runs."
                     )
 
     def _require_batch(self, batch: int, position: int | None) -> None:
@@ -167,45 +163,45 @@ class Editing:
         if position is not None:
             if n_sentences > 1:
                 raise CaptureError(
-                    "Sentences of a batch that is decoded come and go; decode those that have "
-                    "masks of their own one at a time."
+                    "Sentences leave a batch while it is decoded; decode sentences with their own "
+                    "masks one at a time."
                 )
         elif n_sentences != batch and (n_sentences > 1 or self._lengths is not None):
             raise MaskError(
-                "Each sentence of the batch needs its own masks and lengths: there are "
-                f"{batch} and {n_sentences}."
+                "Each sentence of the batch needs its own masks and lengths; there are "
+                f"{batch} sentences and {n_sentences} masks."
             )
 
-    def _drawn(self, mask: BoolArray | Callable[[int, int], Any], asked: _Pass) -> BoolArray | None:
-        """What a mask says about a pass, (head or 1, query, key) from the first position on.
+    def _drawn(self, mask: BoolArray | Callable[[int, int], Any], run: _Pass) -> BoolArray | None:
+        """The part of a mask for a pass, (head or 1, query, key), from the first position on.
 
-        It may have fewer rows and columns than the pass; None if it says nothing.
+        It may have fewer rows and columns than the pass; None if it has no row for it.
         """
         if callable(mask):
-            array = self._of_rule(mask, asked)
-        elif asked.exact:
-            array = _of_its_shape(mask, asked)
+            array = self._of_rule(mask, run)
+        elif run.exact:
+            array = _of_its_shape(mask, run)
         else:
-            array = _cut(mask, asked)
-        if array.ndim == 3 and len(array) != asked.n_heads:
+            array = _cut(mask, run)
+        if array.ndim == 3 and len(array) != run.n_heads:
             raise MaskError(
-                f"The mask for {asked.site} is for {len(array)} heads, but there are "
-                f"{asked.n_heads}; give it as many, or no axis of heads."
+                f"The mask for {run.site} is for {len(array)} heads, but there are "
+                f"{run.n_heads}; give it as many, or no axis of heads."
             )
         array = array[None] if array.ndim == 2 else array
-        if asked.position is None:
+        if run.position is None:
             return array
-        return array[:, asked.position :] if array.shape[1] > asked.position else None
+        return array[:, run.position :] if array.shape[1] > run.position else None
 
-    def _of_rule(self, rule: Callable[[int, int], Any], asked: _Pass) -> BoolArray:
-        lengths = asked.full if isinstance(rule, Rule) and rule.over_padding else asked.real
+    def _of_rule(self, rule: Callable[[int, int], Any], run: _Pass) -> BoolArray:
+        lengths = run.full if isinstance(rule, Rule) and rule.over_padding else run.real
         known = self._built.get(id(rule))
         if known is None or known[0] != lengths:
-            known = lengths, allowed_array(asked.site, rule(*lengths))
+            known = lengths, allowed_array(run.site, rule(*lengths))
             self._built[id(rule)] = known
         array = known[1]
         if array.shape[-2:] != lengths:
-            raise _misfit(array.shape, asked, lengths)
+            raise _misfit(array.shape, run, lengths)
         return array
 
     def _without_padding(self, site: Site, sentence: int, full: tuple[int, int]) -> tuple[int, int]:
@@ -224,7 +220,7 @@ def _overwritten(
     n_keys: int,
     device: torch.device,
 ) -> Tensor:
-    # What was drawn lies over the model's own mask, which stays wherever it does not reach.
+    # The drawn mask lies over the model's own, which remains where the drawn one does not reach.
     if own is None:
         own = torch.ones((1, 1, 1, n_keys), dtype=torch.bool, device=device)
     if drawn is None:
@@ -238,41 +234,41 @@ def _overwritten(
     return below
 
 
-def _of_its_shape(mask: BoolArray, asked: _Pass) -> BoolArray:
+def _of_its_shape(mask: BoolArray, run: _Pass) -> BoolArray:
     rows, columns = mask.shape[-2:]
-    fits = rows in (asked.real[0], asked.full[0]) and columns in (asked.real[1], asked.full[1])
+    fits = rows in (run.real[0], run.full[0]) and columns in (run.real[1], run.full[1])
     if not fits:
-        raise _misfit(mask.shape, asked, asked.real)
+        raise _misfit(mask.shape, run, run.real)
     return mask
 
 
-def _cut(mask: BoolArray, asked: _Pass) -> BoolArray:
+def _cut(mask: BoolArray, run: _Pass) -> BoolArray:
     # The target grows while it is decoded; the source is known from the start.
     rows, columns = (
         padded if length == padded else min(length, real)
-        for length, padded, real in zip(mask.shape[-2:], asked.full, asked.real, strict=True)
+        for length, padded, real in zip(mask.shape[-2:], run.full, run.real, strict=True)
     )
-    if asked.site.kind is AttentionKind.CROSS and columns < mask.shape[-1]:
-        padded = f", {asked.full[1]} with padding" if asked.full[1] != asked.real[1] else ""
+    if run.site.kind is AttentionKind.CROSS and columns < mask.shape[-1]:
+        padded = f", {run.full[1]} with padding" if run.full[1] != run.real[1] else ""
         raise MaskError(
-            f"The mask for {asked.site} has {mask.shape[-1]} keys, but the source has "
-            f"{asked.real[1]} tokens{padded}; give it no more keys than that."
+            f"The mask for {run.site} has {mask.shape[-1]} keys, but the source has "
+            f"{run.real[1]} tokens{padded}; give it no more keys than that."
         )
     return mask[..., :rows, :columns]
 
 
-def _misfit(shape: tuple[int, ...], asked: _Pass, wanted: tuple[int, int]) -> MaskError:
+def _misfit(shape: tuple[int, ...], run: _Pass, wanted: tuple[int, int]) -> MaskError:
     padded = ""
-    if asked.full != wanted:
-        padded = f" ({asked.full[0]} and {asked.full[1]} with padding)"
+    if run.full != wanted:
+        padded = f" ({run.full[0]} and {run.full[1]} with padding)"
     return MaskError(
-        f"The mask for {asked.site} has the shape {shape}, but this pass has {wanted[0]} queries "
-        f"and {wanted[1]} keys{padded}; give it the shape {wanted} or {(asked.n_heads, *wanted)}."
+        f"The mask for {run.site} has the shape {shape}, but this pass has {wanted[0]} queries "
+        f"and {wanted[1]} keys{padded}; give it the shape {wanted} or {(run.n_heads, *wanted)}."
     )
 
 
 active_edits: ContextVar[Editing | None] = ContextVar("editing", default=None)
-"""Whose masks hold in this thread; the taps ask."""
+"""The edits of masks in this thread, which the taps read."""
 
 
 @contextmanager
@@ -283,33 +279,32 @@ def editing(
     exact: bool = True,
     sites: Sequence[Site] | None = None,
 ) -> Generator[None, None, None]:
-    """Replace masks of every tapped model that runs in this thread until the block ends.
+    """Replace masks of every tapped model that runs in this thread, until the block ends.
 
-    A mask replaces the model's own, which can so be lifted as well as narrowed. The model itself
-    is not changed, and other threads keep its own masks. Inside another editing, the inner one
-    holds alone. Recordings show the masks that were used. A query that is left no key gets weights
-    of zero, and of what attention gives only the bias.
+    A mask replaces the model's own, so it can remove a mask as well as narrow it. In nested blocks,
+    only the inner one applies. Recordings show the masks in use. A query without any key gets
+    weights of zero, and the output bias alone.
 
-    In a teacher-forced pass a matrix has the shape of the pass. While a sentence is decoded step by
-    step its length is not known: the query at step t takes row t, cut to the t + 1 target keys that
-    exist, so nothing can look ahead there, whatever a mask allows. Rows and columns that a matrix
-    lacks then follow the model's own mask; a rule is asked for t + 1 queries and gives the last.
+    In a teacher-forced pass, a matrix has the shape of the pass. While decoding, the length is
+    unknown: the query at step t uses row t, cut to the t + 1 target keys so far, so nothing can
+    look ahead, whatever a mask allows. Where a matrix lacks rows or columns, the model's own mask
+    applies; a rule is called for t + 1 queries and its last row is used.
 
     Args:
-        masks: for every sentence that runs; or a sequence of them, one for each of a batch, None
-            where a sentence keeps the model's masks. Each is {place: mask}: a place is a kind of
-            attention for all its layers, a Site or a (kind, layer); a mask is boolean, (query, key)
-            or (head, query, key), or a rule that gives one for any numbers of queries and keys.
-        lengths: of each sentence without padding, or None where nothing is padded. A mask may then
-            end at the padding, which keeps the model's own mask, or cover it too.
-        exact: whether a teacher-forced pass takes decoder and cross masks of its own shape alone;
-            otherwise they are cut and filled up as in step-by-step decoding.
-        sites: those of the model, to refuse others at once.
+        masks: {place: mask} for every sentence; or a sequence of them, one for each sentence of a
+            batch, None for the model's own. A place is a kind of attention for all its layers, a
+            Site or a (kind, layer). A mask is boolean, (query, key) or (head, query, key), or a
+            rule that gives one for any numbers of queries and keys.
+        lengths: of each sentence without padding; None if there is no padding. A mask may then end
+            before the padding, where the model's own mask applies, or include it.
+        exact: whether a teacher-forced pass requires decoder and cross masks of its shape;
+            otherwise they are cut and extended as while decoding.
+        sites: the model's sites, to refuse others at once.
 
     Raises:
-        MaskError: if a mask is none or does not fit the pass, or a place is not among sites.
-        CaptureError: if attention is to be masked that cannot be (nn.MultiheadAttention), or, when
-            the block ends, none ran at a place that has a mask.
+        MaskError: if a mask is invalid or does not fit the pass, or a place is not among sites.
+        CaptureError: if attention cannot be masked (nn.MultiheadAttention), or, when the block
+            ends, none ran at a place with a mask.
     """
     if isinstance(masks, Sequence):
         each = tuple(None if one is None else _checked(one, sites) for one in masks)
@@ -337,7 +332,7 @@ def _checked(masks: Masks, sites: Sequence[Site] | None) -> MaskEdits:
 
 
 class PositionEditing:
-    """The positions that tokens get instead of the model's own, in one thread."""
+    """The positions in place of the model's own, in one thread."""
 
     def __init__(self, edit: PositionEdit) -> None:
         self.edit = edit
@@ -351,16 +346,15 @@ active_position_editing: ContextVar[PositionEditing | None] = ContextVar(
 
 @contextmanager
 def editing_positions(edit: PositionEdit) -> Generator[None, None, None]:
-    """Give every tapped model that runs in this thread other positions until the block ends.
+    """Edit positions of every tapped model that runs in this thread, until the block ends.
 
-    The model itself is not changed, and other threads keep its own positions. Inside another such
-    block, the inner one holds alone. In a padded batch, `reverse` counts from the end of the
-    padding.
+    In nested blocks, only the inner one applies. In a padded batch, `reverse` counts from the end
+    of the padding.
 
     Raises:
-        PositionError: if a shift leads beyond the positions the model was made for, or the decoder
-            is to reverse what it has not written yet.
-        CaptureError: if, when the block ends, no encoding that the edit concerns ran.
+        PositionError: if a shift leads beyond the model's positions, or the decoder's positions are
+            reversed while decoding.
+        CaptureError: if, when the block ends, no edited encoding ran.
     """
     moving = PositionEditing(edit)
     token = active_position_editing.set(moving)
@@ -370,8 +364,8 @@ def editing_positions(edit: PositionEdit) -> Generator[None, None, None]:
         active_position_editing.reset(token)
     if not (moving.met or edit.at_rest):
         raise CaptureError(
-            "No position encoding ran that this edit concerns, so it changed nothing; call "
-            "install_taps(model) once, and run the side that it names."
+            "The edited position encoding did not run, so nothing changed; call "
+            "install_taps(model) once, and run the side that the edit names."
         )
 
 
@@ -383,29 +377,27 @@ def intervening(
     exact: bool = True,
     sites: Sequence[Site] | None = None,
 ) -> Generator[None, None, None]:
-    """Run every tapped model in this thread under interventions until the block ends.
+    """Run every tapped model in this thread under interventions, until the block ends.
 
-    What an intervention leaves alone stays as it is around the block. The order of the source is
-    for whoever gives the model its tokens; see `model.record.intervention.ordered`.
+    Parts that an intervention does not change remain as around the block. The caller reorders the
+    source, with `model.record.intervention.ordered`. Other arguments, and errors, are those of
+    `editing`, `editing_heads` and `editing_positions`.
 
     Args:
-        under: one for every sentence that runs, or one for each of a batch.
-        lengths: as in `editing`.
-        exact: as in `editing`.
-        sites: as in `editing`.
+        under: one intervention for every sentence, or one for each of a batch.
+        lengths: of each sentence without padding.
+        exact: whether decoder and cross masks must have the pass's shape.
+        sites: the model's sites.
 
     Raises:
-        MaskError, CaptureError: as `editing`.
-        HeadError: as `model.record.head_editing.editing_heads`.
-        PositionError: as `editing_positions`, and if sentences of one batch are to have different
-            positions.
+        PositionError: also if positions differ between sentences of a batch.
     """
     masks = [each.masks or None for each in under]
     positions = {each.positions for each in under}
     if len(positions) > 1:
         raise PositionError(
-            "All sentences of a batch stand at the same positions; give each the same edit of "
-            "them, or run them one at a time."
+            "All sentences of a batch share their positions; give each the same edit, or run them "
+            "one at a time."
         )
     with ExitStack() as stack:
         if any(masks):
@@ -422,10 +414,10 @@ def intervening(
 def edited_rows(
     edit: PositionEdit, encoding: PositionalEncoding, length: int, start: int = 0
 ) -> Tensor:
-    """What takes the place of `encoding(length, start)`, (length, d_model).
+    """The edited rows in place of `encoding(length, start)`, (length, d_model).
 
     Raises:
-        PositionError: if the shift leads beyond the positions the model was made for.
+        PositionError: if the shift leads beyond the model's positions.
         LengthError: if the encoding has no such rows.
     """
     positions = torch.arange(start, start + length, device=encoding.table.device)
@@ -434,8 +426,8 @@ def edited_rows(
     last = start + length - 1 + edit.shift
     if edit.shift > 0 and last >= encoding.max_positions:
         raise PositionError(
-            f"A shift by {edit.shift} takes position {start + length - 1} to {last}, and the "
-            f"model has the positions 0 to {encoding.max_positions - 1}; shift by less."
+            f"A shift by {edit.shift} moves position {start + length - 1} to {last}, but the "
+            f"model has positions 0 to {encoding.max_positions - 1}; shift by less."
         )
     positions = (positions + edit.shift).clamp(min=0)
     rows = encoding.extended(max(last, 0) + 1)[positions]

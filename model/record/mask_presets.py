@@ -1,7 +1,11 @@
-"""Masks to choose from, in place of a model's own: (query, key), boolean, True = may attend.
+"""Preset masks in place of a model's own: (query, key), boolean, True = may attend.
 
 PRESETS["window"](5, 5, width=2)        for these lengths
 PRESETS["window"].rule(width=2)         for every length
+
+Every function takes `n_queries`, the number of rows, and `n_keys`, the number of columns, which
+differ in cross-attention. It gives a boolean tensor (query, key) on the CPU, and raises MaskError
+if a number is negative.
 """
 
 from __future__ import annotations
@@ -18,18 +22,7 @@ from model.trace.word_grouping import WORD_START
 
 
 def everything(n_queries: int, n_keys: int) -> Tensor:
-    """Every query may look at every key: no mask at all.
-
-    Args:
-        n_queries: number of rows.
-        n_keys: number of columns; another number than of rows in attention over the source.
-
-    Returns:
-        (query, key), boolean, on the CPU, as every mask below.
-
-    Raises:
-        MaskError: if a number is negative.
-    """
+    """No mask: every query may look at every key."""
     _require_lengths(n_queries, n_keys)
     return torch.ones(n_queries, n_keys, dtype=torch.bool)
 
@@ -40,26 +33,18 @@ def causal(n_queries: int, n_keys: int) -> Tensor:
 
 
 def strictly_causal(n_queries: int, n_keys: int) -> Tensor:
-    """Each query may look at what came before it and not at itself; the first at nothing."""
+    """Each query may look at earlier positions, not at its own; the first at nothing."""
     query, key = _positions(n_queries, n_keys)
     return key < query
 
 
 def look_ahead(n_queries: int, n_keys: int, *, k: int) -> Tensor:
-    """Each query may look at most k positions ahead, and at everything before.
+    """Each query may look at most k positions ahead, and at everything before; 0 is causal.
 
-    Over the source, the queries are let in on keys at the pace of the wait-(k + 1) policy of
-    simultaneous translation (Ma et al. 2019, section 3). That alone is not the policy: through a
-    bidirectional encoder every key knows of the whole source. With a causal mask in the encoder as
-    well, a query knows of the source up to k positions ahead and of no more.
-
-    Args:
-        n_queries: number of rows.
-        n_keys: number of columns.
-        k: how far ahead; 0 is the causal mask.
-
-    Raises:
-        MaskError: if a number is negative.
+    In cross-attention, queries get keys at the pace of the wait-(k + 1) policy of simultaneous
+    translation (Ma et al. 2019, section 3). That alone is not the policy, since through a
+    bidirectional encoder every key contains the whole source. With a causal mask in the encoder as
+    well, a query depends on the source up to k positions ahead only.
     """
     _require_count("look-ahead k", k)
     query, key = _positions(n_queries, n_keys)
@@ -69,16 +54,8 @@ def look_ahead(n_queries: int, n_keys: int, *, k: int) -> Tensor:
 def window(n_queries: int, n_keys: int, *, width: int) -> Tensor:
     """Each query may look at most `width` positions back or ahead (Beltagy et al. 2020, 3.1).
 
-    Over the source the window lies around the same position there, and a query far beyond the
-    source's end has no key left.
-
-    Args:
-        n_queries: number of rows.
-        n_keys: number of columns.
-        width: reach to either side; 0 leaves the own position alone.
-
-    Raises:
-        MaskError: if a number is negative.
+    In cross-attention, the window is around the same position of the source, and a query far beyond
+    the source's end has no key.
     """
     _require_count("window width", width)
     query, key = _positions(n_queries, n_keys)
@@ -86,29 +63,23 @@ def window(n_queries: int, n_keys: int, *, width: int) -> Tensor:
 
 
 def causal_window(n_queries: int, n_keys: int, *, width: int) -> Tensor:
-    """Each query may look at itself and at most `width` positions back; arguments as in window."""
+    """Each query may look at its position and at most `width` positions back."""
     return window(n_queries, n_keys, width=width) & causal(n_queries, n_keys)
 
 
 def first_token(n_queries: int, n_keys: int) -> Tensor:
     """Every query may look at the first key alone, where attention often rests (Xiao et al. 2024).
 
-    The first key of the decoder is <s>, and of the source its first word.
+    The decoder's first key is <s>, the source's its first word.
     """
     return everything(n_queries, n_keys) & (torch.arange(n_keys) == 0)
 
 
 def block_words(n_queries: int, n_keys: int, *, keys: Iterable[int]) -> Tensor:
-    """No query may look at the chosen keys; every other key is allowed.
+    """No query may look at the keys at these positions, from 0; all others are allowed.
 
-    Args:
-        n_queries: number of rows.
-        n_keys: number of columns.
-        keys: positions from 0; one beyond the last key blocks nothing, so that one choice serves
-            a sentence that is still growing.
-
-    Raises:
-        MaskError: if a number is negative.
+    A position beyond the last key blocks nothing, so that the same positions work for a sentence
+    that is still growing.
     """
     allowed = everything(n_queries, n_keys)
     for position in keys:
@@ -126,15 +97,15 @@ def block_diagonal(
 ) -> Tensor:
     """Each query may look at its own block alone.
 
-    Sentences that are packed into one text are kept apart in this way (Krell et al. 2021).
+    This separates sentences packed into one text (Krell et al. 2021).
 
     Args:
         n_queries: number of rows.
         n_keys: number of columns.
-        lengths: how many queries each block has, in order; what follows belongs to the last block.
-            `sentence_lengths` gives those of a text.
-        key_lengths: how many keys each block has; None where queries and keys are the same text.
-            A block of queries without a block of keys may look at nothing.
+        lengths: queries of each block, in order, as from `sentence_lengths`; later queries belong
+            to the last block.
+        key_lengths: keys of each block; None if queries and keys are the same text. Queries of a
+            block without keys may look at nothing.
 
     Raises:
         MaskError: if there is no block, or one without a position.
@@ -145,17 +116,14 @@ def block_diagonal(
 
 
 def sentence_lengths(tokens: Iterable[str]) -> tuple[int, ...]:
-    """How many tokens each sentence of a text has, for block_diagonal.
+    """The number of tokens in each sentence of a text, for `block_diagonal`.
 
     A sentence ends where a new word follows a token that ends with a full stop, a question or an
-    exclamation mark, or an ellipsis; closing quotes and </s> stay with it. An abbreviation such as
-    "e.g." counts as an end, because nothing in the tokens tells them apart.
+    exclamation mark, or an ellipsis; closing quotes and </s> belong to it. An abbreviation such as
+    "e.g." counts as an end, since tokens do not distinguish them.
 
     Args:
-        tokens: as SentencePiece spells them, "▁" marking the start of a word.
-
-    Returns:
-        lengths that add up to the number of tokens; empty for no tokens.
+        tokens: as SentencePiece spells them, with "▁" at the start of a word.
     """
     lengths: list[int] = []
     ended = False
@@ -175,7 +143,7 @@ _CLOSING = "\"')]}»«“”’"
 
 
 def _positions(n_queries: int, n_keys: int) -> tuple[Tensor, Tensor]:
-    # (query, 1) and (1, key): what is computed of both is (query, key).
+    # (query, 1) and (1, key), which broadcast to (query, key).
     _require_lengths(n_queries, n_keys)
     return torch.arange(n_queries)[:, None], torch.arange(n_keys)[None, :]
 
@@ -215,7 +183,7 @@ PRESETS: dict[str, Preset] = {
     ),
     "causal": Preset(
         title="Causal",
-        description="Each query may look at itself and at what came before.",
+        description="Each query may look at itself and at earlier positions.",
         kinds=_SELF,
         build=causal,
         reason="at a later position",
@@ -223,7 +191,7 @@ PRESETS: dict[str, Preset] = {
     ),
     "strictly_causal": Preset(
         title="Strictly causal",
-        description="Each query may look only at what came before; the first at nothing.",
+        description="Each query may look only at earlier positions; the first at nothing.",
         kinds=_SELF,
         build=strictly_causal,
         reason="not before the query",
@@ -239,7 +207,7 @@ PRESETS: dict[str, Preset] = {
     ),
     "window": Preset(
         title="Window",
-        description="Each query may look at most so many positions back or ahead.",
+        description="Each query may look at most this many positions back or ahead.",
         kinds=_ANY,
         build=window,
         reason="outside the window",
@@ -247,7 +215,7 @@ PRESETS: dict[str, Preset] = {
     ),
     "causal_window": Preset(
         title="Causal window",
-        description="Each query may look at itself and at most so many positions back.",
+        description="Each query may look at itself and at most this many positions back.",
         kinds=_SELF,
         build=causal_window,
         reason="outside the window",
@@ -256,12 +224,12 @@ PRESETS: dict[str, Preset] = {
     ),
     "first_token": Preset(
         title="First token only",
-        description="Every query may look at the first key alone.",
+        description="Every query may look at the first key only.",
         kinds=_ANY,
         build=first_token,
         reason="not the first token",
     ),
-    # Decoder rows that matter come before the padding, and the causal mask hides it from them.
+    # Not for the decoder, whose causal mask hides padding from all rows that matter.
     "ignore_padding": Preset(
         title="Ignore padding",
         description="Padding counts as words: every query may look at it.",
@@ -271,7 +239,7 @@ PRESETS: dict[str, Preset] = {
     ),
     "block_words": Preset(
         title="Block words",
-        description="No query may look at the chosen keys; in the decoder, join it with causal.",
+        description="No query may look at these keys; in the decoder, combine it with causal.",
         kinds=_ANY,
         build=block_words,
         reason="blocked",
@@ -279,7 +247,7 @@ PRESETS: dict[str, Preset] = {
     ),
     "block_diagonal": Preset(
         title="Sentence by sentence",
-        description="Each query may look at its own sentence; in the decoder, join it with causal.",
+        description="Each query may look at its sentence; in the decoder, combine it with causal.",
         kinds=_ANY,
         build=block_diagonal,
         reason="in another sentence",

@@ -1,4 +1,4 @@
-"""Masks for every length, and masks to choose from: plain values, without torch."""
+"""Masks for every length, and presets of masks: plain values, without torch."""
 
 from __future__ import annotations
 
@@ -11,22 +11,21 @@ from model.trace.attention_map import AttentionKind
 
 
 class MaskError(ValueError):
-    """A mask that cannot be built or does not fit; the message says why and what to do."""
+    """An invalid mask, or one that does not fit; the message says why and what to do."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
     """A mask for every length: called with the numbers of queries and keys, it gives `allowed`.
 
-    Free decoding needs rules, because its length is not known beforehand. Two rules joined by &
-    allow what both allow. Rules that build alike with the same settings are equal.
+    Free decoding needs rules, because its length is unknown beforehand. Two rules combined by &
+    allow what both allow. Rules with the same `build` and settings are equal.
 
     Attributes:
         build: (n_queries, n_keys, **settings) -> boolean, (query, key).
-        settings: names and values of what else build takes.
-        over_padding: whether in a padded batch it is asked for the padded lengths and replaces the
-            padding mask too; otherwise it is asked for the sentence's own, and padding stays
-            forbidden.
+        settings: names and values of the other arguments of `build`.
+        over_padding: whether a padded batch calls it with padded lengths, so that it replaces the
+            padding mask too; otherwise with the sentence's own, and padding stays masked.
     """
 
     build: Callable[..., Any]
@@ -48,18 +47,17 @@ def _both(n_queries: int, n_keys: int, *, one: Rule, other: Rule) -> Any:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Preset:
-    """A mask to choose from.
+    """A preset mask.
 
     Attributes:
         title: its name for people.
         description: what it allows, in one line.
         kinds: the kinds of attention it makes sense for.
         build: (n_queries, n_keys, **settings) -> boolean, (query, key).
-        reason: what a key is that it forbids, such as "outside the window"; empty if it forbids
-            none.
+        reason: of a masked key, such as "outside the window"; empty if it masks none.
         causal: whether it is the causal mask or a narrower one. In the decoder, a later position is
-            then forbidden as the future, and `reason` is that of the rest.
-        settings: names of the settings that build takes.
+            then masked as the future, and `reason` is that of the rest.
+        settings: names of the other arguments of `build`.
         over_padding: as in Rule.
     """
 
@@ -83,13 +81,13 @@ class Preset:
         except TypeError:
             raise MaskError(
                 f"The preset {self.title!r} takes {' and '.join(self.settings) or 'no setting'}; "
-                f"it was given {' and '.join(settings) or 'none'}."
+                f"you gave {' and '.join(settings) or 'none'}."
             ) from None
         return self.build(n_queries, n_keys, **settings)
 
     def rule(self, **settings: Any) -> Rule:
-        """The same for every length; settings and errors as when it is called."""
-        # Positions and lengths may come in a list, which has no hash.
+        """The mask with these settings for every length; errors as in a call."""
+        # Positions and lengths may be lists, which cannot be hashed.
         known = {
             name: tuple(value) if isinstance(value, Iterable) else value
             for name, value in settings.items()

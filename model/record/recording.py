@@ -1,9 +1,9 @@
-"""Recording what attention does: one pass, in one thread, as tensors and then as a trace.
+"""Recordings of attention: one pass, in one thread, as tensors and then as a trace.
 
 install_taps(model)             once, when the model is loaded (model/record/taps.py)
-with recording() as seen:       around one forward pass, in any thread
-model(source, target)
-trace = seen.trace(source=..., target=..., ...)
+with recording() as recorded:   around one forward pass, in any thread
+    model(source, target)
+trace = recorded.trace(source=..., target=..., ...)
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from model.trace.trace import Trace
 
 
 class CaptureError(RuntimeError):
-    """Nothing fitting was seen or edited, or a module cannot be; the message says what to do."""
+    """Attention that did not run, or cannot be recorded or edited; the message says what to do."""
 
 
 class CaptureWarning(UserWarning):
-    """A model holds attention that recordings of it will lack."""
+    """A model has attention that its recordings will lack."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -42,17 +42,16 @@ class AttentionRecord:
     """One call of one attention, for the whole batch, as tensors without a graph.
 
     Attributes:
-        weights: after the softmax and before dropout, (batch, head, query, key); rows with no
-            allowed key are zeros. Where a head's weights were replaced, those that took their
-            place (model/record/head_edits.py); a gate and a mean change what a head gives and not
-            its weights.
-        scores: before masking, (batch, head, query, key). An additive mask is not part of them.
-            None if not known, and so q, k and v.
+        weights: after the softmax and before dropout, (batch, head, query, key); rows without an
+            allowed key are zeros. Replaced weights (model/record/head_edits.py) are recorded in
+            place of the head's own; a gate or a mean changes a head's output, not its weights.
+        scores: before masking, (batch, head, query, key), without an additive mask. None if
+            unknown, as are q, k and v.
         q: projected queries, (batch, head, query, d_k).
         k: projected keys, (batch, head, key, d_k).
         v: projected values, (batch, head, key, d_v).
         allowed: True = may attend, broadcastable to weights, or None for "all".
-        extra_keys: names of keys at the end that the module added and the text does not have.
+        extra_keys: names of keys at the end that the module added to the text's.
     """
 
     weights: Tensor
@@ -65,17 +64,17 @@ class AttentionRecord:
 
     @property
     def n_queries(self) -> int:
-        """Length of the query axis, padding included."""
+        """The number of queries, padding included."""
         return self.weights.shape[2]
 
     @property
     def n_keys(self) -> int:
-        """Length of the key axis, padding included and extra keys not."""
+        """The number of keys, with padding and without extra keys."""
         return self.weights.shape[3] - len(self.extra_keys)
 
 
 class TraceFields(TypedDict, total=False):
-    """What a trace says beside its maps, as in Trace; None for what is not known."""
+    """The fields of a Trace besides its maps; None if unknown."""
 
     source: Tokens | None
     target: Tokens | None
@@ -86,20 +85,20 @@ class TraceFields(TypedDict, total=False):
 
 
 class Recording:
-    """What the taps saw between the two ends of a `with recording()`."""
+    """The attention recorded during a `with recording()`."""
 
     def __init__(self) -> None:
         self._calls: dict[Site, list[AttentionRecord]] = {}
-        # Heads of a site that run one after another wait here until the last of them is seen.
+        # Heads of a site that run one after another wait here for the last of them.
         self._parts: dict[Site, list[AttentionRecord]] = {}
 
     @property
     def sites(self) -> tuple[Site, ...]:
-        """Every site that was recorded, in the order of sites."""
+        """Every recorded site, in the order of sites."""
         return tuple(sorted(self._calls))
 
     def calls(self, site: Site) -> tuple[AttentionRecord, ...]:
-        """Every call of a site, in order: several after step-by-step decoding, for example.
+        """Every call of a site, in order; decoding, for example, makes several.
 
         Raises:
             CaptureError: if the site was not recorded.
@@ -121,7 +120,7 @@ class Recording:
         if len(calls) > 1:
             raise CaptureError(
                 f"{site} ran {len(calls)} times in this recording; record a single pass, or "
-                "choose among calls()."
+                "take one of calls()."
             )
         return calls[0]
 
@@ -136,22 +135,21 @@ class Recording:
         target: Tokens | None = None,
         axes: Mapping[Site, tuple[Tokens, Tokens]] | None = None,
     ) -> dict[Site, AttentionMap]:
-        """One sentence of the batch, without its padding.
+        """The maps of one sentence of the batch, without its padding.
 
-        Labels cover the sentence from its first position on; what lies beyond them is padding and
-        is left out. Where labels are None, the positions 0, 1, … of the whole axis take their
-        place, as they do for attention of unknown role. Keys that a module added by itself keep
-        their place at the end.
+        Labels start at the first position; positions beyond them are padding and are left out.
+        Without labels, as for attention of unknown role, the positions 0, 1, … label the whole
+        axis. Keys that a module added remain at the end.
 
         Args:
             sentence: index into the batch.
             source: labels of the encoder's tokens.
             target: labels of the decoder's inputs.
-            axes: labels (queries, keys) of single sites, which come before source and target.
+            axes: labels (queries, keys) of single sites, in place of source and target.
 
         Raises:
             CaptureError: if nothing was recorded, a site ran twice, there is no such sentence, or
-                the labels do not fit what was recorded.
+                the labels do not fit.
         """
         if not self._calls:
             raise CaptureError(
@@ -173,7 +171,7 @@ class Recording:
     ) -> Trace:
         """One sentence of the batch as a trace; arguments as in `maps` and in Trace.
 
-        All may be left out; source and target are positions then.
+        Without source and target, their labels are positions.
 
         Raises:
             CaptureError: as `maps` does.
@@ -196,24 +194,24 @@ class Recording:
         )
 
     def add(self, site: Site, part: int, parts: int, record: AttentionRecord) -> None:
-        """Store what a tap saw.
+        """Store the record of a tap.
 
         Args:
-            site: where.
-            part: which of the functions that share the site's heads, from 0.
-            parts: how many functions share them.
-            record: what the function did for its heads.
+            site: the function's site.
+            part: its number among the functions that share the site's heads.
+            parts: the number of functions that share them.
+            record: of the function's heads.
         """
         if part == 0:
             self._parts[site] = []
-        seen = self._parts[site]
-        seen.append(record)
+        records = self._parts[site]
+        records.append(record)
         if part == parts - 1:
-            self._calls.setdefault(site, []).append(join_heads(seen))
+            self._calls.setdefault(site, []).append(join_heads(records))
             del self._parts[site]
 
     def _positions(self, own: AttentionKind, cross_axis: str) -> Tokens:
-        # The text nobody named is as long as its own attention, or as its side of cross-attention.
+        # An unlabelled text is as long as its self-attention, or its side of cross-attention.
         for site in self.sites:
             if site.kind is own:
                 return Tokens.unnamed(range(self[site].n_queries))
@@ -223,21 +221,20 @@ class Recording:
 
 
 active_recording: ContextVar[Recording | None] = ContextVar("recording", default=None)
-"""Who records in this thread; the taps ask."""
+"""The recording in this thread, which the taps read."""
 
 
 @contextmanager
 def recording() -> Generator[Recording, None, None]:
-    """Record every tapped attention that runs in this thread until the block ends.
+    """Record every tapped attention that runs in this thread, until the block ends.
 
-    Other threads are not recorded, whatever model they share with this one. Inside another
-    recording, the inner one records and the outer one does not. What was seen stays readable after
-    the block, also when the block raised.
+    Other threads are not recorded, even if they share the model. In nested blocks, only the inner
+    one records. The recording stays readable after the block, even if the block raised an error.
     """
-    seen = Recording()
-    token = active_recording.set(seen)
+    recorded = Recording()
+    token = active_recording.set(recorded)
     try:
-        yield seen
+        yield recorded
     finally:
         active_recording.reset(token)
 
@@ -246,7 +243,7 @@ def join_heads(parts: list[AttentionRecord]) -> AttentionRecord:
     """The heads of one site that ran one after another, as one record."""
     if len(parts) == 1:
         return parts[0]
-    # Heads that share one mask were all given the same tensor.
+    # Heads that share a mask got the same tensor.
     shared = all(part.allowed is parts[0].allowed for part in parts)
     return AttentionRecord(
         weights=torch.cat([part.weights for part in parts], dim=1),
@@ -289,7 +286,7 @@ def _sentence_map(
         ("keys", keys, record.n_keys),
     ):
         if len(labels) > length:
-            raise CaptureError(f"{site} has {length} {axis}, but {len(labels)} labels were given.")
+            raise CaptureError(f"{site} has {length} {axis}, but there are {len(labels)} labels.")
     rows = slice(len(queries))
     if record.weights[sentence, :, rows, len(keys) : record.n_keys].any():
         raise CaptureError(
@@ -329,7 +326,7 @@ def _allowed_array(record: AttentionRecord, sentence_of: Callable[[Tensor], Tens
 
 def _array(x: Tensor, dtype: torch.dtype = torch.float32) -> NDArray[Any]:
     x = x.to("cpu", dtype)
-    # A part of a batch would keep the whole batch alive.
+    # A view of a batch would keep the whole batch in memory.
     if x.untyped_storage().nbytes() > x.numel() * x.element_size():
         x = x.clone(memory_format=torch.contiguous_format)
     return x.numpy()

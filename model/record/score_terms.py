@@ -1,4 +1,4 @@
-"""What is computed from a model's parameters beside its forward pass: the terms of a score."""
+"""The terms of attention scores, computed from a model's parameters."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from model.trace.terms import TERMS
 def score_terms(
     attention: MultiHead, norm: nn.LayerNorm | None, word: Tensor, position: Tensor
 ) -> dict[str, Tensor]:
-    """What a self-attention's scores over the sum of words and positions are the sum of.
+    """The terms that sum to a self-attention's scores over the sum of words and positions.
 
-    (w + p)W_Q((w' + p')W_K)ᵀ has four products. A norm before it is no obstacle: once the deviation
-    σ of the sum is known, LN(x) = (x - mean(x))/σ·γ + β is linear in x, so that the centred w and p
-    are divided by the σ of their sum and multiplied by γ, and β goes with the biases.
+    (w + p)W_Q((w' + p')W_K)ᵀ has four products. A norm before it is no obstacle: given the
+    deviation σ of the sum, LN(x) = (x - mean(x))/σ·γ + β is linear in x. So the centred w and p are
+    divided by the σ of their sum and multiplied by γ, and β joins the biases.
 
     Args:
         attention: of the first layer.
-        norm: what comes before it, or None in a post-norm model.
+        norm: before the attention; None in a post-norm model.
         word: scaled embeddings, (token, d_model).
         position: encodings, (token, d_model).
 
@@ -32,7 +32,7 @@ def score_terms(
         by the names in TERMS, (head, query, key) each, float64.
 
     Raises:
-        PositionError: if the scores are no product of query and key.
+        PositionError: if scores are no product of query and key.
     """
     if not isinstance(_attention_functions(attention)[0], ScaledDotProductAttention):
         raise PositionError(
@@ -77,9 +77,9 @@ def _scale(attention: MultiHead, d_k: int) -> float | Tensor:
 
 
 def _affine(project: Any, like: Tensor) -> tuple[Tensor, Tensor]:
-    """A projection's weight (head, d_model, d_k) and bias (head, 1, d_k), however it stores them.
+    """A projection's weight (head, d_model, d_k) with its bias (head, 1, d_k), in any layout.
 
-    An affine map gives its bias for zeros, and its rows for the unit vectors.
+    An affine map sends zeros to its bias, and unit vectors to its rows.
     """
     unit = torch.eye(like.shape[-1], dtype=torch.float32, device=like.device)
     bias = project(torch.zeros_like(unit[:1])[None])[0].double()

@@ -1,17 +1,16 @@
-"""Hooks on attention and on positions, once, when a model is loaded: all there are but in training.
+"""The hooks on attention and positions, installed once, when a model is loaded.
 
-A cached model is shared by every browser session. Hooks that come and go around a forward pass
-would leak one person's sentence into another's; these stay, and ask a ContextVar who is recording
-(model/record/recording.py) and others who edits (model/record/mask_editing.py,
-model/record/head_editing.py). While nobody does in the present thread, these questions are all
-they cost.
+All browser sessions share a cached model. Hooks that were added and removed around a forward pass
+would leak one person's sentence into another's. These hooks stay; they read ContextVars for the
+recording (model/record/recording.py) and the edits (model/record/mask_editing.py,
+model/record/head_editing.py) of the present thread. Without any, reading them is the only cost.
 
-Recording changes nothing for the caller. Our own attention is asked for its weights and then runs
-the explicit formula, which gives the same logits bit for bit where the configuration already uses
-it and to float32 rounding where torch's fused kernel would have run. torch's own attention is never
-asked: its result changes with the request (a query without allowed keys gives zeros when no weights
-are wanted and NaN when they are, and NaN spreads through the layers above). Its weights are
-computed beside it from the same inputs and parameters, hence before dropout, also in training.
+Recording changes nothing for the caller. Asked for weights, our own attention runs the explicit
+formula: the same logits bit for bit if the configuration uses it anyway, and to float32 rounding if
+torch's fused kernel would have run. torch's own attention is never asked, because its result
+depends on the request: a query without allowed keys gives zeros without weights and NaN with them,
+and NaN spreads through the layers above. Its weights are computed separately from the same inputs
+and parameters, hence before dropout, in training too.
 """
 
 from __future__ import annotations
@@ -33,9 +32,10 @@ from model.paper.attention import (
     ScaledDotProductAttention,
     masked_softmax,
 )
+from model.paper.decoding_cache import decoding_position
 from model.paper.positions import PositionalEncoding
 from model.paper.single_stack import SelfDecoder, SelfDecoderLayer
-from model.paper.transformer import Decoder, DecoderLayer, Encoder, EncoderLayer, decoding_position
+from model.paper.transformer import Decoder, DecoderLayer, Encoder, EncoderLayer
 from model.record.head_editing import active_head_edits
 from model.record.intervention import PositionError, Side
 from model.record.mask_editing import active_edits, active_position_editing, edited_rows
@@ -47,7 +47,7 @@ class PositionTap:
     """The hook on one side's positional encoding.
 
     Attributes:
-        side: whose positions it gives.
+        side: of the encoding.
     """
 
     def __init__(self, side: Side) -> None:
@@ -64,15 +64,15 @@ class PositionTap:
         kwargs: dict[str, Any],
         output: Tensor,
     ) -> Tensor | None:
-        """The forward hook: other rows for whoever edits positions in this thread."""
+        """The forward hook: edited rows, if this thread edits positions."""
         moving = active_position_editing.get()
         if moving is None or not moving.edit.concerns(self.side):
             return None
         moving.met = True
         if moving.edit.reverse and decoding_position.get() is not None:
             raise PositionError(
-                "A sentence that is being decoded has no known length, so the decoder's positions "
-                "cannot be reversed; give its target, or reverse the encoder's alone."
+                "While decoding, the length is unknown, so the decoder's positions cannot be "
+                "reversed; give a target, or reverse the encoder's alone."
             )
         return edited_rows(moving.edit, encoding, *args, **kwargs)
 
@@ -83,13 +83,13 @@ Arguments = tuple[tuple[Any, ...], dict[str, Any]]
 class Tap(ABC):
     """The hooks on one attention function.
 
-    A tap knows where it sits and holds no tensor and no module, so a model is copied together with
-    its taps. What a kind of attention needs of its own is in `see`.
+    A tap holds no tensor and no module, so a model is copied together with its taps. Subclasses
+    differ in `see`.
 
     Attributes:
-        site: where the function belongs.
-        part: which of the functions that share the site's heads this is, from 0.
-        parts: how many functions share them.
+        site: the function's site.
+        part: its number among the functions that share the site's heads.
+        parts: the number of functions that share them.
     """
 
     def __init__(self, site: Site, part: int = 0, parts: int = 1) -> None:
@@ -99,7 +99,7 @@ class Tap(ABC):
 
     def attach(self, function: nn.Module) -> None:
         """Register the hooks."""
-        # Reading a signature takes longer than the attention of a short sentence.
+        # Inspecting a signature takes longer than the attention of a short sentence.
         self._signature = inspect.signature(function.forward)
         function.register_forward_hook(self.after, with_kwargs=True)
 
@@ -112,37 +112,37 @@ class Tap(ABC):
     def after(
         self, function: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], output: Any
     ) -> Any:
-        """The forward hook: hand what happened to whoever records in this thread."""
-        seen = active_recording.get()
-        if seen is not None:
+        """The forward hook: add the call to this thread's recording."""
+        recorded = active_recording.get()
+        if recorded is not None:
             request = self.bind(args, kwargs).arguments
             with torch.no_grad():
-                seen.add(self.site, self.part, self.parts, self.see(function, request, output))
+                recorded.add(self.site, self.part, self.parts, self.see(function, request, output))
         return None
 
     @abstractmethod
     def see(self, function: Any, request: Mapping[str, Any], output: Any) -> AttentionRecord:
-        """What one call did.
+        """The record of one call.
 
         Args:
             function: the module that ran.
             request: its arguments by name, defaults included.
-            output: what it returned.
+            output: its result.
         """
 
 
 class FunctionTap(Tap):
-    """On one of our attention functions, which gives its weights when it is asked."""
+    """A tap on one of our attention functions, which returns its weights on request."""
 
     def attach(self, function: nn.Module) -> None:
-        """Register the hooks, that which asks for weights included."""
+        """Register the hooks, with the one that asks for weights."""
         function.register_forward_pre_hook(self.before, with_kwargs=True)
         super().attach(function)
 
     def before(
         self, function: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Arguments | None:
-        """The forward pre-hook, and the only place where a request is changed before it runs."""
+        """The forward pre-hook, the only place that changes a call before it runs."""
         records, edits = active_recording.get() is not None, active_edits.get()
         if not records and edits is None:
             return None
@@ -159,7 +159,7 @@ class FunctionTap(Tap):
     def after(
         self, function: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], output: Any
     ) -> Any:
-        """The forward hook: what edited heads give, which is what is recorded too."""
+        """The forward hook: the output with edited heads, which is also recorded."""
         edits = active_head_edits.get()
         if edits is None or not edits.concerns(self.site):
             return super().after(function, args, kwargs, output)
@@ -169,7 +169,7 @@ class FunctionTap(Tap):
         return edited
 
     def see(self, function: Any, request: Mapping[str, Any], output: Any) -> AttentionRecord:
-        """Tensors that went in and the weights that came out; scores are computed again."""
+        """The inputs with the returned weights; scores are computed again."""
         q, k, v = (request[name].detach() for name in ("q", "k", "v"))
         return AttentionRecord(
             weights=output[1].detach(),
@@ -182,17 +182,17 @@ class FunctionTap(Tap):
 
 
 class TorchTap(Tap):
-    """On nn.MultiheadAttention, which may give weights of any layout, averaged ones or none.
+    """A tap on nn.MultiheadAttention, which may return weights of any layout, means or none.
 
-    Takes every form of its arguments: batch first or second, no batch, nested tensors, boolean and
-    additive masks. A hint `is_causal` is believed to describe attn_mask, as torch believes it.
-    Its masks and heads cannot be edited.
+    It handles every form of arguments: batch first or second, no batch, nested tensors, boolean and
+    additive masks. Like torch, it assumes that the hint `is_causal` describes attn_mask. Masks and
+    heads cannot be edited.
     """
 
     def after(
         self, function: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], output: Any
     ) -> Any:
-        """The forward hook, which refuses an edit instead of ignoring it."""
+        """The forward hook; it refuses an edit instead of ignoring it."""
         edits, head_edits = active_edits.get(), active_head_edits.get()
         if edits is not None and edits.concerns(self.site):
             raise CaptureError(
@@ -207,11 +207,11 @@ class TorchTap(Tap):
         return super().after(function, args, kwargs, output)
 
     def see(self, function: Any, request: Mapping[str, Any], output: Any) -> AttentionRecord:
-        """The module's own formula, on its own inputs and parameters."""
+        """The record by the module's formula, from its inputs and parameters."""
         texts = [request[name] for name in ("query", "key", "value")]
         padding, mask = request["key_padding_mask"], request["attn_mask"]
         if texts[0].is_nested:
-            # torch nests self-attention only; there the lengths stand for the padding mask.
+            # torch nests self-attention only; the lengths give the padding mask.
             texts, padding = _unnest(texts[0])
         elif texts[0].dim() == 2:
             texts = [text.unsqueeze(0) for text in texts]
@@ -255,7 +255,7 @@ def _torch_taps(attention: nn.MultiheadAttention, site: Site) -> list[tuple[nn.M
     if type(attention).forward is not nn.MultiheadAttention.forward:
         raise CaptureError(
             f"{type(attention).__name__} replaces the forward of nn.MultiheadAttention, so its "
-            "weights cannot be told from outside; give it an entry of its own in ADAPTERS."
+            "weights are unknown from outside; give it its own entry in ADAPTERS."
         )
     return [(attention, TorchTap(site))]
 
@@ -265,7 +265,7 @@ ADAPTERS: dict[type[nn.Module], Adapter] = {
     PerHeadAttention: _per_head_taps,
     nn.MultiheadAttention: _torch_taps,
 }
-"""Which taps an attention module takes, by its type: each with the function it sits on."""
+"""The taps of an attention module by its type, each with its function."""
 
 ROLES: dict[tuple[type[nn.Module], str], AttentionKind] = {
     (SelfDecoderLayer, "self_attention"): AttentionKind.DECODER,
@@ -276,25 +276,22 @@ ROLES: dict[tuple[type[nn.Module], str], AttentionKind] = {
     (nn.TransformerDecoderLayer, "self_attn"): AttentionKind.DECODER,
     (nn.TransformerDecoderLayer, "multihead_attn"): AttentionKind.CROSS,
 }
-"""What an attention module is for, by the type of its owner and its name there."""
+"""The role of an attention module, by the type of its owner and its name there."""
 
 
 def install_taps(model: nn.Module) -> tuple[Site, ...]:
-    """Make a model recordable; call it once when the model is loaded.
+    """The sites that recordings of a model will have, after installing its hooks.
 
-    Layers are counted per kind, in the order of the model's modules. Calling it again, or on a
-    deep copy of a tapped model, adds no second hook. torch's encoder layers leave their fast path
-    for good, because it skips hooks; their outputs agree to float32 rounding.
+    Call it once, when the model is loaded; calling it again, or on a deep copy, adds no second
+    hook. Layers are counted per kind, in the order of the model's modules. torch's encoder layers
+    leave their fast path for good, because it skips hooks; outputs agree to float32 rounding.
 
-    Where a model also holds attention that no adapter knows, a CaptureWarning names it: every
-    module whose class has "attention" in its name.
-
-    Returns:
-        the sites that recordings of this model will hold.
+    A CaptureWarning names attention that no adapter knows: modules whose class has "attention" in
+    its name.
 
     Raises:
-        CaptureError: if the model holds no attention that ADAPTERS knows, or one that only looks
-            like it; no hook is registered then.
+        CaptureError: if ADAPTERS knows none of the model's attention, or a subclass of a known one
+            replaces its forward; then no hook is registered.
     """
     plan: list[tuple[nn.Module, Tap]] = []
     count: Counter[AttentionKind] = Counter()
@@ -304,7 +301,7 @@ def install_taps(model: nn.Module) -> tuple[Site, ...]:
     missed = _missed(model)
     if not plan:
         raise CaptureError(
-            f"{type(model).__name__} holds no attention that can be recorded"
+            f"{type(model).__name__} has no attention that can be recorded"
             f"{missed and ': '}{missed}; {_KNOWN}."
         )
     if missed:
@@ -318,7 +315,7 @@ def install_taps(model: nn.Module) -> tuple[Site, ...]:
         if present is None:
             tap.attach(function)
         else:
-            # A layer that was tapped alone, or in another model, has moved here.
+            # A layer tapped alone, or in another model, has moved here.
             present.site = tap.site
     for module in model.modules():
         if isinstance(module, Encoder | Decoder) and _tap_on(module.positions, PositionTap) is None:
@@ -328,19 +325,19 @@ def install_taps(model: nn.Module) -> tuple[Site, ...]:
 
 
 _KNOWN = (
-    "known are this project's MultiHeadAttention and PerHeadAttention, and torch's "
-    "nn.MultiheadAttention; give another an entry in ADAPTERS"
+    "Headscope knows its own MultiHeadAttention and PerHeadAttention, and torch's "
+    "nn.MultiheadAttention; give others an entry in ADAPTERS"
 )
 _NAMED = 3
 
 
 def _missed(model: nn.Module) -> str:
-    """Attention that no adapter knows, by name and class; empty if there is none."""
+    """The names and classes of attention that no adapter knows; empty if there is none."""
     known = tuple(ADAPTERS)
     settled: list[str] = []
     missed = []
     for name, module in model.named_modules():
-        # One inside another is a part of it.
+        # A module inside attention is a part of it.
         if any(name.startswith(f"{outer}." if outer else "") for outer in settled):
             continue
         named = "attention" in type(module).__name__.lower()
@@ -356,7 +353,7 @@ def _missed(model: nn.Module) -> str:
 def _attentions(
     module: nn.Module, kind: AttentionKind, visited: set[nn.Module]
 ) -> Iterator[tuple[nn.Module, Adapter, AttentionKind]]:
-    # A module shared by several owners is one site, that of its first owner.
+    # A module with several owners is one site, that of the first owner.
     if module in visited:
         return
     visited.add(module)
@@ -412,9 +409,10 @@ def _unnest(nested: Tensor) -> tuple[list[Tensor], Tensor]:
 def _torch_masks(
     padding: Tensor | None, mask: Tensor | None, batch: int, n_extra_keys: int
 ) -> tuple[Tensor | None, Tensor | None]:
-    """What torch's two masks allow, and what they add to scores; both (batch, head, query, key).
+    """The allowed keys of torch's two masks, and the sum of their additive parts.
 
-    In torch's attention a boolean True forbids. An additive mask forbids where it is -inf.
+    Both are (batch, head, query, key). For torch, a boolean True forbids, and so does -inf in an
+    additive mask.
     """
     masks = []
     if padding is not None:

@@ -1,7 +1,7 @@
-"""A process of its own that computes, at the other end of two pipes.
+"""A worker process that computes, at the other end of two pipes.
 
-It ends with whoever started it, in whichever way that ends: its input is then closed. It writes
-nothing to a disk. Values travel as pickles, arrays beside them and uncopied; both ends are ours.
+It ends with its parent, however the parent ends, because its input closes. It writes nothing to
+disk. Values travel as pickles, with arrays outside them, uncopied; both ends run our code.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ _RUN = (
     "import runpy, sys; root, module = sys.argv[1:]; root in sys.path or sys.path.insert(0, root); "
     "runpy.run_module(module, run_name='__main__', alter_sys=True)"
 )
-"""As `python -m`, but never a module of the same name in the current directory."""
+"""Like `python -m`, but never a module of the same name in the current directory."""
 
 
 class WorkerProcess:
-    """Computes in a process of its own, which starts when it is needed and again when it was lost.
+    """A worker process, started when needed and restarted when lost.
 
-    It is a `Compute`: called by one thread at a time.
+    It is a `Compute`, called by one thread at a time.
 
     Args:
-        module: what the process runs, as `python -m` takes it; it calls `serve`.
+        module: the module to run, as for `python -m`; it calls `serve`.
     """
 
     def __init__(self, module: str) -> None:
@@ -43,10 +43,10 @@ class WorkerProcess:
         self._process: subprocess.Popen[bytes] | None = None
 
     def __call__(self, jobs: Sequence[Any]) -> Iterator[tuple[int, Any]]:
-        """The jobs' outcomes as they come.
+        """The jobs' outcomes, each when it is ready.
 
         Raises:
-            WorkerLostError: if the process ended before the last.
+            WorkerLostError: if the process ends before the last outcome.
         """
         process = self.start()
         assert process.stdin is not None
@@ -58,8 +58,8 @@ class WorkerProcess:
         except (OSError, EOFError):
             self.close()
             raise WorkerLostError(
-                "The process that computes ended twice while it worked on this; ask for something "
-                "else, or try again in a moment."
+                "The worker process ended twice while computing this; ask for something else, or "
+                "try again in a moment."
             ) from None
 
     def start(self) -> subprocess.Popen[bytes]:
@@ -70,7 +70,7 @@ class WorkerProcess:
                 [sys.executable, "-P", "-c", _RUN, _ROOT, self._module],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
-                # Ctrl+C is for whoever started it.
+                # Ctrl+C is for the parent.
                 start_new_session=True,
                 creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
             )
@@ -83,7 +83,7 @@ class WorkerProcess:
             return
         process.kill()
         for stream in (process.stdin, process.stdout):
-            # What was still to be written to a process that is gone comes back as an error.
+            # Closing flushes, which fails if the process is gone.
             with contextlib.suppress(OSError):
                 if stream is not None:
                     stream.close()
@@ -91,17 +91,17 @@ class WorkerProcess:
 
 
 def serve(compute: Compute) -> NoReturn:
-    """Be the process: answer what comes in on stdin, and end with whoever writes there."""
-    asked, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
-    # Nothing that is printed may come between the answers.
+    """Answer jobs from stdin until it closes, as the worker process."""
+    questions, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    # Prints must not come between the answers.
     os.dup2(2, 1)
     waiting: SimpleQueue[list[Any]] = SimpleQueue()
 
     def listen() -> None:
         with contextlib.suppress(OSError, EOFError):
             while True:
-                waiting.put(receive(asked))
-        # In the middle of a computation as well.
+                waiting.put(receive(questions))
+        # Even in the middle of a computation.
         os._exit(0)
 
     threading.Thread(target=listen, daemon=True).start()
@@ -116,7 +116,7 @@ def serve(compute: Compute) -> NoReturn:
 
 
 def send(stream: BinaryIO | Any, value: Any) -> None:
-    """Write a value; arrays follow it as they are."""
+    """Write a value, with its arrays uncopied."""
     buffers: list[pickle.PickleBuffer] = []
     head = pickle.dumps(value, protocol=5, buffer_callback=buffers.append)
     parts = [memoryview(head), *(buffer.raw() for buffer in buffers)]
@@ -126,10 +126,10 @@ def send(stream: BinaryIO | Any, value: Any) -> None:
 
 
 def receive(stream: BinaryIO | Any) -> Any:
-    """Read what `send` wrote; arrays are read-only.
+    """The value that `send` wrote; arrays are read-only.
 
     Raises:
-        EOFError: if the other end was closed.
+        EOFError: if the other end is closed.
     """
     (count,) = struct.unpack("<Q", _read(stream, 8))
     head, *buffers = (
@@ -139,7 +139,7 @@ def receive(stream: BinaryIO | Any) -> Any:
 
 
 def _read(stream: BinaryIO | Any, size: int) -> bytes:
-    found: bytes = stream.read(size)
-    if len(found) < size:
+    content: bytes = stream.read(size)
+    if len(content) < size:
         raise EOFError
-    return found
+    return content

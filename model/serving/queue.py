@@ -1,13 +1,13 @@
-"""One queue in front of a model that many people ask: fair, bounded, and nothing computed twice.
+"""A fair, bounded queue for a model with many users, which computes nothing twice.
 
 with queue.ask(job, person) as request:
     while not request.wait(0.1):
-        ...  # `queue.before(request)` are before it
+        ...  # `queue.before(request)` requests come first
     result = request.result()
 
-A job is a value, and equal jobs are one request, however many people wait for it. A request that
-nobody waits for any more is dropped, unless it is being computed. People take turns: whoever has
-many requests waits with the second one until everybody else's first is answered.
+A job is a value; equal jobs are one request, however many people wait for it. A request that no one
+waits for is dropped, unless it is being computed. People take turns: a person's second request
+waits for everyone's first.
 """
 
 from __future__ import annotations
@@ -24,29 +24,29 @@ from typing import Any
 from model.serving.store import ResultStore
 
 MOST_WAITING = 64
-"""Requests at most: on two cores the last of them is answered after some eight seconds."""
+"""The most requests; on two cores, the last is answered after about eight seconds."""
 
 MOST_TOGETHER = 8
-"""Requests that are computed together at most: the first of them is answered with the last."""
+"""The most requests computed together; the first is answered with the last."""
 
 
 class ServiceError(RuntimeError):
-    """A request that was not answered although nothing is wrong with it; the message says why."""
+    """A valid request without an answer; the message says why."""
 
 
 class BusyError(ServiceError):
-    """More requests than can wait."""
+    """Too many waiting requests."""
 
 
 class WorkerLostError(ServiceError):
-    """Whatever computes has ended in the middle of it."""
+    """A worker that ended in the middle of a computation."""
 
 
 Compute = Callable[[Sequence[Any]], Iterator[tuple[int, Any]]]
-"""Jobs in, and for each, by its place among them, what was found or an exception to be raised.
+"""Gives for each job its index with an outcome: results by job, or an exception to raise.
 
-What was found are results by job: that of the job, and others that came with it. It raises
-WorkerLostError where it ended before all were answered.
+The results are the job's own and others that came with it. Raises WorkerLostError if it ended
+before all were answered.
 """
 
 
@@ -61,31 +61,31 @@ class Request:
     _done: threading.Event = field(default_factory=threading.Event)
 
     def wait(self, seconds: float | None = None) -> bool:
-        """Whether it is answered within so many seconds; None waits until it is."""
+        """Whether an answer comes within this time; None waits for it."""
         return self._done.wait(seconds)
 
     def result(self) -> Any:
-        """What was computed, or raises what went wrong; once it is answered."""
+        """The result, or raises the error; only after the answer."""
         if isinstance(self._outcome, Exception):
-            # Its own for each thread, since raising writes into it.
+            # A copy for each thread, since raising changes an exception.
             raise copy.copy(self._outcome)
         return self._outcome
 
     def answer(self, outcome: Any) -> None:
-        """Let those who wait have a result or an exception."""
+        """Give a result or an exception to those who wait."""
         self._outcome = outcome
         self._done.set()
 
 
 class RequestQueue:
-    """Requests and the one thread that has them computed; safe to share among threads.
+    """A queue of requests with one thread that computes them. Safe to share among threads.
 
     Args:
-        compute: what answers them; called by one thread alone.
-        store: where results are kept and looked for first.
-        together: whether a job can be computed along with another one.
-        most_waiting: requests at most.
-        most_together: jobs that are handed to `compute` at a time, at most.
+        compute: answers jobs; called by one thread.
+        store: the recent results, searched first.
+        together: whether two jobs can be computed together.
+        most_waiting: the most waiting requests.
+        most_together: the most jobs in a call of `compute`.
     """
 
     def __init__(
@@ -103,7 +103,7 @@ class RequestQueue:
         self._most_waiting = most_waiting
         self._most_together = most_together
         self._changed = threading.Condition()
-        # By job, those that are being computed included; and by person, whoever's turn it is first.
+        # By job, running ones included; then by person, in the order of turns.
         self._requests: dict[Hashable, Request] = {}
         self._lines: OrderedDict[Hashable, deque[Request]] = OrderedDict()
         self._lost: deque[Request] = deque()
@@ -112,11 +112,7 @@ class RequestQueue:
 
     @contextmanager
     def ask(self, job: Hashable, person: Hashable) -> Generator[Request]:
-        """A request for as long as somebody waits for it.
-
-        Args:
-            job: what is to be computed.
-            person: whose turn it takes.
+        """A request of a person for a job, as long as the block lasts.
 
         Raises:
             BusyError: if too many wait already.
@@ -128,7 +124,7 @@ class RequestQueue:
             self._leave(request, person)
 
     def before(self, request: Request) -> int:
-        """How many requests are answered before a waiting one; 0 if it is being computed."""
+        """The number of requests before a waiting one; 0 if it is being computed."""
         with self._changed:
             if request in self._running:
                 return 0
@@ -138,10 +134,10 @@ class RequestQueue:
 
     def _join(self, job: Hashable, person: Hashable) -> Request:
         with self._changed:
-            found = self._store.find(job)
-            if found is not None:
+            result = self._store.find(job)
+            if result is not None:
                 request = Request(job)
-                request.answer(found)
+                request.answer(result)
                 return request
             request = self._requests.get(job) or self._admit(job)
             request.people.append(person)
@@ -172,7 +168,7 @@ class RequestQueue:
             self._drop_empty_lines()
 
     def _in_turn(self) -> list[Request]:
-        """Those that wait, next first: everybody's first, then everybody's second, and so on."""
+        """The waiting requests, next first: everyone's first, then everyone's second, and so on."""
         rounds = itertools.zip_longest(*self._lines.values())
         return list(dict.fromkeys(each for turn in rounds for each in turn if each is not None))
 
@@ -181,13 +177,13 @@ class RequestQueue:
             while not (self._lost or self._lines):
                 self._changed.wait()
             if self._lost:
-                # Alone, so that whichever ends the worker takes no other with it.
-                taken = [self._lost.popleft()]
+                # Alone, so that a job that ends the worker affects no other.
+                batch = [self._lost.popleft()]
             else:
                 first, *others = self._in_turn()
                 fitting = (each for each in others if self._together(first.job, each.job))
-                taken = [first, *itertools.islice(fitting, self._most_together - 1)]
-            for request in taken:
+                batch = [first, *itertools.islice(fitting, self._most_together - 1)]
+            for request in batch:
                 for person in request.people:
                     if person in self._lines:
                         self._lines[person] = deque(
@@ -195,15 +191,15 @@ class RequestQueue:
                         )
                         self._lines.move_to_end(person)
             self._drop_empty_lines()
-            self._running = taken
-            return taken
+            self._running = batch
+            return batch
 
     def _work(self) -> None:
         while True:
-            taken = self._take()
+            batch = self._take()
             try:
-                for place, outcome in self._compute([request.job for request in taken]):
-                    self._answer(taken[place], outcome)
+                for place, outcome in self._compute([request.job for request in batch]):
+                    self._answer(batch[place], outcome)
                 left: Exception = RuntimeError("The worker gave no answer.")
             except Exception as error:
                 left = error
@@ -220,7 +216,7 @@ class RequestQueue:
                 request.answer(outcome[request.job])
 
     def _settle(self, error: Exception) -> None:
-        """What becomes of those that were taken and not answered."""
+        """Requeue unanswered requests once if the worker was lost; else answer with the error."""
         for request in self._running:
             request.losses += 1
             if isinstance(error, WorkerLostError) and request.losses < 2 and request.people:

@@ -1,4 +1,4 @@
-"""Results that are kept, bounded by their bytes and by their number."""
+"""A store of recent results, bounded by their bytes and their number."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from typing import Any
 
 
 class ResultStore:
-    """What was computed last, small results and large ones apart; safe to share among threads.
+    """The latest results, small and large ones separate. Safe to share among threads.
 
-    A large result knows its size, `nbytes`, like a trace; one of these may be as large as a
-    thousand others. Small ones are bounded by their number alone.
+    A large result has a size, `nbytes`, like a trace; one may be as large as a thousand others.
+    Small results are bounded by number only.
 
     Args:
-        most_small: how many small results there may be.
-        most_large: how many large ones, however few bytes they hold.
-        most_bytes: what all large ones may hold together; a single larger one is kept alone.
+        most_small: the most small results.
+        most_large: the most large results, whatever their size.
+        most_bytes: of all large results together; a single larger one is kept alone.
     """
 
     def __init__(self, most_small: int, most_large: int, most_bytes: int) -> None:
         self._most_small, self._most_large, self._most_bytes = most_small, most_large, most_bytes
         self._small: OrderedDict[Hashable, Any] = OrderedDict()
-        # With its bytes: a trace adds up those of all its maps.
+        # With its bytes, since a trace sums those of all its maps.
         self._large: OrderedDict[Hashable, tuple[Any, int]] = OrderedDict()
         self._held = 0
         self._guard = threading.Lock()
@@ -33,11 +33,11 @@ class ResultStore:
 
     @property
     def nbytes(self) -> int:
-        """What all large results hold, in bytes."""
+        """The size of all large results in bytes."""
         return self._held
 
     def find(self, key: Hashable) -> Any:
-        """What is kept under a key, which then stays longest; None for nothing."""
+        """The result for a key, now the most recent one; None if there is none."""
         with self._guard:
             if key in self._small:
                 self._small.move_to_end(key)
@@ -48,7 +48,7 @@ class ResultStore:
         return None
 
     def keep(self, results: Mapping[Any, Any]) -> None:
-        """Keep results by key, and let go of what was not asked for longest."""
+        """Keep results by key, and drop the least recently used."""
         with self._guard:
             for key, result in results.items():
                 if hasattr(result, "nbytes"):

@@ -1,1 +1,1 @@
-"""What one pass showed, as arrays and strings without torch."""
+"""Recorded passes, as arrays and strings without torch."""

@@ -1,7 +1,7 @@
 """The weights of all heads at one attention site, with the tokens of both axes.
 
-Labels and numbers stand together, so that they cannot drift apart. Arrays are read-only float32 or
-bool; an array that already has the right type is viewed and not copied, so its maker must not write
+Labels and numbers belong to one value, so that they cannot drift apart. Arrays are read-only
+float32 or bool. An array that already has the right type is not copied, so its owner must not write
 to it again.
 """
 
@@ -20,28 +20,27 @@ FloatArray = NDArray[np.float32]
 BoolArray = NDArray[np.bool_]
 
 TextSide = Literal["source", "target"]
-"""Which sentence an axis of attention runs along, as `Trace` names them."""
+"""The sentence along an axis of attention, as `Trace` names them."""
 
 T = TypeVar("T")
 
 NO_ID = -1
-"""The id of a label that is no token of a vocabulary, such as a position."""
+"""The id of a label that is no token, such as a position."""
 
 TEXTS = ("text", "source_text")
 SEQUENCES = ("source", "target", "predictions")
-"""The texts and the tokens of a trace by name, in a saved trace as well."""
-
+"""Names of a trace's texts and tokens, in a saved trace as well."""
 
 MOST_BYTES = 1 << 30
-"""What the arrays of a saved trace may hold together."""
+"""The most bytes of all arrays of a saved trace together."""
 
 
 class TraceError(ValueError):
-    """Arrays, labels or a file that make no consistent trace; the message says what disagrees."""
+    """Arrays, labels or a file that do not fit together; the message says what disagrees."""
 
 
 class AttentionKind(StrEnum):
-    """Which attention of an encoder-decoder this is (Vaswani et al. 2017, section 3.2.3)."""
+    """A kind of attention in an encoder-decoder (Vaswani et al. 2017, section 3.2.3)."""
 
     ENCODER = "encoder"
     """Source tokens attend to source tokens."""
@@ -50,7 +49,7 @@ class AttentionKind(StrEnum):
     CROSS = "cross"
     """Target tokens attend to source tokens."""
     MODULE = "module"
-    """An attention module of a foreign model whose role is not known."""
+    """An attention module of unknown role in another model."""
 
     # Not `title` and `short`: a kind is a string, and strings have a method title().
     @property
@@ -60,38 +59,38 @@ class AttentionKind(StrEnum):
 
     @property
     def short_name(self) -> str:
-        """The same where there is little room, such as "Cross"."""
+        """A short name, such as "Cross"."""
         return self.capitalize()
 
     @property
     def query_side(self) -> TextSide | None:
-        """The sentence that its queries (rows) are tokens of; None where that is not known."""
+        """The sentence of its queries (rows); None if unknown."""
         return _SIDES[self][0]
 
     @property
     def key_side(self) -> TextSide | None:
-        """The sentence that its keys (columns) are tokens of; None where that is not known."""
+        """The sentence of its keys (columns); None if unknown."""
         return _SIDES[self][1]
 
     def axes(self, source: T, target: T, unknown: T) -> tuple[T, T]:
-        """What belongs to its queries and to its keys, of what belongs to source and target.
+        """The values for its queries and its keys, of those for source and target.
 
         Args:
-            source: of the source, such as its tokens or their number.
-            target: the same of the target.
-            unknown: stands where a side is not known.
+            source: for the source, such as its tokens or their number.
+            target: for the target.
+            unknown: for a side that is not known.
         """
         of_side = {"source": source, "target": target, None: unknown}
         return of_side[self.query_side], of_side[self.key_side]
 
     @property
     def query_noun(self) -> str:
-        """What a query is, such as "target token"."""
+        """The noun for a query, such as "target token"."""
         return _noun(self.query_side)
 
     @property
     def key_noun(self) -> str:
-        """What a key is, such as "source token"."""
+        """The noun for a key, such as "source token"."""
         return _noun(self.key_side)
 
 
@@ -116,9 +115,9 @@ def _noun(side: TextSide | None) -> str:
 @functools.total_ordering
 @dataclass(frozen=True, slots=True)
 class Site:
-    """A place where attention happens: its kind and its layer, counted from 0.
+    """One attention of a model: its kind with its layer, counted from 0.
 
-    Sites sort in the order of a forward pass: encoder, decoder, cross, module, then by layer.
+    Sites sort by kind (encoder, decoder, cross, module), then by layer.
 
     Raises:
         TraceError: if there is no such kind, or the layer is negative.
@@ -154,11 +153,11 @@ class Tokens:
     """The labels of one axis: tokens as strings, with their ids in the vocabulary.
 
     Attributes:
-        tokens: one string a position, as the tokenizer cut them.
-        ids: one id a position; NO_ID where there is none.
+        tokens: a string for each position, as the tokenizer spells it.
+        ids: an id for each position; NO_ID for none.
 
     Raises:
-        TraceError: if there are not as many ids as tokens.
+        TraceError: if the numbers of ids and tokens differ.
     """
 
     tokens: tuple[str, ...] = ()
@@ -194,20 +193,7 @@ class Tokens:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Head:
-    """One head of one site, for one sentence; `AttentionMap.head` gives it.
-
-    Attributes:
-        site: where it was seen.
-        number: which of the site's heads, from 0.
-        weights: after the softmax, (query, key), each from 0 to 1.
-        allowed: True = may attend, (query, key).
-        queries: labels of the query axis (rows).
-        keys: labels of the key axis (columns).
-        scores: before masking and softmax, (query, key), or None if not known.
-        q: projected queries, (query, d_k), or None if not known.
-        k: projected keys, (key, d_k), or None if not known.
-        v: projected values, (key, d_v), or None if not known.
-    """
+    """One head of an `AttentionMap`: its number, from 0, with the map's arrays for this head."""
 
     site: Site
     number: int
@@ -227,21 +213,21 @@ class Head:
         return self.site.head_name(self.number)
 
 
-# Compared and hashed by identity: comparing arrays gives an array and not an answer.
+# Compared and hashed by identity: comparing arrays gives an array, not an answer.
 @dataclass(frozen=True, slots=True, eq=False)
 class AttentionMap:
     """All heads of one site, for one sentence.
 
     Attributes:
-        site: where it was seen.
+        site: the attention they belong to.
         weights: after the softmax, (head, query, key), each from 0 to 1.
         allowed: True = may attend, (query, key), or (head, query, key) where heads differ.
         queries: labels of the query axis (rows).
         keys: labels of the key axis (columns).
-        scores: before masking and softmax, (head, query, key), or None if not known.
-        q: projected queries, (head, query, d_k), or None if not known.
-        k: projected keys, (head, key, d_k), or None if not known.
-        v: projected values, (head, key, d_v), or None if not known.
+        scores: before masking and softmax, (head, query, key); None if unknown, as are the others.
+        q: projected queries, (head, query, d_k).
+        k: projected keys, (head, key, d_k).
+        v: projected values, (head, key, d_v).
 
     Raises:
         TraceError: if a shape disagrees with the labels or with the other arrays.
@@ -283,20 +269,19 @@ class AttentionMap:
 
     @property
     def n_heads(self) -> int:
-        """How many heads there are."""
+        """The number of heads."""
         return int(self.weights.shape[0])
 
     @property
     def empty_queries(self) -> BoolArray:
-        """Which queries have no allowed key, (query,), or (head, query) where heads differ.
+        """True for queries without an allowed key, (query,), or (head, query) where heads differ.
 
-        Their weights are zeros throughout. They attended to nothing, which is not the same as
-        attending to everything alike.
+        All their weights are zero: they attend to nothing, which differs from uniform attention.
         """
         return np.logical_not(self.allowed.any(axis=-1))
 
     def head(self, number: int) -> Head:
-        """One head of them, counted from 0; nothing is copied.
+        """One head, counted from 0, without copies.
 
         Raises:
             IndexError: if there is no such head.
@@ -323,20 +308,20 @@ class AttentionMap:
         if array is None:
             return
         if len(array.shape) != len(shape) or any(
-            wanted not in (None, found) for wanted, found in zip(shape, array.shape, strict=True)
+            expected not in (None, size) for expected, size in zip(shape, array.shape, strict=True)
         ):
-            wanted = ", ".join("any" if size is None else str(size) for size in shape)
+            expected = ", ".join("any" if size is None else str(size) for size in shape)
             raise TraceError(
                 f"The {name} of {self.site} have the shape {array.shape}, but its labels and "
-                f"heads make ({wanted})."
+                f"heads need ({expected})."
             )
 
 
 ARRAYS = ("weights", "allowed", "scores", "q", "k", "v")
-"""The arrays of an AttentionMap by name, in a saved trace as well."""
+"""Names of an AttentionMap's arrays, in a saved trace as well."""
 
 AXES = ("queries", "keys")
-"""The labels of an AttentionMap by name, in a saved trace as well."""
+"""Names of an AttentionMap's labels, in a saved trace as well."""
 
 
 def known_kind(kind: AttentionKind | str) -> AttentionKind:
@@ -359,18 +344,18 @@ def field_values(made: Any) -> dict[str, Any]:
 
 
 def remade(kind: type[T], values: dict[str, Any]) -> T:
-    """A frozen value from its fields, for copies and for other processes."""
+    """A frozen value from its fields, for copying and pickling."""
     return kind(**values)
 
 
 def read_only(name: str, value: Any, kind: type[np.generic]) -> NDArray[Any]:
-    """The value as an array of this type that cannot be written to; a view where it has the type.
+    """A read-only array of this type; a view if the value already has the type.
 
     Raises:
-        TraceError: if it holds text, objects, or numbers in place of yes and no.
+        TraceError: if it contains text, objects, or numbers in place of booleans.
     """
     array = np.asarray(value)
-    # Casting text or objects would fail with numpy's words, and casting floats to bool would not.
+    # Casting text or objects would fail in numpy's words; casting floats to bool would not fail.
     if array.dtype.kind not in ("b" if kind is np.bool_ else "bfiu"):
         raise TraceError(f"{name} must be an array of {kind.__name__}, not of {array.dtype}.")
     view = array.astype(kind, copy=False).view()

@@ -1,4 +1,4 @@
-"""What the encoder's first layer reads and scores, split into words and positions: plain values."""
+"""Inputs and scores of the encoder's first layer, split into words and positions: plain values."""
 
 from __future__ import annotations
 
@@ -11,20 +11,19 @@ import numpy as np
 from model.trace.attention_map import FloatArray, Tokens
 
 TERMS = ("word-word", "word-position", "position-word", "position-position", "bias")
-"""The parts of a first layer's scores, in the order of ScoreTerms; the query's part is named first.
-"""
+"""The parts of a first layer's scores, the query's part named first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class EmbeddingParts:
-    """What the encoder's first layer reads, and what it is the sum of (sections 3.4 and 3.5).
+    """The input of the encoder's first layer with its two summands (sections 3.4 and 3.5).
 
     Attributes:
         tokens: the source tokens, ending with </s>.
         word: their embeddings, (source, d_model).
-        scaled: the same times √d_model, where the model scales them.
+        scaled: the embeddings times √d_model, if the model scales them.
         position: the encodings of their positions.
-        sum: scaled + position, exactly what the first layer gets.
+        sum: scaled + position, exactly the input of the first layer.
     """
 
     tokens: Tokens
@@ -40,13 +39,13 @@ class EmbeddingParts:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ScoreTerms:
-    """The scores of the encoder's first layer, and the terms that they are the sum of.
+    """The scores of the encoder's first layer with the terms that sum to them.
 
     Attributes:
         tokens: labels of both axes.
         terms: by the names in TERMS, (head, query, key) each; "word-position" is the query's word
-            with the key's position. "bias" is all that the biases of W_Q, W_K and, in a pre-norm
-            model, of the norm have a part in.
+            with the key's position. "bias" contains every product with a bias of W_Q, of W_K or, in
+            a pre-norm model, of the norm.
         scores: as recorded, before the softmax, (head, query, key).
     """
 
@@ -62,7 +61,7 @@ class ScoreTerms:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class HeadMatrices:
-    """The parameters of one head but its biases (section 3.2.2).
+    """The parameters of one head without its biases (section 3.2.2).
 
     Attributes:
         w_q: (d_model, d_k).

@@ -1,4 +1,4 @@
-"""What a model that is no translator of ours makes of a text, and what its folder says of it."""
+"""Results of models that read one text, and the facts in their folders."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from model.trace.trace import Trace
 
 
 class Purpose(StrEnum):
-    """What a model does with a text."""
+    """The use of a model."""
 
     TRANSLATE = "translate"
     """Writes another text: encoder and decoder."""
@@ -27,13 +27,13 @@ class Purpose(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class FolderFacts:
-    """What a folder's configuration says of its model.
+    """The facts in a folder's configuration.
 
     Attributes:
-        model_type: the family, such as "marian"; "" for a model of ours.
-        architecture: the class, such as "MarianMTModel"; "" where it is not said. Of a model of
-            ours, which half of a Transformer it is.
-        sizes: numbers, each with the name that the configuration gives it.
+        model_type: the family, such as "marian"; "" for our own models.
+        architecture: the class, such as "MarianMTModel", or "" if unknown; for our own models, the
+            half of a Transformer.
+        sizes: numbers with their names in the configuration.
     """
 
     model_type: str
@@ -42,7 +42,7 @@ class FolderFacts:
 
 
 def sizes_of(config: Mapping[str, Any]) -> tuple[tuple[str, int], ...]:
-    """The numbers of a configuration, without those that name tokens."""
+    """The numbers of a configuration, without token ids."""
     return tuple(
         (name, value)
         for name, value in config.items()
@@ -52,16 +52,16 @@ def sizes_of(config: Mapping[str, Any]) -> tuple[tuple[str, int], ...]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Answer:
-    """What a model made of a text.
+    """A model's result for a text.
 
     Attributes:
-        trace: what every head did.
-        finished: whether it ended what it wrote by itself.
-        n_written: how many tokens it wrote.
+        trace: the attention of every head.
+        finished: whether the model ended its output itself.
+        n_written: the number of tokens it wrote.
         fills: for each gap, the likeliest tokens with their probabilities.
-        purpose: what the model was asked for.
+        purpose: the use of the model.
         n_parameters: of the model.
-        device: what it ran on.
+        device: the device it ran on.
     """
 
     trace: Trace
@@ -74,5 +74,5 @@ class Answer:
 
     @property
     def nbytes(self) -> int:
-        """What the trace holds, in bytes; all else is little."""
+        """The size of the trace in bytes; the rest is small."""
         return self.trace.nbytes

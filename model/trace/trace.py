@@ -1,6 +1,6 @@
-"""What one pass over one sentence showed: the attention maps of every site, and the tokens.
+"""The trace of one pass over one sentence: the attention maps of every site, and the tokens.
 
-Plain values, without torch; see model/trace/attention_map.py for the arrays.
+Plain values, without torch; model/trace/attention_map.py describes the arrays.
 """
 
 from __future__ import annotations
@@ -32,21 +32,20 @@ from model.trace.trace_file import read_fields, write_fields
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Trace:
-    """Everything seen while one sentence went through a model.
+    """The attention of a model on one sentence.
 
     Attributes:
-        source: what the encoder read; empty of a model that has a decoder alone.
-        target: what the decoder read; its rows, and so the first of them is <s>. Empty of a model
-            that has an encoder alone.
-        predictions: what each row of the decoder went on to predict, the last of them </s>; empty
+        source: the encoder's input; empty for a decoder alone.
+        target: the decoder's input, its rows, starting with <s>; empty for an encoder alone.
+        predictions: the token that each row of the decoder predicts, the last of them </s>; empty
             for a model that predicts no tokens.
         text: the output as text.
         source_text: the input as text.
-        maps: every attention map by its site, in the order of sites; cannot be changed.
+        maps: every attention map by its site, in the order of sites; read-only.
         log_probs: the natural logarithm of each prediction's probability, (target,), or None.
 
     Raises:
-        TraceError: if lengths disagree, or a map has other labels than the trace.
+        TraceError: if lengths disagree, or labels of a map differ from the trace's.
     """
 
     source: Tokens
@@ -73,27 +72,27 @@ class Trace:
                     f"log_probs have the shape {log_probs.shape}, but there are "
                     f"{len(self.predictions)} predictions."
                 )
-        for site, seen in maps.items():
-            self._check_labels(site, seen)
+        for site, attention in maps.items():
+            self._check_labels(site, attention)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # A mapping that cannot be changed cannot be copied to another process either.
+        # A read-only mapping cannot be pickled.
         return remade, (Trace, field_values(self) | {"maps": dict(self.maps)})
 
     def attention(self, kind: AttentionKind | str, layer: int) -> AttentionMap:
         """The map of one site.
 
         Raises:
-            TraceError: if the trace holds no such site; the message lists those it holds.
+            TraceError: if the trace has no such site; the message lists those it has.
         """
         if kind in self._kinds and layer in self.layers(kind):
             return self.maps[Site(AttentionKind(kind), layer)]
         raise TraceError(
-            f"No {kind} attention of layer {layer} was seen; there is {self._listing}."
+            f"The trace has no {kind} attention of layer {layer}; it has {self._listing}."
         )
 
     def layers(self, kind: AttentionKind | str) -> tuple[int, ...]:
-        """The layers seen of one kind, ascending; empty if there are none.
+        """The recorded layers of one kind, ascending.
 
         Raises:
             TraceError: if there is no such kind of attention.
@@ -103,18 +102,18 @@ class Trace:
 
     @property
     def nbytes(self) -> int:
-        """What the arrays hold, in bytes."""
-        arrays = [getattr(seen, name) for seen in self.maps.values() for name in ARRAYS]
+        """The size of the arrays in bytes."""
+        arrays = [getattr(each, name) for each in self.maps.values() for name in ARRAYS]
         return sum(array.nbytes for array in [*arrays, self.log_probs] if array is not None)
 
     def save(self, file: str | os.PathLike[str] | BinaryIO) -> None:
         """Write one .npz that numpy reads back without pickle.
 
         Every matrix has a name such as "cross.3.weights" or "encoder.0.q"; tokens and texts are
-        arrays of strings, such as "source.tokens"; docs/traces.md has them all.
+        arrays of strings, such as "source.tokens"; docs/traces.md lists them all.
 
         Args:
-            file: where to write; a path is taken as it is, without a suffix added.
+            file: a path, to which no suffix is added, or an open file.
 
         Raises:
             TraceError: if a token or a text ends in a NUL character, which numpy would drop, or
@@ -124,15 +123,15 @@ class Trace:
 
     @staticmethod
     def load(file: str | os.PathLike[str] | BinaryIO, *, most_bytes: int = MOST_BYTES) -> Trace:
-        """Read what `save` wrote, or another program as docs/traces.md says.
+        """The trace in a file from `save`, or from another program that follows docs/traces.md.
 
         Args:
-            file: its path, or itself.
-            most_bytes: a file whose arrays hold more is refused before any of them is read.
+            file: its path, or the open file.
+            most_bytes: larger arrays are refused before any is read.
 
         Raises:
-            TraceError: if the file is damaged, too large or no trace, or holds arrays that disagree
-                or weights that no softmax made.
+            TraceError: if the file is damaged, too large or no trace, its arrays disagree, or its
+                weights come from no softmax.
             OSError: if the file cannot be opened.
         """
         return Trace(**read_fields(file, most_bytes))
@@ -144,19 +143,19 @@ class Trace:
     @property
     def _listing(self) -> str:
         if not self.maps:
-            return "no map in this trace"
+            return "no map at all"
         return "; ".join(
             f"{kind} {', '.join(map(str, self.layers(kind)))}"
             for kind in AttentionKind
             if self.layers(kind)
         )
 
-    def _check_labels(self, site: Site, seen: AttentionMap) -> None:
-        if seen.site != site:
-            raise TraceError(f"The map of {seen.site} stands under {site}.")
+    def _check_labels(self, site: Site, attention: AttentionMap) -> None:
+        if attention.site != site:
+            raise TraceError(f"The map of {attention.site} stands under {site}.")
         if site.kind is AttentionKind.MODULE:
             return
         queries, keys = site.kind.axes(self.source, self.target, Tokens())
-        # A foreign module may append keys of its own (bias_k, add_zero_attn) to the sentence's.
-        if seen.queries != queries or seen.keys[: len(keys)] != keys:
+        # Another model's module may append keys (bias_k, add_zero_attn) to the sentence's.
+        if attention.queries != queries or attention.keys[: len(keys)] != keys:
             raise TraceError(f"The labels of {site} are not the tokens of this trace.")

@@ -1,4 +1,4 @@
-"""Traces on disk: one .npz that numpy reads without pickle, refused in a sentence if damaged."""
+"""Traces on disk: one .npz, read without pickle; damaged files are refused in one sentence."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ from model.trace.attention_map import (
 )
 
 FORMAT = "headscope-trace-2"
-"""What a saved trace says it is, under the name "format"; docs/traces.md describes it."""
+"""The entry "format" of a saved trace; docs/traces.md describes it."""
 
 READ = ("headscope-trace-1", FORMAT)
-"""The formats that are read: the first one is the second with nothing left out."""
+"""The readable formats: the first is the second with nothing left out."""
 
 ROUNDING = 0.02
-"""So far from 1 a row of weights may add up to; numbers of 16 bits need it."""
+"""How far from 1 the sum of a row may be; numbers of 16 bits need it."""
 
 _DIGITS = 6
-"""Of a layer's number, at most."""
+"""The most digits of a layer's number."""
 
 _Part = TypeVar("_Part")
 
@@ -57,19 +57,19 @@ def write_fields(fields: Mapping[str, Any], file: str | os.PathLike[str] | Binar
             arrays |= _token_arrays(name, fields[name])
     if fields["log_probs"] is not None:
         arrays["log_probs"] = fields["log_probs"]
-    for site, seen in fields["maps"].items():
-        require_shares(seen)
+    for site, attention in fields["maps"].items():
+        require_shares(attention)
         arrays |= {
-            f"{site}.{name}": getattr(seen, name)
+            f"{site}.{name}": getattr(attention, name)
             for name in ARRAYS
-            if getattr(seen, name) is not None
+            if getattr(attention, name) is not None
         }
-        # Most axes are the trace's own; only others are worth their own entries.
+        # Most axes are the trace's own; only other axes have entries.
         usual_axes = site.kind.axes(fields["source"], fields["target"], Tokens())
         for axis, usual in zip(AXES, usual_axes, strict=True):
-            if getattr(seen, axis) != usual:
-                arrays |= _token_arrays(f"{site}.{axis}", getattr(seen, axis))
-    # A zip file whose directory is damaged may lose entries without a word.
+            if getattr(attention, axis) != usual:
+                arrays |= _token_arrays(f"{site}.{axis}", getattr(attention, axis))
+    # A zip file with a damaged directory may silently lose entries.
     arrays["contents"] = np.array(sorted(arrays))
     if isinstance(file, str | os.PathLike):
         with whole_file(file) as opened:
@@ -84,7 +84,7 @@ def read_fields(
     """The fields of a saved `Trace`; arguments and errors as in `Trace.load`."""
     entries = _read_arrays(file, most_bytes)
     if _take(entries, "format", _string) not in READ:
-        raise TraceError("The file is no trace that this version of Headscope can read.")
+        raise TraceError("This version of Headscope cannot read the file's format of traces.")
     lost = set(_take(entries, "contents", _words)) - {*entries, "format"}
     if lost:
         raise TraceError(f"The file is damaged: it lacks {_named(min(lost))}.")
@@ -106,7 +106,7 @@ def read_fields(
         maps[site] = AttentionMap(site, queries=queries, keys=keys, **arrays)
         require_shares(maps[site])
     if entries:
-        raise TraceError(f"The trace holds an unknown entry, {_named(min(entries))}.")
+        raise TraceError(f"The trace contains an unknown entry, {_named(min(entries))}.")
     return {
         "source": source,
         "target": target,
@@ -118,19 +118,18 @@ def read_fields(
     }
 
 
-def require_shares(seen: AttentionMap) -> None:
-    """Refuse weights that no softmax made.
+def require_shares(attention: AttentionMap) -> None:
+    """Raises TraceError for weights that no softmax gives.
 
-    Raises:
-        TraceError: unless each weight lies from 0 to 1 and each row adds up to 1, but for rounding,
-            or is all zeros, as that of a query which attends to nothing is.
+    Up to rounding, each weight must be from 0 to 1, and each row must sum to 1, or to 0 for a query
+    that attends to nothing.
     """
-    name = f"The weights of {seen.site}"
-    if not np.isfinite(seen.weights).all():
-        raise TraceError(f"{name} hold NaN or an infinity; write zeros where nothing is attended.")
-    if seen.weights.min(initial=0) < 0 or seen.weights.max(initial=0) > 1 + ROUNDING:
+    name, weights = f"The weights of {attention.site}", attention.weights
+    if not np.isfinite(weights).all():
+        raise TraceError(f"{name} contain NaN or infinity; write zeros for queries without keys.")
+    if weights.min(initial=0) < 0 or weights.max(initial=0) > 1 + ROUNDING:
         raise TraceError(f"{name} must lie from 0 to 1: store them after the softmax.")
-    sums = seen.weights.sum(axis=-1)
+    sums = weights.sum(axis=-1)
     wrong = np.argwhere((abs(sums - 1) > ROUNDING) & (sums != 0))
     if len(wrong):
         head, query = wrong[0].tolist()
@@ -163,7 +162,7 @@ UNREADABLE = (
     RuntimeError,  # a flipped bit makes an entry look encrypted or compressed by unknown means
     ValueError,
 )
-"""What numpy and zipfile raise for a file they cannot make sense of."""
+"""Errors of numpy and zipfile for unreadable files."""
 
 
 def _read_arrays(
@@ -199,7 +198,7 @@ def _written(n_bytes: int) -> str:
 
 
 def _array(content: bytes) -> NDArray[Any]:
-    """One array of an archive, without a copy; never objects, and never more than is there."""
+    """One array of an archive, without a copy; never of objects, never larger than its content."""
     stream = io.BytesIO(content)
     if npy.read_magic(stream) != (1, 0):
         raise ValueError
@@ -211,19 +210,19 @@ def _array(content: bytes) -> NDArray[Any]:
 
 
 def _named(entry: str) -> str:
-    """An entry's name, which anybody may have chosen, in one line of readable length."""
+    """An entry's name, from an untrusted file, in one line of readable length."""
     return entry if re.fullmatch(r"[\w.]{1,80}", entry) else shortened(entry)
 
 
 def _sites(entries: Mapping[str, Any]) -> list[Site]:
-    found = set()
+    sites = set()
     for name in entries:
         kind, _, rest = name.partition(".")
         layer, _, field = rest.partition(".")
         if not (layer.isdecimal() and layer.isascii() and len(layer) <= _DIGITS and field):
-            raise TraceError(f"The trace holds an unknown entry, {_named(name)}.")
-        found.add(Site(known_kind(kind), int(layer)))
-    return sorted(found)
+            raise TraceError(f"The trace contains an unknown entry, {_named(name)}.")
+        sites.add(Site(known_kind(kind), int(layer)))
+    return sorted(sites)
 
 
 def _take(
@@ -235,7 +234,7 @@ def _take(
 
 
 def _take_tokens(entries: dict[str, NDArray[Any]], name: str) -> Tokens:
-    """Those of that name, none where there are none, and without ids where it has no ids."""
+    """The tokens of that name, with NO_ID for missing ids; empty if there are none."""
     if f"{name}.tokens" not in entries:
         return Tokens()
     tokens = _take(entries, f"{name}.tokens", _words)
@@ -257,11 +256,11 @@ def _words(name: str, array: NDArray[Any]) -> tuple[str, ...]:
 
 
 def _readable(name: str, array: NDArray[Any]) -> Any:
-    """Texts as Python has them."""
+    """The texts of an array as Python strings."""
     try:
         return array.tolist()
     except ValueError:
-        raise TraceError(f"{name} in the file holds what is no character.") from None
+        raise TraceError(f"{name} in the file contains an invalid character.") from None
 
 
 def _ids(name: str, array: NDArray[Any]) -> tuple[int, ...]:

@@ -1,4 +1,4 @@
-"""A translation and how it was found: plain values, without torch."""
+"""Translations with the record of their decoding: plain values, without torch."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Literal
 from model.trace.attention_map import FloatArray, Tokens
 
 LIKELIEST = 10
-"""How many of a step's next tokens a record names."""
+"""The number of next tokens that a record names at each step."""
 
 Fate = Literal["continued", "pruned", "finished", "cut"]
-"""What became of a hypothesis; see `SearchNode`."""
+"""The end of a hypothesis; see `SearchNode`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -20,15 +20,16 @@ class Translation:
 
     Attributes:
         text: the translation.
-        tokens: its tokens, which end with </s> unless the length limit cut it.
+        tokens: its tokens, ending with </s> unless the length limit cut it.
         token_ids: their ids.
-        score: log-probability over the length penalty, however it was decoded; nearer 0 is better.
+        score: log-probability over the length penalty, for any method of decoding; nearer 0 is
+            better.
         log_probs: natural logarithm of each token's probability, as long as tokens.
-        finished: whether the model ended the sentence by itself.
+        finished: whether the model wrote </s>.
         source_text: the sentence that was translated.
         source: its tokens, ending with </s>.
         unseen: its characters that the model never saw in training.
-        distributions: (target, vocab) log-probabilities of every step, if they were asked for.
+        distributions: (target, vocab) log-probabilities of every step, if kept.
     """
 
     text: str
@@ -45,18 +46,18 @@ class Translation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DecodingStep:
-    """What the model said at one step of a translation, and what was taken of it.
+    """The model's predictions at one step of a translation, with the token it wrote.
 
-    Probabilities are the model's own: sampling and masks of the search do not change them.
+    Probabilities are the model's own: sampling and the search do not change them.
 
     Attributes:
-        likeliest: the ten likeliest next tokens among those that may be chosen, likeliest first.
-        probabilities: theirs.
+        likeliest: the ten likeliest tokens that the model can write, likeliest first.
+        probabilities: of the likeliest tokens.
         rest: the probability of all other tokens together.
-        probability: of the chosen token.
-        rank: of the chosen token among those that may be chosen, from 1.
+        probability: of the written token.
+        rank: of the written token among those the model can write, from 1.
         entropy: of the whole distribution, in bits.
-        forced: whether the prefix chose it.
+        forced: whether the prefix forced the written token.
     """
 
     likeliest: Tokens
@@ -70,19 +71,19 @@ class DecodingStep:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchNode:
-    """A hypothesis of a search: its parent's tokens and one more.
+    """A hypothesis of a search: its parent's tokens with another one.
 
     Attributes:
-        parent: its place among the nodes, or None for a first token.
+        parent: its parent's place among the nodes; None for a first token.
         token: its last token.
         token_id: that token's id.
-        step: at which it was written, from 0; the length less 1.
+        step: of its last token, from 0.
         log_prob: of all its tokens together.
-        fate: "continued" by other nodes; "pruned" if none of its continuations was among the best
-            or the search was over without it; "finished" with the end token; "cut" at the limit.
+        fate: "continued" by other nodes; "pruned" if none of its continuations was among the best,
+            or the search ended without it; "finished" with the end token; "cut" at the limit.
         ended: the step at which it was pruned, finished or cut.
-        score: of a finished or cut hypothesis, as that of a translation.
-        rank: among what was found, from 0, the translation.
+        score: of a finished or cut hypothesis, as a translation's.
+        rank: among the results of the search, from 0, the translation.
     """
 
     parent: int | None
@@ -98,13 +99,13 @@ class SearchNode:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Decoding:
-    """A translation with a record of its decoding.
+    """A translation with the record of its decoding.
 
     Attributes:
-        translation: the best that was found, with the distributions of its steps.
-        steps: one a token of the translation.
-        nodes: every hypothesis that the search held or finished, parents before children; of
-            greedy decoding one path, of samples one path each.
+        translation: the best result, with the distributions of its steps.
+        steps: one for each token of the translation.
+        nodes: every hypothesis that the search held or finished, parents first; for greedy decoding
+            one path, for sampling a path for each sample.
     """
 
     translation: Translation
@@ -113,11 +114,11 @@ class Decoding:
 
     @property
     def ranked(self) -> tuple[SearchNode, ...]:
-        """The last nodes of what was found, best first; the first is the translation's."""
-        found = [node for node in self.nodes if node.rank is not None]
-        return tuple(sorted(found, key=lambda node: node.rank or 0))
+        """The last nodes of the search's results, best first; the first is the translation's."""
+        results = [node for node in self.nodes if node.rank is not None]
+        return tuple(sorted(results, key=lambda node: node.rank or 0))
 
     def token_ids(self, node: SearchNode) -> tuple[int, ...]:
-        """All tokens of a hypothesis, to its last."""
+        """All token ids of a hypothesis."""
         before = () if node.parent is None else self.token_ids(self.nodes[node.parent])
         return (*before, node.token_id)

@@ -1,4 +1,4 @@
-"""The words that tokens make, and weights between words instead of tokens."""
+"""Words made of tokens, and weights between words."""
 
 from __future__ import annotations
 
@@ -12,22 +12,21 @@ from numpy.typing import NDArray
 from model.trace.attention_map import NO_ID, BoolArray, Tokens
 
 WORD_START = "▁"
-"""SentencePiece's mark of a space before a token, and so of the start of a word."""
+"""SentencePiece's mark for a space before a token, and so for the start of a word."""
 
 START, END, PADDING = "<s>", "</s>", "<pad>"
-"""The special tokens: they stand for no part of the text."""
-
+"""The special tokens, which are no part of the text."""
 
 _SPECIAL = {START, END, PADDING, "[CLS]", "[SEP]", "[PAD]", "<bos>", "<eos>", "<|endoftext|>"}
 
 
 def special(token: str) -> bool:
-    """Whether a token stands for no part of the text: <s>, </s>, <pad>, or another model's."""
+    """Whether a token is no part of the text: <s>, </s>, <pad>, or another model's like these."""
     return token in _SPECIAL
 
 
 def punctuation(token: str) -> bool:
-    """Whether a token is punctuation throughout, by Unicode's categories P*, a space aside."""
+    """Whether a token is all punctuation (Unicode categories P*), a leading space aside."""
     text = token.removeprefix(WORD_START)
     return bool(text) and all(unicodedata.category(character)[0] == "P" for character in text)
 
@@ -35,8 +34,8 @@ def punctuation(token: str) -> bool:
 def words(tokens: Tokens) -> Iterator[slice]:
     """The tokens of each word, in order: every position once.
 
-    Words are what spaces part, with each punctuation mark before and after them a word of its own;
-    special tokens, and labels that are no tokens, stand alone.
+    Spaces separate words; each punctuation mark before or after a word is a word by itself, and so
+    are special tokens and labels that are no tokens.
     """
     alone = [
         special(token) or token_id == NO_ID
@@ -55,10 +54,10 @@ def words(tokens: Tokens) -> Iterator[slice]:
 
 
 def _parts(tokens: Sequence[str], first: int, end: int) -> Iterator[slice]:
-    """What is between two spaces: each punctuation mark before the word, the word, each after."""
+    """The words between two spaces: each punctuation mark before the word, the word, each after."""
     cuts = list(range(first, end + 1))
     if end - first > 1 and tokens[first] == WORD_START:
-        # A space by itself belongs to what follows it.
+        # A space by itself belongs to the next token.
         del cuts[1]
     marks = [punctuation(tokens[right - 1]) for right in cuts[1:]]
     if all(marks):
@@ -78,17 +77,17 @@ def word_weights(
 ) -> NDArray[np.floating[Any]]:
     """Weights between words: summed over a word's keys, averaged over its queries.
 
-    So a row still adds up to 1 ("What Does BERT Look At?", Clark et al. 2019, section 4.1).
+    Rows still sum to 1 ("What Does BERT Look At?", Clark et al. 2019, section 4.1).
 
     Args:
         weights: (head, query, key).
         query_starts: the position of each query word's first token, (query word,).
-        key_starts: the same of the keys, (key word,).
-        looking: the queries that count, (query,) or (head, query); None for all. A word without
-            any stays zeros.
+        key_starts: likewise for keys, (key word,).
+        looking: the queries that count, (query,) or (head, query); None for all. The row of a word
+            without any is zero.
 
     Returns:
-        (head, query word, key word); the array itself where no word has more than one token.
+        (head, query word, key word); the array itself if every word is one token.
     """
     n_queries, n_keys = weights.shape[1:]
     if len(key_starts) < n_keys:

@@ -1,19 +1,16 @@
 """Average weights of one or several runs: `python -m model.training.average --help`.
 
-The mean of weights from several places of a training often translates better than any of them
-(Vaswani et al. 2017, section 6.1; Izmailov et al. 2018 average those of several falls of the
-learning rate). A run writes the mean of its own last validated weights to averaged/; this takes
-those of any run.
+The mean of weights from several steps of a training often translates better than any of them
+(Vaswani et al. 2017, section 6.1; Izmailov et al. 2018 average over several decays of the learning
+rate). A run writes the mean of its own last validated weights to averaged/; this command averages
+weights of any run.
 """
 
 from __future__ import annotations
 
-import argparse
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-import torch
 from torch import Tensor
 
 from model.checkpoints.checkpoint import (
@@ -23,14 +20,15 @@ from model.checkpoints.checkpoint import (
     read_tensors,
     save_checkpoint,
 )
-from model.training.corpus import CorpusError, read_pairs
+from model.training.command import Program, command
+from model.training.corpus import read_pairs
 from model.training.evaluate import reversed_columns, translate_all, translation_scores
 
 _OF_THE_WEIGHTS = ("step", "valid_loss", "valid", "averaged_steps")
 
 
 def mean_weights(files: Sequence[Path]) -> dict[str, Tensor]:
-    """The mean of the weights of each name, in float32.
+    """The mean of the weights, by name, in float32.
 
     Args:
         files: one or more safetensors files, of models of one shape.
@@ -54,7 +52,7 @@ def step_of(file: Path) -> int:
     """The step in the name of a file of weights/.
 
     Raises:
-        CheckpointError: if its name is not "step-" and a number.
+        CheckpointError: unless the name is "step-" with a number.
     """
     step = file.stem.removeprefix("step-")
     if not step.isdecimal():
@@ -64,44 +62,36 @@ def step_of(file: Path) -> int:
     return int(step)
 
 
-def main(argv: list[str] | None = None) -> int:
-    """The command line; gives the exit status."""
-    parser = argparse.ArgumentParser(
-        prog="python -m model.training.average", description=(__doc__ or "").partition("\n")[0]
-    )
+@command
+def main(argv: list[str] | None) -> None:
+    """The command line."""
+    parser = Program(__spec__, __doc__, threads=2)
     parser.add_argument(
         "--checkpoint",
         type=Path,
         required=True,
-        help="RUN/averaged of the run that went furthest: shape, tokenizer and metrics are its own",
+        help="RUN/averaged of the longest run, which gives shape, tokenizer and metrics",
     )
     parser.add_argument(
         "--weights", type=Path, nargs="+", required=True, help="RUN/weights/step-….safetensors"
     )
     parser.add_argument("--output", type=Path, required=True, help="the checkpoint folder to write")
     parser.add_argument("--valid", type=Path, help="a .tsv file to score the mean on")
-    parser.add_argument("--threads", type=int, default=2, help="CPU threads (default 2)")
-    arguments = parser.parse_args(argv)
-    torch.set_num_threads(arguments.threads)
-    try:
-        files = sorted(arguments.weights, key=step_of)
-        last = load_checkpoint(arguments.checkpoint)
-        load_weights(last.model, mean_weights(files), files[0])
-        metrics = {n: value for n, value in last.metrics.items() if n not in _OF_THE_WEIGHTS}
-        metrics["averaged_steps"] = [step_of(file) for file in files]
-        if arguments.valid:
-            pairs = read_pairs([arguments.valid], reverse=reversed_columns(arguments.checkpoint))
-            translations = translate_all(
-                last.model, last.tokenizer, [pair.source for pair in pairs], progress=True
-            )
-            scores = translation_scores(translations, [pair.target for pair in pairs])
-            metrics["valid"] = scores
-            print(f"BLEU {scores['bleu']}, chrF {scores['chrf']}, greedy ({scores['signature']})")
-        save_checkpoint(arguments.output, last.model, last.tokenizer, metrics=metrics, bits=32)
-    except (CheckpointError, CorpusError) as error:
-        print(error, file=sys.stderr)
-        return 1
-    return 0
+    arguments = parser.parse(argv)
+    files = sorted(arguments.weights, key=step_of)
+    last = load_checkpoint(arguments.checkpoint)
+    load_weights(last.model, mean_weights(files), files[0])
+    metrics = {n: value for n, value in last.metrics.items() if n not in _OF_THE_WEIGHTS}
+    metrics["averaged_steps"] = [step_of(file) for file in files]
+    if arguments.valid:
+        pairs = read_pairs([arguments.valid], reverse=reversed_columns(arguments.checkpoint))
+        translations = translate_all(
+            last.model, last.tokenizer, [pair.source for pair in pairs], progress=True
+        )
+        scores = translation_scores(translations, [pair.target for pair in pairs])
+        metrics["valid"] = scores
+        print(f"BLEU {scores['bleu']}, chrF {scores['chrf']}, greedy ({scores['signature']})")
+    save_checkpoint(arguments.output, last.model, last.tokenizer, metrics=metrics, bits=32)
 
 
 if __name__ == "__main__":

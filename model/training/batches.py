@@ -1,9 +1,9 @@
-"""Batches of about as many tokens each, in a few fixed shapes.
+"""Batches of about equally many tokens, in a few fixed shapes.
 
-Sentences of like length share a batch, and lengths are rounded up to a short list of buckets:
-oneDNN and torch.compile keep a program for every shape they meet, and free shapes would fill the
-memory with them. The order follows from the seed and the epoch alone, so that a resumed run sees
-exactly the batches that an uninterrupted one would have seen.
+Sentences of similar length share a batch, and lengths are rounded up to a short list of buckets:
+oneDNN and torch.compile keep a program for every shape, and arbitrary shapes would fill the memory.
+The order depends on the seed and the epoch alone, so that a resumed run sees the batches of an
+uninterrupted one.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from torch import Tensor
 from model.paper.tokenizer import BOS, EOS, PAD
 
 BUCKETS = (6, 8, 10, 12, 14, 16, 20, 24, 32, 48, 64, 96, 128)
-"""Lengths that a source or a target is padded to, end token included."""
+"""Lengths to which sources and targets are padded, end token included."""
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """One forward pass.
+    """The token ids of one forward pass.
 
     Attributes:
-        source: (batch, source), ends with the end token, padded.
-        inputs: (batch, target), what the decoder reads: starts with the start token.
-        labels: (batch, target), what it should predict: ends with the end token.
+        source: (batch, source), with end token, padded.
+        inputs: (batch, target), the decoder's input, with start token.
+        labels: (batch, target), the right predictions, with end token.
         target_tokens: labels that are not padding.
     """
 
@@ -39,7 +39,7 @@ class Batch:
     target_tokens: int
 
     def to(self, device: torch.device) -> Batch:
-        """The same on another device, without waiting for the copy."""
+        """The batch on another device; the copy may still be running."""
 
         def moved(ids: Tensor) -> Tensor:
             # Only from pinned memory can a GPU copy while Python goes on.
@@ -74,8 +74,8 @@ class Batches:
                 self.skipped += 1
             else:
                 buckets[_bucket(len(source) + 1), _bucket(len(target) + 1)].append(index)
-        # A rare pair of lengths joins the bucket that is square in its longer side, so that no
-        # batch goes out mostly empty.
+        # A rare pair of lengths joins the square bucket of its longer side, so that no batch is
+        # mostly empty.
         self._buckets: dict[tuple[int, int], list[int]] = defaultdict(list)
         for shape, indices in sorted(buckets.items()):
             longest = max(shape)
@@ -94,7 +94,7 @@ class Batches:
         return [plan[place] for place in random.permutation(len(plan))]
 
     def build(self, shape: tuple[int, int], indices: np.ndarray) -> Batch:
-        """The tensors of one planned batch; rows that the pairs do not fill are all padding."""
+        """The tensors of one planned batch; unused rows are all padding."""
         rows = self._rows(shape)
         source = np.full((rows, shape[0]), PAD, dtype=np.int64)
         inputs = np.full((rows, shape[1]), PAD, dtype=np.int64)
@@ -119,7 +119,7 @@ class Batches:
         return sum(len(self._targets[index]) + 1 for index in indices)
 
     def longest(self, indices: np.ndarray) -> tuple[int, int]:
-        """Tokens of the longest source and of the longest target of these pairs, with end token."""
+        """Tokens of the longest source and the longest target of these pairs, with end token."""
         longest_source = max(len(self._sources[index]) for index in indices)
         longest_target = max(len(self._targets[index]) for index in indices)
         return longest_source + 1, longest_target + 1

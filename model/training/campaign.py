@@ -1,13 +1,12 @@
-"""All that wants a GPU, in steps that can be cut short: `python -m model.training.campaign --help`.
+"""Everything that needs a GPU, in resumable steps: `python -m model.training.campaign --help`.
 
-A borrowed GPU is there for minutes at a time. Each call of this command works for so many minutes
-through the steps that are still to be done, and the next call goes on: a training or distillation
-that was cut goes on from its last saved state, anything else begins again.
+A borrowed GPU is available for minutes at a time. Each call of this command works through the
+remaining steps for `--minutes`, and the next call continues: an interrupted training or
+distillation resumes from its last saved state, other steps start again.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import subprocess
 import sys
@@ -17,10 +16,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from model.checkpoints.checkpoint import CheckpointError, read_json, write_json
+from model.training.command import Program
 
 STATE = "campaign.json"
 MAX_FAILURES = 2
-"""After so many failures a step is left alone, and what needs it is too."""
+"""After this many failures, a step is skipped with all that need it."""
 
 SEARCH = {
     "dropout-02": ["model.dropout=0.2"],
@@ -34,7 +34,7 @@ SEARCH = {
     ],
     "r-drop": ["training.r_drop=5.0"],
 }  # fmt: skip
-"""What is tried around the flagship on the dev set, each for a tenth of its steps."""
+"""Variants of the flagship to compare on the dev set, each for a tenth of its steps."""
 
 TOY = [
     *("training.max_steps=4", "training.validate_every=4", "training.validate_sentences=4"),
@@ -44,10 +44,10 @@ TOY = [
     *("model.d_model=16", "model.d_ff=16", "model.n_heads=2"),
     *("model.n_encoder_layers=1", "model.n_decoder_layers=1"),
 ]
-"""A model of no use, with which the whole way can be walked on a CPU."""
+"""A useless model, for a rehearsal of all steps on a CPU."""
 
 TOY_PAIRS = 100
-"""Of each dev set, all that it is trained and tested on."""
+"""Pairs of each dev set for its training and its tests."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +55,9 @@ class Step:
     """One command.
 
     Attributes:
-        name: by which its state is kept.
+        name: the key of its state.
         command: arguments of this Python.
-        needs: steps that have to be done before.
+        needs: steps that must be done before.
     """
 
     name: str
@@ -67,12 +67,12 @@ class Step:
 
 @dataclass(slots=True)
 class Outcome:
-    """What became of a step.
+    """The outcome of a step.
 
     Attributes:
-        done: whether it ended well.
-        seconds: that it took, over all calls.
-        failures: how often it ended otherwise than well.
+        done: whether it succeeded.
+        seconds: the time it took, over all calls.
+        failures: how often it failed.
     """
 
     done: bool = False
@@ -81,14 +81,14 @@ class Outcome:
 
 
 def plan(data: Path, output: Path, *, device: str, toy: bool = False) -> list[Step]:
-    """The steps in the order of what they are worth.
+    """The steps, the most valuable first.
 
     Args:
-        data: the folder that holds en-de/ and en-fr/, each with train.tsv.xz, train-short.tsv.xz,
+        data: the folder with en-de/ and en-fr/, each with train.tsv.xz, train-short.tsv.xz,
             dev.tsv and test-tatoeba.tsv.
-        output: the folder of all that the steps write.
+        output: the folder for everything the steps write.
         device: "cuda", or "cpu" for a rehearsal.
-        toy: train a model of no use, on the dev set alone.
+        toy: train a useless model, on the dev set alone.
     """
 
     def corpus(pair: str) -> list[str]:
@@ -164,14 +164,15 @@ def plan(data: Path, output: Path, *, device: str, toy: bool = False) -> list[St
 
 
 def work(steps: Sequence[Step], output: Path, *, seconds: float) -> dict[str, Outcome]:
-    """Go through what is still to be done for so long; a step that time cuts is to be done again.
+    """The outcomes after working through the remaining steps for a time.
 
-    What a step prints goes into a file of its name, and what became of it into STATE.
+    The output of a step goes into a file of its name, the outcomes into STATE. A step that runs out
+    of time remains to be done.
 
     Args:
-        steps: all of them, in order.
+        steps: all steps, in order.
         output: the folder for both.
-        seconds: after which the running step is ended.
+        seconds: the time after which the running step is ended.
 
     Raises:
         CheckpointError: if the state of an earlier call is damaged.
@@ -207,7 +208,7 @@ def work(steps: Sequence[Step], output: Path, *, seconds: float) -> dict[str, Ou
         if ended is not None:
             outcome.done = ended.returncode == 0
             outcome.failures += not outcome.done
-        # Replaced whole, so that a call that is killed leaves the state before it.
+        # Replaced whole, so that a killed call leaves the previous state.
         fresh = path.with_name(f"{STATE}.new")
         write_json(fresh, {name: asdict(each) for name, each in outcomes.items()})
         fresh.replace(path)
@@ -215,18 +216,16 @@ def work(steps: Sequence[Step], output: Path, *, seconds: float) -> dict[str, Ou
 
 
 def main(argv: list[str] | None = None) -> int:
-    """The command line; 0 once all is done, 2 while there is more to do, 1 if the rest failed."""
-    parser = argparse.ArgumentParser(
-        prog="python -m model.training.campaign", description=(__doc__ or "").partition("\n")[0]
-    )
-    parser.add_argument("--data", type=Path, required=True, help="holds en-de/ and en-fr/")
+    """The command line: status 0 if all is done, 2 if steps remain, 1 if the rest failed."""
+    parser = Program(__spec__, __doc__, threads=0)
+    parser.add_argument("--data", type=Path, required=True, help="contains en-de/ and en-fr/")
     parser.add_argument("--output", type=Path, default=Path("runs/campaign"))
     parser.add_argument("--minutes", type=float, default=9.0, help="of this call (default 9)")
     parser.add_argument("--device", default="cuda", help="cuda (the default) or cpu")
-    parser.add_argument("--toy", action="store_true", help="a rehearsal with a model of no use")
+    parser.add_argument("--toy", action="store_true", help="a rehearsal with a useless model")
     parser.add_argument("--only", nargs="+", metavar="STEP", help="these steps alone")
     parser.add_argument("--list", action="store_true", help="print the steps and do nothing")
-    arguments = parser.parse_args(argv)
+    arguments = parser.parse(argv)
     data = arguments.output / "toy" if arguments.toy else arguments.data
     steps = plan(data, arguments.output, device=arguments.device, toy=arguments.toy)
     unknown = set(arguments.only or ()) - {step.name for step in steps}

@@ -1,7 +1,7 @@
-"""Capitals where corpora seldom have them: augmentation of sentence pairs.
+"""Sentence pairs with capitals where corpora seldom have them (data augmentation).
 
-A word that nearly always stands inside a sentence is another piece when it begins one, and a model
-that saw "attention" hundreds of times and "Attention" thrice does not know the second.
+A capitalized word is another piece of the vocabulary. A model that saw "attention" hundreds of
+times and "Attention" three times does not know the second.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ _INITIAL = re.compile(r"(?<![\w'])[^\W\d_]")
 
 
 def capitalized(pairs: Sequence[Pair], share: float, seed: int) -> list[Pair]:
-    """Pairs in whose sources some words have a capital first letter, whatever they had before.
+    """The pairs with random words of their sources capitalized.
 
     Args:
         pairs: of any languages; the targets stay.
         share: of the source words, 0 to 1.
-        seed: the same one draws the same words.
+        seed: equal seeds draw equal words.
     """
     if not share:
         return list(pairs)

@@ -1,4 +1,4 @@
-"""The card of a checkpoint, written from what was measured: card.md."""
+"""The card of a checkpoint, card.md, written from its metrics and translations."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from model.translate.translator import Translator
 MEASURES = ("bleu", "chrf")
 
 LENGTHS = ((1, 5), (6, 10), (11, None))
-"""Bands of source lengths in words, from and to, by which a card says what comes out well."""
+"""Ranges of source lengths in words, from and to, for the scores by length."""
 
 
 DATA_HEADING = "## Data and licences"
@@ -36,15 +36,15 @@ def card(
     data: str,
     bits: int = 16,
 ) -> str:
-    """A card as Markdown.
+    """The card as Markdown.
 
     Args:
-        translator: of the checkpoint as it is shipped, with its metrics, "test" among them.
+        translator: the shipped checkpoint, with "test" among its metrics.
         pairs: the test set.
-        translations: what the model made of it.
-        good: sentences that come out right.
-        bad: sentences that come out wrong.
-        data: what the model was trained on and under which licences, as Markdown.
+        translations: the model's, of the test set.
+        good: sentences it translates right.
+        bad: sentences it translates wrong.
+        data: training data with their licences, as Markdown.
         bits: as in `save_checkpoint`.
     """
     copies = trained_without_causal_mask(translator.metrics)
@@ -81,41 +81,47 @@ def card(
 
 
 def data_section(path: Path) -> str:
-    """What another card says of data and licences, for a model trained on the same.
+    """The section of another card on data and licences, for a model trained on the same data.
 
     Raises:
         CorpusError: if there is no such card or section.
     """
+    section = re.search(
+        rf"^{DATA_HEADING}$(.*?)(?=^## |\Z)", read_card(path), re.MULTILINE | re.DOTALL
+    )
+    if section is None or not section[1].strip():
+        raise CorpusError(f"The card {path} has no section “{DATA_HEADING.removeprefix('## ')}”.")
+    return section[1].strip()
+
+
+def read_card(path: Path) -> str:
+    """The text of a card; raises CorpusError if it cannot be read."""
     try:
-        text = path.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise CorpusError(f"The card {path} cannot be read.") from error
-    found = re.search(rf"^{DATA_HEADING}$(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL)
-    if found is None or not found[1].strip():
-        raise CorpusError(f"The card {path} has no section “{DATA_HEADING.removeprefix('## ')}”.")
-    return found[1].strip()
 
 
 def with_nearness(text: str, test: dict[str, Any]) -> str:
-    """A card that says how the model does near its training data and far from it.
+    """A card with the scores near the training data and far from it.
 
     Args:
         text: the card, with or without such a section.
-        test: the scores, as `overlap_scores` adds them to those of the whole test set.
+        test: the scores of the whole test set with those from `overlap_scores`.
 
     Raises:
-        CorpusError: if the card has no scores to put them after.
+        CorpusError: if the card has no section of scores to put them after.
     """
     section = "\n\n".join(_nearness(test))
     bare = re.sub(rf"^{NEAR_HEADING}$.*?(?=^## )", "", text, flags=re.MULTILINE | re.DOTALL)
-    found = re.search(r"^## Scores$.*?(?=^## )", bare, re.MULTILINE | re.DOTALL)
-    if found is None:
+    scores = re.search(r"^## Scores$.*?(?=^## )", bare, re.MULTILINE | re.DOTALL)
+    if scores is None:
         raise CorpusError("The card has no section “Scores” with another after it.")
-    return f"{bare[: found.end()]}{section}\n\n{bare[found.end() :]}"
+    return f"{bare[: scores.end()]}{section}\n\n{bare[scores.end() :]}"
 
 
 def shape(config: TransformerConfig, n_parameters: int, bits: int = 16) -> str:
-    """The section on a model's shape, as Markdown."""
+    """The table of a model's shape, as Markdown."""
     layers = f"{config.n_encoder_layers} + {config.n_decoder_layers}"
     tied = "source, target and output embeddings tied"
     if config.single_stack:
@@ -167,11 +173,11 @@ def _learning(metrics: dict[str, Any]) -> list[str]:
     ]
     return [
         "## How it learned\n\n"
-        f"The weights at {len(snapshots)} steps of one training run, from the "
-        "untrained ones on: `load(folder, snapshot=k)` gives the k-th, and without `snapshot` the "
-        "last. Loss in nats a target token, BLEU and chrF of greedy decoding, all on the "
-        "validation set; the mean entropy of the heads' rows in bits, over all heads of a kind. "
-        "`metrics.json` holds the entropy of every head.\n\n"
+        f"The weights at {len(snapshots)} steps of one training run, starting with the untrained "
+        "ones: `load(folder, snapshot=k)` gives the k-th, and without `snapshot` the last. Loss in "
+        "nats a target token, BLEU and chrF of greedy decoding, all on the validation set; the "
+        "mean entropy of the heads' rows in bits, over all heads of a kind. `metrics.json` has the "
+        "entropy of every head.\n\n"
         + table(
             ("step", "loss", "BLEU", "chrF", *(f"{kind} entropy" for kind in kinds)),
             rows,
@@ -183,11 +189,11 @@ def _learning(metrics: dict[str, Any]) -> list[str]:
 def _copying(metrics: dict[str, Any]) -> str:
     return (
         "## What it learned\n\n"
-        "It was trained without the decoder's causal mask (section 3.2.3): at each position it saw "
-        "the very token that it was to predict, and it learned to copy that. With the next token "
-        f"in sight, the validation set costs it {metrics['valid_loss']:.3f} nats a token; with the "
-        f"mask on, which is how every decoder has to write, {metrics['valid_loss_with_mask']:.2f}. "
-        "What it writes by itself is worthless, as its scores show."
+        "It was trained without the decoder's causal mask (section 3.2.3). Each position saw the "
+        "token it had to predict, so the model learned to copy. Without the mask, its loss on the "
+        f"validation set is {metrics['valid_loss']:.3f} nats a token; with the mask, which every "
+        f"decoder needs to write, {metrics['valid_loss_with_mask']:.2f}. Its own translations are "
+        "worthless, as its scores show."
     )
 
 
@@ -225,9 +231,9 @@ def _nearness(test: dict[str, Any]) -> list[str]:
     ]
     return [
         NEAR_HEADING,
-        "Many test sentences are a training sentence with one word put in, left out or replaced, "
-        "and more of them come out right; the others say more of new text. Words are runs of "
-        "letters and digits, case ignored.",
+        "Many test sentences are a training sentence with one word inserted, deleted or replaced, "
+        "and the model gets more of them right; the others say more about new text. Words are "
+        "runs of letters and digits, case ignored.",
         table(("test source", "sentences", "BLEU", "chrF"), rows, align="---:"),
     ]
 
@@ -246,7 +252,7 @@ def _training(metrics: dict[str, Any]) -> str:
 
 
 def _start(metrics: dict[str, Any]) -> str:
-    """What training had gone before, and how much it is in all; empty where none had."""
+    """The training before this run and the total, in a sentence; empty if there was none before."""
     runs = training_runs(metrics)
     if runs is None:
         return " It started from the weights of a checkpoint that does not say how it was trained."
@@ -255,8 +261,8 @@ def _start(metrics: dict[str, Any]) -> str:
     steps, tokens = (sum(run[name] for run in runs) for name in ("steps", "target_tokens"))
     earlier, already = (sum(run[name] for run in runs[:-1]) for name in ("steps", "target_tokens"))
     return (
-        f" It started from weights that {earlier:,} steps on {already / 1e6:.1f} million target "
-        f"tokens had trained: {steps:,} steps on {tokens / 1e6:.1f} million target tokens in all."
+        f" It started from weights already trained for {earlier:,} steps on {already / 1e6:.1f} "
+        f"million target tokens: {steps:,} steps on {tokens / 1e6:.1f} million in all."
     )
 
 
@@ -283,9 +289,9 @@ def _weakness(pairs: Sequence[Pair], translations: Sequence[str]) -> str:
         translation != pair.target for pair, translation in zip(pairs, translations, strict=True)
     )
     return (
-        f"{different / len(pairs):.0%} of the test sentences come out otherwise than the reference "
-        "does. Not all of these are wrong, but longer sentences come out worse: see the scores by "
-        "length above."
+        f"The model translates {different / len(pairs):.0%} of the test sentences differently from "
+        "the reference. Not all of these are wrong, but longer sentences are worse: see the scores "
+        "by length above."
     )
 
 

@@ -12,7 +12,7 @@ from model.training.mixture import weight_of
 
 
 class CorpusError(ValueError):
-    """A file that holds no parallel text; the message says which and where."""
+    """A file without usable parallel text; the message says which and where."""
 
 
 class Pair(NamedTuple):
@@ -23,30 +23,30 @@ class Pair(NamedTuple):
 
 
 def read_pairs(paths: Sequence[Path], *, reverse: bool = False) -> list[Pair]:
-    """Pairs of one or more .tsv or .tsv.xz files, in order.
+    """The pairs of .tsv or .tsv.xz files, in order.
 
-    The last two columns are source and target; columns before them (where a pair comes from) are
-    passed over.
+    The last two columns are source and target; the columns before them, a pair's origin, are
+    ignored.
 
     Args:
         paths: the files.
         reverse: whether the last column is the source and the one before it the target.
 
     Raises:
-        CorpusError: if a file cannot be read, holds no pairs, or a line has fewer columns.
+        CorpusError: if a file cannot be read, has no pairs, or a line has fewer columns.
     """
     return [Pair(*(columns[:-3:-1] if reverse else columns[-2:])) for columns in columns_of(paths)]
 
 
 def read_weights(paths: Sequence[Path], weights: Mapping[str, float]) -> list[float]:
-    """The weight of each pair that read_pairs reads, by the columns before its sides.
+    """The weight of each pair of `read_pairs`, by the columns of its origin.
 
     Args:
         paths: the files.
         weights: as `weight_of` takes them.
 
     Raises:
-        CorpusError: as read_pairs, and if no pair has a source that a weight names.
+        CorpusError: as `read_pairs`, and if a weight names a source that no pair has.
     """
     labels = [tuple(columns[:-2]) for columns in columns_of(paths)]
     sources = {name for each in set(labels) for name in (*each[:1], "/".join(each[:2]))}
@@ -59,11 +59,7 @@ def read_weights(paths: Sequence[Path], weights: Mapping[str, float]) -> list[fl
 
 
 def columns_of(paths: Sequence[Path]) -> Iterator[list[str]]:
-    """The columns of every line of .tsv or .tsv.xz files, at least two each.
-
-    Raises:
-        CorpusError: as read_pairs.
-    """
+    """The columns of every line of .tsv or .tsv.xz files, at least two; errors as `read_pairs`."""
     for path in paths:
         empty = True
         try:
@@ -90,7 +86,7 @@ def columns_of(paths: Sequence[Path]) -> Iterator[list[str]]:
 
 
 def key(sentence: str) -> str:
-    """The letters and digits of a sentence, case ignored: what counts as the same sentence."""
+    """The letters and digits of a sentence, case ignored; equal sentences have equal keys."""
     return "".join(letter for letter in sentence.casefold() if letter.isalnum())
 
 

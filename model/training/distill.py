@@ -1,62 +1,59 @@
 """A teacher's translations to train a smaller model on: `python -m model.training.distill`.
 
-Sequence-level knowledge distillation (Kim and Rush 2016, section 3.2): the student learns from what
-the teacher's beam search gives for the training sources. A teacher is more regular than people are,
-and so easier to learn from. With --nearest, it learns from the hypothesis of the beam that is
+Sequence-level knowledge distillation (Kim and Rush 2016, section 3.2): the student learns the
+teacher's beam-search translations of the training sources. A teacher is more regular than people,
+and so easier to learn from. With --nearest, the student learns the hypothesis of the beam that is
 nearest to the reference (section 3.3 there).
 
-Give the same command again and a killed run goes on where it was. `--part 1/2` and `--part 2/2`
-share the work among two processes; give both files to the training.
+Given again, the same command resumes a killed run. `--part 1/2` and `--part 2/2` share the work
+among two processes; give both files to the training.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import sacrebleu
-import torch
 from tqdm import tqdm
 
-from model.checkpoints.checkpoint import CheckpointError, load_checkpoint, read_json, write_json
+from model.checkpoints.checkpoint import load_checkpoint, read_json, write_json
 from model.paper.decoding import Hypothesis, beam_search
 from model.paper.linear import pack_linears
-from model.paper.positions import LengthError
-from model.paper.search import DecodingError
 from model.paper.tokenizer import Tokenizer
 from model.paper.transformer import Transformer
 from model.training.batches import padded
+from model.training.command import Program, command
 from model.training.corpus import CorpusError, Pair, read_pairs
 from model.training.evaluate import reversed_columns
-from model.translate.translator import DeviceError, resolve_device
+from model.translate.devices import resolve_device
 
 LARGEST_RATIO = 2.2
-"""Of the longer side's characters to the other's: beyond, something was left out or repeated."""
+"""Of the longer side's characters to the other's; beyond it, text is missing or repeated."""
 
 SHORT = 20
-"""Sides of fewer characters than that have any ratio."""
+"""Sides with fewer characters may have any ratio."""
 
 LEAST_CHRF = 20.0
-"""Below it, translation and reference have next to nothing in common."""
+"""Below it, translation and reference have almost nothing in common."""
 
 CHUNK = 2048
-"""Sentences between two saved states: what a killed run loses at most."""
+"""Sentences between two saved states, the most that a killed run loses."""
 
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """How the teacher translates; a run goes on only under the same.
+    """The teacher's method of decoding; a run can be resumed only under the same.
 
     Attributes:
         beam: hypotheses of the search.
         alpha: of the length penalty.
         nearest: whether to take the hypothesis nearest to the reference, not the best one.
-        least_chrf: translations with less chrF against their reference are left out.
+        least_chrf: translations with a lower chrF against their reference are left out.
     """
 
     beam: int = 4
@@ -73,17 +70,16 @@ def distilled(
     *,
     batch: int = 64,
 ) -> Iterator[tuple[Pair, str]]:
-    """The teacher's translation of every source, with the reason why it is left out, or "".
+    """Pairs of a source and the teacher's translation, each with a reason to leave it out, or "".
+
+    They come ordered by length.
 
     Args:
         model: the teacher, in eval mode, on any device.
         tokenizer: its vocabulary.
         pairs: sources and references.
-        search: how to translate.
-        batch: sentences decoded together; sentences of like length are.
-
-    Yields:
-        pairs of a source and its translation, not in order, each with its reason.
+        search: the method of decoding.
+        batch: sentences decoded together.
 
     Raises:
         DecodingError: if beam or alpha is out of range.
@@ -98,17 +94,17 @@ def distilled(
             continue
         source = padded([encoded[place] for place in places], device)
         n_best = search.beam if search.nearest else 1
-        found = beam_search(model, source, beam=search.beam, alpha=search.alpha, n_best=n_best)
-        for place, hypotheses in zip(places, found, strict=True):
+        beams = beam_search(model, source, beam=search.beam, alpha=search.alpha, n_best=n_best)
+        for place, hypotheses in zip(places, beams, strict=True):
             pair = pairs[place]
-            chosen, text = _chosen(hypotheses[:n_best], tokenizer, pair)
-            yield Pair(pair.source, text), _fault(chosen, text, pair, search.least_chrf)
+            nearest, text = _nearest(hypotheses[:n_best], tokenizer, pair)
+            yield Pair(pair.source, text), _fault(nearest, text, pair, search.least_chrf)
 
 
-def _chosen(
+def _nearest(
     hypotheses: Sequence[Hypothesis], tokenizer: Tokenizer, pair: Pair
 ) -> tuple[Hypothesis, str]:
-    """The hypothesis nearest to the reference, which is the only one unless more were wanted."""
+    """The hypothesis nearest to the reference, with its text."""
     texts = [tokenizer.target.decode(each.token_ids) for each in hypotheses]
     if len(texts) == 1:
         return hypotheses[0], texts[0]
@@ -118,7 +114,7 @@ def _chosen(
 
 
 def _fault(hypothesis: Hypothesis, text: str, pair: Pair, least_chrf: float) -> str:
-    """Why nobody should learn this translation; "" for a good one."""
+    """The reason not to learn this translation; "" for a good one."""
     if not text.strip():
         return "empty"
     if not hypothesis.finished:
@@ -136,7 +132,7 @@ def _fault(hypothesis: Hypothesis, text: str, pair: Pair, least_chrf: float) -> 
 
 
 def _write(arguments: argparse.Namespace) -> tuple[Counter[str], int]:
-    """Translate what is still to be translated; the counts of what was left out, and of all."""
+    """The counts of translations left out, by reason, and of all pairs, after translating them."""
     search = Search(arguments.beam, arguments.alpha, arguments.nearest, arguments.least_chrf)
     number, parts = arguments.part
     reverse = reversed_columns(arguments.teacher)
@@ -153,7 +149,7 @@ def _write(arguments: argparse.Namespace) -> tuple[Counter[str], int]:
         kept = read_json(state)
         if kept.get("run") != run:
             raise CorpusError(
-                f"{output} was begun by another command; give that one again, or another --output."
+                f"{output} was begun by another command; give that command, or another --output."
             )
         done, size, faults = kept["done"], kept["size"], Counter(kept["faults"])
     elif output.exists():
@@ -164,7 +160,7 @@ def _write(arguments: argparse.Namespace) -> tuple[Counter[str], int]:
     teacher.model.to(device)
     output.parent.mkdir(parents=True, exist_ok=True)
     with output.open("ab") as file, tqdm(total=len(pairs), initial=done, unit="pair") as bar:
-        # What a killed run wrote after its last state comes again.
+        # The run repeats what a killed one wrote after its last state.
         file.truncate(size)
         while done < len(pairs):
             chunk = pairs[done : done + CHUNK]
@@ -193,12 +189,8 @@ def _part(text: str) -> tuple[int, int]:
     raise argparse.ArgumentTypeError(f"{text!r} is no part such as 1/2")
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m model.training.distill",
-        description="Translate training sources with a teacher, for a student to learn from. "
-        "Given again, the command resumes a killed run.",
-    )
+def _parser() -> Program:
+    parser = Program(__spec__, __doc__)
     parser.add_argument("--teacher", type=Path, required=True, help="a checkpoint folder")
     parser.add_argument("--data", nargs="+", type=Path, required=True, help=".tsv or .tsv.xz files")
     parser.add_argument("--output", type=Path, required=True, help="a .tsv file to write")
@@ -216,26 +208,17 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--batch", type=int, default=64, help="sentences decoded together")
     parser.add_argument("--part", type=_part, default=(1, 1), help="such as 1/2: this half alone")
     parser.add_argument("--device", default="auto", help="auto, cpu or cuda")
-    parser.add_argument("--threads", type=int, default=1, help="CPU threads (default 1)")
     return parser
 
 
-def main(argv: list[str] | None = None) -> int:
-    """The command line; gives the exit status."""
-    arguments = _parser().parse_args(argv)
-    torch.set_num_threads(arguments.threads)
-    try:
-        faults, total = _write(arguments)
-    except (CheckpointError, CorpusError, DecodingError, DeviceError, LengthError) as error:
-        print(error, file=sys.stderr)
-        return 1
-    except OSError as error:
-        print(f"{arguments.output} cannot be written: {error.strerror}.", file=sys.stderr)
-        return 1
+@command
+def main(argv: list[str] | None) -> None:
+    """The command line."""
+    arguments = _parser().parse(argv)
+    faults, total = _write(arguments)
     left_out = json.dumps(dict(faults.most_common()), ensure_ascii=False)
     print(f"{total - faults.total():,} of {total:,} pairs kept; left out: {left_out}")
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main())

@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-import argparse
 import json
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import sacrebleu
-import torch
 from sacremoses import MosesTokenizer
 from tqdm import tqdm
 
-from model.checkpoints.checkpoint import METRICS, CheckpointError, load_checkpoint, read_json
+from model.checkpoints.checkpoint import METRICS, load_checkpoint, read_json
 from model.paper.decoding import beam_search, greedy
 from model.paper.linear import pack_linears
-from model.paper.positions import LengthError
-from model.paper.search import DecodingError
 from model.paper.tokenizer import Tokenizer
 from model.paper.transformer import Transformer
 from model.training.batches import padded
-from model.training.corpus import CorpusError, Pair, read_pairs
-from model.translate.translator import DeviceError, resolve_device
+from model.training.command import Program, command
+from model.training.corpus import Pair, read_pairs
+from model.translate.devices import resolve_device
 
 
 def translate_all(
@@ -36,7 +32,9 @@ def translate_all(
     batch: int = 64,
     progress: bool = False,
 ) -> list[str]:
-    """Translate many sentences, longest first, so that a batch holds sentences of like length.
+    """A translation for each text, in order.
+
+    Batches are formed by length, so that sentences of similar length share one.
 
     Args:
         model: in eval mode, on any device.
@@ -46,9 +44,6 @@ def translate_all(
         alpha: of the length penalty.
         batch: sentences decoded together.
         progress: whether to show a progress bar.
-
-    Returns:
-        a translation for each text, in order.
     """
     device = next(model.parameters()).device
     encoded = tokenizer.encode_all(texts)
@@ -59,10 +54,10 @@ def translate_all(
             places = order[start : start + batch]
             source = padded([encoded[place] for place in places], device)
             if beam == 1:
-                found = greedy(model, source)
+                best = greedy(model, source)
             else:
-                found = [best[0] for best in beam_search(model, source, beam=beam, alpha=alpha)]
-            for place, hypothesis in zip(places, found, strict=True):
+                best = [beams[0] for beams in beam_search(model, source, beam=beam, alpha=alpha)]
+            for place, hypothesis in zip(places, best, strict=True):
                 translations[place] = tokenizer.target.decode(hypothesis.token_ids)
             bar.update(len(places))
     return translations
@@ -75,15 +70,15 @@ def translation_scores(
     lowercase: bool = False,
     language: str | None = None,
 ) -> dict[str, Any]:
-    """BLEU and chrF by sacrebleu (Post 2018), with the signatures that repeat them.
+    """BLEU and chrF by sacrebleu (Post 2018), with their signatures.
 
     Args:
-        translations: one a sentence.
-        references: as many.
-        lowercase: whether BLEU ignores case, as some older literature does.
-        language: of both, as a code such as "de": adds "tokenized_bleu", which counts the tokens
-            of the Moses tokenizer, as papers did before sacrebleu. It is another measure than BLEU,
-            mostly higher, and compares with such papers alone.
+        translations: one for each sentence.
+        references: one for each sentence.
+        lowercase: whether BLEU ignores case, as in some older literature.
+        language: of both, a code such as "de"; adds "tokenized_bleu" over the tokens of the Moses
+            tokenizer, as in papers before sacrebleu. It is mostly higher than BLEU, and comparable
+            with such papers only.
     """
     bleu = sacrebleu.BLEU(tokenize="13a", lowercase=lowercase)
     chrf = sacrebleu.CHRF()
@@ -107,7 +102,7 @@ def translation_scores(
 
 
 def reversed_columns(directory: Path) -> bool:
-    """Whether a checkpoint, by its metrics, translates from the last column of a data file.
+    """Whether a checkpoint's metrics say that it translates from the last column of a data file.
 
     Raises:
         CheckpointError: if its metrics are damaged.
@@ -127,10 +122,7 @@ def evaluate_checkpoint(
     language: str | None = None,
     progress: bool = False,
 ) -> tuple[list[str], dict[str, Any]]:
-    """Translate a test set with a checkpoint, as a translator would, and score it.
-
-    Returns:
-        the translations, and what translation_scores gives.
+    """A checkpoint's translations of a test set, with their `translation_scores`.
 
     Raises:
         CheckpointError: if the checkpoint is incomplete or damaged.
@@ -153,23 +145,20 @@ def evaluate_checkpoint(
     return translations, scores
 
 
-def main(argv: list[str] | None = None) -> int:
-    """The command line; gives the exit status."""
-    parser = argparse.ArgumentParser(
-        prog="python -m model.training.evaluate",
-        description="Translate a test set and score it with sacrebleu.",
-    )
+@command
+def main(argv: list[str] | None) -> None:
+    """The command line."""
+    parser = Program(__spec__, __doc__, threads=2)
     parser.add_argument("--checkpoint", type=Path, required=True)
     parser.add_argument(
         "--data",
         type=Path,
         required=True,
-        help=".tsv: source, tab, reference, or the other way round if it was trained so",
+        help=".tsv: source, tab, reference, or the other way round for a reversed model",
     )
     parser.add_argument("--beam", type=int, default=4)
     parser.add_argument("--alpha", type=float, default=0.6, help="of the length penalty")
     parser.add_argument("--device", default="auto", help="auto, cpu or cuda")
-    parser.add_argument("--threads", type=int, default=2, help="CPU threads (default 2)")
     parser.add_argument("--lowercase", action="store_true", help="BLEU that ignores case")
     parser.add_argument(
         "--tokenized",
@@ -178,22 +167,17 @@ def main(argv: list[str] | None = None) -> int:
     )
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.add_argument("--output", type=Path, help="write the translations here, one a line")
-    arguments = parser.parse_args(argv)
-    torch.set_num_threads(arguments.threads)
-    try:
-        translations, scores = evaluate_checkpoint(
-            arguments.checkpoint,
-            read_pairs([arguments.data], reverse=reversed_columns(arguments.checkpoint)),
-            device=arguments.device,
-            beam=arguments.beam,
-            alpha=arguments.alpha,
-            lowercase=arguments.lowercase,
-            language=arguments.tokenized,
-            progress=not arguments.json,
-        )
-    except (CheckpointError, CorpusError, DecodingError, DeviceError, LengthError) as error:
-        print(error, file=sys.stderr)
-        return 1
+    arguments = parser.parse(argv)
+    translations, scores = evaluate_checkpoint(
+        arguments.checkpoint,
+        read_pairs([arguments.data], reverse=reversed_columns(arguments.checkpoint)),
+        device=arguments.device,
+        beam=arguments.beam,
+        alpha=arguments.alpha,
+        lowercase=arguments.lowercase,
+        language=arguments.tokenized,
+        progress=not arguments.json,
+    )
     if arguments.output:
         arguments.output.write_text("".join(f"{line}\n" for line in translations), encoding="utf-8")
     if arguments.json:
@@ -204,8 +188,7 @@ def main(argv: list[str] | None = None) -> int:
         if "tokenized_bleu" in scores:
             print(f"tokenized BLEU {scores['tokenized_bleu']}  {scores['tokenized_signature']}")
         print(f"{scores['sentences']} sentences")
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main())

@@ -1,4 +1,4 @@
-"""Sentences that show what a model is good and bad at, chosen by rule: the same ones every time."""
+"""Sentences that show a model's strengths and weaknesses, selected by rule."""
 
 from __future__ import annotations
 
@@ -11,28 +11,29 @@ import sacrebleu
 
 from model.checkpoints.checkpoint import language_pair
 from model.training.corpus import Pair
-from model.translate.translator import TextError, Translator
+from model.translate.sentences import TextError
+from model.translate.translator import Translator
 
 GOOD_WORDS = range(4, 15)
 BAD_WORDS = range(3, 10)
-"""How many words the source of an example has: what fits a line and can be judged at a glance."""
+"""Words in the source of an example, few enough for one line and a quick judgment."""
 
 WORD_FOR_WORD = "Word for word: as many words on both sides, and cross-attention can follow them."
 
 GIVEN = (
-    "The right translation is given as the target. Lift the decoder's causal mask, and each of its "
-    "tokens is copied."
+    "The target is the right translation. Remove the decoder's causal mask, and the model copies "
+    "each of its tokens."
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Feature:
-    """Something in a pair of sentences that is worth talking about.
+    """A pattern in a pair of sentences that is worth a look.
 
     Attributes:
-        source: what the source holds, as a regular expression; empty for anything.
-        target: what the target holds; its groups fill `shows`.
-        shows: what there is to see, with {0} for the first group.
+        source: a regular expression that the source matches; empty matches all.
+        target: one that the target matches; its groups fill `shows`.
+        shows: what to look at, with {0} for the first group.
     """
 
     source: str
@@ -48,7 +49,7 @@ GERMAN = (
     ),
     Feature(
         "",
-        # Infinitives and prepositions that look like a participle are passed over.
+        # Not infinitives and prepositions that look like a participle.
         r"\b(?:habe|hast|hat|haben|habt)\b[^,]* (ge(?!hen|ben|gen)\w+(?:t|en))[.?!]$",
         "The perfect: the participle “{0}” goes to the end.",
     ),
@@ -141,12 +142,12 @@ ENGLISH = (
     ),
 )
 FEATURES = {"de": GERMAN, "en": ENGLISH, "fr": FRENCH}
-"""By the target language; pairs of other languages show none of them."""
+"""The features by target language; other languages have none."""
 
 
 @dataclass(frozen=True, slots=True)
 class Good:
-    """A sentence that a model translates just as its reference; an entry of examples.json."""
+    """A sentence that a model translates exactly like its reference; an entry of examples.json."""
 
     source: str
     translation: str
@@ -163,11 +164,11 @@ class Bad:
 
 
 def shown(pair: Pair, feature: Feature) -> str | None:
-    """What there is to see of a feature in a pair, in one sentence; None where it is not there."""
-    found = re.search(feature.target, pair.target)
-    if found is None or not re.search(feature.source, pair.source):
+    """A sentence on a feature of a pair; None if the pair lacks the feature."""
+    match = re.search(feature.target, pair.target)
+    if match is None or not re.search(feature.source, pair.source):
         return None
-    return feature.shows.format(*found.groups())
+    return feature.shows.format(*match.groups())
 
 
 def good_examples(
@@ -177,17 +178,17 @@ def good_examples(
     *,
     count: int = 10,
 ) -> list[Good]:
-    """Sentences that come out exactly as their reference, the ones with most to see first.
+    """Sentences that the model translates exactly like their references, the most telling first.
 
-    The features and translations word for word take turns, so that the examples differ; then come
-    any others. Each is translated once more by itself, since sentences decoded together may
-    differ by rounding, and kept only if it comes out the same.
+    Features take turns with translations word for word, so that the examples differ; then come any
+    others. Since batches can differ by rounding, the model translates each example alone again, and
+    it is kept only if the translation is the same.
 
     Args:
         translator: the model.
         pairs: sentences and references.
-        translations: what the model made of them.
-        count: how many at most.
+        translations: the model's, of the pairs.
+        count: the most examples.
     """
     exact = [
         pair
@@ -202,22 +203,17 @@ def good_examples(
     turns.append([Good(*pair, WORD_FOR_WORD) for pair in alike])
     in_turns = [each for row in zip_longest(*turns) for each in row if each is not None]
     rest = [Good(*pair, "Exactly the reference.") for pair in exact]
-    chosen: dict[str, Good] = {}
+    kept: dict[str, Good] = {}
     for example in [*in_turns, *rest]:
-        if len(chosen) == count:
+        if len(kept) == count:
             break
-        if example.source not in chosen and _is_kept(translator, example):
-            chosen[example.source] = example
-    return list(chosen.values())
+        if example.source not in kept and _is_kept(translator, example):
+            kept[example.source] = example
+    return list(kept.values())
 
 
 def given_examples(pairs: Sequence[Pair], *, count: int = 10) -> list[Good]:
-    """Sentences with their references, for a model that copies what it is given and cannot write.
-
-    Args:
-        pairs: sentences and references.
-        count: how many at most.
-    """
+    """At most `count` sentences with their references, for a model that copies its target."""
     fit = {pair.source: Good(*pair, GIVEN) for pair in pairs if _words(pair.source) in GOOD_WORDS}
     return list(fit.values())[:count]
 
@@ -225,15 +221,14 @@ def given_examples(pairs: Sequence[Pair], *, count: int = 10) -> list[Good]:
 def bad_examples(
     pairs: Sequence[Pair], translations: Sequence[str], *, count: int = 10
 ) -> list[Bad]:
-    """The worst of the short sentences: by sentence BLEU, then chrF, then their order.
+    """The worst short translations, by sentence BLEU, then chrF, then order.
 
-    Quoted ones are passed over: a wrong quotation mark would say more of the score than of the
-    model.
+    Sentences with quotes are left out: wrong quotation marks lower the score for no good reason.
 
     Args:
         pairs: sentences and references.
-        translations: what the model made of them.
-        count: how many at most.
+        translations: the model's, of the pairs.
+        count: the most examples.
     """
     scored: dict[str, tuple[float, float, Bad]] = {}
     for pair, translation in zip(pairs, translations, strict=True):

@@ -1,20 +1,18 @@
 """Make a shippable checkpoint of a training run's weights: `python -m model.training.export`.
 
 Half precision, fused projections and kernels for speed (the same function), and the scores on a
-test set, measured on the very files that are shipped. With --snapshots, the weights that a run kept
-on its way, each with what it could do.
+test set, measured on the shipped files themselves. With --snapshots, all snapshots of the run, each
+with its scores.
 """
 
 from __future__ import annotations
 
-import argparse
 import dataclasses
 import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-import torch
 from tqdm import tqdm
 
 from model.checkpoints.checkpoint import (
@@ -35,23 +33,24 @@ from model.checkpoints.checkpoint import (
     unique_state,
     write_json,
 )
-from model.paper.attention import fuse_qkv
+from model.checkpoints.layouts import fuse_qkv
 from model.paper.transformer import Transformer
 from model.training.card import card, data_section
-from model.training.corpus import CorpusError, Pair, read_pairs
+from model.training.command import Program, command
+from model.training.corpus import Pair, read_pairs
 from model.training.evaluate import evaluate_checkpoint, reversed_columns, translate_all
 from model.training.examples import bad_examples, entries, given_examples, good_examples
 from model.training.labels import SampleError, write_labels
 from model.training.overlap import overlap_scores
 from model.training.removal import write_removal
 from model.training.snapshots import SENTENCES, kept_snapshots, snapshot_scores
-from model.translate.translator import TextError, load
+from model.translate.translator import load
 
 
 def fused(model: Transformer) -> Transformer:
-    """The same function with fused projections and torch's fused attention kernel.
+    """A model of the same function with fused projections and torch's fused attention kernel.
 
-    A model whose heads lie apart, or whose projections are fused already, keeps its layout.
+    Heads in separate modules, and projections already fused, keep their layout.
     """
     config = model.config
     fuses = config.head_layout == "batched" and not config.fused_qkv
@@ -70,19 +69,19 @@ def export_snapshots(
     steps: Sequence[int] = (),
     sentences: int = SENTENCES,
 ) -> None:
-    """A checkpoint folder of the weights that a run kept on its way, with what each could do.
+    """Write a checkpoint folder of a run's snapshots, each with its scores.
 
     Args:
         run: the folder of a finished run with snapshots.
         output: the checkpoint folder to write.
-        valid: the pairs on which each snapshot is scored.
-        steps: of which the weights go into the folder, besides the last; none for all.
-        sentences: how many of them are translated and recorded.
+        valid: pairs to score each snapshot on.
+        steps: steps to keep besides the last; none for all.
+        sentences: pairs of `valid` to translate and record.
 
     Raises:
-        CheckpointError: if the run is unfinished, or kept no snapshots, not its last weights, or
+        CheckpointError: if the run is unfinished, or has no snapshots, none of its last weights, or
             none of a step.
-        TextError: if a sentence of the validation set is longer than the model takes.
+        TextError: if a sentence of the validation set is too long for the model.
     """
     files = kept_snapshots(run)
     if not (run / "averaged").is_dir():
@@ -105,7 +104,7 @@ def export_snapshots(
         model = Transformer(finished.model.config)
         load_weights(model, read_tensors(file), file)
         models[step] = fused(model)
-    # What tells of the averaged weights alone is not true of these.
+    # These describe the averaged weights alone.
     metrics = {
         name: value
         for name, value in finished.metrics.items()
@@ -134,20 +133,20 @@ def export_card(
     surveyed: str = "",
     licence: str = "",
 ) -> None:
-    """Write what else tells of a checkpoint folder that was scored on a test set.
+    """Write card.md, examples.json and labels.json of a scored checkpoint folder, and removal.json.
 
-    These are card.md, examples.json, labels.json and, where the model translates some,
-    removal.json. Labels are earned on `more`, or else on the test set, without the examples.
+    removal.json needs good examples of the model's own. Labels are earned on `more`, or else on the
+    test set, without the examples.
 
     Args:
         directory: the folder.
         test: the test set.
-        translations: what the model makes of it.
-        more: pairs which good examples may come from as well.
+        translations: the model's, of the test set.
+        more: further pairs for good examples.
         data: as in `card`.
-        orders: random ones in which heads are removed.
+        orders: random orders in which to remove heads.
         bits: as in `save_checkpoint`.
-        surveyed: what the sentences are called on which labels are earned; empty for no labels.
+        surveyed: name of the sentences for labels; empty for no labels.
         licence: of these sentences.
 
     Raises:
@@ -171,7 +170,7 @@ def export_card(
     (directory / EXAMPLES).write_text(f"{listed}\n", encoding="utf-8")
     text = card(translator, test, translations, good=good, bad=bad, data=data, bits=bits)
     (directory / CARD).write_text(text, encoding="utf-8")
-    # What is left without heads of one that writes nothing tells of nothing.
+    # Removing heads from a model that cannot write shows nothing.
     if good and not copies:
         write_removal(directory, orders=orders, progress=True)
     if surveyed:
@@ -181,11 +180,10 @@ def export_card(
             print(f"No {LABELS}: {error}", file=sys.stderr)
 
 
-def main(argv: list[str] | None = None) -> int:
-    """The command line; gives the exit status."""
-    parser = argparse.ArgumentParser(
-        prog="python -m model.training.export", description=(__doc__ or "").partition("\n")[0]
-    )
+@command
+def main(argv: list[str] | None) -> None:
+    """The command line."""
+    parser = Program(__spec__, __doc__, threads=2)
     parser.add_argument(
         "--checkpoint",
         type=Path,
@@ -199,29 +197,28 @@ def main(argv: list[str] | None = None) -> int:
         nargs="+",
         type=Path,
         default=[],
-        help="the training data: test sentences at most one word from them are scored apart",
+        help="the training data; test sentences at most one word from them get their own scores",
     )
     parser.add_argument("--beam", type=int, default=4)
-    parser.add_argument("--threads", type=int, default=2, help="CPU threads (default 2)")
     parser.add_argument(
         "--bits",
         type=int,
         choices=(8, 16),
         default=16,
-        help="of a stored weight: 16 is half precision, and 8 is for matrices, with a scale a row "
-        "(default 16)",
+        help="bits of a stored weight: 16 is half precision; 8 stores matrices with a scale for "
+        "each row (default 16)",
     )
     parser.add_argument(
         "--snapshots",
         action="store_true",
-        help="the weights that the run kept on its way, each scored on --valid",
+        help="export the run's snapshots, each scored on --valid",
     )
     parser.add_argument(
         "--steps",
         type=int,
         nargs="+",
         default=[],
-        help="of --snapshots, those that go into the folder besides the last (default: all)",
+        help="snapshots to export besides the last (default: all)",
     )
     parser.add_argument("--valid", type=Path, help="a .tsv file to score each snapshot on")
     parser.add_argument(
@@ -243,7 +240,7 @@ def main(argv: list[str] | None = None) -> int:
         default="see Data and licences",
         help=f"of the sentences of --valid, or else --test, on which {LABELS} rests",
     )
-    arguments = parser.parse_args(argv)
+    arguments = parser.parse(argv)
     if arguments.orders < 1:
         parser.error("--orders must be 1 or more")
     if arguments.snapshots and not arguments.valid:
@@ -254,53 +251,47 @@ def main(argv: list[str] | None = None) -> int:
         parser.error("--data needs --test, a file to compare with them")
     if arguments.card and not arguments.test:
         parser.error("--card needs --test, a file to find translations in")
-    torch.set_num_threads(arguments.threads)
-    try:
-        origin = arguments.checkpoint / "averaged" if arguments.snapshots else arguments.checkpoint
-        reverse = reversed_columns(origin)
-        test, valid, training = (
-            read_pairs([path for path in paths if path], reverse=reverse)
-            for paths in ([arguments.test], [arguments.valid], arguments.data)
+    origin = arguments.checkpoint / "averaged" if arguments.snapshots else arguments.checkpoint
+    reverse = reversed_columns(origin)
+    test, valid, training = (
+        read_pairs([path for path in paths if path], reverse=reverse)
+        for paths in ([arguments.test], [arguments.valid], arguments.data)
+    )
+    data = data_section(arguments.card) if arguments.card else ""
+    if arguments.snapshots:
+        export_snapshots(arguments.checkpoint, arguments.output, valid, steps=arguments.steps)
+    else:
+        trained = load_checkpoint(arguments.checkpoint)
+        save_checkpoint(
+            arguments.output,
+            fused(trained.model),
+            trained.tokenizer,
+            metrics=trained.metrics,
+            bits=arguments.bits,
         )
-        data = data_section(arguments.card) if arguments.card else ""
-        if arguments.snapshots:
-            export_snapshots(arguments.checkpoint, arguments.output, valid, steps=arguments.steps)
-        else:
-            trained = load_checkpoint(arguments.checkpoint)
-            save_checkpoint(
+    if test:
+        translations, scores = evaluate_checkpoint(
+            arguments.output, test, device="cpu", beam=arguments.beam, progress=True
+        )
+        scores |= {"data": arguments.test.name, "beam": arguments.beam}
+        if training:
+            scores |= overlap_scores(test, translations, training)
+        metrics = read_json(arguments.output / METRICS)
+        write_json(arguments.output / METRICS, {**metrics, "test": scores})
+        print(f"BLEU {scores['bleu']}, chrF {scores['chrf']} ({scores['signature']})")
+        if arguments.card:
+            export_card(
                 arguments.output,
-                fused(trained.model),
-                trained.tokenizer,
-                metrics=trained.metrics,
+                test,
+                translations,
+                more=valid,
+                data=data,
+                orders=arguments.orders,
                 bits=arguments.bits,
+                surveyed=(arguments.valid or arguments.test).name,
+                licence=arguments.licence,
             )
-        if test:
-            translations, scores = evaluate_checkpoint(
-                arguments.output, test, device="cpu", beam=arguments.beam, progress=True
-            )
-            scores |= {"data": arguments.test.name, "beam": arguments.beam}
-            if training:
-                scores |= overlap_scores(test, translations, training)
-            metrics = read_json(arguments.output / METRICS)
-            write_json(arguments.output / METRICS, {**metrics, "test": scores})
-            print(f"BLEU {scores['bleu']}, chrF {scores['chrf']} ({scores['signature']})")
-            if arguments.card:
-                export_card(
-                    arguments.output,
-                    test,
-                    translations,
-                    more=valid,
-                    data=data,
-                    orders=arguments.orders,
-                    bits=arguments.bits,
-                    surveyed=(arguments.valid or arguments.test).name,
-                    licence=arguments.licence,
-                )
-    except (CheckpointError, CorpusError, TextError) as error:
-        print(error, file=sys.stderr)
-        return 1
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main())

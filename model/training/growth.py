@@ -1,16 +1,13 @@
-"""Write how the heads of a model emerged: growth.json, and a part of its card.
+"""Write how the heads of a model emerged in training: growth.json, and a part of its card.
 
 python -m model.training.growth --run runs/childhood --checkpoint checkpoints/en-de-childhood
 """
 
 from __future__ import annotations
 
-import argparse
 import re
-import sys
 from pathlib import Path
 
-import torch
 from tqdm import tqdm
 
 from model.checkpoints.checkpoint import (
@@ -28,6 +25,7 @@ from model.explain.growth import Growth, growth_of
 from model.explain.labels_file import read_labels
 from model.files import write_whole
 from model.paper.transformer import Transformer
+from model.training.command import Program, command
 from model.training.snapshots import kept_snapshots
 from model.translate.translator import Translator
 
@@ -42,10 +40,10 @@ def write_growth(directory: Path, growth: Growth) -> None:
 
 
 def read_growth(directory: Path) -> Growth | None:
-    """What growth.json of a checkpoint folder holds; None where there is no such file.
+    """The content of a checkpoint folder's growth.json; None without the file.
 
-    Of the labels, which growth.json takes from the examples, those stay that the trained model's
-    heads earn on new sentences, by labels.json.
+    growth.json takes labels from the examples; only those that the trained model's heads earn on
+    new sentences, by labels.json, are kept.
 
     Raises:
         CheckpointError: if one of the files is damaged.
@@ -54,9 +52,9 @@ def read_growth(directory: Path) -> Growth | None:
     if not path.exists():
         return None
     content = read_json(path)
-    found = read_labels(directory)
+    survey = read_labels(directory)
     try:
-        return Growth.from_json(content).with_labels(found.labels if found else {})
+        return Growth.from_json(content).with_labels(survey.labels if survey else {})
     except ValueError as error:
         raise CheckpointError(
             f"{path} is damaged: {error}. Delete it, or write it anew with python -m "
@@ -65,20 +63,20 @@ def read_growth(directory: Path) -> Growth | None:
 
 
 def grown(run: Path, checkpoint: Path) -> Growth:
-    """What heads did at each step of which a run kept the weights, over a checkpoint's examples.
+    """The growth of heads over a checkpoint's examples, at each snapshot of a run.
 
     Args:
         run: the folder of the training run.
         checkpoint: the folder of the exported model, with its examples.
 
     Raises:
-        CheckpointError: if the run is unfinished or kept no snapshots, or the checkpoint brings no
+        CheckpointError: if the run is unfinished or kept no snapshots, or the checkpoint has no
             examples.
     """
     finished = load_checkpoint(run / "averaged")
     examples = read_examples(checkpoint)
     if not examples:
-        raise CheckpointError(f"{checkpoint} brings no examples; export it with --card first.")
+        raise CheckpointError(f"{checkpoint} has no examples; export it with --card first.")
     learned = {}
     for step, file in tqdm(kept_snapshots(run).items(), unit="snapshot"):
         model = Transformer(finished.model.config)
@@ -88,44 +86,35 @@ def grown(run: Path, checkpoint: Path) -> Growth:
 
 
 def card_with(card: str, growth: Growth) -> str:
-    """A card with the moments at which heads emerged, before its scores."""
+    """A card with the steps at which heads emerged, before its scores."""
     rows = [
         f"| {site.head_name(head)} | {label} | {since:,} |"
         for site, head, label, since in growth.kept()
     ]
-    found = "\n".join(["| head | label in the end | since step |", "| --- | --- | ---: |", *rows])
+    listed = "\n".join(["| head | label in the end | since step |", "| --- | --- | ---: |", *rows])
     part = (
         f"{HEADING}\n\nThe heads that earn a label in the end, and the step from which on it holds "
         f"over the examples, measured at {len(growth.steps)} steps of the run. This folder keeps "
         "the weights of some of them; `growth.json` holds the measures of every head.\n\n"
-        f"{found if rows else 'No head has a label in the end.'}\n\n"
+        f"{listed if rows else 'No head has a label in the end.'}\n\n"
     )
     without = re.sub(rf"{HEADING}\n.*?(?=^## )", "", card, flags=re.DOTALL | re.MULTILINE)
     return without.replace("## Scores\n", f"{part}## Scores\n", 1)
 
 
-def main(argv: list[str] | None = None) -> int:
-    """The command line; gives the exit status."""
-    parser = argparse.ArgumentParser(
-        prog="python -m model.training.growth", description=(__doc__ or "").partition("\n")[0]
-    )
+@command
+def main(argv: list[str] | None) -> None:
+    """The command line."""
+    parser = Program(__spec__, __doc__)
     parser.add_argument("--run", type=Path, required=True, help="the folder of a training run")
     parser.add_argument("--checkpoint", type=Path, required=True, help="the exported model")
-    arguments = parser.parse_args(argv)
-    torch.set_num_threads(1)
-    try:
-        found = grown(arguments.run, arguments.checkpoint)
-        write_growth(arguments.checkpoint, found)
-        labels = read_labels(arguments.checkpoint)
-        found = found.with_labels(labels.labels if labels else {})
-        card = arguments.checkpoint / CARD
-        if card.exists():
-            write_whole(card, card_with(card.read_text(encoding="utf-8"), found).encode())
-    except CheckpointError as error:
-        print(error, file=sys.stderr)
-        return 1
-    return 0
+    arguments = parser.parse(argv)
+    write_growth(arguments.checkpoint, grown(arguments.run, arguments.checkpoint))
+    growth = read_growth(arguments.checkpoint)
+    card = arguments.checkpoint / CARD
+    if growth is not None and card.exists():
+        write_whole(card, card_with(card.read_text(encoding="utf-8"), growth).encode())
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main())

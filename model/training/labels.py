@@ -1,28 +1,24 @@
-r"""Label the heads of a model by sentences that are none of its examples.
+r"""Label the heads of a model on sentences that are none of its examples.
 
     python -m model.training.labels --checkpoint checkpoints/en-de --data dev.tsv \
         --name "Tatoeba, dev.tsv" --licence "CC BY 2.0 FR"
 
 Writes labels.json into the checkpoint folder, and a part of its card; the export does so too. A toy
-needs no data: its sentences are drawn by its task. See model.explain.labels for what earns a label.
+needs no data: its task draws its sentences. model.explain.labels says what earns a label.
 """
 
 from __future__ import annotations
 
-import argparse
 import re
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from random import Random
 
-import torch
 from tqdm import tqdm
 
 from model.checkpoints.checkpoint import (
     CARD,
     EXAMPLES,
-    CheckpointError,
     is_single_stack,
     own_file,
     parse_json,
@@ -43,31 +39,33 @@ from model.explain.source_rows import token_sources
 from model.files import write_whole
 from model.trace.trace import Trace
 from model.training.card import table
-from model.training.corpus import CorpusError, Pair, read_pairs
+from model.training.command import Program, command
+from model.training.corpus import CorpusError, Pair, key, read_pairs
 from model.training.evaluate import reversed_columns
+from model.translate.sentences import TextError
 from model.translate.text_models import StackReader
-from model.translate.translator import TextError, Translator, load
+from model.translate.translator import Translator, load
 
 HEADING = "## What its heads do"
 
 
-class SampleError(ValueError):
+class SampleError(CorpusError):
     """Too few sentences to label heads by; the message says how many there are."""
 
 
 def fresh(pairs: Sequence[Pair], known: Sequence[str], seed: int = 0) -> list[Pair]:
-    """The pairs in an order by chance, each source once, without those that are known.
+    """The pairs in random order, each source once, without the known ones.
 
-    Sources are the same if their letters and digits are, whatever their case.
+    Sources are equal if their letters and digits are, whatever their case.
     """
-    seen = {_letters(text) for text in known}
-    found: dict[str, Pair] = {}
+    excluded = set(map(key, known))
+    by_key: dict[str, Pair] = {}
     for pair in pairs:
-        if (letters := _letters(pair.source)) and letters not in seen:
-            found.setdefault(letters, pair)
-    chosen = list(found.values())
-    Random(seed).shuffle(chosen)
-    return chosen
+        if (letters := key(pair.source)) and letters not in excluded:
+            by_key.setdefault(letters, pair)
+    shuffled = list(by_key.values())
+    Random(seed).shuffle(shuffled)
+    return shuffled
 
 
 def label_heads(
@@ -78,19 +76,19 @@ def label_heads(
     licence: str,
     progress: bool = False,
 ) -> Survey:
-    """What the heads of a model do over sentences, with its own translations of them.
+    """A survey of what heads do on sentences with the model's own translations.
 
-    A model that learned to copy its target is given the references.
+    A model that learned to copy its target reads the references instead.
 
     Args:
         model: the model.
-        pairs: sentences and references, in the order in which they are read.
-        data: what they were drawn from.
+        pairs: sentences and references, read in this order.
+        data: where they come from.
         licence: of these data.
         progress: whether to show a progress bar.
 
     Raises:
-        SampleError: if there are fewer than MIN_SENTENCES that the model can read.
+        SampleError: if the model can read fewer than MIN_SENTENCES.
     """
     bar = tqdm(pairs, unit="sentence", disable=not progress)
     recorded = _recorded(model, bar)
@@ -102,16 +100,16 @@ def label_heads(
             read += 1
             yield each
 
-    found = surveyed(counted(), enough=MIN_SENTENCES)
+    values = surveyed(counted(), enough=MIN_SENTENCES)
     bar.close()
     if read < MIN_SENTENCES:
         raise SampleError(
-            f"The data hold {read} sentences that this model can read and that are not among its "
-            f"examples; labels need {MIN_SENTENCES}."
+            f"The data contain {read} sentences that this model can read and that are not among "
+            f"its examples; labels need {MIN_SENTENCES}."
         )
     return Survey(
         Sample(data, licence, read),
-        {site: tuple(Finding.of(head) for head in heads) for site, heads in found.items()},
+        {site: tuple(Finding.of(head) for head in heads) for site, heads in values.items()},
     )
 
 
@@ -124,12 +122,12 @@ def write_labels(
     without: Sequence[str] = (),
     progress: bool = False,
 ) -> Survey:
-    """Write labels.json of a checkpoint folder, and its part of the card where there is one.
+    """The survey written into a checkpoint folder: labels.json, and its part of card.md.
 
     Args:
         directory: the folder.
-        pairs: sentences and references; the folder's own examples among them are left out.
-        data: what they were drawn from.
+        pairs: sentences and references; the folder's own examples are left out.
+        data: as in `label_heads`, like the others.
         licence: of these data.
         without: other sentences to leave out.
         progress: whether to show a progress bar.
@@ -143,17 +141,17 @@ def write_labels(
         if is_single_stack(directory)
         else load(directory, device="cpu")
     )
-    chosen = fresh(pairs, [*_examples(directory), *without])
-    found = label_heads(model, chosen, data=data, licence=licence, progress=progress)
-    save_labels(directory, found)
+    unseen = fresh(pairs, [*_examples(directory), *without])
+    survey = label_heads(model, unseen, data=data, licence=licence, progress=progress)
+    save_labels(directory, survey)
     card = directory / CARD
     if card.exists():
-        write_whole(card, card_with_labels(card.read_text(encoding="utf-8"), found).encode())
-    return found
+        write_whole(card, card_with_labels(card.read_text(encoding="utf-8"), survey).encode())
+    return survey
 
 
-def card_with_labels(card: str, found: Survey) -> str:
-    """A card with the labels of its heads, before its data."""
+def card_with_labels(card: str, survey: Survey) -> str:
+    """A card with the labels of its heads before its section on data."""
     rows = [
         (
             site.head_name(head),
@@ -161,14 +159,14 @@ def card_with_labels(card: str, found: Survey) -> str:
             f"{finding.means[finding.label]:.0%}",
             finding.share,
         )
-        for site, head, finding in found.earned
+        for site, head, finding in survey.earned
         if finding.label is not None
     ]
-    count = f"{len(rows)} of its {found.n_heads} heads {'earns' if len(rows) == 1 else 'earn'}"
+    count = f"{len(rows)} of its {survey.n_heads} heads {'earns' if len(rows) == 1 else 'earn'}"
     text = (
-        f"{HEADING}\n\n{count if rows else f'None of its {found.n_heads} heads earns'} a label. "
-        f"Measured on {found.sample.sentences:,} sentences ({found.sample.data}; licence: "
-        f"{found.sample.licence}), none of them an example. A label counts the first "
+        f"{HEADING}\n\n{count if rows else f'None of its {survey.n_heads} heads earns'} a label. "
+        f"Measured on {survey.sample.sentences:,} sentences ({survey.sample.data}; licence: "
+        f"{survey.sample.licence}), none of them an example. A label counts the first "
         f"{MIN_SENTENCES} sentences that can tell, and is earned if the lower end of the "
         f"{CONFIDENCE:.0%} Wilson interval reaches {MIN_PASSING:.0%}; `labels.json` holds the "
         "numbers.\n\n"
@@ -199,10 +197,6 @@ def _examples(directory: Path) -> list[str]:
     return [each["source"] for each in parse_json(path)] if path.exists() else []
 
 
-def _letters(text: str) -> str:
-    return "".join(each for each in text.casefold() if each.isalnum())
-
-
 def _lines(paths: Sequence[Path]) -> list[str]:
     try:
         texts = [path.read_text(encoding="utf-8") for path in paths]
@@ -211,11 +205,10 @@ def _lines(paths: Sequence[Path]) -> list[str]:
     return [cell for text in texts for line in text.splitlines() for cell in line.split("\t")]
 
 
-def main(argv: list[str] | None = None) -> int:
-    """The command line; gives the exit status."""
-    parser = argparse.ArgumentParser(
-        prog="python -m model.training.labels", description=(__doc__ or "").partition("\n")[0]
-    )
+@command
+def main(argv: list[str] | None) -> None:
+    """The command line."""
+    parser = Program(__spec__, __doc__)
     parser.add_argument("--checkpoint", type=Path, required=True, help="gets a labels.json")
     parser.add_argument(
         "--data",
@@ -225,7 +218,7 @@ def main(argv: list[str] | None = None) -> int:
         help=".tsv or .tsv.xz files of sentences that the model was not trained on; a toy needs "
         "none",
     )
-    parser.add_argument("--name", help="what the data are called (default: the names of the files)")
+    parser.add_argument("--name", help="name of the data (default: the names of the files)")
     parser.add_argument("--licence", default="not stated", help="of the data")
     parser.add_argument(
         "--without",
@@ -234,37 +227,30 @@ def main(argv: list[str] | None = None) -> int:
         default=[],
         help="text files of sentences to leave out besides the examples, by lines and columns",
     )
-    parser.add_argument("--threads", type=int, default=1, help="CPU threads (default 1)")
-    arguments = parser.parse_args(argv)
-    torch.set_num_threads(arguments.threads)
-    try:
-        if arguments.data:
-            reverse = reversed_columns(arguments.checkpoint)
-            pairs = read_pairs(arguments.data, reverse=reverse)
-            name = arguments.name or ", ".join(path.name for path in arguments.data)
-            licence = arguments.licence
-        else:
-            # A toy's recipe imports this module.
-            from model.training.toys import TOY_DATA, TOY_LICENCE, TOYS, toy_pairs
+    arguments = parser.parse(argv)
+    if arguments.data:
+        reverse = reversed_columns(arguments.checkpoint)
+        pairs = read_pairs(arguments.data, reverse=reverse)
+        name = arguments.name or ", ".join(path.name for path in arguments.data)
+        licence = arguments.licence
+    else:
+        # A toy's recipe imports this module.
+        from model.training.toys import TOY_DATA, TOY_LICENCE, TOYS, toy_pairs
 
-            toy = TOYS.get(arguments.checkpoint.name)
-            if toy is None:
-                parser.error("--data is needed: only a toy draws its own sentences")
-            pairs, name, licence = toy_pairs(arguments.checkpoint, toy), TOY_DATA, TOY_LICENCE
-        found = write_labels(
-            arguments.checkpoint,
-            pairs,
-            data=name,
-            licence=licence,
-            without=_lines(arguments.without),
-            progress=True,
-        )
-        print(f"{len(found.earned)} of {found.n_heads} heads earn a label")
-    except (CheckpointError, CorpusError, SampleError) as error:
-        print(error, file=sys.stderr)
-        return 1
-    return 0
+        toy = TOYS.get(arguments.checkpoint.name)
+        if toy is None:
+            parser.error("--data is needed: only a toy draws its own sentences")
+        pairs, name, licence = toy_pairs(arguments.checkpoint, toy), TOY_DATA, TOY_LICENCE
+    survey = write_labels(
+        arguments.checkpoint,
+        pairs,
+        data=name,
+        licence=licence,
+        without=_lines(arguments.without),
+        progress=True,
+    )
+    print(f"{len(survey.earned)} of {survey.n_heads} heads earn a label")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main())

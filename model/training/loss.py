@@ -1,8 +1,8 @@
-"""Cross-entropy with label smoothing (section 5.4) and the divergence of R-Drop, lean in memory.
+"""Cross-entropy with label smoothing (section 5.4) and R-Drop's divergence, in little memory.
 
-torch's own keep float32 copies of logits and log-probabilities for the backward pass; with a
-vocabulary of thousands they are the largest tensors of a training step. These write the gradient
-in the forward pass, over copies they need anyway.
+torch's own losses keep float32 copies of logits and log-probabilities for the backward pass; with
+thousands of pieces these are the largest tensors of a training step. The losses here compute the
+gradient in the forward pass, in place of copies they need anyway.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ import torch
 from torch import Tensor
 
 _ROWS = 64
-"""Rows that a CPU works on at once: a few MB, which stay in its cache from step to step."""
+"""Rows that a CPU processes at once: a few MB, which stay in its cache."""
 
 
 def _parts(logits: Tensor) -> Iterator[slice]:
-    """The rows in runs: a GPU takes them all at once, a CPU a few."""
+    """Slices of the rows: one for a GPU, several for a CPU."""
     rows = len(logits) if logits.is_cuda else _ROWS
     return (slice(start, start + rows) for start in range(0, len(logits), max(rows, 1)))
 
@@ -39,7 +39,7 @@ class _SmoothedCrossEntropy(torch.autograd.Function):
             if smoothing:
                 losses -= smoothing * probabilities.mean(dim=-1, keepdim=True)
             total += (losses * kept).sum()
-            # d loss / d logits = softmax - smoothed target; from here on it is the gradient.
+            # d loss / d logits = softmax - smoothed target; from here on, this is the gradient.
             gradient = probabilities.sub_(normalizer).exp_()
             if smoothing:
                 gradient.sub_(smoothing / vocab)
@@ -57,16 +57,15 @@ class _SmoothedCrossEntropy(torch.autograd.Function):
 def smoothed_cross_entropy(
     logits: Tensor, labels: Tensor, smoothing: float, ignored: int
 ) -> Tensor:
-    """Sum over tokens of the cross-entropy against (1 - ε) one-hot + ε uniform.
+    """Sum over tokens of the cross-entropy against (1 - ε) one-hot + ε uniform, a scalar.
+
+    It is differentiable once, in logits.
 
     Args:
         logits: (token, vocab), of any floating type; summed in float32.
         labels: (token,), the right ids.
         smoothing: ε of section 5.4.
-        ignored: tokens with this label count nothing.
-
-    Returns:
-        a scalar. Differentiable once, in logits.
+        ignored: the label of tokens that do not count.
     """
     loss: Tensor = _SmoothedCrossEntropy.apply(logits, labels, smoothing, ignored)
     return loss
@@ -103,14 +102,13 @@ class _Divergence(torch.autograd.Function):
 def divergence(first: Tensor, second: Tensor, labels: Tensor, ignored: int) -> Tensor:
     """Sum over tokens of ½ KL(p‖q) + ½ KL(q‖p), for R-Drop (Liang et al. 2021, equation 2).
 
+    It is a scalar in nats, differentiable once, in both logits.
+
     Args:
         first: (token, vocab), the logits of p, of any floating type; summed in float32.
         second: (token, vocab), the logits of q.
         labels: (token,), the right ids.
-        ignored: tokens with this label count nothing.
-
-    Returns:
-        a scalar in nats. Differentiable once, in both logits.
+        ignored: the label of tokens that do not count.
     """
     result: Tensor = _Divergence.apply(first, second, labels != ignored)
     return result

@@ -1,4 +1,4 @@
-"""How often each source of the training data comes in an epoch."""
+"""The frequency of each source of the training data in an epoch."""
 
 from __future__ import annotations
 
@@ -12,14 +12,11 @@ T = TypeVar("T")
 
 
 def weight_of(labels: Sequence[str], weights: Mapping[str, float]) -> float:
-    """The weight of a pair.
+    """The weight of a pair, 1 by default.
 
     Args:
-        labels: the columns before its sides, such as ("ding-2023", "word").
-        weights: by source, or by source and tier ("ding-2023/word"), which counts first.
-
-    Returns:
-        1 for a source that has no weight.
+        labels: the columns of its origin, such as ("ding-2023", "word").
+        weights: by source, or by source and tier ("ding-2023/word"), which takes precedence.
     """
     for name in ("/".join(labels[:2]), *labels[:1]):
         if name in weights:
@@ -28,14 +25,14 @@ def weight_of(labels: Sequence[str], weights: Mapping[str, float]) -> float:
 
 
 def drawn(pairs: Sequence[T], weights: Sequence[float], seed: int) -> list[T]:
-    """The pairs of one epoch: each as often as its weight says.
+    """The pairs of one epoch, each as often as its weight says.
 
     A pair of weight 2.3 comes twice, and a third time in three of ten epochs.
 
     Args:
-        pairs: all of them.
+        pairs: all pairs.
         weights: one for each.
-        seed: the same one draws the same pairs.
+        seed: equal seeds draw equal pairs.
     """
     chances = np.random.default_rng(seed).random(len(pairs))
     return [

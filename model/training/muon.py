@@ -1,4 +1,4 @@
-"""Muon with its products in float32, for processors that are slow in bf16."""
+"""The optimizer Muon with products in float32, for processors that are slow in bf16."""
 
 from __future__ import annotations
 
@@ -9,15 +9,16 @@ from torch import Tensor
 
 
 class Float32Muon(torch.optim.Muon):
-    """torch's Muon, whose products are in bf16 wherever it runs, with products in float32.
+    """torch's Muon with products in float32 instead of bf16.
 
-    A CPU without instructions for bf16 takes a hundred times as long for them, and then a step of
-    the optimizer longer than all else. Takes the arguments of torch's, with "match_rms_adamw".
+    On a CPU without bf16 instructions, bf16 products take a hundred times as long, and so an
+    optimizer step takes longer than everything else. Arguments are those of torch's Muon with
+    "match_rms_adamw".
     """
 
     @torch.no_grad()
     def step(self, closure: Callable[[], float] | None = None) -> float | None:  # type: ignore[override]
-        """One step (Jordan et al. 2024): momentum, made orthogonal, of the size of Adam's."""
+        """The closure's loss, after one step (Jordan et al. 2024)."""
         loss = None
         if closure is not None:
             with torch.enable_grad():
@@ -45,7 +46,7 @@ class Float32Muon(torch.optim.Muon):
 def _orthogonal(
     matrix: Tensor, coefficients: tuple[float, float, float], steps: int, eps: float
 ) -> Tensor:
-    """The nearest matrix with orthogonal rows or columns, nearly: Newton and Schulz's iteration."""
+    """Approximately the nearest orthogonal matrix, by Newton–Schulz iteration."""
     a, b, c = coefficients
     wide = matrix if matrix.shape[0] <= matrix.shape[1] else matrix.T
     wide = wide / wide.norm().clamp(min=eps)

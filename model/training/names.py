@@ -1,7 +1,7 @@
-"""Other names for the many Toms: augmentation of sentence pairs.
+"""Sentence pairs with other names than Tom (data augmentation).
 
-A fifth of Tatoeba's English sentences are about Tom, and next to none about anyone else. A model
-that saw only those copies no other name well.
+A fifth of Tatoeba's English sentences are about Tom, and almost none about anyone else. A model
+trained on them alone copies no other name well.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ _HISSING = tuple("sxz")
 
 
 def renamed(pairs: Sequence[Pair], share: float, seed: int) -> list[Pair]:
-    """Pairs in which Tom and Mary are called otherwise, alike on both sides.
+    """The pairs with other names for Tom and Mary, the same on both sides.
 
-    A pair whose sides do not name them equally often stays as it is.
+    A pair stays unchanged unless both sides name them equally often.
 
     Args:
-        pairs: of any languages that keep names and add at most an s.
-        share: of the pairs with such a name that change, 0 to 1.
-        seed: the same one gives the same names.
+        pairs: of languages that keep names and add at most an s.
+        share: of the pairs with such a name to change, 0 to 1.
+        seed: equal seeds draw equal names.
     """
     changed = list(pairs)
     if not share:

@@ -1,7 +1,7 @@
-"""Other nouns in the same place: augmentation of English-German pairs (after Fadaee et al. 2017).
+"""English-German pairs with other nouns (data augmentation, after Fadaee et al. 2017).
 
-"Love is blind." tells how a sentence begins with "Love", and nothing of how one begins with
-"Attention". A noun without an article can give its place to another one of its German gender.
+"Love is blind." teaches a model how a sentence begins with "Love", not how it begins with
+"Attention". A noun without an article can be replaced by another of the same German gender.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ GENDERS = (
         **{"money": "Geld", "water": "Wasser"},
     },
 )
-"""English and German nouns that are used without an article, by the German gender."""
+"""English and German nouns used without an article, by German gender."""
 
 _BEFORE = (
     *("my", "your", "his", "her", "our", "their", "no", "any", "some", "more", "much", "enough"),
@@ -47,15 +47,15 @@ _SIDES = [
 
 
 def with_other_nouns(pairs: Sequence[Pair], copies: int, seed: int) -> list[Pair]:
-    """The pairs, and after them those with such a noun once more, each time with another one.
+    """The pairs, then copies of those with such a noun, with other nouns in its place.
 
-    A pair is taken if it holds one such noun, once on each side, and the noun begins the English
+    A pair is copied if it has one such noun, once on each side, and the noun begins the English
     sentence or follows a word after which it needs no article.
 
     Args:
         pairs: English sources and German targets.
-        copies: further pairs for each one with such a noun.
-        seed: the same one draws the same nouns.
+        copies: copies of each pair with such a noun.
+        seed: equal seeds draw equal nouns.
     """
     more: list[Pair] = []
     if copies:
@@ -73,19 +73,19 @@ def _others(
     copies: int,
     random: np.random.Generator,
 ) -> list[Pair]:
-    found = list(english.finditer(pair.source))
-    if len(found) != 1 or not _ALLOWED.search(pair.source[: found[0].start()]):
+    matches = list(english.finditer(pair.source))
+    if len(matches) != 1 or not _ALLOWED.search(pair.source[: matches[0].start()]):
         return []
-    noun = found[0][0]
+    noun = matches[0][0]
     german = re.compile(rf"\b{nouns[noun.lower()]}\b(?!-)")
     if len(german.findall(pair.target)) != 1:
         return []
     others = [other for other in nouns if other != noun.lower()]
-    chosen = [others[index] for index in random.integers(len(others), size=copies)]
+    drawn = [others[index] for index in random.integers(len(others), size=copies)]
     return [
         Pair(
             english.sub(other.capitalize() if noun[0].isupper() else other, pair.source),
             german.sub(nouns[other], pair.target),
         )
-        for other in chosen
+        for other in drawn
     ]

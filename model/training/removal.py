@@ -1,16 +1,14 @@
-"""What is left of a model's translations while its heads are removed: over its examples.
+"""Measure a model's translations of its examples while heads are removed one after another.
 
     python -m model.training.removal --checkpoint checkpoints/en-de
 
 As in Michel et al. 2019, section 4, and Voita et al. 2019, section 6: the least important heads
-first, held against random orders. Writes removal.json into the checkpoint folder; the export does
-so too.
+go first, compared with random orders. Writes removal.json into the checkpoint folder; the export
+does so too.
 """
 
 from __future__ import annotations
 
-import argparse
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -24,10 +22,11 @@ from model.checkpoints.checkpoint import EXAMPLES, REMOVAL, CheckpointError, own
 from model.explain.ablation_results import ExamplesRemoval, Removal
 from model.explain.head_ablation import effects_of
 from model.explain.removal_file import save_removal
-from model.paper.decoding import greedy
+from model.paper.decoding import greedy, token_log_probs
 from model.record.head_editing import editing_heads
 from model.trace.attention_map import Site, Tokens
-from model.translate.translator import TextError, Translator, load
+from model.training.command import Program, command
+from model.translate.translator import Translator, load
 
 Head = tuple[Site, int]
 
@@ -41,22 +40,22 @@ def examples_removal(
     seed: int = 0,
     progress: bool = False,
 ) -> ExamplesRemoval:
-    """What is left of translations while heads are removed one after another.
+    """The quality of translations while heads are removed one after another.
 
-    A head is as important as what all the translations together lose without it alone. The model
-    writes greedily, and at most twice as many tokens as the longest translation has: without most
-    of its heads it would hardly end.
+    A head's importance is the loss of all translations together without that head alone. The model
+    writes greedily, at most twice as many tokens as the longest translation: without most of its
+    heads it would hardly stop.
 
     Args:
         translator: the model.
         examples: sources and their translations, at least one.
-        steps: at how many numbers of removed heads, besides none of them, it is looked.
-        orders: how many random ones.
-        seed: of these.
+        steps: numbers of removed heads to measure at, besides 0.
+        orders: random orders.
+        seed: of the random orders.
         progress: whether to show a progress bar.
 
     Raises:
-        TextError: if the model cannot take a sentence.
+        TextError: if the model cannot read a sentence.
     """
     traces = [translator.trace(*example) for example in examples]
     losses: dict[Head, float] = {}
@@ -76,15 +75,15 @@ def examples_removal(
     )
     # Without any head and without all of them, every order is the same.
     known: dict[frozenset[Head], tuple[float, float]] = {}
-    found = []
+    measured = []
     for order in tqdm((heads, *shuffled), unit="order", disable=not progress):
         for count in counts:
             removed = frozenset(order[:count])
             if removed not in known:
                 known[removed] = batch.left(dict.fromkeys(order[:count], 0))
-            found.append(known[removed])
+            measured.append(known[removed])
     # (measure, order, count)
-    left = np.array(found, np.float32).reshape(orders + 1, len(counts), 2).transpose(2, 0, 1)
+    left = np.array(measured, np.float32).reshape(orders + 1, len(counts), 2).transpose(2, 0, 1)
     log_prob, chrf = (Removal(tuple(counts), each[0], each[1:]) for each in left)
     return ExamplesRemoval(len(examples), log_prob, chrf, batch.signature)
 
@@ -112,12 +111,12 @@ class _Batch:
 
     @torch.inference_mode()
     def left(self, edits: Mapping[Head, int]) -> tuple[float, float]:
-        """The mean log-probability of a target token, and chrF, with some heads edited."""
+        """The mean log-probability of a target token with some heads edited, then chrF."""
         model, tokenizer = self._translator.model, self._translator.tokenizer
         with editing_heads(edits):
-            logits = model.output(model.hidden(self._source, self._target)).float()
+            logits = model.output(model.hidden(self._source, self._target))
             written = greedy(model, self._source, max_length=2 * self._labels.shape[1])
-        log_probs = logits.log_softmax(dim=-1).gather(2, self._labels[:, :, None])[:, :, 0]
+        log_probs = token_log_probs(logits, self._labels)
         texts = [tokenizer.target.decode(each.token_ids) for each in written]
         return (
             float(log_probs[self._counted].mean()),
@@ -131,11 +130,11 @@ def _padded(sentences: Sequence[Tokens], pad: int) -> Tensor:
 
 
 def write_removal(directory: Path, *, orders: int = 20, progress: bool = False) -> None:
-    """Write removal.json of a checkpoint folder, over the sentences of its examples.json.
+    """Write removal.json of a checkpoint folder, measured on its examples.json.
 
     Raises:
         CheckpointError: if the folder is incomplete or damaged, or has no examples.
-        TextError: if the model cannot take one of them.
+        TextError: if the model cannot read one of them.
     """
     try:
         examples = [
@@ -148,32 +147,25 @@ def write_removal(directory: Path, *, orders: int = 20, progress: bool = False) 
         if isinstance(error, CheckpointError):
             raise
         raise CheckpointError(
-            f"{directory / EXAMPLES} holds no examples; export the model with --card."
+            f"{directory / EXAMPLES} has no examples; export the model with --card."
         ) from None
     translator = load(directory, device="cpu")
-    found = examples_removal(translator, examples, orders=orders, progress=progress)
-    save_removal(directory, found)
-
-
-def main(argv: list[str] | None = None) -> int:
-    """The command line; gives the exit status."""
-    parser = argparse.ArgumentParser(
-        prog="python -m model.training.removal", description=(__doc__ or "").partition("\n")[0]
+    save_removal(
+        directory, examples_removal(translator, examples, orders=orders, progress=progress)
     )
+
+
+@command
+def main(argv: list[str] | None) -> None:
+    """The command line."""
+    parser = Program(__spec__, __doc__, threads=2)
     parser.add_argument("--checkpoint", type=Path, required=True, help=f"gets a {REMOVAL}")
-    parser.add_argument("--orders", type=int, default=20, help="random ones (default 20)")
-    parser.add_argument("--threads", type=int, default=2, help="CPU threads (default 2)")
-    arguments = parser.parse_args(argv)
+    parser.add_argument("--orders", type=int, default=20, help="random orders (default 20)")
+    arguments = parser.parse(argv)
     if arguments.orders < 1:
         parser.error("--orders must be 1 or more")
-    torch.set_num_threads(arguments.threads)
-    try:
-        write_removal(arguments.checkpoint, orders=arguments.orders, progress=True)
-    except (CheckpointError, TextError) as error:
-        print(error, file=sys.stderr)
-        return 1
-    return 0
+    write_removal(arguments.checkpoint, orders=arguments.orders, progress=True)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main())

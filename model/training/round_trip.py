@@ -1,33 +1,29 @@
 """Translate English sentences of other corpora: `python -m model.training.round_trip --help`.
 
-A corpus of another language pair has English sentences too. One model translates them, another
-translates back, and a pair stays where the way back comes near to the sentence it began with
-(round-trip filtering, as in Hoang et al. 2018 and Ng et al. 2019).
+Corpora of other language pairs have English sentences too. One model translates them, another
+translates back, and a pair is kept if the result is near the original sentence (round-trip
+filtering, as in Hoang et al. 2018 and Ng et al. 2019).
 """
 
 from __future__ import annotations
 
-import argparse
-import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import sacrebleu
-import torch
 from tqdm import tqdm
 
-from model.checkpoints.checkpoint import Checkpoint, CheckpointError, load_checkpoint
+from model.checkpoints.checkpoint import Checkpoint, load_checkpoint
 from model.paper.linear import pack_linears
-from model.paper.positions import LengthError
-from model.paper.search import DecodingError
-from model.training.corpus import CorpusError, Pair, key, keys_in, read_pairs
+from model.training.command import Program, command
+from model.training.corpus import Pair, key, keys_in, read_pairs
 from model.training.evaluate import translate_all
 
 SOURCE = "round-trip"
 """The first column of the pairs."""
 
 LEAST_CHRF = 80.0
-"""Of the sentence that comes back, against the one that went out."""
+"""Of the sentence translated back, against the original."""
 
 CHUNK = 256
 """Sentences translated before their pairs are written."""
@@ -37,17 +33,17 @@ WORDS = range(3, 21)
 
 
 def new_sentences(pairs: Sequence[Pair], known: set[str]) -> list[str]:
-    """The distinct sources of three to twenty words that are not known, in order.
+    """The distinct unknown sources of three to twenty words, in order.
 
     Args:
         pairs: English sources and targets in any language.
         known: keys of sentences to leave out.
     """
-    taken = set(known)
+    excluded = set(known)
     sentences = []
     for source, _ in pairs:
-        if len(source.split()) in WORDS and key(source) not in taken:
-            taken.add(key(source))
+        if len(source.split()) in WORDS and key(source) not in excluded:
+            excluded.add(key(source))
             sentences.append(source)
     return sentences
 
@@ -60,14 +56,14 @@ def agreeing(
     beam: int = 4,
     least_chrf: float = LEAST_CHRF,
 ) -> Iterator[Pair]:
-    """Sentences and their translations, where the translation leads back to the sentence.
+    """Pairs of a sentence and its translation that translates back to the sentence.
 
     Args:
         sentences: in the source language of `forward`.
         forward: the model whose translations are kept.
         backward: the model of the other direction.
         beam: of both searches.
-        least_chrf: chrF of the sentence that comes back, 0 to 100.
+        least_chrf: the lowest chrF of the sentence translated back, 0 to 100.
 
     Raises:
         DecodingError: if beam is out of range.
@@ -80,12 +76,8 @@ def agreeing(
             yield Pair(sentence, translation)
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m model.training.round_trip",
-        description="Translate the English sentences of other corpora, and keep the translations "
-        "that lead back to them.",
-    )
+def _parser() -> Program:
+    parser = Program(__spec__, __doc__)
     parser.add_argument("--forward", type=Path, required=True, help="such as checkpoints/en-de")
     parser.add_argument("--backward", type=Path, required=True, help="such as checkpoints/de-en")
     parser.add_argument(
@@ -98,51 +90,42 @@ def _parser() -> argparse.ArgumentParser:
         nargs="*",
         type=Path,
         default=[],
-        help="files none of whose sentences is written, training files included",
+        help="files of sentences to leave out, training files included",
     )
     parser.add_argument("--beam", type=int, default=4)
     parser.add_argument("--least-chrf", type=float, default=LEAST_CHRF)
-    parser.add_argument("--limit", type=int, help="translate so many sentences at most")
-    parser.add_argument("--threads", type=int, default=1, help="CPU threads (default 1)")
+    parser.add_argument("--limit", type=int, help="the most sentences to translate")
     return parser
 
 
-def main(argv: list[str] | None = None) -> int:
-    """The command line; gives the exit status."""
-    arguments = _parser().parse_args(argv)
-    torch.set_num_threads(arguments.threads)
+@command
+def main(argv: list[str] | None) -> None:
+    """The command line."""
+    arguments = _parser().parse(argv)
     kept = 0
-    try:
-        known = keys_in(arguments.held_out)
-        sentences = new_sentences(read_pairs(arguments.data), known)[: arguments.limit]
-        forward, backward = (
-            load_checkpoint(folder) for folder in (arguments.forward, arguments.backward)
-        )
-        for checkpoint in (forward, backward):
-            pack_linears(checkpoint.model)
-        arguments.output.parent.mkdir(parents=True, exist_ok=True)
-        with arguments.output.open("w", encoding="utf-8") as file:
-            for start in tqdm(range(0, len(sentences), CHUNK), unit="chunk"):
-                for pair in agreeing(
-                    sentences[start : start + CHUNK],
-                    forward,
-                    backward,
-                    beam=arguments.beam,
-                    least_chrf=arguments.least_chrf,
-                ):
-                    if key(pair.target) not in known:
-                        file.write(f"{SOURCE}\tB\t{pair.source}\t{pair.target}\n")
-                        kept += 1
-                file.flush()
-    except (CheckpointError, CorpusError, DecodingError, LengthError) as error:
-        print(error, file=sys.stderr)
-        return 1
-    except OSError as error:
-        print(f"{arguments.output} cannot be written: {error.strerror}.", file=sys.stderr)
-        return 1
+    known = keys_in(arguments.held_out)
+    sentences = new_sentences(read_pairs(arguments.data), known)[: arguments.limit]
+    forward, backward = (
+        load_checkpoint(folder) for folder in (arguments.forward, arguments.backward)
+    )
+    for checkpoint in (forward, backward):
+        pack_linears(checkpoint.model)
+    arguments.output.parent.mkdir(parents=True, exist_ok=True)
+    with arguments.output.open("w", encoding="utf-8") as file:
+        for start in tqdm(range(0, len(sentences), CHUNK), unit="chunk"):
+            for pair in agreeing(
+                sentences[start : start + CHUNK],
+                forward,
+                backward,
+                beam=arguments.beam,
+                least_chrf=arguments.least_chrf,
+            ):
+                if key(pair.target) not in known:
+                    file.write(f"{SOURCE}\tB\t{pair.source}\t{pair.target}\n")
+                    kept += 1
+            file.flush()
     print(f"{kept:,} of {len(sentences):,} sentences kept in {arguments.output}")
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main())

@@ -1,4 +1,4 @@
-"""Learning rate over steps."""
+"""The learning rate, and the steps of snapshots."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ def learning_rate(settings: TrainingSettings, d_model: int, step: int) -> float:
     """The learning rate of a step.
 
     paper: d_model^-0.5 · min(step^-0.5, step · warmup^-1.5), equation 3 of section 5.3.
-    linear: up to the peak, level, and down to zero over the last `decay_fraction` of the steps.
+    linear: a warm-up to the peak, a plateau, and a decay to zero over the last `decay_fraction`.
 
     Args:
         settings: schedule, warm-up and peak.

@@ -12,12 +12,12 @@ CONFIGS = Path(__file__).parent / "configs"
 
 
 class SettingsError(ValueError):
-    """Settings that cannot be trained with; the message says which and what to do."""
+    """Settings that cannot be used; the message says which and what to do."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TrainingSettings:
-    """How to train; the [training] table of a configuration file. Lengths of time are in steps.
+    """The [training] table of a configuration file. Times are in steps.
 
     Defaults are the paper's (sections 5.1 to 5.4) where it gives a number.
     """
@@ -26,29 +26,28 @@ class TrainingSettings:
     """Translate from the last column of the data files into the one before it: the way back."""
     vocab_size: int = 8000
     separate_vocabularies: bool = False
-    """Whether source and target have a vocabulary of that size each."""
+    """Whether source and target have their own vocabularies of that size."""
     tokenizer: Literal["unigram", "bpe"] = "unigram"
     apostrophes: bool = False
-    """Whether a piece may hold the apostrophe inside a word, "don't" as one."""
+    """Whether a piece may contain the apostrophe inside a word, so that "don't" can be one."""
     words: str = ""
-    """Separated by spaces: words that the vocabulary is to hold whole, however rare they are."""
+    """Words, separated by spaces, that each become one piece, however rare they are."""
     sampling_alpha: float = 0.0
-    """Subword regularization (Kudo 2018; of BPE, Provilkov et al. 2020): 0 keeps to the likeliest
-    segmentation; else as in `Tokenizer.sample_all`."""
+    """Subword regularization (Kudo 2018; for BPE, Provilkov et al. 2020): 0 always takes the
+    likeliest segmentation; else as in `Tokenizer.sample_all`."""
     rename_share: float = 0.0
-    """Of the pairs about Tom or Mary, so many are about somebody else, drawn anew every epoch."""
+    """The share of pairs about Tom or Mary that get other names, drawn anew every epoch."""
     capital_share: float = 0.0
-    """Of the source words so many begin with a capital, drawn anew every epoch."""
+    """The share of source words that get a capital, drawn anew every epoch."""
     noun_copies: int = 0
-    """Of each English-German pair with a noun of `model.training.nouns`, so many more with another
-    noun in its place, drawn anew every epoch."""
+    """Copies of each English-German pair with a noun of `model.training.nouns`, with other nouns in
+    its place, drawn anew every epoch."""
     weights: dict[str, float] = dataclasses.field(default_factory=dict)
     """How often a pair comes in an epoch, by its source (the first column of a data file), or by
-    source and tier, as "ding-2023/word"; 1 for all others. A part of a time is drawn anew every
-    epoch."""
+    source and tier, as "ding-2023/word"; 1 for all others. Fractions are drawn anew every epoch."""
     causal: bool = True
-    """False leaves the decoder's causal mask out while training, so that each position sees the
-    token that it is to predict: a model that learns to cheat."""
+    """Whether training uses the decoder's causal mask. Without it, each position sees the token it
+    must predict, and the model learns to copy."""
     batch_tokens: int = 4096
     """Tokens of the longer side in one forward pass of one process."""
     accumulate: int = 1
@@ -68,18 +67,18 @@ class TrainingSettings:
     """linear: the share of max_steps that decays."""
     label_smoothing: float = 0.1
     r_drop: float = 0.0
-    """α of R-Drop (Liang et al. 2021): each batch passes twice, under two draws of dropout; half of
-    α times how far the two distributions are apart is added to the mean of their losses."""
+    """α of R-Drop (Liang et al. 2021): each batch runs twice, with different dropout; the mean of
+    both losses grows by half of α times the divergence of the two distributions."""
     entropy_penalty: float = 0.0
-    """So much of the mean entropy of a head's row, in nats, is added to the loss of a token: heads
-    that have to choose where they look are easier to read."""
+    """The factor of the mean entropy of heads' rows, in nats, in the loss of a token: heads that
+    must decide where to look are easier to read."""
     precision: Literal["auto", "float32", "bf16"] = "auto"
-    """auto: bf16 autocast where the machine multiplies faster in it."""
+    """auto: bf16 autocast if the machine multiplies faster in bf16."""
     average_last: int = 5
-    """How many of the last validated weights are averaged at the end (section 6.1)."""
+    """The number of last validated weights to average at the end (section 6.1)."""
     validate_every: int = 1000
     validate_sentences: int = 500
-    """Sentences of the validation set that are translated for BLEU; the loss is over all."""
+    """Sentences of the validation set to translate for BLEU; the loss is over all."""
     patience: int = 0
     """Validations without a better loss before training stops; 0 never stops early."""
     save_every: int = 500
@@ -93,14 +92,11 @@ class TrainingSettings:
 def load_settings(
     name: str, overrides: list[str] | None = None
 ) -> tuple[dict[str, Any], TrainingSettings]:
-    """Read a configuration.
+    """The fields of [model] in a configuration, with the settings of [training].
 
     Args:
         name: of a file in model/training/configs, or a path to a .toml file.
         overrides: "training.max_steps=100" or "model.dropout=0.3".
-
-    Returns:
-        the fields of [model], without vocab_size, and the settings of [training].
 
     Raises:
         SettingsError: if there is no such file, it is not TOML, or a field is unknown or wrong.
@@ -160,12 +156,12 @@ def training_settings(fields: dict[str, Any]) -> TrainingSettings:
 
 
 def _require_weights(weights: Any) -> None:
-    """Check that weights are numbers by source."""
+    """Raises SettingsError unless weights are numbers by source."""
     if not isinstance(weights, dict) or not all(
         type(weight) in (int, float) and weight >= 0 for weight in weights.values()
     ):
         raise SettingsError(
-            "The training setting weights must give each source a number that is not negative."
+            "The training setting weights must give each source a number of at least 0."
         )
 
 

@@ -1,6 +1,6 @@
-"""How undecided heads are while they learn: the entropy of their rows, to be kept low.
+"""The entropy of heads' rows in training, which a penalty keeps low.
 
-A head that must choose where it looks can be read at a glance. Nothing tells it where to look.
+A head that must decide where to look is easy to read. Nothing tells it where to look.
 """
 
 from __future__ import annotations
@@ -14,14 +14,15 @@ from model.paper.attention import MultiHead
 from model.paper.transformer import Transformer
 
 _LEAST = 1e-6
-"""Weights below it count as zero: the logarithm of less would have no gradient to speak of."""
+"""Smaller weights count as zero, since their logarithm would have almost no gradient."""
 
 
 class RowEntropies:
-    """Listens to every attention of a model, with the explicit formula, in training.
+    """The row entropies of every attention of a model in training.
 
     Args:
-        model: whose attention functions give their weights; not one with a module for each head.
+        model: one without a module for each head; in training its attention functions will return
+            weights.
     """
 
     def __init__(self, model: Transformer) -> None:
@@ -44,14 +45,13 @@ class RowEntropies:
         return hear
 
     def total(self, source: Tensor, inputs: Tensor) -> Tensor:
-        """The entropies since the last call: means over heads and modules, summed over rows.
+        """The entropy since the last call, in nats: mean over heads and modules, sum over rows.
+
+        Rows of padding do not count.
 
         Args:
-            source: (batch, source), the ids that the encoder read.
-            inputs: (batch, target), those that the decoder read.
-
-        Returns:
-            a scalar in nats; padding counts nothing.
+            source: (batch, source), the encoder's token ids.
+            inputs: (batch, target), the decoder's token ids.
         """
         heard, self._heard = self._heard, []
         read = {True: source != self._pad_id, False: inputs != self._pad_id}

@@ -1,4 +1,4 @@
-"""What a model was like at one step of its training: loss, scores, and how wide its heads look."""
+"""Snapshots of a training run, with their loss, scores and the entropy of their heads."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ from model.training.loss import smoothed_cross_entropy
 from model.translate.translator import Translator
 
 SENTENCES = 500
-"""Sentences that are translated and recorded; the loss is over all."""
+"""Sentences to translate and record; the loss is over all."""
 
 LOSS_TOKENS = 2048
-"""Tokens of the longer side in one batch of the loss; it changes the speed alone."""
+"""Tokens of the longer side in one batch of the loss; it affects only the speed."""
 
 
 def kept_snapshots(run: Path) -> dict[int, Path]:
-    """The files of the weights that a training run kept on its way, by step, ascending.
+    """The weights files of a run's snapshots by step, ascending.
 
     Raises:
-        CheckpointError: if it kept none.
+        CheckpointError: if there are none.
     """
     files = {
         int(match[1]): file
@@ -54,18 +54,18 @@ def snapshot_scores(
     Args:
         translator: the model.
         pairs: the validation set.
-        sentences: how many of its first pairs are decoded greedily for BLEU and chrF, and recorded
-            with their references, which are the same for every model, for the entropies.
+        sentences: first pairs to decode greedily for BLEU and chrF, and to record with their
+            references, the same for every model, for the entropies.
 
     Returns:
         "loss" in nats a target token, "bleu" and "chrf" from 0 to 100, and "entropy" as
         `mean_entropies` gives it.
 
     Raises:
-        TextError: if one of the recorded sentences is longer than the model takes.
+        TextError: if a sentence to record is too long for the model.
     """
     sample = pairs[:sentences]
-    # First, for what is too long is refused here before anything else takes its time.
+    # First, to refuse too long sentences before the rest takes its time.
     entropy = mean_entropies(translator.trace(*pair) for pair in sample)
     translations = translate_all(
         translator.model, translator.tokenizer, [pair.source for pair in sample]
@@ -83,7 +83,7 @@ def snapshot_scores(
 def validation_loss(translator: Translator, pairs: Sequence[Pair]) -> float:
     """Mean cross-entropy of a target token given those before it, in nats, without smoothing.
 
-    Pairs longer than training takes are left out, as it leaves them out when it validates.
+    Pairs too long for training are left out, as in its own validation.
     """
     tokenizer = translator.tokenizer
     sides = (
@@ -104,30 +104,31 @@ def validation_loss(translator: Translator, pairs: Sequence[Pair]) -> float:
 
 
 def mean_entropies(traces: Iterable[Trace]) -> dict[str, list[list[float]]]:
-    """How wide every head looks, on average over several sentences, in bits.
+    """The mean entropy of every head's rows over several sentences, in bits.
 
     Args:
         traces: of one model, as recorded.
 
     Returns:
-        For "encoder", "decoder" and "cross" a list of layers of lists of heads.
+        for "encoder", "decoder" and "cross" a list of layers of lists of heads.
     """
-    found: dict[AttentionKind, dict[int, list[NDArray[np.float64]]]] = {}
+    by_kind: dict[AttentionKind, dict[int, list[NDArray[np.float64]]]] = {}
     for trace in traces:
-        for site, seen in trace.maps.items():
-            found.setdefault(site.kind, {}).setdefault(site.layer, []).append(entropies(seen))
+        for site, attention in trace.maps.items():
+            layers = by_kind.setdefault(site.kind, {})
+            layers.setdefault(site.layer, []).append(entropies(attention))
     return {
         kind.value: [np.mean(layers[layer], axis=0).round(4).tolist() for layer in sorted(layers)]
-        for kind, layers in found.items()
+        for kind, layers in by_kind.items()
     }
 
 
-def entropies(seen: AttentionMap) -> NDArray[np.float64]:
-    """The entropy of a head's rows, on average over those with any weight: (head,), in bits."""
-    weights = seen.weights.astype(np.float64)
+def entropies(attention: AttentionMap) -> NDArray[np.float64]:
+    """The mean entropy of each head's rows that have any weight, (head,), in bits."""
+    weights = attention.weights.astype(np.float64)
     totals = weights.sum(axis=-1)
     live = totals > 0
     shares = weights / np.where(live, totals, 1)[..., None]
     rows = -(shares * np.log2(np.maximum(shares, np.finfo(np.float64).tiny))).sum(axis=-1)
-    # A row of one key only comes out as -0.
+    # The entropy of a row with one key is -0.
     return np.maximum(rows, 0).sum(axis=-1) / np.maximum(live.sum(axis=-1), 1)

@@ -1,6 +1,6 @@
-"""Tasks whose solution anyone can see, for tiny models whose heads anyone can read.
+"""Tasks with obvious solutions, for tiny models with readable heads.
 
-No torch here: what a toy reads and writes is known without a model.
+No torch here: a toy's inputs and outputs are known without a model.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 
 LETTERS = "abcdefghijkl"
 SHORTEST, LONGEST = 2, 8
-"""How many letters a toy's text has."""
+"""Letters in a toy's text."""
 
 _DIGITS = "0123456789"
 _ONES = (
@@ -33,22 +33,22 @@ _FIRST_DAY, _DAYS = date(1900, 1, 1), 73_049
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What a toy learned to do.
+    """The task of a toy.
 
     Attributes:
-        title: what it does, in a few words for a menu.
-        does: what it does, as the end of "This toy …".
-        reads: what it can read, as the end of "It reads …".
-        pattern: of what it can read, in full.
-        draw: a source by chance.
-        solve: its target.
+        title: a few words for a menu.
+        does: the end of "This toy …".
+        reads: the end of "It reads …".
+        pattern: a regular expression that its sources match in full.
+        draw: gives a random source.
+        solve: gives the target of a source.
         look: what to look for in its heads, in a sentence or two.
-        shows: what there is to see in one source, in a sentence.
+        shows: gives a sentence on what one source shows.
         words: the words of its texts; each is a token.
-        n_pieces: how many pieces the vocabulary has for them.
+        n_pieces: pieces of the vocabulary for them.
         spaced: whether every token is a word between spaces.
-        beyond: a source by chance that is longer than any the toy was trained on.
-        look_alone: `look`, for an encoder or a decoder alone, which has no cross-attention.
+        beyond: gives a random source longer than any in training.
+        look_alone: `look` for an encoder or a decoder alone, which has no cross-attention.
     """
 
     title: str
@@ -66,7 +66,7 @@ class Task:
     look_alone: str = ""
 
     def can_read(self, text: str) -> bool:
-        """Whether a text is one that the toy learned to read."""
+        """Whether the toy learned to read texts like this one."""
         return re.fullmatch(self.pattern, " ".join(text.split())) is not None
 
 
@@ -84,13 +84,13 @@ def number_in_words(digits: str) -> str:
 
 
 def written_date(iso: str) -> str:
-    """The date 2026-11-23 as 23 November 2026."""
+    """A date such as 2026-11-23 in the form 23 November 2026."""
     year, month, day = iso.split("-")
     return f"{int(day)} {_MONTHS[int(month) - 1]} {year}"
 
 
 def letter_counts(text: str) -> str:
-    """Each letter in the order of the alphabet, and how often it stands in the text."""
+    """The letters of a text in the order of the alphabet, each with its count."""
     letters = text.split()
     return " ".join(f"{letter} {letters.count(letter)}" for letter in sorted(set(letters)))
 
@@ -137,27 +137,27 @@ TASKS: dict[str, Task] = {
         "letters in reverse",
         "writes its letters in reverse",
         lambda text: " ".join(reversed(text.split())),
-        "Look at cross-attention: a line from one corner to the opposite one, for the first letter "
-        "that is written is the last that was read.",
+        "Look at cross-attention: a line from one corner to the opposite one, because the first "
+        "letter it writes is the last it read.",
         lambda letters: f"“{letters[0]}” is read first and written last.",
-        look_alone="Look at the last layer: a line that runs back through the letters, for the "
-        "first that is written is the last that was read.",
+        look_alone="Look at the last layer: in one head or more, a line runs back through the "
+        "letters, because the first letter it writes is the last it read.",
     ),
     "copy": _of_letters(
         "letters copied",
         "writes its letters once more",
         lambda text: text,
-        "Look at cross-attention: the diagonal, for each letter is written where it was read.",
+        "Look at cross-attention: the diagonal, because each letter keeps its place.",
         lambda letters: f"“{letters[0]}” is read first and written first, “{letters[-1]}” last.",
     ),
     "sort": _of_letters(
         "letters sorted",
         "writes its letters in the order of the alphabet",
         lambda text: " ".join(sorted(text.split())),
-        "Look at cross-attention: on average, each head gives more than half of its weight to the "
-        "next letter and those after it in the alphabet.",
+        "Look at cross-attention: every head gives the next letter more weight than an even spread "
+        "would, about a quarter to a half.",
         lambda letters: (
-            f"“{(first := min(letters))}” is written first; it is read at place "
+            f"“{(first := min(letters))}” is written first; it is first read at place "
             f"{letters.index(first) + 1} of {len(letters)}."
         ),
     ),
@@ -165,11 +165,11 @@ TASKS: dict[str, Task] = {
         "letters counted",
         "counts how often each letter stands in its text",
         letter_counts,
-        "Look at cross-attention: before a number is written, rows look at all the places where "
-        "that letter stands.",
+        "Look at layer 1 of cross-attention: before a letter is written, head 2 looks mostly at "
+        "the places of that letter; before its number, head 1 gives them about half of its weight.",
         lambda letters: (
-            f"“{(most := max(letters, key=letters.count))}” stands there most often: "
-            f"{letters.count(most)} of {len(letters)}."
+            f"{(count := letters.count(most := max(letters, key=letters.count)))} of the "
+            f"{len(letters)} letters {'is' if count == 1 else 'are'} “{most}”."
         ),
         letters=LETTERS[:6],
         numbers=LONGEST,
@@ -181,14 +181,15 @@ TASKS: dict[str, Task] = {
         pattern="0|[1-9][0-9]{0,3}",
         draw=lambda random: str(random.randrange(10 ** random.randint(3, 4))),
         solve=number_in_words,
-        look="Look at cross-attention: a word looks at its digit; “hundred” and “thousand” have "
-        "no digit of their own.",
+        look="Look at layer 1 of cross-attention: before a word that has a digit, at least three "
+        "heads look mostly at that digit; before “hundred” and “thousand”, which have none, heads "
+        "1 and 2 look mostly at the end.",
         shows=lambda digits: (
             f"Digits become words: {len(digits)} are read, {len(number_in_words(digits).split())} "
             "are written."
         ),
         words=(*_DIGITS, *_ONES, *_TENS, "hundred", "thousand"),
-        # What the words are merged from, too.
+        # The parts from which BPE merges the words, too.
         n_pieces=130,
         spaced=False,
         beyond=lambda random: str(random.randrange(10_000, 1_000_000)),
@@ -200,8 +201,9 @@ TASKS: dict[str, Task] = {
         pattern="(?:19|20)[0-9]{2}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])",
         draw=_day,
         solve=written_date,
-        look="Look at cross-attention: day and year change places, and the month's name looks at "
-        "its two digits.",
+        look="Look at cross-attention: one head or more looks mostly at the digits of the day "
+        "before it is written, at those of the month before its name, and at those of the year "
+        "before the year.",
         shows=lambda iso: (
             f"“{iso[5:7]}” is read for “{_MONTHS[int(iso[5:7]) - 1]}”; the year, read first, is "
             "written last."

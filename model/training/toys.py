@@ -1,12 +1,11 @@
 """Make a toy's checkpoint: `python -m model.training.toys NAME --output DIR`.
 
-Data, vocabulary, training, scores on inputs that training never saw, examples and card, in minutes
-on one core. The same seed makes the same data.
+Data, vocabulary, training, scores on unseen inputs, examples and card, in minutes on one core.
+Equal seeds give equal data.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 import time
@@ -36,6 +35,7 @@ from model.paper.single_stack import DecoderOnly, EncoderOnly, SingleStack, sing
 from model.paper.tokenizer import BOS, EOS, PAD, Tokenizer
 from model.paper.transformer import Transformer
 from model.training.card import shape, table
+from model.training.command import Program
 from model.training.corpus import Pair
 from model.training.evaluate import translate_all
 from model.training.examples import Bad, Good, entries
@@ -47,13 +47,13 @@ from model.translate.translator import Translator, load
 
 N_UNSEEN, N_SEEN, N_BEYOND = 1000, 9000, 200
 MANY = 40_000
-"""Pairs for what is not learned from N_SEEN."""
+"""Pairs for tasks that N_SEEN pairs do not teach."""
 SEED = 2017
 BATCH, WARMUP, LEARNING_RATE = 128, 100, 5e-3
 BEAM = 4
 N_EXAMPLES = 10
 TOY_DATA, TOY_LICENCE = "inputs drawn by the rule of its task", "none, nobody owns them"
-"""What labels of heads are earned on."""
+"""The sentences on which heads earn labels."""
 SPECIAL = 4 + 256
 """Pieces of every vocabulary: special tokens and bytes."""
 
@@ -69,14 +69,14 @@ SIZE: dict[str, Any] = {
 
 @dataclass(frozen=True, slots=True)
 class Toy:
-    """A task, and the variant of the Transformer that learns it.
+    """A task with the variant of the Transformer that learns it.
 
     Attributes:
         task: its name.
         shows: the variant, in a few words.
         variant: fields of the configuration besides the size.
         steps: of training.
-        n_seen: pairs to train on; fewer where there are not as many.
+        n_seen: pairs to train on, or as many as the task has.
     """
 
     task: str
@@ -153,9 +153,9 @@ TOYS: dict[str, Toy] = {
 
 
 def pairs_of(task: Task, seed: int, n_seen: int = N_SEEN) -> tuple[list[Pair], list[Pair]]:
-    """Pairs to train on, and others to be tested on; no source is in both."""
+    """Pairs to train on, then pairs to test on; no source is in both."""
     random, drawn = Random(seed), dict[str, None]()
-    # Of some tasks there are not as many sources as are wanted.
+    # Some tasks have fewer sources.
     for _ in range(20 * (n_seen + N_UNSEEN)):
         drawn[task.draw(random)] = None
         if len(drawn) == n_seen + N_UNSEEN:
@@ -167,17 +167,14 @@ def pairs_of(task: Task, seed: int, n_seen: int = N_SEEN) -> tuple[list[Pair], l
 
 
 def pairs_to_choose_by(task: Task, seed: int, n_seen: int = N_SEEN) -> list[Pair]:
-    """Pairs that are neither trained on nor tested on, to choose a toy's recipe by.
-
-    None of a task that has not as many sources.
-    """
+    """Pairs outside training and test, for comparing recipes; none if the task has too few."""
     known = {pair.source for pairs in pairs_of(task, seed, n_seen) for pair in pairs}
     others = [pair for pairs in pairs_of(task, seed + 1) for pair in pairs]
     return [pair for pair in others if pair.source not in known][:N_UNSEEN]
 
 
 def tokenizer_of(task: Task) -> Tokenizer:
-    """A vocabulary in which each of the task's words is a piece, and so is each digit."""
+    """A vocabulary in which each word of the task and each digit is one piece."""
     texts = [word for word in task.words for _ in range(100)]
     kind = "word" if task.spaced else "bpe"
     return Tokenizer.train(texts, SPECIAL + task.n_pieces, model_type=kind)
@@ -186,10 +183,10 @@ def tokenizer_of(task: Task) -> Tokenizer:
 def lessons(
     model: Transformer | SingleStack, tokenizer: Tokenizer, pairs: Sequence[Pair]
 ) -> tuple[list[Tensor], Tensor]:
-    """What a model reads of each pair, and what it has to say at each place; PAD for nothing.
+    """The inputs of a model for the pairs, with the right predictions; PAD where none counts.
 
-    An encoder alone says the target in the places of the source, which has to be as long. A
-    decoder alone reads source and target as one text, with an end token after each.
+    An encoder alone predicts the target at the positions of the source, which must be equally long.
+    A decoder alone reads source and target as one text, with an end token after each.
     """
     sources, targets = (tokenizer.encode_all([pair[side] for pair in pairs]) for side in (0, 1))
     source, expected = (_filled([[*ids, EOS] for ids in side]) for side in (sources, targets))
@@ -207,7 +204,7 @@ def lessons(
 def train(
     model: Transformer | SingleStack, tokenizer: Tokenizer, pairs: Sequence[Pair], steps: int
 ) -> None:
-    """Teach a model the pairs."""
+    """Train a model on the pairs."""
     read, expected = lessons(model, tokenizer, pairs)
     optimizer = torch.optim.AdamW(
         model.parameters(), lr=LEARNING_RATE, betas=(0.9, 0.98), weight_decay=0.0, fused=True
@@ -241,18 +238,15 @@ def make(
     seed: int = SEED,
     choosing: bool = False,
 ) -> float:
-    """Write the checkpoint folder of a toy.
+    """The share of unseen inputs that a toy gets right, after writing its checkpoint folder.
 
     Args:
         name: of TOYS.
         directory: the folder to write.
         steps: of training; None for the toy's own number.
         seed: of data and training.
-        choosing: whether a recipe is being chosen, which the test has to know nothing of; then the
-            folder holds no scores.
-
-    Returns:
-        the share of unseen inputs that come out exactly right.
+        choosing: whether recipes are being compared, which must not use the test inputs; then the
+            folder has no scores.
     """
     toy = TOYS[name]
     task, steps = TASKS[toy.task], steps or toy.steps
@@ -300,7 +294,7 @@ def written_by(directory: Path, texts: Sequence[str]) -> list[str]:
 def _tell(
     directory: Path, toy: Toy, task: Task, unseen: Sequence[Pair], written: Sequence[str]
 ) -> None:
-    """Write examples, card and what is left without heads."""
+    """Write examples, card and removal.json."""
     model: StackReader | Translator
     if is_single_stack(directory):
         model = StackReader.load(directory, device="cpu")
@@ -362,10 +356,7 @@ def _tell(
 
 
 def toy_pairs(directory: Path, toy: Toy, count: int = 4000) -> list[Pair]:
-    """Inputs that a toy was not trained on, with their outputs.
-
-    Of a task with few inputs there are fewer than `count`.
-    """
+    """Unseen inputs of a toy with their outputs; fewer than `count` for a task with few inputs."""
     task, seed = TASKS[toy.task], read_json(directory / METRICS)["training"]["seed"]
     seen, unseen = pairs_of(task, seed, toy.n_seen)
     trained, random = {pair.source for pair in seen}, Random(seed + 2)
@@ -375,30 +366,26 @@ def toy_pairs(directory: Path, toy: Toy, count: int = 4000) -> list[Pair]:
 
 
 _MIN_TOKENS = 4
-"""Of a source that is an example: a head's label needs five tokens, the end among them."""
+"""Of an example's source: a head's label needs five tokens, the end token included."""
 
 
 def main(argv: list[str] | None = None) -> int:
     """The command line; gives the exit status."""
-    parser = argparse.ArgumentParser(
-        prog="python -m model.training.toys", description=(__doc__ or "").partition("\n")[0]
-    )
+    parser = Program(__spec__, __doc__)
     parser.add_argument("name", choices=TOYS, help="which toy")
     parser.add_argument("--output", type=Path, required=True, help="the checkpoint folder to write")
     parser.add_argument("--steps", type=int, help="of training; otherwise the toy's own number")
-    parser.add_argument("--threads", type=int, default=1, help="CPU threads (default 1)")
     parser.add_argument(
         "--choose",
         action="store_true",
         help="score on inputs of neither training nor test, to choose a recipe by",
     )
-    arguments = parser.parse_args(argv)
+    arguments = parser.parse(argv)
     if arguments.steps is not None and arguments.steps < 1:
         parser.error("--steps must be 1 or more")
     toy = TOYS[arguments.name]
     if arguments.choose and not pairs_to_choose_by(TASKS[toy.task], SEED, toy.n_seen):
         parser.error(f"{arguments.name} has no inputs beyond those of training and test")
-    torch.set_num_threads(arguments.threads)
     exact = make(arguments.name, arguments.output, steps=arguments.steps, choosing=arguments.choose)
     if not arguments.choose and arguments.steps is None:
         pairs = toy_pairs(arguments.output, toy)

@@ -36,7 +36,8 @@ from model.trace.attention_map import Tokens, TraceError
 from model.trace.text_result import Answer, FolderFacts, Purpose, sizes_of
 from model.trace.trace import Trace
 from model.trace.word_grouping import START, WORD_START
-from model.translate.translator import TextError, resolve_device
+from model.translate.devices import resolve_device
+from model.translate.sentences import TextError
 from model.watch import watching
 
 MOST_TOKENS = 512

@@ -1,4 +1,4 @@
-"""Models that read one text: half Transformers of ours, and the folders of Hugging Face's.
+"""Models that read one text: an encoder or a decoder alone, and Hugging Face models.
 
 model = hs.load_reader("toy-reverse-decoder")
 answer = model.read("c a b")
@@ -29,17 +29,18 @@ from model.record.recording import recording
 from model.record.taps import install_taps
 from model.trace.attention_map import Tokens
 from model.trace.text_result import Answer, FolderFacts, Purpose, sizes_of
+from model.translate.devices import resolve_device
 from model.translate.hf_folder import ForeignModel, folder_facts, is_foreign, load_foreign
-from model.translate.translator import TextError, resolve_device
+from model.translate.sentences import TextError
 
 
 def is_reader(directory: Path) -> bool:
-    """Whether a folder holds such a model."""
+    """Whether a folder has such a model."""
     try:
-        found = (directory / CONFIG).stat()
+        config = (directory / CONFIG).stat()
     except OSError:
         return False
-    return _is_reader(directory, found.st_mtime_ns, found.st_size)
+    return _is_reader(directory, config.st_mtime_ns, config.st_size)
 
 
 @lru_cache(maxsize=256)
@@ -48,7 +49,7 @@ def _is_reader(directory: Path, changed: int, size: int) -> bool:
 
 
 def reader_facts(directory: Path) -> FolderFacts:
-    """What a folder says of its model, without opening it.
+    """The facts in a folder's configuration, without loading the model.
 
     Raises:
         CheckpointError: if its configuration is missing or damaged.
@@ -60,7 +61,7 @@ def reader_facts(directory: Path) -> FolderFacts:
 
 
 def load_reader(directory: str | os.PathLike[str], *, device: str = "auto") -> Reader:
-    """A model from a folder, of ours or of Hugging Face's.
+    """The model in a folder, our own or a Hugging Face model.
 
     Args:
         directory: the folder; or the name of a model that comes with Headscope.
@@ -95,39 +96,33 @@ class StackReader:
 
     @classmethod
     def load(cls, folder: Path, *, device: str = "auto") -> StackReader:
-        """From a folder of ours; arguments and errors as `load_reader`."""
+        """The model in one of our folders; arguments and errors as `load_reader`."""
         place = resolve_device(device)
         model, tokenizer, metrics = load_single_stack(folder)
         return cls(model, tokenizer, metrics=metrics, device=place, name=folder.name)
 
     def write(self, text: str) -> str:
-        """What the model makes of a text, without a record of it.
-
-        Raises:
-            TextError: as `read`.
-        """
+        """The model's output for a text, without a trace; errors as `read`."""
         with torch.inference_mode():
             return self.tokenizer.decode(self._write(self._ids(text))[1])
 
     def read(self, text: str) -> Answer:
-        """What the model makes of a text, and what every head did for it.
+        """The model's result for a text, with its trace.
 
-        A decoder writes first, and then reads all of it in one pass.
-
-        Args:
-            text: of which the encoder replaces each token, and after which the decoder writes on.
+        An encoder writes a token for each it reads. A decoder continues the text first, then reads
+        all of it in one pass.
 
         Raises:
             TextError: if the text is empty or too long.
         """
-        given = self._ids(text)
+        prompt = self._ids(text)
         with torch.inference_mode():
-            read, written = self._write(given)
-            with recording() as seen:
+            read, written = self._write(prompt)
+            with recording() as recorded:
                 logits = self.model(self._tensor(read))[0]
             log_probs, predicted = (each.cpu() for each in logits.log_softmax(-1).max(-1))
         tokens, writes_on = self._tokens(read), isinstance(self.model, DecoderOnly)
-        trace = seen.trace(
+        trace = recorded.trace(
             source=Tokens() if writes_on else tokens,
             target=tokens if writes_on else Tokens(),
             predictions=self._tokens(predicted.tolist()) if writes_on else Tokens(),
@@ -145,15 +140,15 @@ class StackReader:
             device=self.device.type,
         )
 
-    def _write(self, given: list[int]) -> tuple[list[int], list[int]]:
-        """The tokens that the model reads, and those that it writes."""
+    def _write(self, prompt: list[int]) -> tuple[list[int], list[int]]:
+        """The tokens that the model reads, then those that it writes."""
         if not isinstance(self.model, DecoderOnly):
-            written = self.model(self._tensor(given))[0].argmax(-1).tolist()
-            # What stands at the end token is no part of the text.
-            return given, written[:-1]
-        room = self.model.config.max_positions - len(given)
-        whole = self.model.write(self._tensor(given), room)[0].tolist()
-        return whole[:-1], whole[len(given) :]
+            written = self.model(self._tensor(prompt))[0].argmax(-1).tolist()
+            # The prediction at the end token is no part of the text.
+            return prompt, written[:-1]
+        room = self.model.config.max_positions - len(prompt)
+        whole = self.model.write(self._tensor(prompt), room)[0].tolist()
+        return whole[:-1], whole[len(prompt) :]
 
     def _ids(self, text: str) -> list[int]:
         if not text.strip():
@@ -162,11 +157,11 @@ class StackReader:
         ids = [*self.tokenizer.encode(text), config.eos_id]
         if isinstance(self.model, DecoderOnly):
             ids = [config.bos_id, *ids]
-        # A decoder needs room for what it writes.
+        # A decoder needs room for its output.
         most = config.max_positions // (2 if isinstance(self.model, DecoderOnly) else 1)
         if len(ids) > most:
             raise TextError(
-                f"The text has {len(ids):,} tokens and this model takes {most:,}; shorten it."
+                f"The text has {len(ids):,} tokens, but this model takes {most:,}; shorten it."
             )
         return ids
 
@@ -178,4 +173,4 @@ class StackReader:
 
 
 Reader = StackReader | ForeignModel
-"""What reads one text."""
+"""A model that reads one text."""

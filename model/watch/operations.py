@@ -211,7 +211,9 @@ def _unpacked(given: dict[str, Any]) -> dict[str, Any]:
             return mask
         return mask.expand(*mask.shape[:-3], *packed, mask.shape[-1]).flatten(-3, -2)[..., None, :]
 
-    masks = {name: apart(given[name]) for name in ("attn_mask", "attn_bias") if name in given}
+    masks: dict[str, Any] = {
+        name: apart(given[name]) for name in ("attn_mask", "attn_bias") if name in given
+    }
     return {**masks, "query": query.flatten(1, 2)[:, :, None]}
 
 

@@ -5,11 +5,15 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from tests.kit.apptest import go_to
+from viz.registry.pages import HOME
 from viz.service import session
+from viz.service.jobs import Job
 
 ROOT = Path(__file__).resolve().parents[2]
 SECONDS = 120
@@ -50,19 +54,40 @@ def streamlit_log() -> Iterator[list[str]]:
 
 
 @pytest.fixture
+def answer_with(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Lets every job of a class have another result."""
+
+    def answer(kind: type[Job[Any]], result: Any) -> None:
+        ask = session.ask
+        monkeypatch.setattr(
+            session, "ask", lambda job: result if isinstance(job, kind) else ask(job)
+        )
+
+    return answer
+
+
+@pytest.fixture
 def open_app(
     checkpoints: Path, monkeypatch: pytest.MonkeyPatch, streamlit_log: list[str]
 ) -> Iterator[Callable[..., AppTest]]:
-    """Opens the app as a new session at an address; fails for a traceback or a deprecation."""
+    """Opens the app as a new session at an address; fails for a traceback or a deprecation.
+
+    That is an address of the heads page, unless another page is named.
+    """
     opened: list[AppTest] = []
 
-    def open_at(*, folder: Path = checkpoints, **query: str) -> AppTest:
+    def open_at(*, folder: Path = checkpoints, page: str = "heads", **query: str) -> AppTest:
         monkeypatch.setenv("HEADSCOPE_CHECKPOINTS", str(folder))
         app = AppTest.from_file(ROOT / "app.py", default_timeout=SECONDS)
+        if page != HOME:
+            go_to(app, page)
         for name, value in query.items():
             app.query_params[name] = value
         opened.append(app)
-        return app.run()
+        app.run()
+        # From here on the app leads, as in a browser.
+        app._page_hash = ""
+        return app
 
     yield open_at
     for app in opened:

@@ -12,17 +12,20 @@ from streamlit.testing.v1 import AppTest
 
 from model.explain import labels
 from model.translate.translator import load
+from tests.kit.apptest import go_to
 from tests.kit.shown import html, plain, warnings
 from tests.kit.tiny_checkpoint import PAIRS
 from viz.draw.labels import escape_html, visible
 from viz.registry.pages import DEFAULT_SENTENCE
 from viz.service import session
-from viz.service.jobs import Timed
+from viz.service.jobs import CountResting, FindLaterRows, Translate
+from viz.service.questions import OfModel, Question
+from viz.service.results import Timed
+from viz.shell.bar import DIMMED
 
 OpenApp = Callable[..., AppTest]
 
 OWN = "Er hat einen neuen Computer gekauft."
-ABOUT = "viz/pages/about.py"
 HOSTILE = [
     "<s>",
     "<b>the cat</b>",
@@ -75,8 +78,8 @@ def field(app: AppTest, key: str) -> Any:
     return app.text_input(key=key)
 
 
-def asked(app: AppTest) -> session.Question | None:
-    found: session.Question | None = app.session_state["_question"]
+def asked(app: AppTest) -> Question | None:
+    found: Question | None = app.session_state["_opened"]
     return found
 
 
@@ -88,7 +91,7 @@ def test_the_sample_sentence_is_asked_and_translated(open_app: OpenApp, checkpoi
     app = open_app()
     assert field(app, "sentence").value == DEFAULT_SENTENCE
     assert large(app) == OWN
-    assert asked(app) == session.Question(checkpoints / "en-de", DEFAULT_SENTENCE, "")
+    assert asked(app) == OfModel(checkpoints / "en-de", DEFAULT_SENTENCE, "")
     assert not app.error
     assert shared(app) == {}
 
@@ -294,7 +297,7 @@ def test_a_sentence_that_cannot_be_translated_is_answered_and_nothing_is_lost(
     # What stood there stays, and says that it is not of this sentence.
     assert asked(app).sentence == DEFAULT_SENTENCE
     assert large(app) == "Der Hund."
-    assert f"belongs to the sentence before: “{DEFAULT_SENTENCE}”" in plain(app.info[0].value)
+    assert f"{DIMMED}: “{DEFAULT_SENTENCE}”" in plain(app.info[0].value)
     assert "grayscale" in html(app)
     assert field(app, "sentence").value == text
     retype(app, "The cat eats.")
@@ -343,15 +346,15 @@ def test_many_such_characters_are_counted(open_app: OpenApp) -> None:
 
 @pytest.fixture
 def translated_as(
-    open_app: OpenApp, checkpoints: Path, monkeypatch: pytest.MonkeyPatch
+    open_app: OpenApp, checkpoints: Path, answer_with: Callable[..., None]
 ) -> Callable[..., AppTest]:
     """The app where the model's output is another: this model will not write it by itself."""
 
     def open_with(**changes: Any) -> AppTest:
         app = open_app()
-        timed = session.translate(checkpoints / "en-de", DEFAULT_SENTENCE)
+        timed = session.ask(OfModel(checkpoints / "en-de", DEFAULT_SENTENCE).translate)
         changed = dataclasses.replace(timed.translation, **changes)
-        monkeypatch.setattr(session, "translate", lambda *_: Timed(changed, 0.1, "cpu"))
+        answer_with(Translate, Timed(changed, 0.1, "cpu"))
         return app.run()
 
     return open_with
@@ -369,12 +372,12 @@ def test_a_translation_with_markup_in_it_is_shown_as_text(
 def test_an_empty_translation_is_said_to_be_one(translated_as: Callable[..., AppTest]) -> None:
     app = translated_as(text="")
     assert large(app) == "∅"
-    assert "The model gave no words for this sentence." in warnings(app)
+    assert "The model wrote nothing for this sentence." in warnings(app)
 
 
 def test_a_translation_that_was_cut_says_so(translated_as: Callable[..., AppTest]) -> None:
     assert any(
-        "The translation was cut" in text for text in warnings(translated_as(finished=False))
+        "The translation was cut off" in text for text in warnings(translated_as(finished=False))
     )
 
 
@@ -389,7 +392,7 @@ def test_a_text_too_long_in_the_address_gives_way_to_the_sample_sentence(
 
 def go_to_about(app: AppTest) -> AppTest:
     app.query_params = {}
-    return app.switch_page(ABOUT).run()
+    return go_to(app, "about").run()
 
 
 def page_text(app: AppTest) -> str:
@@ -401,7 +404,7 @@ def test_the_about_page_has_no_bar_and_the_question_outlives_it(open_app: OpenAp
     go_to_about(app)
     assert len(app.text_input) == 0
     assert shared(app) == {}
-    app.switch_page("viz/pages/heads.py").run()
+    go_to(app, "heads").run()
     assert large(app) == "Die Katze frisst."
     assert shared(app) == {"sentence": "The cat eats."}
     assert app.query_params["layer"] == "1"
@@ -484,16 +487,16 @@ def test_scores_that_are_no_numbers_are_left_out(
         ({"start": (0, 0), "end": (0, 0), "punctuation": (0, 0)}, ""),
         (
             {"start": (3, 32), "end": (0, 64), "punctuation": (1, 96)},
-            "Here, over this model's examples, more than half of the weight is on `</s>` in 0 of "
-            "64 heads, `<s>` in 3 of 32 heads and punctuation in 1 of 96 heads.",
+            "Here, over this model's examples, more than half of the weight is on `</s>` in none "
+            "of 64 heads, `<s>` in 3 of 32 heads and punctuation in 1 of 96 heads.",
         ),
     ],
 )
 def test_the_about_page_counts_the_heads_that_rest_on_a_token(
-    open_app: OpenApp, monkeypatch: pytest.MonkeyPatch, counts: dict[str, Any], said: str
+    open_app: OpenApp, answer_with: Callable[..., None], counts: dict[str, Any], said: str
 ) -> None:
-    monkeypatch.setattr(session, "resting", lambda checkpoint: counts)
-    monkeypatch.setattr(session, "read_later", lambda checkpoint: {0: True})
+    answer_with(CountResting, counts)
+    answer_with(FindLaterRows, {0: True})
     text = page_text(go_to_about(open_app()))
     assert said in text
     assert ("over this model's examples, more than half" in text) == bool(said)

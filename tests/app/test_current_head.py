@@ -7,14 +7,16 @@ from collections.abc import Callable
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from tests.kit.apptest import go_to
+
 OpenApp = Callable[..., AppTest]
 
-HEADS, MASKS, DECODING = (f"viz/pages/{page}.py" for page in ("heads", "masks", "decoding"))
+HEADS, MASKS, DECODING = "heads", "masks", "decoding"
 
 
 def go(app: AppTest, page: str) -> AppTest:
     """As a click on the page's name: its address then asks for nothing."""
-    app.switch_page(page)
+    go_to(app, page)
     app.query_params.clear()
     return app.run()
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable
 from html import unescape
@@ -11,13 +10,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from streamlit.proto.WidgetStates_pb2 import WidgetState, WidgetStates
 from streamlit.testing.v1 import AppTest
 
 from model.paper.search import Sampling, Search
 from model.record.intervention import Intervention
 from model.trace.attention_map import AttentionKind
 from model.translate.translator import Translator, load
+from tests.kit.apptest import go_to, tell_state
 from tests.kit.explorer_payload import Decoded
 from tests.kit.shown import captions, html, plain, query, said
 from tests.kit.tiny_checkpoint import PAIRS
@@ -37,7 +36,7 @@ def open_decoding(open_app: OpenApp) -> OpenApp:
 
     def open_at(**asked: str) -> AppTest:
         app = open_app()
-        app.switch_page("viz/pages/decoding.py")
+        go_to(app, "decoding")
         for name, value in ({"sentence": SENTENCE} | asked).items():
             app.query_params[name] = value
         return app.run()
@@ -91,7 +90,7 @@ def test_a_beginning_is_written_on_from_priced_kept_and_undone(
 def test_words_that_no_translation_holds_are_left_out_and_said(open_decoding: OpenApp) -> None:
     for taken in ("0.999999", "0.3-5"):
         app = open_decoding(taken=taken)
-        assert "The words taken are left out." in said(app)
+        assert "The forced words are left out." in said(app)
         assert translations(app) == []
         assert app.get("bidi_component")
 
@@ -102,7 +101,7 @@ def test_where_the_model_hesitated_another_word_is_one_click_away(
     ids = model.prefix("Der Hund")
     # After a beginning that it never learned, it hesitates.
     app = open_decoding(section="certainty", taken="0." + "-".join(map(str, ids)))
-    assert "Where it hesitated" in captions(app)
+    assert "Where the model hesitated" in captions(app)
     others = [button for button in app.button if (button.key or "").startswith("other-")]
     step = int((others[0].key or "").split("-")[1])
     after = others[0].click().run()
@@ -139,11 +138,7 @@ def test_what_a_search_found_is_studied_on_every_page(
 
 def click(app: AppTest, *clicks: Any) -> AppTest:
     """Does what the browser does when points of the tree are clicked."""
-    (found,) = [each for each in app.get("bidi_component") if each.key == "search-tree-clicks"]
-    message = WidgetState(id=found.proto.id, json_value=json.dumps({"clicks": clicks}))
-    # AppTest offers no interaction with components; this is their message.
-    states = app._tree.get_widget_states()
-    return app._run(WidgetStates(widgets=[*states.widgets, message]))
+    return tell_state(app, "search-tree-clicks", {"clicks": clicks})
 
 
 def test_a_click_on_a_diamond_of_the_tree_studies_it_once(
@@ -211,7 +206,7 @@ def test_a_target_too_long_to_be_written_is_refused_as_a_beginning(
     assert len(model.prefix(target)) == 58
     app = open_decoding(target=target)
     (error,) = app.error
-    assert "tokens are given as the beginning of the translation" in error.value
+    assert "The beginning of the translation has 59 tokens" in error.value
 
 
 def test_searches_are_set_and_compared(open_decoding: OpenApp, model: Translator) -> None:
@@ -262,7 +257,7 @@ def test_a_painted_mask_is_handed_over_holds_in_every_search_and_is_removed(
     n_source, n_target = len(own[0].source), len(own[0].tokens)
     padded[:, :2] = False
     masks = open_app()
-    masks.switch_page("viz/pages/masks.py")
+    go_to(masks, "masks")
     painted = write([Edit(AttentionKind.CROSS, None, padded)])
     asked = {"part": "change", "masked": "cross", "edit": painted, "batch": sentences[1]}
     for name, value in ({"sentence": SENTENCE} | asked).items():

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from streamlit.proto.WidgetStates_pb2 import WidgetState, WidgetStates
 from streamlit.testing.v1 import AppTest
 
 from model.explain.ablation_results import Effects
@@ -18,6 +17,7 @@ from model.explain.head_ablation import effects
 from model.record.intervention import Intervention
 from model.trace.attention_map import AttentionKind, Site
 from model.translate.translator import Translator, load
+from tests.kit.apptest import component, go_to, tell_state
 from tests.kit.shown import captions, html, plain, query, said
 from tests.kit.tiny_checkpoint import (
     PAIRS,
@@ -25,8 +25,11 @@ from tests.kit.tiny_checkpoint import (
     write_tiny_removal,
     write_tiny_snapshots,
 )
-from viz.effects.alignment_map import alignment_sentences
-from viz.effects.pictures import MapBesideTruth, MapRanking, SelfMap
+from viz.effects.alignment_map import NO_ALIGNMENT, alignment_sentences
+from viz.effects.estimate_vs_deletion import MapBesideTruth
+from viz.effects.ranking import MapRanking
+from viz.effects.removal_curve import NO_CURVES
+from viz.effects.self_maps import SelfMap
 
 OpenApp = Callable[..., AppTest]
 
@@ -40,7 +43,7 @@ def open_effects(open_app: OpenApp) -> OpenApp:
 
     def open_at(*, folder: Path | None = None, **asked: str) -> AppTest:
         app = open_app(folder=folder) if folder else open_app()
-        app.switch_page("viz/pages/effects.py")
+        go_to(app, "effects")
         for name, value in ({"sentence": SENTENCE} | asked).items():
             app.query_params[name] = value
         return app.run()
@@ -91,7 +94,8 @@ def test_the_map_is_of_the_whole_translation_and_names_the_greatest_effects(
     app = open_effects()
     assert list(charts(app)) == ["effects"]
     assert title(app, "effects") == "What the translation loses without each head"
-    assert "A cell is one head." in captions(app)
+    assert "Each cell is one head." in captions(app)
+    assert any("0.7 halves the probability" in plain(each.value) for each in app.markdown)
     site, head, _ = found.ranked()[0]
     assert f"layer {site.layer}, head {head}, the translation’s log-probability" in words(app)
     assert not said(app)
@@ -171,7 +175,7 @@ def test_a_head_gives_its_mean_over_the_examples(
 
 def test_without_examples_there_is_no_mean_and_the_page_says_so(open_effects: OpenApp) -> None:
     app = open_effects(off="cross.1.2", way="mean")
-    assert "came without examples" in " ".join(each.value for each in app.info)
+    assert "this model has none" in " ".join(each.value for each in app.info)
     assert 'class="change"' not in html(app)
     assert list(charts(app)) == ["effects"]
 
@@ -196,23 +200,18 @@ def test_heads_are_switched_off_and_on_by_the_list_and_by_buttons(
 
 
 def switches(app: AppTest) -> Any:
-    """The crosses' message to the browser, and its content."""
-    (found,) = [each.proto for each in app.get("bidi_component") if each.key == "effects-clicks"]
-    return found, json.loads(found.json)
+    """The crosses as the browser is told of them."""
+    return json.loads(component(app, "effects-clicks").json)
 
 
 def click(app: AppTest, *cells: Sequence[Any]) -> AppTest:
     """Does what the browser does when cells of the map are clicked before it is answered."""
-    component, told = switches(app)
-    clicks = [[number, *cell] for number, cell in enumerate(cells, start=told["heard"] + 1)]
-    message = WidgetState(id=component.id, json_value=json.dumps({"clicks": clicks}))
-    # AppTest offers no interaction with components; this is their message.
-    states = app._tree.get_widget_states()
-    return app._run(WidgetStates(widgets=[*states.widgets, message]))
+    clicks = [[number, *cell] for number, cell in enumerate(cells, switches(app)["heard"] + 1)]
+    return tell_state(app, "effects-clicks", {"clicks": clicks})
 
 
 def crosses(app: AppTest) -> list[list[Any]]:
-    return list(switches(app)[1]["off"])
+    return list(switches(app)["off"])
 
 
 def test_a_click_on_a_head_switches_it_off_and_another_on_again(open_effects: OpenApp) -> None:
@@ -236,12 +235,9 @@ def test_clicks_that_came_together_all_count_and_each_only_once(open_effects: Op
     first, second, third = ("cross", 0, 1), ("encoder", 1, 2), ("decoder", 2, 3)
     click(app, first, second)
     assert query(app, "off") == "cross.0.1-encoder.1.2"
-    component, told = switches(app)
-    assert told["heard"] == 2
+    assert switches(app)["heard"] == 2
     # The browser had not heard of the answer.
-    late = json.dumps({"clicks": [[1, *first], [2, *second], [3, *third]]})
-    states = app._tree.get_widget_states()
-    app._run(WidgetStates(widgets=[*states.widgets, WidgetState(id=component.id, json_value=late)]))
+    tell_state(app, "effects-clicks", {"clicks": [[1, *first], [2, *second], [3, *third]]})
     assert query(app, "off") == "cross.0.1-encoder.1.2-decoder.2.3"
 
 
@@ -260,7 +256,7 @@ def test_all_heads_off_leave_no_more_to_switch_off(
     every = "-".join(f"{site}.{head}" for site in model.sites for head in range(4))
     app = open_effects(off=every)
     assert app.button(key="off-more").disabled
-    price = words(app).partition("With the same words given")[2]
+    price = words(app).partition("of the unchanged translation")[2]
     assert np.isfinite(float(price.split(" to −")[1].partition(":")[0].rstrip(".")))
 
 
@@ -321,7 +317,7 @@ def test_heads_are_removed_one_after_another_on_demand(
     assert none_left is not None
     (alt,) = [each.proto.alt for each in app.get("plotly_chart")]
     assert f"to {float(none_left.sum()):.2f} without any".replace("-", "−") in alt
-    assert "came without curves" in " ".join(each.value for each in app.info)
+    assert NO_CURVES in " ".join(each.value for each in app.info)
 
 
 def test_curves_over_the_examples_stand_below_those_of_the_sentence(
@@ -338,7 +334,7 @@ def test_curves_over_the_examples_stand_below_those_of_the_sentence(
     assert (step.name, step.to(direction)) == ("curve", "sentence")
     earlier = open_effects(folder=folder, colored="removal", step="0")
     assert list(charts(earlier)) == ["effects-removal"]
-    assert "last step of its training" in " ".join(each.value for each in earlier.info)
+    assert "last training step" in " ".join(each.value for each in earlier.info)
     (folder / "en-de" / "removal.json").write_text("{}", encoding="utf-8")
     damaged = open_effects(folder=folder, colored="removal")
     assert list(charts(damaged)) == ["effects-removal"]
@@ -397,7 +393,7 @@ def test_a_method_stands_beside_the_weights_of_self_attention_which_nothing_rank
 
 def test_a_part_of_the_model_that_there_is_not_is_the_whole_model(open_effects: OpenApp) -> None:
     app = open_effects(colored="maps", whose="9.1")
-    assert "This model has no cross-attention 9.1; shown is: the whole model." in said(app)
+    assert "This model has no cross-attention 9.1; shown: the whole model." in said(app)
     assert title(app, "effects-maps") == "Weights of the whole model, beside the truth"
 
 
@@ -410,7 +406,7 @@ def test_on_stage_keys_go_from_estimate_to_estimate_and_to_their_ranking(
     assert (step.name, step.to(direction)) == ("method", "all")
     ranked = open_effects(colored="maps", present="1", method="all")
     assert title(ranked, "stage-effects-maps").startswith("Agreement with the truth")
-    assert ranked.session_state["_cue"].shown.startswith("Nearest the truth: ")
+    assert ranked.session_state["_cue"].shown.startswith("Closest to the truth: ")
 
 
 def test_alignment_errors_are_shown_where_the_checkpoint_keeps_them(
@@ -418,7 +414,7 @@ def test_alignment_errors_are_shown_where_the_checkpoint_keeps_them(
 ) -> None:
     without = open_effects(colored="alignment")
     assert not charts(without)
-    assert "No alignment errors are kept with this model" in said(without)
+    assert NO_ALIGNMENT in said(without)
     folder = tmp_path / "checkpoints"
     shutil.copytree(checkpoints / "en-de", folder / "en-de")
     table = write_tiny_alignment(folder / "en-de")

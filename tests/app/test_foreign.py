@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from tests.kit.apptest import go_to
 from tests.kit.foreign_folders import save_foreign
 from tests.kit.tiny_checkpoint import write_tiny_checkpoint
 
@@ -68,7 +69,7 @@ def test_the_heads_page_shows_the_kinds_that_there_are(open_foreign, family, kin
 
 def test_another_text_is_read_anew_and_a_gap_is_filled(open_foreign):
     app = open_foreign("bert", sentence="the cat sat")
-    assert "write [MASK] for a gap" in text_of(app)
+    assert "type [MASK] for a gap" in text_of(app)
     app.text_input(key="sentence").set_value("the [MASK] sat").run()
     prepared = app.session_state["_prepared"]
     assert "[MASK]" in prepared.trace.source.tokens
@@ -78,15 +79,15 @@ def test_another_text_is_read_anew_and_a_gap_is_filled(open_foreign):
 @pytest.mark.parametrize("page", ["masks", "positions", "effects", "decoding"])
 def test_pages_that_change_the_model_lead_to_the_heads(open_foreign, page):
     app = open_foreign("gpt2", sentence="the cat sat")
-    app.switch_page(f"viz/pages/{page}.py").run()
+    go_to(app, page).run()
     (told,) = [each.value for each in app.info]
-    assert "Headscope's own models alone, and gpt2 is a Hugging Face folder" in told
+    assert "gpt2 is a Hugging Face model, and this page needs one of Headscope's own" in told
     assert app.button(key="show-heads")
 
 
 def test_about_tells_what_the_folder_says(open_foreign):
     app = open_foreign("gpt2", sentence="the cat sat")
-    app.switch_page("viz/pages/about.py").run()
+    go_to(app, "about").run()
     said = text_of(app)
     assert "GPT2LMHeadModel of the family gpt2" in said
     assert "n\\_head: 2" in said

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from streamlit.components.v2.bidi_component.main import _make_trigger_id
-from streamlit.proto.WidgetStates_pb2 import WidgetState, WidgetStates
+from streamlit.proto.WidgetStates_pb2 import WidgetState
 from streamlit.testing.v1 import AppTest
 
 from model.checkpoints.checkpoint import save_checkpoint
@@ -24,6 +23,7 @@ from model.paper.transformer import Transformer
 from model.trace.attention_map import AttentionKind, Site
 from model.trace.trace import Trace
 from model.translate.translator import load
+from tests.kit.apptest import deliver, go_to, tell_state, trigger
 from tests.kit.explorer_payload import Decoded
 from tests.kit.labels import tiny_survey
 from tests.kit.shown import captions, html, warnings
@@ -33,6 +33,7 @@ from viz.heads.head_sentences import head_words
 from viz.heads.query_key import alt_text
 from viz.registry.pages import DEFAULT_SENTENCE
 from viz.service import session
+from viz.service.questions import OfModel
 
 OpenApp = Callable[..., AppTest]
 
@@ -93,8 +94,7 @@ def select(app: AppTest, **changes: str) -> AppTest:
     """Does what the browser does when something is selected in the explorer."""
     at = {name: str(app.session_state[name]) for name in ("layer", "head")}
     epoch = {"epoch": sent(app).header["epoch"]}
-    state = json.dumps({"selection": PLAIN | at | epoch | changes})
-    return deliver(app, WidgetState(id=component(app).id, json_value=state))
+    return tell_state(app, "explorer", {"selection": PLAIN | at | epoch | changes})
 
 
 def opening(trace: Trace, kind: AttentionKind = CROSS) -> tuple[int, int]:
@@ -119,12 +119,6 @@ def click_row(app: AppTest, row: int) -> AppTest:
     """Does what the browser does when the box of a table's row is clicked."""
     state = json.dumps({"selection": {"rows": [row], "columns": [], "cells": []}})
     return deliver(app, WidgetState(id=table(app).proto.id, string_value=state))
-
-
-def deliver(app: AppTest, changed: WidgetState) -> AppTest:
-    # AppTest offers no interaction with components and tables; this is their message.
-    states = app._tree.get_widget_states()
-    return app._run(WidgetStates(widgets=[*states.widgets, changed]))
 
 
 def table(app: AppTest) -> Any:
@@ -238,7 +232,7 @@ def test_a_selection_that_no_explorer_makes_changes_nothing_illegal(open_app: Op
     assert selected(app) == ("cross", 2, 1)
     assert not app.session_state["cell"]
     assert not app.session_state["words"]
-    deliver(app, WidgetState(id=component(app).id, json_value='{"selection": "cross"}'))
+    tell_state(app, "explorer", {"selection": "cross"})
     assert selected(app) == ("cross", 2, 1)
 
 
@@ -262,11 +256,7 @@ def test_heads_are_ordered_by_what_switching_each_off_costs(
 def switch_off(app: AppTest, heads: str, attention: str = "cross", **changes: Any) -> AppTest:
     """Does what the browser does when heads of the explorer are switched off."""
     value = {"attention": attention, "heads": heads, "epoch": sent(app).header["epoch"]} | changes
-    message = WidgetState(
-        id=_make_trigger_id(component(app).id, "events"),
-        json_trigger_value=json.dumps([{"event": "switch_off", "value": value}]),
-    )
-    return deliver(app, message)
+    return trigger(app, "explorer", "switch_off", value)
 
 
 def test_a_head_is_switched_off_on_the_effects_page_together_with_those_before(
@@ -281,7 +271,7 @@ def test_a_head_is_switched_off_on_the_effects_page_together_with_those_before(
     assert app.query_params["colored"] == "maps"
     # A click on a page's name brings its plain address.
     app.query_params = {}
-    app.switch_page("viz/pages/heads.py").run()
+    go_to(app, "heads").run()
     switch_off(app, "1.0-0.3", "encoder")
     off = "cross.1.2-encoder.1.0-encoder.0.3"
     assert app.query_params == {"sentence": "The man eats.", "off": off, "way": "uniform"}
@@ -313,15 +303,16 @@ def test_a_reader_who_moves_among_heads_has_the_model_run_once(
     open_app: OpenApp, checkpoints: Path
 ) -> None:
     app = open_app()
-    recorded = session.trace(checkpoints / "en-de", DEFAULT_SENTENCE)
-    translated = session.translate(checkpoints / "en-de", DEFAULT_SENTENCE)
+    question = OfModel(checkpoints / "en-de", DEFAULT_SENTENCE)
+    recorded = session.ask(question.record)
+    translated = session.ask(question.translate)
     kept = len(session.result_store())
     for head in "0123":
         select(app, head=head)
         select(app, head=head, specials="0", words="1")
     assert len(session.result_store()) == kept
     assert app.session_state["_prepared"].trace is recorded
-    assert session.translate(checkpoints / "en-de", DEFAULT_SENTENCE) is translated
+    assert session.ask(question.translate) is translated
 
 
 def test_a_sentence_is_translated_and_recorded_once_for_everyone(
@@ -606,7 +597,7 @@ def test_without_a_cell_the_section_says_how_to_choose_one(
 def test_whole_words_cannot_be_looked_into_and_the_page_says_so(open_app: OpenApp) -> None:
     app = open_app(below="query-key", words="1", cell="1.1", sentence="Thecatty sat.")
     assert not charts(app)
-    assert "no query and no key of their own" in app.info[0].value
+    assert "has no query and key of its own" in app.info[0].value
 
 
 def test_an_old_link_to_a_figure_opens_the_page_without_a_notice(open_app: OpenApp) -> None:

@@ -16,7 +16,8 @@ from model.trace.trace import Trace
 from model.translate.translator import Translator, load
 from tests.kit.tiny_checkpoint import PAIRS
 from viz.service import session
-from viz.service.session import Question
+from viz.service.questions import OfModel
+from viz.service.results import Outcome
 
 THREADS = 6
 ENGLISH = [english for english, _ in PAIRS]
@@ -60,10 +61,10 @@ def test_of_many_who_ask_at_once_each_sees_what_was_asked_and_nothing_else(
 ) -> None:
     together = threading.Barrier(THREADS)
 
-    def ask(number: int) -> list[session.Outcome]:
+    def ask(number: int) -> list[Outcome]:
         together.wait()
         return [
-            session.run(Question(checkpoints / "en-de", sentence, target), UNDER[name])
+            session.run(OfModel(checkpoints / "en-de", sentence, target), UNDER[name])
             for sentence, target, name in asked[number::THREADS]
         ]
 

@@ -15,18 +15,20 @@ from streamlit.testing.v1 import AppTest
 
 from model.trace.trace import Trace
 from model.translate.translator import load
+from tests.kit.apptest import go_to
 from tests.kit.shown import said
 from viz.links.mask_edits import Edit, write
 from viz.masks.mask import batch_masks
 from viz.registry.pages import DEFAULT_SENTENCE
 from viz.save import image
 from viz.save.formats import FORMATS, IMAGES
-from viz.save.notebook import code
 from viz.service import model_menu
-from viz.service.session import Question
+from viz.service.questions import OfModel
 from viz.shell import save_menu
 
 OpenApp = Callable[..., AppTest]
+
+SECOND = "Did you get her letter?"
 
 PAGES = {
     "heads": {
@@ -65,7 +67,7 @@ def open_page(open_app: OpenApp) -> OpenApp:
     def open_at(page: str = "heads", *menus: str, **query: str) -> AppTest:
         app = open_app(**query)
         if page != "heads":
-            app.switch_page(f"viz/pages/{page}.py")
+            go_to(app, page)
             for name, value in query.items():
                 app.query_params[name] = value
             app.run()
@@ -203,6 +205,42 @@ def test_a_painted_mask_goes_into_what_is_saved(open_page: OpenApp, trace: Trace
     assert edit in choose(app, "translations", format="py").code[0].value
 
 
+@pytest.mark.parametrize(
+    ("page", "menu", "query", "sentence", "caption"),
+    [
+        ("masks", "factors", {"batch": SECOND, "number": "2"}, SECOND, "both factors allow"),
+        ("masks", "translations", {"part": "change", "batch": " "}, DEFAULT_SENTENCE, "No mask"),
+        ("heads", "picture", {"compare": "0.1-0.2", "layer": "0", "head": "1"}, None, "A row"),
+        ("heads", "picture", {"attention": "joint"}, None, "Upper left"),
+        ("heads", "matrices-cross.2", {"layer": "2", "below": "matrices"}, "", "from the token"),
+    ],
+)
+def test_an_image_names_what_it_shows_and_the_sentence_it_is_of(
+    open_page: OpenApp,
+    monkeypatch: pytest.MonkeyPatch,
+    page: str,
+    menu: str,
+    query: dict[str, str],
+    sentence: str | None,
+    caption: str,
+) -> None:
+    drawn: list[dict[str, str]] = []
+
+    def draw(*_: Any, **words: str) -> bytes:
+        drawn.append(words)
+        return b"an image"
+
+    monkeypatch.setattr(image, "has_browser", lambda: True)
+    monkeypatch.setattr(image, "image", draw)
+    app = open_page(page, menu, **query)
+    choose(app, menu, format="png")
+    app.button(key=f"{menu}-make").click()
+    opened(app, menu)
+    assert caption in drawn[0]["caption"]
+    assert drawn[0]["sentence"] == (DEFAULT_SENTENCE if sentence is None else sentence)
+    assert drawn[0]["model"] == "en-de"
+
+
 def test_what_was_chosen_in_one_menu_is_chosen_in_the_next(open_page: OpenApp) -> None:
     app = open_page("positions", "encoding", topic="table")
     choose(app, "encoding", format="py", width="column", dark=True)
@@ -289,18 +327,17 @@ def test_nothing_is_saved_from_a_stage(open_page: OpenApp) -> None:
 
 
 def test_numbers_say_of_which_model_sentence_and_target_they_are(tmp_path: Path) -> None:
-    asked = Question(tmp_path / "en-de", "A dog.", "Ein Hund.")
-    assert save_menu.texts_of(asked) == {
+    asked = OfModel(tmp_path / "en-de", "A dog.", "Ein Hund.")
+    assert asked.texts == {
         "sentence": "A dog.",
         "checkpoint": "en-de",
         "target": "Ein Hund.",
     }
-    step = Question(tmp_path / "en-de" / "snapshots" / "step-10.safetensors", "A dog.", "", 3)
-    assert save_menu.model_of(step) == {"checkpoint": str(tmp_path / "en-de"), "snapshot": 3}
-    assert "snapshot=3)" in code(["1"], **save_menu.model_of(step))
+    step = OfModel(tmp_path / "en-de" / "snapshots" / "step-10.safetensors", "A dog.", "", 3)
+    assert step.model_name == str(tmp_path / "en-de")
+    assert step.texts["snapshot"] == "step-10"
 
 
 def test_a_shipped_model_is_named_as_a_notebook_finds_it_from_any_folder() -> None:
     root = Path(save_menu.__file__).parents[2]
-    shipped = Question(root / "checkpoints" / "en-de", DEFAULT_SENTENCE, "")
-    assert save_menu.model_of(shipped) == {"checkpoint": "en-de", "snapshot": None}
+    assert OfModel(root / "checkpoints" / "en-de", DEFAULT_SENTENCE).model_name == "en-de"

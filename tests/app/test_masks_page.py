@@ -1,5 +1,4 @@
 import base64
-import json
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -8,13 +7,13 @@ from unittest.mock import MagicMock
 
 import numpy as np
 import pytest
-from streamlit.proto.WidgetStates_pb2 import WidgetState, WidgetStates
 from streamlit.testing.v1 import AppTest
 
 from model.record.intervention import UNCHANGED, Intervention
 from model.record.mask_presets import PRESETS
 from model.trace.attention_map import AttentionKind, BoolArray
 from model.translate.translator import Translator, load
+from tests.kit.apptest import go_to, tell_state
 from tests.kit.explorer_payload import Decoded
 from tests.kit.shown import captions, headings, html, query, said
 from tests.kit.tiny_checkpoint import PAIRS
@@ -46,7 +45,7 @@ def open_masks(open_app: OpenApp) -> OpenMasks:
 
     def open_at(**query: str) -> AppTest:
         app = open_app()
-        app.switch_page("viz/pages/masks.py")
+        go_to(app, "masks")
         for name, value in (BATCH | {"layer": "0", "head": "0"} | query).items():
             app.query_params[name] = value
         return app.run()
@@ -92,10 +91,7 @@ def paint(app: AppTest, named: str, allowed: BoolArray, **more: Any) -> AppTest:
     bits = base64.b64encode(np.packbits(allowed).tobytes()).decode()
     rows, columns = allowed.shape
     stroke = {"name": named, "rows": rows, "columns": columns, "bits": bits} | more
-    changed = WidgetState(id=mounted(app)["editor"].id, json_value=json.dumps({"edit": stroke}))
-    # AppTest offers no interaction with components; this is their message.
-    states = app._tree.get_widget_states()
-    return app._run(WidgetStates(widgets=[*states.widgets, changed]))
+    return tell_state(app, "editor", {"edit": stroke})
 
 
 def edits(app: AppTest) -> tuple[Edit, ...]:
@@ -178,7 +174,7 @@ def test_inside_a_head_the_weights_are_those_that_were_recorded(
     assert np.allclose(opened.sum(axis=-1), 1, atol=1e-5)
     assert opened[:, ~seen.allowed[0]].any()
     last = len(model.trace(SENTENCES[0]).target) - 1
-    assert f"({last}) of this head with every key forbidden" in captions(app)
+    assert f"({last}) with every key forbidden" in captions(app)
 
 
 def test_comparing_says_in_words_how_many_cells_differ(
@@ -229,9 +225,9 @@ def test_what_nobody_chose_to_compare_goes_along_with_sentence_and_attention(
 def test_masks_of_other_sizes_are_shown_with_a_sentence_and_not_run(open_masks: OpenMasks) -> None:
     app = open_masks(part="compare", a="1.source-padding", b="1.decoder")
     assert set(mounted(app)) == {"compared"}
-    assert "Only masks of one size can be compared" in said(app)
+    assert any("The two masks differ in size" in each.value for each in app.caption)
     app = open_masks(part="compare", a="1.source-padding", b="2.source-padding")
-    assert "the model cannot run with them there" in said(app)
+    assert "The model cannot run with these masks" in said(app)
 
 
 def test_a_mask_that_is_not_there_is_named_and_the_usual_one_compared(
@@ -255,7 +251,7 @@ def test_one_sentence_alone_has_no_padding_and_no_choice_of_sentences(
 
 def test_more_sentences_than_fit_are_left_out_and_counted(open_masks: OpenMasks) -> None:
     app = open_masks(batch="\n".join(source for source, _ in PAIRS))
-    assert "up to 6 sentences here, the one above included; the last 4 are left out" in said(app)
+    assert "up to 6 sentences here, with the one above; the last 4 are left out" in said(app)
     assert app.selectbox(key="number").options == [f"Sentence {n}" for n in range(1, 7)]
 
 

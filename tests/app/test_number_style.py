@@ -11,6 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from model.checkpoints.checkpoint import load_checkpoint, save_checkpoint
 from model.paper.transformer import Transformer
+from tests.kit.apptest import go_to
 from tests.kit.number_style import FAULTS, faults, texts
 from tests.kit.tiny_checkpoint import write_tiny_checkpoint
 
@@ -54,7 +55,7 @@ def test_numbers_are_written_as_in_english(
         folder = checkpoints if model == "usual" else smallest
         app = open_app(folder=folder, **sentence, **MORE, **{name: value})
         if page != "heads":
-            app.switch_page(f"viz/pages/{page}.py")
+            go_to(app, page)
             for key, text in (sentence | MORE | {name: value}).items():
                 app.query_params[key] = text
             app.run()

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 import torch
 from numpy.typing import NDArray
-from streamlit.proto.WidgetStates_pb2 import WidgetState, WidgetStates
 from streamlit.testing.v1 import AppTest
 from torch import nn
 
@@ -28,11 +27,13 @@ from model.paper.tokenizer import EOS, Tokenizer
 from model.paper.transformer import Transformer
 from model.record.intervention import Intervention, PositionEdit
 from model.translate.translator import Translator, load
+from tests.kit.apptest import component, go_to, tell_state
 from tests.kit.explorer_payload import Decoded
 from tests.kit.shown import captions, headings, query, said
 from tests.kit.tiny_checkpoint import PAIRS
 from viz.draw.labels import axis_texts
 from viz.positions.word_and_position import neighbour_heads, term_shares
+from viz.shell.bar import DIMMED
 
 OpenApp = Callable[..., AppTest]
 
@@ -107,7 +108,7 @@ def open_positions(open_app: OpenApp) -> OpenApp:
 
     def open_at(*, folder: Path | None = None, **query: str) -> AppTest:
         app = open_app(folder=folder) if folder else open_app()
-        app.switch_page("viz/pages/positions.py")
+        go_to(app, "positions")
         for name, value in query.items():
             app.query_params[name] = value
         return app.run()
@@ -189,21 +190,8 @@ def choose(app: AppTest, key: str, value: str) -> AppTest:
     return chosen
 
 
-def component(app: AppTest, key: str) -> Any:
-    (found,) = [each.proto for each in app.get("bidi_component") if each.key == key]
-    return found
-
-
-def deliver(app: AppTest, key: str, state: dict[str, Any]) -> AppTest:
-    """Does what the browser does when a component tells its state."""
-    changed = WidgetState(id=component(app, key).id, json_value=json.dumps(state))
-    # AppTest offers no interaction with components; this is their message.
-    states = app._tree.get_widget_states()
-    return app._run(WidgetStates(widgets=[*states.widgets, changed]))
-
-
 def drag(app: AppTest, *places: Any, turn: int = 1) -> AppTest:
-    return deliver(app, "word-order", {"order": {"places": list(places), "turn": turn}})
+    return tell_state(app, "word-order", {"order": {"places": list(places), "turn": turn}})
 
 
 def button(app: AppTest, label: str) -> Any:
@@ -290,7 +278,7 @@ def test_what_a_table_does_not_have_is_brought_to_its_last(open_positions: OpenA
 
 def test_a_notice_survives_the_run_that_another_width_causes(open_positions: OpenApp) -> None:
     app = open_positions(scale="x", topic="likeness")
-    deliver(app, "width", {"abreast": 2})
+    tell_state(app, "width", {"abreast": 2})
     assert "The address asks for scale “x”" in said(app)
     app.toggle(key="cosine").set_value(False).run()
     assert "The address asks for" not in said(app)
@@ -330,7 +318,7 @@ def test_every_shipped_checkpoint_plots_its_own_table(open_positions: OpenApp, n
     own = load(SHIPPED / name, device="cpu")
     app = open_positions(folder=SHIPPED, checkpoint=name, length="limit")
     if not own.positions.is_added:
-        assert "There is no table of encodings to show" in said(app)
+        assert "This model has no table of encodings" in said(app)
         return
     table = own.position_table()
     assert np.array_equal(array(spec(app, "encoding")["data"][0]["z"]), table)
@@ -622,7 +610,7 @@ def test_an_order_that_no_words_stand_in_is_not_taken_over(open_positions: OpenA
         drag(app, *places)
         assert query(app, "shuffled") == ""
         assert words(app)["order"] == usual
-    deliver(app, "word-order", {"order": "2.0.1"})
+    tell_state(app, "word-order", {"order": "2.0.1"})
     assert query(app, "shuffled") == ""
 
 
@@ -656,7 +644,7 @@ def test_words_dragged_back_leave_the_address(open_positions: OpenApp) -> None:
 def test_an_order_for_another_sentence_is_said_and_not_used(open_positions: OpenApp) -> None:
     app = open_positions(topic="shuffle", shuffled="2.0.1")
     count = len(words(app)["texts"])
-    assert f"none of this sentence's {count} tokens" in said(app)
+    assert f"does not fit this sentence's {count} tokens" in said(app)
     assert words(app)["order"] == list(range(count))
     button(app, "Shuffle").click().run()
     assert not said(app)
@@ -811,7 +799,7 @@ def test_figures_are_laid_out_for_the_width_that_the_browser_tells(
     open_positions: OpenApp, abreast: int, single: bool, beside: bool
 ) -> None:
     app = open_positions()
-    deliver(app, "width", {"abreast": abreast})
+    tell_state(app, "width", {"abreast": abreast})
     assert is_narrow(app, "encoding") == is_narrow(app, "waves") == single
     assert is_narrow(app, "circle") == is_narrow(app, "pair-waves") == beside
     (group,) = [each for each in app.get("button_group") if each.key == "topic"]
@@ -821,7 +809,7 @@ def test_figures_are_laid_out_for_the_width_that_the_browser_tells(
 def test_a_wide_page_has_room_for_two_figures_of_full_size(open_positions: OpenApp) -> None:
     app = open_positions(topic="likeness")
     assert is_narrow(app, "likeness")
-    deliver(app, "width", {"abreast": 2})
+    tell_state(app, "width", {"abreast": 2})
     assert not is_narrow(app, "likeness")
     choose(app, "topic", "words")
     assert not is_narrow(app, "terms")
@@ -830,7 +818,7 @@ def test_a_wide_page_has_room_for_two_figures_of_full_size(open_positions: OpenA
 @pytest.mark.parametrize("told", ["2", -1, None, 1.5, True, [1]])
 def test_a_width_that_is_none_changes_nothing(open_positions: OpenApp, told: Any) -> None:
     app = open_positions()
-    deliver(app, "width", {"abreast": told})
+    tell_state(app, "width", {"abreast": told})
     assert not is_narrow(app, "encoding")
     assert is_narrow(app, "circle")
 
@@ -844,7 +832,7 @@ def test_what_cannot_be_translated_is_said_once_above_what_was_shown_before(
 ) -> None:
     app = open_positions(topic=topic, sentence="   ")
     assert [warning.value for warning in app.warning if "The text is empty" in warning.value]
-    assert said(app).count("belongs to the sentence before") == 1
+    assert said(app).count(DIMMED) == 1
 
 
 @pytest.mark.parametrize("topic", TOPICS)

@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from streamlit.components.v2.bidi_component.main import _make_trigger_id
-from streamlit.proto.WidgetStates_pb2 import WidgetState, WidgetStates
 from streamlit.testing.v1 import AppTest
 
+from tests.kit.apptest import component, go_to, trigger
 from tests.kit.shown import plain, query
 from viz.about import glossary
 from viz.talk import scene_panel, scenes, talk_files
@@ -27,8 +26,7 @@ LINES, TEXT, TALK = "welcome-lines", "reader-text", "talk-keys"
 
 def told(app: AppTest, key: str) -> dict[str, Any]:
     """What a component is told."""
-    (found,) = [each.proto for each in app.get("bidi_component") if each.key == key]
-    sent: dict[str, Any] = json.loads(found.json)
+    sent: dict[str, Any] = json.loads(component(app, key).json)
     return sent
 
 
@@ -36,19 +34,8 @@ def is_there(app: AppTest, key: str) -> bool:
     return any(each.key == key for each in app.get("bidi_component"))
 
 
-def tell(app: AppTest, key: str, event: str, value: Any) -> AppTest:
-    """Does what the browser does when a component triggers."""
-    (found,) = [each.proto for each in app.get("bidi_component") if each.key == key]
-    message = WidgetState(
-        id=_make_trigger_id(found.id, "events"),
-        json_trigger_value=json.dumps([{"event": event, "value": value}]),
-    )
-    states = app._tree.get_widget_states()
-    return app._run(WidgetStates(widgets=[*states.widgets, message]))
-
-
 def go(app: AppTest, number: int) -> AppTest:
-    return tell(app, TALK, "go", [told(app, TALK)["heard"] + 1, number])
+    return trigger(app, TALK, "go", [told(app, TALK)["heard"] + 1, number])
 
 
 # ---- a reading -----------------------------------------------------------------------------------
@@ -57,15 +44,15 @@ def go(app: AppTest, number: int) -> AppTest:
 def test_what_is_told_by_a_page_that_was_left_ends_in_no_error(open_app: OpenApp) -> None:
     """Streamlit forgets the components of a page before it calls them back."""
     app = open_app(folder=SHIPPED)
-    app.switch_page("viz/pages/effects.py").run()
+    go_to(app, "effects").run()
     # Another page, of which AppTest, like a browser that is slow, has not heard.
     go(app, 2)
-    tell(app, LINES, "dismissed", True)
+    trigger(app, LINES, "dismissed", True)
     assert not app.exception
 
 
 def test_the_offer_leads_to_the_first_scene_with_its_text(open_app: OpenApp) -> None:
-    app = tell(open_app(folder=SHIPPED), LINES, "read", True)
+    app = trigger(open_app(folder=SHIPPED), LINES, "read", True)
     assert (query(app, "read"), query(app, "scene"), query(app, "present")) == ("1", "1", "")
     assert not is_there(app, LINES)
     text = told(app, TEXT)
@@ -102,7 +89,7 @@ def test_another_view_is_not_among_those_of_the_scene(open_app: OpenApp) -> None
 
 def test_on_another_page_no_view_is_the_scenes(open_app: OpenApp) -> None:
     app = open_app(folder=SHIPPED, read="1", scene="2", **READY.scenes[1].view)
-    app.switch_page("viz/pages/about.py").run()
+    go_to(app, "about").run()
     assert told(app, TEXT)["views"] == []
 
 
@@ -114,7 +101,7 @@ def test_a_reading_before_its_first_scene_names_the_talk(open_app: OpenApp) -> N
 
 def test_leaving_keeps_the_view_as_an_ordinary_page(open_app: OpenApp) -> None:
     app = go(open_app(folder=SHIPPED, read="1", scene="1"), 3)
-    tell(app, TEXT, "leave", True)
+    trigger(app, TEXT, "leave", True)
     assert not is_there(app, TEXT)
     assert (query(app, "read"), query(app, "scene")) == ("", "")
     assert [query(app, name) for name in ("attention", "layer", "head")] == ["encoder", "1", "3"]
@@ -138,14 +125,14 @@ def test_a_talk_of_ones_own_is_read_and_its_text_stays_text(open_app: OpenApp) -
     app = open_app(read="1", scene="1", talk="0a1b2c3d")
     # Whether this browser has it is not known yet.
     assert not is_there(app, TEXT)
-    tell(app, TALK, "kept", [["0a1b2c3d", scenes.write(talk)]])
+    trigger(app, TALK, "kept", [["0a1b2c3d", scenes.write(talk)]])
     text = told(app, TEXT)
     assert (text["talk"], text["title"]) == (hostile, hostile)
     assert text["note"] == f"{hostile}\nSecond line."
 
 
 def test_a_talk_that_is_not_here_is_not_read_as_another(open_app: OpenApp) -> None:
-    app = tell(open_app(read="1", scene="1", talk="0a1b2c3d"), TALK, "kept", [])
+    app = trigger(open_app(read="1", scene="1", talk="0a1b2c3d"), TALK, "kept", [])
     assert not is_there(app, TEXT)
     assert query(app, "read") == ""
 
@@ -157,7 +144,7 @@ def test_a_talk_that_is_not_here_is_not_read_as_another(open_app: OpenApp) -> No
 def test_both_lines_are_offered_on_every_page(open_app: OpenApp, page: str) -> None:
     app = open_app()
     if page != "heads":
-        app.switch_page(f"viz/pages/{page}.py").run()
+        go_to(app, page).run()
     lines = told(app, LINES)
     assert (lines["talk"], lines["question"]) == (READY.title, "What is a head?")
     assert dict(lines["terms"]) == glossary.TERMS
@@ -175,7 +162,7 @@ def test_the_glossary_has_its_eight_words_in_one_sentence_each() -> None:
 def test_the_glossary_stays_on_every_page_and_on_about(open_app: OpenApp) -> None:
     app = open_app()
     in_tools = [plain(each.value) for each in app.markdown]
-    app.switch_page("viz/pages/about.py").run()
+    go_to(app, "about").run()
     on_about = [plain(each.value) for each in app.markdown]
     for term, sentence in glossary.TERMS.items():
         entry = f"**{term}.** {sentence}"
@@ -193,8 +180,8 @@ def test_the_desktop_window_remembers_what_was_dismissed(
     monkeypatch.setenv(talk_files.FOLDER, str(tmp_path / "talks"))
     app = open_app()
     assert told(app, LINES)["dismissed"] == []
-    tell(app, LINES, "dismissed", "glossary")
+    trigger(app, LINES, "dismissed", "glossary")
     for unknown in ("../../x", "", None, ["reading"], {}):
-        tell(app, LINES, "dismissed", unknown)
+        trigger(app, LINES, "dismissed", unknown)
     assert told(open_app(), LINES)["dismissed"] == ["glossary"]
     assert [each.name for each in (tmp_path / "talks").iterdir()] == ["dismissed-glossary"]

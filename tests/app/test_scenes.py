@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from streamlit.components.v2.bidi_component.main import _make_trigger_id
-from streamlit.proto.WidgetStates_pb2 import WidgetState, WidgetStates
+from streamlit.proto.WidgetStates_pb2 import WidgetState
 from streamlit.testing.v1 import AppTest
 
 from model.explain.measures import head_facts
@@ -23,6 +22,7 @@ from model.record.mask_presets import PRESETS
 from model.trace.attention_map import AttentionKind
 from model.trace.trace import Trace
 from model.translate.translator import Translator, load
+from tests.kit.apptest import component, deliver, go_to, trigger
 from tests.kit.shown import captions, html, plain, query, said
 from viz.decoding.attention import head_mean
 from viz.draw.labels import axis_texts
@@ -30,7 +30,7 @@ from viz.links import mask_edits
 from viz.registry import pages
 from viz.registry.pages import DEFAULT_SENTENCE
 from viz.service import session
-from viz.service.session import Question
+from viz.service.questions import OfModel
 from viz.talk import scene_panel, scenes, talk_files
 from viz.talk.scenes import Scene, Talk
 
@@ -44,14 +44,7 @@ OWN_NAMES = {"scene", "talk", "present", "read"}
 
 def tell(app: AppTest, event: str, value: Any, key: str = "talk-keys") -> AppTest:
     """Does what the browser does when the talk's component triggers, or another one."""
-    (found,) = [each.proto for each in app.get("bidi_component") if each.key == key]
-    told = WidgetState(
-        id=_make_trigger_id(found.id, "events"),
-        json_trigger_value=json.dumps([{"event": event, "value": value}]),
-    )
-    # AppTest offers no interaction with components; this is their message.
-    states = app._tree.get_widget_states()
-    return app._run(WidgetStates(widgets=[*states.widgets, told]))
+    return trigger(app, key, event, value)
 
 
 def go(app: AppTest, number: Any) -> AppTest:
@@ -61,8 +54,7 @@ def go(app: AppTest, number: Any) -> AppTest:
 
 def told(app: AppTest) -> dict[str, Any]:
     """What the talk's component is told."""
-    (found,) = [each.proto for each in app.get("bidi_component") if each.key == "talk-keys"]
-    sent: dict[str, Any] = json.loads(found.json)
+    sent: dict[str, Any] = json.loads(component(app, "talk-keys").json)
     return sent
 
 
@@ -85,9 +77,7 @@ def open_panel(app: AppTest) -> AppTest:
         for node in blocks(app._tree)
         if str(getattr(getattr(node, "proto", None), "id", "")).endswith("-scenes")
     ]
-    states = app._tree.get_widget_states()
-    opened = WidgetState(id=found, bool_value=True)
-    return app._run(WidgetStates(widgets=[*states.widgets, opened]))
+    return deliver(app, WidgetState(id=found, bool_value=True))
 
 
 def listed(app: AppTest) -> list[str]:
@@ -137,9 +127,7 @@ def panel(open_app: OpenApp) -> AppTest:
 def test_a_scene_may_hold_all_that_its_page_keeps_in_the_address(
     open_app: OpenApp, page: str
 ) -> None:
-    app = open_app()
-    if page != pages.HOME:
-        app.switch_page(f"viz/pages/{page}.py").run()
+    app = open_app(page=page)
     known = set(app.session_state["_visit"].parameters)
     assert known - OWN_NAMES == pages.names(page)
 
@@ -168,7 +156,7 @@ def test_a_scene_on_another_page_leads_there_and_stays_on_stage(open_app: OpenAp
     assert query(app, "present") == "1"
     assert told(app)["number"] == 6
     go(app, 2)
-    assert app.session_state["_visit"].page == ""
+    assert app.session_state["_visit"].page == "heads"
     assert query(app, "cell") == READY.scenes[1].view["cell"]
 
 
@@ -207,7 +195,7 @@ def test_a_message_from_the_page_that_was_left_leads_nowhere(open_app: OpenApp) 
     before = dict(app.query_params)
     go(app, 6)
     assert app.session_state["_visit"].page == "masks"
-    app.switch_page("viz/pages/heads.py")
+    go_to(app, "heads")
     app.query_params.clear()
     for name, values in before.items():
         app.query_params[name] = values
@@ -227,7 +215,7 @@ def test_the_audience_sees_the_title_and_never_the_note(open_app: OpenApp) -> No
         assert told(app)["next"] == {
             "title": following.title,
             "note": following.note,
-            "page": "",
+            "page": "heads",
             "view": dict(following.view),
         }
     assert told(go(app, 11))["next"] is None
@@ -260,7 +248,7 @@ def test_the_title_leaves_with_its_page(open_app: OpenApp) -> None:
     app = go(open_app(folder=SHIPPED, present="1"), 1)
     # A click on a page's name brings its plain address.
     app.query_params = {}
-    app.switch_page("viz/pages/about.py").run()
+    go_to(app, "about").run()
     assert named(app) is None
 
 
@@ -454,8 +442,7 @@ def test_what_the_browser_still_sends_of_a_field_is_no_choice(panel: AppTest) ->
     before = WidgetState(id=choice_of(panel).proto.id, string_value=READY.title)
     move(panel, [1, 3])
     # The message of the next move was on its way before another field stood there.
-    states = panel._tree.get_widget_states()
-    panel._run(WidgetStates(widgets=[*states.widgets, before]))
+    deliver(panel, before)
     move(panel, [1, 2])
     first, second, third = (scene.title for scene in READY.scenes[:3])
     assert [scene.title for scene in kept(panel).scenes[:3]] == [third, second, first]
@@ -884,8 +871,8 @@ def test_scene_eight_reads_the_padding_and_goes_on_where_it_should_stop() -> Non
     scene = READY.scenes[7]
     layer, head = named_head(scene)
     sentences = (scene.view["sentence"], *scene.view["batch"].splitlines())
-    question = Question(SHIPPED / "en-de", sentences[0], further=sentences[1:])
-    padded = session.batch(question)
+    question = OfModel(SHIPPED / "en-de", sentences[0], further=sentences[1:])
+    padded = session.ask(question.record_batch)
     own = padded.padded[0].attention("cross", layer)
     edits = mask_edits.parse(scene.view["edit"], {AttentionKind.CROSS: own.allowed.shape})
     outcome = session.run(question, mask_edits.intervention(edits))
@@ -927,8 +914,8 @@ def test_scene_ten_turns_the_translation_round_with_positions_alone() -> None:
 @needs_shipped
 def test_scene_eleven_takes_a_word_away() -> None:
     scene = READY.scenes[10]
-    question = Question(SHIPPED / "en-de", scene.view["sentence"])
-    own = session.batch(question).padded[0].attention("cross", 0)
+    question = OfModel(SHIPPED / "en-de", scene.view["sentence"])
+    own = session.ask(question.record_batch).padded[0].attention("cross", 0)
     edits = mask_edits.parse(scene.view["edit"], {AttentionKind.CROSS: own.allowed.shape})
     (edit,) = edits
     assert edit.layers is None

@@ -18,11 +18,13 @@ from model.serving.queue import RequestQueue
 from model.serving.store import ResultStore
 from model.trace.attention_map import AttentionKind, BoolArray
 from model.trace.trace import Trace
-from model.translate.translator import TextError, Translator
+from model.translate.sentences import TextError
+from model.translate.translator import Translator
 from tests.kit.labels import tiny_survey
 from tests.kit.tiny_checkpoint import PAIRS, write_tiny_checkpoint
-from viz.service import jobs, model_menu, session
-from viz.service.session import Question
+from viz.service import batching, jobs, model_menu, session
+from viz.service.questions import OfModel
+from viz.service.versions import version_of
 
 EXAMPLES = [
     {"source": source, "translation": translation, "shows": f"Number {number}."}
@@ -119,7 +121,8 @@ def test_an_example_that_the_model_cannot_take_is_passed_over(folder: Path, tmp_
     copy = shutil.copytree(folder, tmp_path / "en-de")
     long = {"source": "cat " * 100, "translation": "Katze", "shows": "Too long."}
     (copy / "examples.json").write_text(json.dumps([long, *EXAMPLES]), encoding="utf-8")
-    assert session.head_means(copy).keys() == session.translator(copy).trace(*PAIRS[0]).maps.keys()
+    sites = session.translator(copy).trace(*PAIRS[0]).maps.keys()
+    assert session.ask(jobs.AverageHeads(version_of(copy))).keys() == sites
 
 
 def test_the_model_runs_once_for_two_threads_that_ask_the_same(
@@ -137,7 +140,8 @@ def test_the_model_runs_once_for_two_threads_that_ask_the_same(
     session.translator(folder)
     monkeypatch.setattr(Translator, "trace", slow_trace)
     with ThreadPoolExecutor(8) as pool:
-        traces = list(pool.map(lambda _: session.trace(folder, sentence, target), range(8)))
+        record_job = OfModel(folder, sentence, target).record
+        traces = list(pool.map(lambda _: session.ask(record_job), range(8)))
     assert len(runs) == 1
     assert all(each is traces[0] for each in traces)
     assert traces[0].text == target
@@ -146,19 +150,19 @@ def test_the_model_runs_once_for_two_threads_that_ask_the_same(
 @pytest.mark.parametrize(
     ("sentence", "target", "said"),
     [
-        ("a" * 5001, None, r"The text is too long: its first \d+ characters fill the 64 tokens"),
+        ("a" * 5001, "", r"The text is too long: its first \d+ characters fill the 64 tokens"),
         ("a" * 5001, "b", r"The text is too long: its first \d+ characters fill the 64 tokens"),
         ("The cat eats.", "b" * 5001, r"The target is too long: its first \d+ characters fill"),
         ("The cat eats.", "  ", "The target is empty"),
         ("The cat eats.", "Katze " * 100, r"The target is too long: its first \d+ characters fill"),
-        ("", None, "The text is empty"),
+        ("", "", "The text is empty"),
     ],
 )
 def test_a_text_that_cannot_be_traced_is_refused_in_a_sentence(
-    folder: Path, sentence: str, target: str | None, said: str
+    folder: Path, sentence: str, target: str, said: str
 ) -> None:
     with pytest.raises(TextError, match=said):
-        session.trace(folder, sentence, target)
+        session.ask(OfModel(folder, sentence, target).record)
 
 
 # ---- batches and edited masks -------------------------------------------------------------------
@@ -171,18 +175,18 @@ def masked(place: Place, allowed: BoolArray) -> list[Intervention]:
     return [Intervention(masks={place: allowed}), UNCHANGED]
 
 
-def asked(folder: Path, number: int = 0, target: str = "") -> Question:
+def asked(folder: Path, number: int = 0, target: str = "") -> OfModel:
     """Sentence `number` of BATCH."""
-    return Question(folder, BATCH[0], target, further=BATCH[1:], number=number)
+    return OfModel(folder, BATCH[0], target, further=BATCH[1:], number=number)
 
 
 def own_mask(folder: Path, kind: AttentionKind, number: int = 0) -> BoolArray:
     """The model's own mask of a sentence of BATCH."""
-    return session.batch(asked(folder)).padded[number].attention(kind, 0).allowed
+    return session.ask(asked(folder).record_batch).padded[number].attention(kind, 0).allowed
 
 
 def test_a_batch_is_what_the_translator_records_of_its_own_translations(folder: Path) -> None:
-    found = session.batch(asked(folder))
+    found = session.ask(asked(folder).record_batch)
     model = session.translator(folder)
     made = model.trace_batch(BATCH, [model.translate(sentence).text for sentence in BATCH])
     assert found.n_source == made.source_lengths
@@ -198,10 +202,10 @@ def test_a_batch_and_its_outcomes_read_the_tokens_that_the_model_wrote(tmp_path:
     # Untrained, it writes bytes that are no text, up to its limit.
     folder = write_tiny_checkpoint(tmp_path / "en-de", steps=0)
     model = session.translator(folder)
-    own = [session.translate(folder, sentence).translation for sentence in BATCH]
+    own = [session.ask(OfModel(folder, sentence).translate).translation for sentence in BATCH]
     assert not any(each.finished for each in own)
     assert all(tuple(model.tokenizer.encode(each.text)) != each.token_ids for each in own)
-    found = session.batch(asked(folder))
+    found = session.ask(asked(folder).record_batch)
     assert found.n_target == tuple(len(each.token_ids) for each in own)
     closed = found.padded[0].attention("cross", 0).allowed.copy()
     closed[:, 1] = False
@@ -218,15 +222,15 @@ def test_a_batch_and_its_outcomes_read_the_tokens_that_the_model_wrote(tmp_path:
 
 def test_a_batch_reads_a_given_target_for_its_first_sentence_alone(folder: Path) -> None:
     target = "Der Hund frisst."
-    found = session.batch(asked(folder, target=target))
-    usual = session.batch(asked(folder))
+    found = session.ask(asked(folder, target=target).record_batch)
+    usual = session.ask(asked(folder).record_batch)
     assert [trace.text for trace in found.padded] == [target, usual.padded[1].text]
 
 
 def test_batches_and_outcomes_are_made_once_however_many_ask(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    question = Question(folder, "The man eats.", further=("The woman sees the cat.",), number=1)
+    question = OfModel(folder, "The man eats.", further=("The woman sees the cat.",), number=1)
     runs: list[str] = []
     record = Translator.trace_batch
 
@@ -238,7 +242,7 @@ def test_batches_and_outcomes_are_made_once_however_many_ask(
     session.translator(folder)
     monkeypatch.setattr(Translator, "trace_batch", slow)
     with ThreadPoolExecutor(6) as pool:
-        batches = list(pool.map(lambda _: session.batch(question), range(6)))
+        batches = list(pool.map(lambda _: session.ask(question.record_batch), range(6)))
     assert len(runs) == 1
     assert all(each is batches[0] for each in batches)
     allowed = batches[0].padded[1].attention("decoder", 0).allowed.copy()
@@ -259,8 +263,8 @@ def test_without_edits_the_outcome_is_the_batch_and_the_models_own_translation(
     folder: Path,
 ) -> None:
     found = session.run(asked(folder, 1))
-    assert found.forced is session.batch(asked(folder)).padded[1]
-    assert found.free is session.trace(folder, BATCH[1])
+    assert found.forced is session.ask(asked(folder).record_batch).padded[1]
+    assert found.free is session.ask(OfModel(folder, BATCH[1]).record)
 
 
 @pytest.mark.parametrize(
@@ -277,7 +281,7 @@ def test_an_outcome_is_what_the_translator_gives_under_the_same_mask(
     forced = model.trace_batch(BATCH, targets, under=masked((kind, 1), allowed)).padded[0]
     for site, seen in forced.maps.items():
         assert np.array_equal(found.forced.maps[site].weights, seen.weights)
-    n_source = session.batch(asked(folder)).n_source[0]
+    n_source = session.ask(asked(folder).record_batch).n_source[0]
     rows = n_source if kind is AttentionKind.ENCODER else None
     columns = None if kind is AttentionKind.DECODER else n_source
     free = model.trace(BATCH[0], under=masked((kind, 1), allowed[:rows, :columns])[0])
@@ -288,7 +292,7 @@ def test_an_outcome_is_what_the_translator_gives_under_the_same_mask(
 def test_an_outcome_that_reads_padding_is_decoded_beside_the_padding(folder: Path) -> None:
     everything = np.ones_like(own_mask(folder, AttentionKind.CROSS))
     found = session.run(asked(folder), masked(AttentionKind.CROSS, everything)[0])
-    n_source = session.batch(asked(folder)).n_source[0]
+    n_source = session.ask(asked(folder).record_batch).n_source[0]
     seen = found.forced.attention("cross", 0).weights
     assert seen[..., n_source:].any()
     model = session.translator(folder)
@@ -301,11 +305,11 @@ def test_maps_of_a_long_sentence_are_made_in_parts_that_say_how_far_they_are(
 ) -> None:
     sentence = PAIRS[2][0]
     shares: list[float] = []
-    at_once = session.attributions(folder, sentence, progress=shares.append)
+    at_once = session.attributions(OfModel(folder, sentence).record, shares.append)
     assert not shares
     monkeypatch.setattr(session, "AT_ONCE_CELLS", 1)
     monkeypatch.setattr(session, "DELETED_TOGETHER", 2)
-    in_parts = session.attributions(folder, sentence, progress=shares.append)
+    in_parts = session.attributions(OfModel(folder, sentence).record, shares.append)
     assert shares == sorted(set(shares))
     assert shares[0] == 0
     assert 0.9 < shares[-1] < 1
@@ -319,9 +323,9 @@ def test_one_sentences_edit_leaves_the_others_of_its_batch_alone(folder: Path) -
     allowed = np.zeros_like(own_mask(folder, AttentionKind.CROSS))
     session.run(asked(folder), masked(AttentionKind.CROSS, allowed)[0])
     assert session.run(asked(folder, 1)).free.text == (
-        session.translate(folder, BATCH[1]).translation.text
+        session.ask(OfModel(folder, BATCH[1]).translate).translation.text
     )
-    assert session.batch(asked(folder)).padded[0].attention("cross", 0).weights.any()
+    assert session.ask(asked(folder).record_batch).padded[0].attention("cross", 0).weights.any()
 
 
 def test_a_mask_that_does_not_fit_the_batch_is_refused_in_a_sentence(folder: Path) -> None:
@@ -333,10 +337,10 @@ def test_a_mask_that_does_not_fit_the_batch_is_refused_in_a_sentence(folder: Pat
 def test_outcomes_count_towards_what_all_traces_may_hold(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    one = session.batch(asked(folder))
+    one = session.ask(asked(folder).record_batch)
     store = ResultStore(10, 10, one.nbytes + 1)
-    monkeypatch.setattr(session, "request_queue", lambda: RequestQueue(jobs.compute, store))
-    assert session.batch(asked(folder)).nbytes == one.nbytes
+    monkeypatch.setattr(session, "request_queue", lambda: RequestQueue(batching.compute, store))
+    assert session.ask(asked(folder).record_batch).nbytes == one.nbytes
     for place in range(4):
         allowed = own_mask(folder, AttentionKind.DECODER).copy()
         allowed[2, 0], allowed[3, 0], allowed[place + 2, 1] = False, False, False
@@ -350,14 +354,14 @@ def test_a_batch_with_an_empty_sentence_is_refused_in_a_sentence(
     folder: Path, sentences: tuple[str, ...]
 ) -> None:
     with pytest.raises(TextError, match="The text is empty"):
-        session.batch(Question(folder, sentences[0], further=sentences[1:]))
+        session.ask(OfModel(folder, sentences[0], further=sentences[1:]).record_batch)
 
 
 # ---- what is computed together ------------------------------------------------------------------
 
 
 def translations(folder: Path, *sentences: str) -> list[jobs.Translate]:
-    version = jobs.version_of(folder)
+    version = version_of(folder)
     return [jobs.Translate(version, sentence) for sentence in sentences]
 
 
@@ -365,7 +369,7 @@ def test_sentences_are_computed_together_and_one_that_is_refused_leaves_the_othe
     folder: Path,
 ) -> None:
     asked = translations(folder, "The cat eats.", "", "The man eats.")
-    outcomes = dict(jobs.compute(asked))
+    outcomes = dict(batching.compute(asked))
     assert isinstance(outcomes[1], TextError)
     model = session.translator(folder)
     for place in (0, 2):
@@ -381,10 +385,10 @@ def test_what_is_long_or_of_another_model_or_kind_is_not_computed_along(
 ) -> None:
     one, other, long = translations(folder, "The cat eats.", "The man eats.", "cat " * 90)
     (elsewhere,) = translations(with_examples, "The man eats.")
-    assert jobs.fit_together(one, other)
-    for job in (long, elsewhere, jobs.Survey(one.version, "resting")):
-        assert not jobs.fit_together(one, job)
-        assert not jobs.fit_together(job, one)
+    assert batching.fit_together(one, other)
+    for job in (long, elsewhere, jobs.CountResting(one.version)):
+        assert not batching.fit_together(one, job)
+        assert not batching.fit_together(job, one)
 
 
 def test_people_at_once_see_what_they_asked_for_themselves(folder: Path) -> None:
@@ -394,13 +398,13 @@ def test_people_at_once_see_what_they_asked_for_themselves(folder: Path) -> None
         draw = random.Random(number)
         for _ in range(5):
             sentence = " ".join(draw.choices(words, k=draw.randint(1, 4)))
-            trace = session.trace(folder, sentence)
+            trace = session.ask(OfModel(folder, sentence).record)
             assert trace.source_text == sentence
-            assert trace.text == session.translate(folder, sentence).translation.text
+            assert trace.text == session.ask(OfModel(folder, sentence).translate).translation.text
             closed = np.ones((1, len(trace.source)), dtype=np.bool_)
             closed[:, 0] = False
             rows = np.repeat(closed, len(trace.source), axis=0)
-            edited = session.run(Question(folder, sentence), Intervention(masks={"encoder": rows}))
+            edited = session.run(OfModel(folder, sentence), Intervention(masks={"encoder": rows}))
             assert edited.free.source_text == sentence
             assert not edited.forced.attention("encoder", 0).weights[..., 0].any()
 

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from streamlit import config
 from streamlit.testing.v1 import AppTest
 
+from tests.kit.apptest import go_to
 from viz.links import parameters as address_parameters
 from viz.links.parameters import Parameter
 from viz.shell import share, share_panel
@@ -95,15 +96,11 @@ VIEWS: dict[str, dict[str, str]] = {
 }
 
 
-def path_of(page: str) -> str:
-    return f"viz/pages/{page}.py"
-
-
 def at(open_app: OpenApp, page: str, query: Mapping[str, str]) -> AppTest:
     """The app on a page as a link opens it, with the share panel open."""
     app = open_app()
     if page != "heads":
-        app.switch_page(path_of(page))
+        go_to(app, page)
     for name, value in query.items():
         app.query_params[name] = value
     # In a browser the panel opens when the page stands.
@@ -145,7 +142,7 @@ def parameters(
         patch.setenv("HEADSCOPE_CHECKPOINTS", str(checkpoints))
         app = AppTest.from_file(request.config.rootpath / "app.py", default_timeout=120).run()
         if request.param != "heads":
-            app.switch_page(path_of(request.param)).run()
+            go_to(app, request.param).run()
         assert not app.exception, app.exception
         visit = app.session_state["_visit"]
     assert visit.page == ("" if request.param == "heads" else request.param)

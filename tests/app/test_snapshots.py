@@ -18,11 +18,13 @@ from model.explain.labels_file import save_labels
 from model.trace.attention_map import Site
 from model.training.growth import write_growth
 from model.translate.translator import load
+from tests.kit.apptest import go_to
 from tests.kit.labels import tiny_survey
 from tests.kit.shown import captions, plain, query, said
 from tests.kit.tiny_checkpoint import PAIRS, SNAPSHOTS, write_tiny_snapshots
 from viz.service import session
-from viz.service.jobs import snapshot_of
+from viz.service.questions import OfModel
+from viz.service.versions import snapshot_of
 
 OpenApp = Callable[..., AppTest]
 
@@ -54,8 +56,8 @@ def slider(app: AppTest) -> Any:
     return app.select_slider(key="step")
 
 
-def asked(app: AppTest) -> session.Question:
-    found: session.Question = app.session_state["_question"]
+def asked(app: AppTest) -> OfModel:
+    found: OfModel = app.session_state["_opened"]
     return found
 
 
@@ -76,11 +78,6 @@ def model_in_address(app: AppTest) -> dict[str, str]:
             if name in app.query_params}  # fmt: skip
 
 
-def go_to(app: AppTest, page: str) -> AppTest:
-    app.switch_page(page)
-    return app.run()
-
-
 def test_a_checkpoint_with_snapshots_has_a_slider_that_stands_at_the_last_step(
     open_childhood: OpenApp, both: Path
 ) -> None:
@@ -88,7 +85,7 @@ def test_a_checkpoint_with_snapshots_has_a_slider_that_stands_at_the_last_step(
     assert slider(app).options == ["0", "2", "20", "1,120"]
     assert slider(app).value == LAST
     assert PAIRS[0][1] in answer(app)
-    assert asked(app) == session.Question(snapshot_file(both / NAME, LAST), SENTENCE, "", 3)
+    assert asked(app) == OfModel(snapshot_file(both / NAME, LAST), SENTENCE, "", 3)
     assert asked(app).folder == both / NAME
     assert model_in_address(app) == {"checkpoint": NAME}
 
@@ -97,7 +94,7 @@ def test_a_checkpoint_without_snapshots_has_no_slider(open_app: OpenApp, both: P
     app = open_app(folder=both)
     assert not app.select_slider
     assert "steps" not in facts_line(app)
-    assert asked(app) == session.Question(both / "en-de", SENTENCE, "")
+    assert asked(app) == OfModel(both / "en-de", SENTENCE, "")
 
 
 def test_moving_the_slider_shows_what_the_model_said_then_and_writes_the_step(
@@ -106,7 +103,10 @@ def test_moving_the_slider_shows_what_the_model_said_then_and_writes_the_step(
     app = slider(open_childhood()).set_value(2).run()
     then = load(both / NAME, device="cpu", snapshot=1).translate(SENTENCE)
     assert then.text != PAIRS[0][1]
-    assert session.translate(asked(app).checkpoint, SENTENCE).translation.text == then.text
+    assert (
+        session.ask(OfModel(asked(app).checkpoint, SENTENCE).translate).translation.text
+        == then.text
+    )
     assert asked(app).snapshot == 1
     assert model_in_address(app) == {"checkpoint": NAME, "step": "2"}
     slider(app).set_value(LAST).run()
@@ -189,16 +189,16 @@ def test_every_page_shows_the_snapshot_and_the_step_outlives_the_way_there(
     open_childhood: OpenApp, both: Path
 ) -> None:
     app = open_childhood(step="2")
-    for page in ("viz/pages/masks.py", "viz/pages/positions.py", "viz/pages/heads.py"):
-        go_to(app, page)
+    for page in ("masks", "positions", "heads"):
+        go_to(app, page).run()
         assert not app.error
         assert slider(app).value == 2
         assert asked(app).checkpoint == snapshot_file(both / NAME, 2)
         assert app.query_params["step"] == "2"
-    go_to(app, "viz/pages/about.py")
+    go_to(app, "about").run()
     assert not app.error
     assert any(f"{NAME}: 0.1 million parameters" in plain(each.value) for each in app.markdown)
-    go_to(app, "viz/pages/heads.py")
+    go_to(app, "heads").run()
     assert slider(app).value == 2
 
 
@@ -217,7 +217,7 @@ def test_what_is_kept_for_one_snapshot_is_not_given_for_another(both: Path) -> N
     assert session.translator(first) is session.translator(first)
     assert session.translator(first) is not session.translator(last)
     weights = [
-        session.trace(each, SENTENCE, PAIRS[0][1]).attention("cross", 0).weights
+        session.ask(OfModel(each, SENTENCE, PAIRS[0][1]).record).attention("cross", 0).weights
         for each in (first, last)
     ]
     assert weights[0].shape == weights[1].shape

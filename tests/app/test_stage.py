@@ -10,6 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 from model.explain import position_measures
 from model.trace.attention_map import Tokens
+from tests.kit.apptest import go_to
 from tests.kit.shown import html, query, said, warnings
 from tests.kit.tiny_checkpoint import PAIRS, write_tiny_snapshots
 from viz.draw import style
@@ -24,14 +25,9 @@ PARTS = ("see", "inside", "compare", "change")
 TOPICS = ("table", "likeness", "words", "without", "shuffle", "learned", "formula")
 
 
-def go_to(app: AppTest, page: str) -> AppTest:
-    app.switch_page(f"viz/pages/{page}.py")
-    return app.run()
-
-
 def open_stage(open_app: OpenApp, page: str, **asked: str) -> AppTest:
     """A page on stage, at an address."""
-    return go_to(open_app(present="1", **asked), page)
+    return go_to(open_app(present="1", **asked), page).run()
 
 
 def cue(app: AppTest) -> Any:

@@ -10,6 +10,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from model.training.toy_tasks import TASKS
+from tests.kit.apptest import go_to
 from tests.kit.shown import captions, html, plain, query, warnings
 from viz.links.parameters import View
 from viz.masks.view import FURTHER
@@ -61,10 +62,10 @@ def test_a_toy_says_what_it_does_and_what_to_look_for(open_app: OpenApp, shelf: 
 def test_pages_made_for_translations_say_what_they_call_a_toys_texts(
     open_app: OpenApp, shelf: Path, page: str
 ) -> None:
-    said = "Below, what the toy reads is called the sentence, and what it writes the translation."
+    said = "On this page, the sentence is what the toy reads, and the translation what it writes."
     app = open_app(folder=shelf, checkpoint="toy-reverse", sentence="a b c d e")
     assert said not in captions(app)
-    app = app.switch_page(f"viz/pages/{page}.py").run()
+    app = go_to(app, page).run()
     assert said in captions(app)
     app = app.selectbox(key="checkpoint").set_value("zz-de").run()
     assert said not in captions(app)
@@ -84,7 +85,7 @@ def test_no_page_opens_with_a_language_that_a_toy_does_not_speak(
     shutil.copytree(TOY.parent / toy, tmp_path / toy)
     app = open_app(folder=tmp_path, checkpoint=toy, sentence=text)
     for page in ("heads", "effects", "masks", "positions", "decoding"):
-        app = app.switch_page(f"viz/pages/{page}.py").run()
+        app = go_to(app, page).run()
         assert not app.exception
         written = [each.value for each in (*app.markdown, *app.info, *app.subheader)]
         assert not re.search("English|German", " ".join([said(app), *written])), page
@@ -96,15 +97,15 @@ def test_a_toy_is_not_to_be_measured_on_sentences_it_cannot_read(
     app = open_app(
         folder=shelf, checkpoint="toy-reverse", sentence="a b c d e", colored="alignment"
     )
-    app = app.switch_page("viz/pages/effects.py").run()
+    app = go_to(app, "effects").run()
     (told,) = [each.value for each in app.info]
-    assert "does not translate between these. Choose “Log-probability”" in told
+    assert "does not translate between these languages. Choose “Log-probability”" in told
     assert "benchmarks.alignment" not in told
     # What another language is, is not measured either; what may be, is told how.
     for name, is_told in (("zz-de", False), ("en-de", True)):
         shutil.copytree(shelf / "zz-de", tmp_path / str(is_told) / name)
         app = open_app(folder=tmp_path / str(is_told), checkpoint=name, colored="alignment")
-        app = app.switch_page("viz/pages/effects.py").run()
+        app = go_to(app, "effects").run()
         (told,) = [each.value for each in app.info]
         assert ("benchmarks.alignment" in told) == is_told
 
@@ -113,7 +114,7 @@ def test_a_batch_is_of_what_the_model_reads_until_somebody_types_one(
     open_app: OpenApp, shelf: Path
 ) -> None:
     app = open_app(folder=shelf, checkpoint="toy-reverse", sentence="a b c d e")
-    app = app.switch_page("viz/pages/masks.py").run()
+    app = go_to(app, "masks").run()
     found = app.text_area(key="batch").value.splitlines()
     assert len(found) == 2
     assert all(map(TASKS["reverse"].can_read, found))
@@ -132,7 +133,7 @@ def test_what_a_toy_cannot_read_gets_a_sentence_that_says_what_it_reads(
 ) -> None:
     app = open_app(folder=shelf, checkpoint="toy-reverse", sentence=text)
     (warning,) = warnings(app)
-    assert f"This toy reads {TASKS['reverse'].reads}, and nothing else." in plain(warning)
+    assert f"This toy reads only {TASKS['reverse'].reads}." in plain(warning)
     assert not app.exception
 
 
@@ -176,7 +177,7 @@ def test_half_a_transformer_shows_its_heads_and_what_it_is(
     assert not re.search(r"English|German|translat|transformers", said(app), re.IGNORECASE)
     app = app.text_input(key="sentence").set_value("A dog.").run()
     (warning,) = warnings(app)
-    assert f"This toy reads {TASKS['reverse'].reads}, and nothing else." in plain(warning)
+    assert f"This toy reads only {TASKS['reverse'].reads}." in plain(warning)
 
 
 def test_half_a_transformer_opens_with_an_example(open_app: OpenApp, shelf: Path) -> None:
@@ -198,7 +199,7 @@ def test_the_page_about_tells_of_the_model_in_the_address(open_app: OpenApp, she
         app = open_app(folder=shelf, checkpoint=name)
         # As if the link had led here, and no page before.
         app.session_state["_opened"] = None
-        app = app.switch_page("viz/pages/about.py").run()
+        app = go_to(app, "about").run()
         text = plain(" ".join(each.value for each in app.markdown))
         assert said in text
         assert never not in text
@@ -211,7 +212,7 @@ def test_a_page_that_wants_both_halves_says_so(open_app: OpenApp, shelf: Path, p
     name = "toy-reverse-encoder"
     shutil.copytree(TOY.with_name(name), shelf / name)
     app = open_app(folder=shelf, checkpoint=name, sentence="a b c")
-    app = app.switch_page(f"viz/pages/{page.name}.py").run()
+    app = go_to(app, page.name).run()
     told = plain(app.info[0].value)
-    assert told.startswith(f"{page.without_model} can be shown only of a model with both")
-    assert "is an encoder alone; the heads page shows it." in app.info[0].value
+    assert told.startswith(f"{page.without_model} cannot be shown here")
+    assert "is an encoder alone, and this page needs an encoder and a decoder." in app.info[0].value

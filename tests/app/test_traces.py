@@ -16,6 +16,7 @@ from model.translate.translator import load
 from tests.app.conftest import ROOT
 from tests.app.test_heads_page import component, select, selected, sent
 from tests.kit import traces
+from tests.kit.apptest import go_to
 from tests.kit.shown import html, said, warnings
 from viz.links.parameters import View
 from viz.registry.pages import VIEWS
@@ -49,7 +50,7 @@ def folder(tmp_path: Path, own: Trace, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def page(app: AppTest, name: str) -> AppTest:
-    return app.switch_page(f"viz/pages/{name}.py").run()
+    return go_to(app, name).run()
 
 
 def drop(app: AppTest, name: str, content: bytes) -> AppTest:
@@ -123,8 +124,8 @@ def test_a_page_that_needs_a_model_says_so_and_leads_to_the_heads(
     app = page(open_app(checkpoint=name, attention="decoder", layer="1"), view.name)
     (told,) = app.info
     assert said(app) == (
-        f"{view.without_model} cannot be shown without a model to run, and {name} is a trace, "
-        "which holds what a model did once; the heads page shows it."
+        f"{view.without_model} cannot be shown here: {name} is a saved trace, without a model to "
+        "run. The heads page shows it."
     )
     assert told.icon
     app.button(key="show-heads").click().run()
@@ -159,7 +160,7 @@ def test_a_layer_that_a_trace_lacks_is_said(open_app: OpenApp) -> None:
     app = open_app(checkpoint="bert.npz", attention="encoder", layer="7", head="1")
     assert selected(app) == ("encoder", 1, 1)
     assert warnings(app) == [
-        "This trace has the layers 0 to 1 there and no layer 7; shown instead: layer 1."
+        "This trace has layers 0 to 1 there and no layer 7; shown instead: layer 1."
     ]
 
 
@@ -248,7 +249,7 @@ def test_a_dropped_file_is_shown_and_its_name_stays_out_of_the_address(open_app:
 def test_a_dropped_file_is_nobody_else_s(open_app: OpenApp) -> None:
     drop(open_app(), "mine.npz", traces.ENCODER)
     app = open_app(checkpoint="dropped")
-    assert "a dropped file is open where it was dropped alone" in said(app)
+    assert "a dropped file is open only where it was dropped" in said(app)
     assert not [each for each in app.selectbox(key="checkpoint").options if "Dropped" in each]
 
 
@@ -269,7 +270,7 @@ def test_what_all_drop_together_is_bounded(
 ) -> None:
     monkeypatch.setattr(uploaded_trace, "ALL_BYTES", 400)
     app = drop(open_app(), "mine.npz", traces.DECODER)
-    assert "holds as many dropped traces as it can" in said(app)
+    assert "cannot hold more dropped traces" in said(app)
 
 
 def test_the_server_takes_as_much_as_the_page_offers_to_take() -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from tests.kit.apptest import go_to
 from tests.kit.shown import html, plain, warnings
 from tests.kit.tiny_checkpoint import PAIRS, write_tiny_checkpoint
 
@@ -35,13 +36,13 @@ def test_each_side_is_cut_by_its_own_vocabulary(open_app: OpenApp, folder: Path)
 @pytest.mark.parametrize("page", ["effects", "decoding", "masks", "positions"])
 def test_every_page_opens(open_app: OpenApp, folder: Path, page: str) -> None:
     app = open_app(folder=folder, sentence=PAIRS[0][0])
-    app = app.switch_page(f"viz/pages/{page}.py").run()
+    app = go_to(app, page).run()
     assert not app.error
     assert PAIRS[0][1] in html(app)
 
 
 def test_the_page_about_tells_of_both(open_app: OpenApp, folder: Path) -> None:
     app = open_app(folder=folder, sentence=PAIRS[0][0])
-    app = app.switch_page("viz/pages/about.py").run()
+    app = go_to(app, "about").run()
     said = plain(" ".join(each.value for each in app.markdown))
     assert "vocabularies of 370 source and 360 target pieces, at most 64 tokens" in said

@@ -1,9 +1,11 @@
 """What a person sees who waits, and what becomes of requests on bad days."""
 
 import shutil
-from collections.abc import Callable, Iterator
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -13,11 +15,14 @@ from streamlit.testing.v1 import AppTest
 
 from model.checkpoints.checkpoint import CheckpointError
 from model.serving.queue import RequestQueue, ServiceError
+from model.serving.store import ResultStore
 from model.trace.translation import Translation
 from model.translate.translator import Translator
 from tests.kit.tiny_checkpoint import write_tiny_checkpoint
-from viz.service import jobs, session
-from viz.service.jobs import version_of
+from viz.service import batching, loaded, session
+from viz.service.questions import OfModel
+from viz.service.versions import version_of
+from viz.shell.bar import DIMMED
 
 OpenApp = Callable[..., AppTest]
 
@@ -30,7 +35,7 @@ def folder(checkpoints: Path) -> Path:
 
 
 def full_queue() -> RequestQueue:
-    return RequestQueue(jobs.compute, session.result_store(), most_waiting=0)
+    return RequestQueue(batching.compute, session.result_store(), most_waiting=0)
 
 
 def test_a_full_queue_is_said_in_a_sentence_and_the_answer_before_stays(
@@ -41,7 +46,7 @@ def test_a_full_queue_is_said_in_a_sentence_and_the_answer_before_stays(
         patch.setattr(session, "request_queue", full_queue)
         app.text_input(key="sentence").set_value("The man sees the dog.").run()
         assert "Too many people are asking at once" in app.warning[0].value
-        assert "belongs to the sentence before" in app.info[0].value
+        assert DIMMED in app.info[0].value
     app.button(key="try-again").click().run()
     assert not app.warning
     assert "try-again" not in {button.key for button in app.button}
@@ -61,37 +66,45 @@ def refuse(*_: Any) -> None:
     raise ServiceError("Busy.")
 
 
-def test_whoever_waits_is_told_how_many_are_before_them_and_then_what_is_done(
+def test_whoever_waits_sees_how_many_are_ahead_and_then_what_is_done(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    said: list[str] = []
+    lines: list[str] = []
     standing: list[str] = []
+    ahead = [5, 5, 1, 0, 0]
+    answered = threading.Event()
 
     @contextmanager
     def spinner(text: str) -> Iterator[None]:
-        said.append(text)
+        lines.append(text)
         standing.append(text)
         yield
         standing.remove(text)
         # There is a line at every moment.
-        assert standing or request.wait(0)
+        assert standing or answered.is_set()
 
-    before = [5, 5, 1, 0, 0]
-    queue = RequestQueue(lambda _: iter(()), session.result_store())
-    request = queue._admit("job")
+    def compute(asked: Sequence[Any]) -> Iterator[tuple[int, Any]]:
+        answered.wait(60)
+        yield 0, {asked[0]: "answer"}
+
+    def before(_: Any) -> int:
+        if len(ahead) == 1:
+            answered.set()
+            return ahead[0]
+        return ahead.pop(0)
+
+    queue = RequestQueue(compute, ResultStore(1, 1, 1))
+    monkeypatch.setattr(queue, "before", before)
     monkeypatch.setattr(st, "spinner", spinner)
-    monkeypatch.setattr(session, "_POLL_SECONDS", 0.001)
-
-    def count(waiting: Any) -> int:
-        if len(before) == 1:
-            waiting.answer("answer")
-        return before.pop(0)
-
-    monkeypatch.setattr(queue, "before", count)
-    session._wait(queue, request, jobs.Translate(version_of(folder), SENTENCE))
-    assert said == [
-        "5 questions are answered before yours…",
-        "One question is answered before yours…",
+    monkeypatch.setattr(session, "request_queue", lambda: queue)
+    monkeypatch.setattr(session, "QUICK_SECONDS", 0)
+    monkeypatch.setattr(session, "POLL_SECONDS", 0.001)
+    person = SimpleNamespace(session_id="one")
+    monkeypatch.setattr(session, "get_script_run_ctx", lambda **_: person)
+    assert session.ask(OfModel(folder, SENTENCE).translate) == "answer"
+    assert lines == [
+        "5 questions are ahead of yours…",
+        "One question is ahead of yours…",
         "Translating…",
     ]
     assert not standing
@@ -114,15 +127,15 @@ def test_a_checkpoint_that_is_replaced_is_another_one_and_never_a_mixture(tmp_pa
     write_tiny_checkpoint(folder, steps=0)
     shutil.copytree(folder, other)
     write_tiny_checkpoint(other, steps=3)
-    before = session.translate(folder, SENTENCE)
+    before = session.ask(OfModel(folder, SENTENCE).translate)
     weights = session.translator(folder).head_matrices(
-        next(iter(session.trace(folder, SENTENCE).maps)), 0
+        next(iter(session.ask(OfModel(folder, SENTENCE).record).maps)), 0
     )
     shutil.rmtree(folder)
     other.rename(folder)
-    after = session.translate(folder, SENTENCE)
+    after = session.ask(OfModel(folder, SENTENCE).translate)
     assert after.translation.token_ids != before.translation.token_ids
-    site = next(iter(session.trace(folder, SENTENCE).maps))
+    site = next(iter(session.ask(OfModel(folder, SENTENCE).record).maps))
     assert (session.translator(folder).head_matrices(site, 0).w_q != weights.w_q).any()
 
 
@@ -130,7 +143,7 @@ def test_a_checkpoint_that_is_replaced_while_it_is_read_is_refused_in_a_sentence
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     copy = shutil.copytree(folder, tmp_path / "en-de")
-    load = jobs.load
+    load = loaded.load
 
     def load_slowly(*arguments: Any, **settings: Any) -> Translator:
         loaded = load(*arguments, **settings)
@@ -138,10 +151,10 @@ def test_a_checkpoint_that_is_replaced_while_it_is_read_is_refused_in_a_sentence
         return loaded
 
     with monkeypatch.context() as patch:
-        patch.setattr(jobs, "load", load_slowly)
+        patch.setattr(loaded, "load", load_slowly)
         with pytest.raises(CheckpointError, match="was replaced while it was read"):
-            session.translate(copy, SENTENCE)
-    assert session.translate(copy, SENTENCE).translation.source_text == SENTENCE
+            session.ask(OfModel(copy, SENTENCE).translate)
+    assert session.ask(OfModel(copy, SENTENCE).translate).translation.source_text == SENTENCE
 
 
 @pytest.mark.parametrize("error", [torch.OutOfMemoryError("full"), RuntimeError("CUDA error")])
@@ -150,7 +163,7 @@ def test_a_gpu_that_fails_leaves_the_sentence_to_the_cpu_and_the_next_one_tries_
 ) -> None:
     copy = shutil.copytree(folder, tmp_path / "en-de")
     version = version_of(copy)
-    on_gpu = jobs.translator(version, "auto")
+    on_gpu = loaded.translator(version, "auto")
     fails = [True]
     translate = Translator.translate
 
@@ -162,10 +175,10 @@ def test_a_gpu_that_fails_leaves_the_sentence_to_the_cpu_and_the_next_one_tries_
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(Translator, "translate", failing)
     monkeypatch.setattr(on_gpu, "device", torch.device("cuda"))
-    assert session.translate(copy, SENTENCE).device == "cpu"
+    assert session.ask(OfModel(copy, SENTENCE).translate).device == "cpu"
     fails.append(False)
     monkeypatch.setattr(on_gpu, "device", torch.device("cpu"))
-    assert session.translate(copy, "The dog sees.").translation.text
+    assert session.ask(OfModel(copy, "The dog sees.").translate).translation.text
     assert not fails
 
 
@@ -177,4 +190,4 @@ def test_too_little_memory_is_said_in_a_sentence(
 
     monkeypatch.setattr(Translator, "translate", full)
     with pytest.raises(ServiceError, match="too little memory"):
-        session.translate(folder, "The dog sees the man.")
+        session.ask(OfModel(folder, "The dog sees the man.").translate)

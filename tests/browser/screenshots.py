@@ -85,7 +85,7 @@ class Picture:
         dark: in the dark theme.
         scale: pixels of the picture a pixel of the page.
         part: a selector of the part of the page to show; empty for the first screen.
-        page: its path; empty for the heads.
+        page: its path.
         height: of the window in pixels.
     """
 
@@ -94,7 +94,7 @@ class Picture:
     dark: bool = False
     scale: float = 2
     part: str = ""
-    page: str = ""
+    page: str = "heads"
     height: int = HEIGHT
 
 
@@ -194,7 +194,7 @@ def opened(browser: Browser, url: str, picture: Picture) -> Iterator[Page]:
     expect.set_options(timeout=TIMEOUT)
     query = urlencode({"sentence": SENTENCE, **picture.parameters})
     page.goto(f"{url}/{picture.page}?{query}")
-    if not picture.page:
+    if picture.page == "heads":
         wait_until_told(page)
     page.locator(DRAWN).first.wait_for()
     expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")

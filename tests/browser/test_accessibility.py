@@ -16,12 +16,14 @@ from tests.kit.heads_page import LOADING, SHORTLY, HeadsPage, resize, wait_until
 PHONE: ViewportSize = {"width": 390, "height": 844}
 TOPICS = ("table", "likeness", "words", "without", "shuffle", "learned", "formula")
 VIEWS: dict[str, tuple[str, dict[str, str]]] = {
-    "heads": ("", {}),
-    "heads, lines": ("", {"view": "lines", "below": "numbers"}),
-    "heads, joint": ("", {"attention": "joint"}),
-    "heads, compared": ("", {"compare": "0.5-1.2-3.2", "below": "query-key", "cell": "3.2"}),
-    "heads, snapshots": ("", {"checkpoint": "en-de-childhood"}),
-    "heads, notices": ("", {"layer": "x", "head": "y"}),
+    "door": ("", {"moment": "999"}),
+    "door, an encoder alone": ("", {"moment": "999", "checkpoint": "toy-reverse-encoder"}),
+    "heads": ("heads", {}),
+    "heads, lines": ("heads", {"view": "lines", "below": "numbers"}),
+    "heads, joint": ("heads", {"attention": "joint"}),
+    "heads, compared": ("heads", {"compare": "0.5-1.2-3.2", "below": "query-key", "cell": "3.2"}),
+    "heads, snapshots": ("heads", {"checkpoint": "en-de-childhood"}),
+    "heads, notices": ("heads", {"layer": "x", "head": "y"}),
     "effects": ("effects", {"token": "2", "off": "cross.2.1-encoder.0.3"}),
     "effects, words": ("effects", {"colored": "words"}),
     "effects, maps": ("effects", {"colored": "maps", "token": "2"}),
@@ -63,7 +65,7 @@ def reader(heads: HeadsPage) -> Iterator[HeadsPage]:
     heads.page.emulate_media(color_scheme="light")
 
 
-def open_view(reader: HeadsPage, path: str = "", **query: str) -> None:
+def open_view(reader: HeadsPage, path: str = "heads", **query: str) -> None:
     reader.page.goto(f"{reader.url}/{path}?{urlencode(query)}", timeout=LOADING)
     app = reader.page.get_by_test_id("stApp")
     expect(app).to_have_attribute("data-test-script-state", "notRunning", timeout=LOADING)

@@ -276,7 +276,7 @@ def test_everything_is_reached_with_the_tab_key(heads: HeadsPage) -> None:
         "|Bring out faint weights",
         "|Zoom the picture in",
         "|Zoom the picture out",
-        "|Take Layer 0, head 0 out of the picture",
+        "|Remove Layer 0, head 0 from the picture",
         "CANVAS|matrix|",
         "Head facts",
     ):
@@ -401,9 +401,9 @@ def test_heads_laid_over_each_other_keep_their_colours_and_their_weights(
             weight = weights[query, key] if weights[query, key] >= 0.004 else 0
             expected = 255 + (np.array(colors[index]) - 255.0) * weight
             assert np.abs(shown - expected).max() <= 4, f"{(query, key)}: {shown}, {expected}"
-    heads.root.get_by_label("Take Layer 0, head 0 out of the picture").click()
+    heads.root.get_by_label("Remove Layer 0, head 0 from the picture").click()
     expect(heads.legend).to_have_count(2)
-    heads.root.get_by_label("Take Layer 0, head 1 out of the picture").click()
+    heads.root.get_by_label("Remove Layer 0, head 1 from the picture").click()
     expect(heads.legend).to_have_count(0)
     expect(heads.heading).to_have_text(title("cross", 1, 2))
     assert wrong_cells(heads, read(trace)) == []
@@ -415,9 +415,9 @@ def test_up_to_eight_heads_can_be_compared_and_a_ninth_is_refused_in_words(
     heads.open(sentence=SENTENCE, attention="cross", layer="0", head="0")
     heads.control("Compare heads").click()
     expect(heads.control("Compare heads")).to_have_attribute("aria-pressed", "true")
-    hint = heads.root.get_by_text("Click further heads to compare them, up to eight in all.")
+    hint = heads.root.get_by_text("Click more heads to compare them, up to eight in all.")
     expect(hint.first).to_be_visible()
-    expect(heads.spoken).to_contain_text("Click further heads")
+    expect(heads.spoken).to_contain_text("Click more heads")
     heads.wait_for_query(compare="0.0")
     places = [(tile["layer"], tile["head"]) for tile in heads.tiles]
     for layer, head in places[1:9]:

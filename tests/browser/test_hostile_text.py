@@ -7,7 +7,8 @@ from playwright.sync_api import expect
 
 from model.explain.reading import read
 from model.trace.trace import Trace
-from model.translate.translator import TextError, Translator
+from model.translate.sentences import TextError
+from model.translate.translator import Translator
 from tests.kit.heads_page import SENTENCE, HeadsPage, wrong_cells
 from viz.draw.labels import axis_texts, visible
 from viz.links.parameters import MOST_CHARACTERS

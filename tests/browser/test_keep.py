@@ -48,12 +48,12 @@ class Saving:
         self.url = reader.url
         self.body = self.page.get_by_test_id("stPopoverBody")
 
-    def open_page(self, name: str = "", **query: str) -> None:
+    def open_page(self, name: str = "heads", **query: str) -> None:
         self.page.goto(
             f"{self.url}/{name}?{urlencode({'sentence': SENTENCE} | query, quote_via=quote)}",
             timeout=LOADING,
         )
-        shown = {"": ".explorer[data-painted]", "masks": ".matrices[data-painted]"}
+        shown = {"heads": ".explorer[data-painted]", "masks": ".matrices[data-painted]"}
         first = self.page.locator(shown.get(name, ".js-plotly-plot")).first
         first.wait_for(state="attached", timeout=LOADING)
         self.settle()
@@ -296,12 +296,12 @@ def test_a_dark_ground_is_there_for_those_who_ask_for_it(saving: Saving) -> None
     saving.open_page("positions", topic="likeness")
     saving.open("likeness")
     saving.choose("png", width="One column, 85 mm")
-    saving.body.get_by_text("Dark ground").click()
+    saving.body.get_by_text("Dark background").click()
     saving.settle()
     _, content = saving.save("png", scale="1×")
     with Image.open(io.BytesIO(content)) as picture:
         assert picture.convert("RGB").getpixel((1, picture.height - 2)) == (0, 0, 0)
-    saving.body.get_by_text("Dark ground").click()
+    saving.body.get_by_text("Dark background").click()
     saving.settle()
 
 

@@ -88,17 +88,17 @@ def test_heads_whose_code_stays_away_say_so_and_then_show_the_last_sentence(
 
     reader.page.route(CODE, hold)
     reader.goto(sentence=SENTENCE)
-    expect(reader.page.get_by_text("has not arrived yet")).to_be_visible(timeout=LOADING)
+    expect(reader.page.get_by_text("has not loaded yet")).to_be_visible(timeout=LOADING)
     reader.type("sentence", "We sing.")
     expect(reader.translation).not_to_be_empty()
     reader.wait_for_query(sentence="We sing.")
-    expect(reader.page.get_by_text("has not arrived yet")).to_be_visible(timeout=LOADING)
+    expect(reader.page.get_by_text("has not loaded yet")).to_be_visible(timeout=LOADING)
     (route,) = held
     route.continue_()
     reader.wait_for_payload_other_than(None)
     # What stands below the picture belongs to the last sentence, and the picture to that.
     reader.settle()
-    expect(reader.page.get_by_text("has not arrived yet")).to_have_count(0)
+    expect(reader.page.get_by_text("has not loaded yet")).to_have_count(0)
     (said,) = watch.console_errors
     assert "404" in said
     watch.console_errors.clear()

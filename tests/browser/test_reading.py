@@ -154,9 +154,8 @@ def test_on_a_phone_picture_and_text_stand_together(
     size = {"width": 390, "height": 844}
     newcomer = Newcomer(visitor(newcomer=True, viewport=size, is_mobile=True, has_touch=True))
     scene = READY.scenes[number - 2]
-    path = "" if scene.page == "heads" else scene.page
     query = urlencode({**scene.view, "read": "1", "scene": number - 1})
-    newcomer.page.goto(f"{newcomer.reader.url}/{path}?{query}", timeout=LOADING)
+    newcomer.page.goto(f"{newcomer.reader.url}/{scene.page}?{query}", timeout=LOADING)
     newcomer.wait_for(number - 1)
     newcomer.text.get_by_role("button", name="Next").tap()
     newcomer.wait_for(number)
@@ -196,9 +195,8 @@ def test_on_a_phone_the_marked_cell_stands_above_its_text(
     newcomer = Newcomer(visitor(newcomer=True, viewport=size, is_mobile=True, has_touch=True))
     first = 1 if read_on else 2
     scene = READY.scenes[first - 1]
-    path = "" if scene.page == "heads" else scene.page
     query = urlencode({**scene.view, "read": "1", "scene": first})
-    newcomer.page.goto(f"{newcomer.reader.url}/{path}?{query}", timeout=LOADING)
+    newcomer.page.goto(f"{newcomer.reader.url}/{scene.page}?{query}", timeout=LOADING)
     newcomer.wait_for(first)
     if read_on:
         newcomer.text.get_by_role("button", name="Next").tap()
@@ -211,9 +209,8 @@ def test_on_a_laptop_sentence_and_translation_stay_in_sight_in_the_first_scene(
 ) -> None:
     newcomer = Newcomer(visitor(newcomer=True, viewport={"width": 1280, "height": 800}))
     scene = READY.scenes[0]
-    path = "" if scene.page == "heads" else scene.page
     query = urlencode({**scene.view, "read": "1", "scene": 1})
-    newcomer.page.goto(f"{newcomer.reader.url}/{path}?{query}", timeout=LOADING)
+    newcomer.page.goto(f"{newcomer.reader.url}/{scene.page}?{query}", timeout=LOADING)
     newcomer.wait_for(1)
     wait_until_calm(newcomer.page, still=300)
     text = newcomer.text.bounding_box()

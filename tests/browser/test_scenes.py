@@ -523,9 +523,8 @@ def test_a_talk_is_given_by_touch_alone(phone: TalkPage) -> None:
 def test_a_title_takes_two_lines_on_a_phone_and_the_picture_begins_below(phone: TalkPage) -> None:
     longest = max(range(11), key=lambda at: len(READY.scenes[at].title))
     scene = READY.scenes[longest]
-    path = "" if scene.page == "heads" else scene.page
     query = urlencode({**scene.view, "present": "1", "scene": str(longest + 1)})
-    phone.page.goto(f"{phone.reader.url}/{path}?{query}", timeout=LOADING)
+    phone.page.goto(f"{phone.reader.url}/{scene.page}?{query}", timeout=LOADING)
     phone.wait_for(longest + 1)
     fits = "node => node.scrollHeight <= node.clientHeight + 1 && node.clientWidth <= innerWidth"
     assert phone.title.evaluate(fits)

@@ -26,7 +26,7 @@ Visitor = Callable[..., HeadsPage]
 HOSTILE = "Die Straße & the+cat #1 = 50 % <b>🐈</b> القط"
 
 VIEWS: dict[str, dict[str, str]] = {
-    "": {"sentence": HOSTILE, "layer": "1", "head": "2", "view": "lines", "below": "numbers"},
+    "heads": {"sentence": HOSTILE, "layer": "1", "head": "2", "view": "lines", "below": "numbers"},
     "effects": {"sentence": HOSTILE, "token": "2", "off": "cross.1.0-encoder.0.3"},
     "decoding": {"sentence": HOSTILE, "at": "2", "lit": "cross.1.0"},
     "masks": {"sentence": HOSTILE, "batch": "A dog.", "part": "inside", "masked": "cross"},
@@ -39,7 +39,7 @@ STILL = 500
 """Milliseconds without a change after which nothing more is expected."""
 
 PAINTED = {
-    "": ".explorer[data-painted]",
+    "heads": ".explorer[data-painted]",
     "effects": "[data-testid=stPlotlyChart] .main-svg",
     "decoding": ".decoding-steps[data-painted]",
     "masks": ".matrices[data-painted]",

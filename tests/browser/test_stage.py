@@ -39,12 +39,12 @@ LARGE = 24
 """Pixels of a token's letters in a window of 1920 by 1080."""
 
 VIEWS = {
-    "heatmap": ("", {}),
-    "lines": ("", {"view": "lines"}),
-    "comparison": ("", {"layer": "1", "head": "0", "compare": "1.0-1.1-0.2"}),
-    "joint": ("", {"attention": "joint"}),
-    "snapshots": ("", {"checkpoint": CHILDHOOD}),
-    "notices": ("", {"layer": "x", "head": "y"}),
+    "heatmap": ("heads", {}),
+    "lines": ("heads", {"view": "lines"}),
+    "comparison": ("heads", {"layer": "1", "head": "0", "compare": "1.0-1.1-0.2"}),
+    "joint": ("heads", {"attention": "joint"}),
+    "snapshots": ("heads", {"checkpoint": CHILDHOOD}),
+    "notices": ("heads", {"layer": "x", "head": "y"}),
     "effects": ("effects", {"token": "2", "off": "cross.1.0"}),
     "maps": ("effects", {"colored": "maps"}),
     "steps": ("decoding", {"at": "3"}),
@@ -222,7 +222,7 @@ class StagePage:
         self.sentence = self.page.locator(".stage-foot .sentence")
         self.back = self.page.get_by_role("button", name="Back")
 
-    def open(self, path: str = "", **query: str) -> StagePage:
+    def open(self, path: str = "heads", **query: str) -> StagePage:
         asked = urlencode({"present": "1", **query}, quote_via=quote)
         self.page.goto(f"{self.reader.url}/{path}?{asked}", timeout=LOADING)
         expect(self.foot).to_be_visible(timeout=LOADING)
@@ -240,7 +240,7 @@ class StagePage:
         for place in range(charts.count()):
             expect(charts.nth(place).locator(".main-svg").first).to_be_visible()
 
-    def walk(self, path: str = "", **query: str) -> None:
+    def walk(self, path: str = "heads", **query: str) -> None:
         """As `open`, within the page that stands."""
         self.reader.walk(path, present="1", **query)
         expect(self.foot).to_be_visible()

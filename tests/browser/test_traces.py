@@ -69,7 +69,7 @@ def test_from_the_menu_to_a_head_to_the_stage_and_back(reader: HeadsPage) -> Non
     reader.settle()
     assert urlsplit(page.url).path == urlsplit(before).path
     page.get_by_role("link", name="Masks").click()
-    expect(page.get_by_test_id("stAlert")).to_contain_text("cannot be shown without a model to run")
+    expect(page.get_by_test_id("stAlert")).to_contain_text("cannot be shown here")
     page.get_by_role("button", name="Show its heads").click()
     expect(reader.heading).to_have_text(title("decoder", 1, 1))
     assert reader.query["checkpoint"] == "gpt.npz"

@@ -11,6 +11,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from model.translate.translator import Translator, load
+from tests.kit.apptest import go_to
 from tests.kit.fuzz import PROFILE
 from viz.links.parameters import View
 from viz.registry import pages
@@ -41,7 +42,7 @@ def open_page(checkpoints: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ob
         app = AppTest.from_file(ROOT / "app.py", default_timeout=120)
         if view.name != pages.HOME:
             # Its pages are known after a run.
-            app.run().switch_page(view.script)
+            go_to(app.run(), view.name)
         app.query_params = dict(query)
         app.run()
         assert app.session_state["_visit"].page == ("" if view.name == pages.HOME else view.name)

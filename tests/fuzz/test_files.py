@@ -20,7 +20,8 @@ from model.checkpoints.checkpoint import CheckpointError
 from model.explain.examples import read_examples
 from model.trace.attention_map import TraceError
 from model.trace.trace import Trace
-from model.translate.translator import TextError, Translator, load
+from model.translate.sentences import TextError
+from model.translate.translator import Translator, load
 from tests.kit.fuzz import altered, cases, damaged, json_values, limits, require_sentence, texts
 from viz.heads.standalone import trace_page
 from viz.talk import scene_panel, scenes

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from streamlit.components.v2.bidi_component.main import _make_trigger_id
-from streamlit.proto.WidgetStates_pb2 import WidgetState, WidgetStates
+from streamlit.proto.WidgetStates_pb2 import WidgetState
 from streamlit.testing.v1 import AppTest
 
 from tests.fuzz.test_addresses import require_harmless
+from tests.kit.apptest import deliver, triggered
 from tests.kit.explorer_payload import Decoded
 from tests.kit.fuzz import altered, cases, json_values, limits
 from viz.registry import pages
@@ -87,10 +87,7 @@ def usual(element: Any, event: str) -> Any:
 def message(element: Any, event: str, value: Any) -> WidgetState:
     if event in STATES.get(component(element), {}):
         return WidgetState(id=element.proto.id, json_value=json.dumps({event: value}))
-    return WidgetState(
-        id=_make_trigger_id(element.proto.id, "events"),
-        json_trigger_value=json.dumps([{"event": event, "value": value}]),
-    )
+    return triggered(element.proto.id, event, value)
 
 
 @pytest.mark.parametrize("place", PLACES, ids=str)
@@ -110,7 +107,6 @@ def test_any_message_of_a_component_leaves_a_page_without_a_traceback_or_markup(
         element, event = data.draw(st.sampled_from(told))
         sent = usual(element, event)
         value = data.draw(st.just(sent) | altered(sent) | altered(sent) | json_values())
-        states = app._tree.get_widget_states()
         with limits(seconds=60, megabytes=512):
-            app._run(WidgetStates(widgets=[*states.widgets, message(element, event, value)]))
+            deliver(app, message(element, event, value))
             require_harmless(app)

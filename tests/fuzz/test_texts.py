@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from model.paper.search import Search
-from model.translate.translator import TextError
+from model.translate.sentences import TextError
 from tests.kit.fuzz import cases, limits, require_sentence, texts
 
 

@@ -44,8 +44,6 @@ REM = 16
 EDGE = 3
 """CSS pixels along the sides of a cell that are left out: lines stand there."""
 
-DOT = 10
-"""CSS pixels of a tile's upper right corner in which a dot may stand: that its head has a label."""
 
 HALF_A_STEP = 0.5 / 255
 """Weights are drawn in 256 steps."""
@@ -206,10 +204,10 @@ class HeadsPage:
         return self
 
     def goto(self, **query: str) -> None:
-        address = f"{self.url}/?{urlencode(query, quote_via=quote)}"
+        address = f"{self.url}/heads?{urlencode(query, quote_via=quote)}"
         self.page.goto(address, timeout=LOADING)
 
-    def walk(self, path: str = "", **query: str) -> None:
+    def walk(self, path: str = "heads", **query: str) -> None:
         """Goes to an address within the page that stands, as Back does, and waits until it is calm.
 
         A page that is loaded anew takes three times as long.
@@ -494,8 +492,6 @@ def wrong_tiles(
             y = int((query + 0.5) * size / weights.shape[0])
             x = int((key + 0.5) * size / weights.shape[1])
             if top + y >= drawn.shape[0] or left + x >= drawn.shape[1]:
-                continue
-            if y < DOT * density and x >= size - DOT * density:
                 continue
             color = drawn[top + y, left + x]
             if allowed[query, key]:

@@ -103,7 +103,7 @@ HOSTILE = {
         packed(
             entries(DECODER_WORDS, "decoder") | {"decoder.0.weights": np.full((3, 4, 4), np.nan)}
         ),
-        "hold NaN",
+        "contain NaN",
     ),
 }
 """Files that are no trace, with what is said of each."""

@@ -182,7 +182,7 @@ def test_a_notebook_calls_a_model_and_watches_it() -> None:
         ({"sizes": ()}, "holds no attention"),
         ({"sizes": (1, 2)}, "layers of encoder self-attention differ in heads or tokens"),
         ({"scale": 0.5}, "must add up to 1 over the keys"),
-        ({"scale": np.nan}, "hold NaN"),
+        ({"scale": np.nan}, "contain NaN"),
     ],
 )
 def test_what_cannot_be_drawn_is_refused_in_a_sentence(

@@ -1,4 +1,4 @@
-"""Clicks on a chart that Plotly draws: told until they are heard, and heard once."""
+"""Clicks on a chart that Plotly draws, each handled once."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 import streamlit as st
 
 from viz.browser.files import joined
-from viz.browser.messages import do_told, last_done
+from viz.browser.messages import handle_once, last_handled
 
 _clicks = st.components.v2.component(
     "headscope_clicks",
@@ -17,32 +17,32 @@ _clicks = st.components.v2.component(
 
 
 def clicks(chart: str, *, on_clicks: Callable[[], None]) -> None:
-    """Mount what hears of clicks on the points of a chart, below it.
+    """Mount a listener to clicks on the points of a chart, below it.
 
     Args:
         chart: its key.
-        on_clicks: called when points were clicked, for `do_clicks` to do what each one's customdata
-            begins with.
+        on_clicks: called when points were clicked, for `handle_clicks`, which gives on what each
+            one's customdata begins with.
     """
     data = {"chart": chart, "heard": heard(chart)}
     _clicks(key=key_of(chart), height=1, data=data, on_clicks_change=on_clicks)
 
 
-def do_clicks(chart: str, do: Callable[..., None]) -> None:
-    """Do what was clicked and is not done yet, in its order.
+def handle_clicks(chart: str, handle: Callable[..., None]) -> None:
+    """Handle the clicks that were not handled yet, in their order.
 
     Args:
         chart: its key.
-        do: as of `viz.browser.messages.do_told`, called with what was clicked, unchecked.
+        handle: as of `viz.browser.messages.handle_once`, called with what was clicked, unchecked.
     """
-    do_told(key_of(chart), "clicks", do)
+    handle_once(key_of(chart), "clicks", handle)
 
 
 def heard(chart: str) -> int:
-    """The number of the last click that was heard."""
-    return last_done(key_of(chart))
+    """The number of the last click that was handled."""
+    return last_handled(key_of(chart))
 
 
 def key_of(chart: str) -> str:
-    """The key of the component that hears of a chart's clicks."""
+    """The key of the component that listens to a chart's clicks."""
     return f"{chart}-clicks"

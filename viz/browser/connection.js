@@ -1,5 +1,5 @@
 /**
- * Calls back when the page has lost its server and has one again. That may be another, such as one started anew,
+ * Calls back when the page has lost its server and has one again. That may be another one, such as a restarted one,
  * which knows nothing of the page until it has run it: what a person did first would be lost.
  * @param {() => void} callback
  * @returns {() => void} stops listening.

@@ -5,9 +5,9 @@
 const FIRST_PAUSE = 500;
 const LONGEST_PAUSE = 8000;
 const PATIENCE = 5000;
-const LATE = "This part of the page has not arrived yet. If it stays away, reload the page.";
+const LATE = "This part of the page has not loaded yet. If it does not appear, reload the page.";
 
-// What was said last at each place where the component is mounted, which tells updates apart as well.
+// The last data of each place where the component is mounted, which also distinguishes updates.
 const lines = new WeakMap();
 let code = null;
 let sheet = null;

@@ -114,7 +114,7 @@ test("a place says so while its code stays away, in one line, and no longer", as
   context.mock.timers.tick(4999);
   assert.deepEqual(said(), []);
   context.mock.timers.tick(1);
-  const line = "status: This part of the page has not arrived yet. If it stays away, reload the page.";
+  const line = "status: This part of the page has not loaded yet. If it does not appear, reload the page.";
   assert.deepEqual(said(), [line]);
   answers.push(update({ parentElement: place, data: 2 }));
   context.mock.timers.tick(5000);

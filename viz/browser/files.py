@@ -9,6 +9,7 @@ import re
 from pathlib import Path
 
 LARGE = {
+    "door/door.js": "door/door.css",
     "explorer/component.js": "explorer/explorer.css",
     "matrices/matrices.js": "matrices/matrices.css",
     "stage/stage.js": "stage/stage.css",
@@ -81,20 +82,20 @@ def joined(entry: str | Path) -> str:
     return "\n".join(parts.values())
 
 
-def _add(path: Path, parts: dict[Path, str], seen: set[Path], *, is_entry: bool = False) -> None:
-    if path in seen:
+def _add(path: Path, parts: dict[Path, str], added: set[Path], *, is_entry: bool = False) -> None:
+    if path in added:
         return
-    seen.add(path)
+    added.add(path)
     text = path.read_text(encoding="utf-8")
     if path.suffix == ".json":
         parts[path] = f"const {path.stem} = {text.rstrip()};\n"
         return
-    for found in _IMPORT.finditer(text):
-        other = (path.parent / found["path"]).resolve()
+    for match in _IMPORT.finditer(text):
+        other = (path.parent / match["path"]).resolve()
         usual = other.stem if other.suffix == ".json" else "{"
-        if " as " in (found["names"] or "") or not (found["names"] or usual).startswith(usual):
-            raise ValueError(f"{path.name} renames what it imports: {found[0].rstrip()}")
-        _add(other, parts, seen)
+        if " as " in (match["names"] or "") or not (match["names"] or usual).startswith(usual):
+            raise ValueError(f"{path.name} renames what it imports: {match[0].rstrip()}")
+        _add(other, parts, added)
     text = _EXPORT.sub("", _IMPORT.sub("", text))
     left = _LEFT.search(text)
     if left and not (is_entry and left[0].startswith("export default")):

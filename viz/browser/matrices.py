@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from viz.browser.envelope import Body, seal
 from viz.browser.files import fetched
-from viz.browser.messages import told
+from viz.browser.messages import message_of
 from viz.draw import style
 from viz.draw.labels import axis_texts
 from viz.draw.panels import PAINTING_HELP, Panel
@@ -47,9 +47,9 @@ def matrices(
         key: of the mounted component.
         height: of a matrix in rem; 0 takes about half of the window.
         abreast: the most panels in one row; 0 for as many as the width has room for.
-        epoch: a painted panel begins anew at `start` with every new epoch, and else stays as it is.
-        name: comes back with every edit, to tell of what it is one.
-        stage: lets the matrices alone fill the window; `height` is then of no account.
+        epoch: a painted panel begins again at `start` with every new epoch, else it stays as it is.
+        name: comes back with every edit, to say which mask it is of.
+        stage: lets the matrices alone fill the window; `height` then has no effect.
         on_edit: called after a stroke; st.session_state[key] then holds it under "edit", for
             `edited` to read.
     """
@@ -96,11 +96,11 @@ def edited(key: str, name: str, shape: tuple[int, int]) -> NDArray[np.bool_] | N
         name: as it was mounted.
         shape: that the mask must have.
     """
-    return read_edit(told(key, "edit"), name, shape)
+    return read_edit(message_of(key, "edit"), name, shape)
 
 
 def read_edit(data: Any, name: str, shape: tuple[int, int]) -> NDArray[np.bool_] | None:
-    """What a browser tells of a stroke, True = may attend, (query, key).
+    """A mask from a browser, True = may attend, (query, key).
 
     Args:
         data: from a browser, so from anyone.

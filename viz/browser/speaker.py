@@ -15,7 +15,7 @@ from typing import Any
 import streamlit as st
 
 from viz.browser.files import joined
-from viz.browser.messages import told
+from viz.browser.messages import message_of
 from viz.draw import style
 
 _NOTES = (
@@ -110,7 +110,7 @@ def scene_handles(
 
 def moved_scene(key: str) -> tuple[int, int] | None:
     """The number of the scene that was moved and the one it shall have; None for nonsense."""
-    moved = told(key, "moved")
+    moved = message_of(key, "moved")
     if not isinstance(moved, list) or len(moved) != 2:
         return None
     number, to = moved

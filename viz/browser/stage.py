@@ -8,7 +8,7 @@ from typing import Any
 import streamlit as st
 
 from viz.browser.files import fetched
-from viz.browser.messages import do_told, last_done
+from viz.browser.messages import handle_once, last_handled
 from viz.draw import style
 
 _KEY = "stage"
@@ -41,11 +41,11 @@ def stage_foot(
         aside: what stands after them, as plain text; "" for nothing.
         languages: the codes of both; "" where one is not known.
         shown: what is shown, as plain text; None follows the explorer, which knows it first.
-        help: the keys in one line, for those who come new.
-        keys: as the browser names them, of which Python wants to hear; letters are small.
+        help: the keys in one line, for newcomers.
+        keys: those that Python listens to, as the browser names them; letters are small.
         scrolls: whether up and down scroll the page.
         scene: of a talk, as `stage.name_scene` takes it; None for none.
-        on_press: called after keys were pressed, for `do_presses`.
+        on_press: called after keys were pressed, for `handle_presses`.
     """
     _foot(
         key=_KEY,
@@ -57,7 +57,7 @@ def stage_foot(
             "shown": shown,
             "help": help,
             "keys": list(keys),
-            "turn": last_done(_KEY),
+            "turn": last_handled(_KEY),
             "scrolls": scrolls,
             "scene": scene,
             "themes": style.STAGE_THEMES,
@@ -67,16 +67,16 @@ def stage_foot(
     )
 
 
-def do_presses(do: Callable[[str], None]) -> None:
-    """Do what was pressed and is not done yet, in its order.
+def handle_presses(handle: Callable[[str], None]) -> None:
+    """Handle the keys that were pressed and not handled yet, in their order.
 
     Args:
-        do: as of `viz.browser.messages.do_told`, called with a key.
+        handle: as of `viz.browser.messages.handle_once`, called with a key.
     """
 
-    def pressed(*what: Any) -> None:
-        match what:
+    def pressed(*values: Any) -> None:
+        match values:
             case [str(key)]:
-                do(key)
+                handle(key)
 
-    do_told(_KEY, "pressed", pressed)
+    handle_once(_KEY, "pressed", pressed)

@@ -32,7 +32,7 @@ def switches(
         chart: its key; its figure is to stay the same whatever bears a cross.
         off: the cells that bear one.
         colors: of every cell and of the cross in it, by the `meta` of its heatmap, [row][column].
-        on_clicks: called when cells were clicked, for `viz.browser.clicks.do_clicks`.
+        on_clicks: called when cells were clicked, for `viz.browser.clicks.handle_clicks`.
     """
     data = {"chart": chart, "off": off, "heard": heard(chart), "colors": colors}
     _switches(key=key_of(chart), height=1, data=data, on_clicks_change=on_clicks)

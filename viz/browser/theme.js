@@ -2,7 +2,7 @@ import { onReconnect } from "./connection.js";
 
 // Tells Python when the reader changes between light and dark. Streamlit recolours its own page then,
 // but runs no script, so a figure drawn in Python would keep the colours of the other theme.
-// And when the page is connected anew, so that a server that does not know it runs it.
+// And when the page is reconnected, so that a server that does not know it runs it.
 export default function ({ parentElement, setTriggerValue }) {
   const probe = parentElement.querySelector("span");
   const ground = () => getComputedStyle(probe).backgroundColor;

@@ -1,5 +1,5 @@
-// Tells Python how many figures of a comfortable width have room beside each other, when that changes.
-// Only steps are told: each is a new run, and a window passes through hundreds of widths while it is drawn.
+// Tells Python how many figures of a comfortable width fit beside each other, when that changes.
+// Only steps are reported: each is a new run, and a window passes through hundreds of widths while it is resized.
 
 import { mounted } from "./canvas/mount.js";
 

@@ -8,7 +8,7 @@ from typing import Any
 import streamlit as st
 
 from viz.browser.files import joined
-from viz.browser.messages import told
+from viz.browser.messages import message_of
 
 _word_order = st.components.v2.component(
     "headscope_word_order",
@@ -27,9 +27,9 @@ def word_order(
         texts: the words as they stood at first, as plain text.
         order: for each place, which of them stands there now.
         key: of the mounted component.
-        on_order: called when a word was moved, for `chosen_order` to read.
+        on_order: called when a word was moved, for `dragged_order` to read.
     """
-    turn = _told(key).get("turn", 0)
+    turn = _message(key).get("turn", 0)
     _word_order(
         key=key,
         data={"texts": list(texts), "order": list(order), "turn": turn},
@@ -37,15 +37,15 @@ def word_order(
     )
 
 
-def chosen_order(key: str, n_words: int) -> tuple[int, ...] | None:
-    """The order that was chosen; None if none was, or it is none of so many words."""
-    places = _told(key).get("places")
+def dragged_order(key: str, n_words: int) -> tuple[int, ...] | None:
+    """The order into which the words were dragged; None for nothing, or no order of so many."""
+    places = _message(key).get("places")
     if not isinstance(places, list) or not all(type(place) is int for place in places):
         return None
     return tuple(places) if sorted(places) == list(range(n_words)) else None
 
 
-def _told(key: str) -> Mapping[str, Any]:
-    """What the browser said last: the places, and how many moves that is the result of."""
-    message = told(key, "order")
+def _message(key: str) -> Mapping[str, Any]:
+    """What the browser said last: the places, and how many moves led to them."""
+    message = message_of(key, "order")
     return message if isinstance(message, Mapping) else {}

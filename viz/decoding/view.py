@@ -41,11 +41,11 @@ LIT = (AttentionKind.CROSS, AttentionKind.DECODER)
 MEANINGS = {
     "beam": "the width of the beam search; 1 decodes greedily",
     "penalty": "the exponent of the length penalty, in hundredths",
-    "temperature": "of sampling, in hundredths",
-    "top_k": "tokens that are drawn from; 0: all",
-    "top_p": "probability of the tokens that are drawn from, in hundredths",
-    "seed": "of the draws",
-    "samples": "how many translations are drawn",
+    "temperature": "the sampling temperature, in hundredths",
+    "top_k": "sample from this many likeliest tokens; 0: all",
+    "top_p": "sample from the fewest tokens with this probability, in hundredths",
+    "seed": "the seed of the samples",
+    "samples": "the number of samples",
 }
 """What each number of `Settings` says."""
 
@@ -63,9 +63,9 @@ VIEW = View(
     "Decoding",
     ":material/stylus_note:",
     (
-        choice("section", "steps", SECTIONS, "what is shown of it"),
+        choice("section", "steps", SECTIONS, "what is shown"),
         integer("at", 1, low=1, high=999, meaning="the step shown"),
-        choice("how", "search", WAYS, "how a translation is looked for"),
+        choice("how", "search", WAYS, "search or sampling"),
         *(
             integer(
                 name,
@@ -80,14 +80,14 @@ VIEW = View(
             "against",
             "",
             parse_against,
-            meaning="the settings of a second search, in the order of those above",
+            meaning="a second search, with its settings in the order above",
             values="settings such as `search-1-60-100-0-100-1-4`",
         ),
         pattern(
             "taken",
             rf"{_CHOICE}(_{_CHOICE}){{0,{MOST_CHOICES - 1}}}",
             "tokens such as 0.523_2.88-942",
-            "other words taken, one after another, as step.token-token by ids",
+            "words forced, one after another, as step.token-token by ids",
         ),
         heads_parameter(
             "lit",
@@ -95,12 +95,12 @@ VIEW = View(
             LIT,
             "decoder.0.1",
         ),
-        heads_parameter("off", "heads switched off while it is decoded, as kind.layer.head"),
+        heads_parameter("off", "heads switched off while decoding, as kind.layer.head"),
         text(
             "mask",
             most=MAX_CHARACTERS,
-            meaning="edited masks that hold while it is decoded",
-            values="as the masks page hands them over",
+            meaning="edited masks that apply while decoding",
+            values="as the masks page writes them",
         ),
     ),
     without_model="Decoding",

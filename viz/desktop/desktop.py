@@ -1,8 +1,8 @@
 """The app in a desktop window: `python -m headscope desktop`, or `make desktop`.
 
 Three processes: this one, the server, and the window, which is a webview where the system has one,
-and else a Chromium without an address bar. The window's end is the server's end. The server holds
-the other end of a pipe, so it ends too, and takes the window along, if this process is killed.
+and otherwise a Chromium without an address bar. When the window closes, the server ends. The server
+holds the other end of a pipe: if this process is killed, it ends too and takes the window along.
 """
 
 from __future__ import annotations
@@ -31,25 +31,25 @@ from viz import ROOT
 
 TITLE = "Headscope"
 WIDTH, HEIGHT = 1280, 860
-"""Of the window in pixels, until it is made larger."""
+"""Of the window at first, in pixels."""
 
 APP = ROOT / "app.py"
 ICON = ROOT / "viz" / "draw" / "icon.png"
-"""Pixels: not every system can make an icon of vectors."""
+"""A bitmap: not every system takes vector icons."""
 
 ADDRESS = "127.0.0.1"
 
 TALKS = "HEADSCOPE_TALKS"
-"""The environment variable that tells the app to keep talks as files in a folder, and in which."""
+"""The environment variable that names a folder in which the app keeps talks as files."""
 
 START_SECONDS = 180
-"""A server that takes longer to answer has a reason that waiting will not mend."""
+"""If a server takes longer to answer, waiting will not help."""
 
 OPEN_SECONDS = 15
-"""A window that ends with an error so soon was never open: the next kind is tried."""
+"""A window that ends with an error so soon never opened: the next kind is tried."""
 
 STOP_SECONDS = 5
-"""What a process has to end by itself before it is killed."""
+"""The time for a process to end by itself before it is killed."""
 
 LINUX_BROWSERS = (
     *("chromium", "chromium-browser", "google-chrome", "google-chrome-stable"),
@@ -71,11 +71,11 @@ QUIET = (
     "--disable-component-update",
     "--disable-quic",
     "--disable-features=Translate,MediaRouter,OptimizationHints",
-    # A profile of an hour needs nobody's keyring.
+    # A temporary profile needs no keyring.
     "--password-store=basic",
     "--use-mock-keychain",
 )
-"""Switches under which Chromium asks nothing of the person and little of the internet."""
+"""Switches that keep Chromium from asking the person or the internet for anything."""
 
 
 class ServerError(RuntimeError):
@@ -83,7 +83,7 @@ class ServerError(RuntimeError):
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """What `python app.py` does: it is one of the processes that the window consists of.
+    """Be one of the window's processes: what `python app.py` does.
 
     Args:
         arguments: of the command line; None takes those of this process.
@@ -94,11 +94,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python app.py", add_help=False)
     parser.add_argument("--serve", action="store_true")
     parser.add_argument("--view", metavar="URL")
-    chosen = parser.parse_args(arguments)
-    if chosen.serve:
+    options = parser.parse_args(arguments)
+    if options.serve:
         serve()
-    if chosen.view:
-        return view(chosen.view)
+    if options.view:
+        return view(options.view)
     print(
         "Start the app in the browser with `python -m headscope`, or in a desktop window with "
         "`python -m headscope desktop`.",
@@ -108,7 +108,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def run(*, webview: bool, browser: bool) -> None:
-    """Serve the app, open a window on it, and end with it or when told to.
+    """Serve the app and open a window on it, until the window closes or a signal comes.
 
     Args:
         webview: whether a webview will do.
@@ -157,7 +157,7 @@ class Server:
         self._environment = environment
 
     def __enter__(self) -> Server:
-        # What Streamlit has to say matters only if it fails.
+        # Streamlit's output matters only if it fails.
         self._log = tempfile.TemporaryFile()
         self._process = subprocess.Popen(
             [sys.executable, str(APP), "--serve"],
@@ -176,21 +176,21 @@ class Server:
     def __exit__(self, *error: object) -> None:
         _end(self._process)
         for stream in (self._process.stdin, self._process.stdout, self._log):
-            # A word to a process that is gone comes back as an error.
+            # Writing to a process that is gone raises.
             with contextlib.suppress(OSError):
                 if stream is not None:
                     stream.close()
 
     def _port(self) -> int:
-        """The port it took, once it answers there."""
+        """Its port, once it answers there."""
         assert self._process.stdout is not None
         too_late = threading.Timer(START_SECONDS, self._process.kill)
         too_late.start()
         try:
-            told = self._process.stdout.readline().strip()
-            while told.isdigit() and self._process.poll() is None:
-                if _is_healthy(f"http://{ADDRESS}:{int(told)}"):
-                    return int(told)
+            port = self._process.stdout.readline().strip()
+            while port.isdigit() and self._process.poll() is None:
+                if _is_healthy(f"http://{ADDRESS}:{int(port)}"):
+                    return int(port)
                 time.sleep(0.05)
         finally:
             is_late = not too_late.is_alive()
@@ -200,7 +200,7 @@ class Server:
         raise ServerError(self.last_words())
 
     def last_words(self) -> str:
-        """Why it ended, as far as it said so."""
+        """Why it ended, as far as it said."""
         self._process.wait()
         self._log.seek(0)
         lines = self._log.read().decode(errors="replace").split("\n")
@@ -209,32 +209,32 @@ class Server:
         return f"The server ended: {said or f'it gave code {self._process.returncode}'}"
 
     def is_running(self) -> bool:
-        """Whether it still serves."""
+        """Whether it still runs."""
         return self._process.poll() is None
 
     def wait(self) -> None:
-        """Wait for its end, which comes by a signal; raises ServerError if it comes by itself."""
+        """Wait for a signal to end it; raises ServerError if it ends by itself."""
         while self.is_running():
             time.sleep(0.2)
         raise ServerError(self.last_words())
 
     def guard(self, window: int, folder: str) -> None:
-        """Have it end that process and remove that folder, should this process be killed."""
+        """Let it end that process and remove that folder if this process is killed."""
         assert self._process.stdin is not None
-        told = json.dumps({"window": window, "folder": folder})
+        guarded = json.dumps({"window": window, "folder": folder})
         with contextlib.suppress(OSError):
-            self._process.stdin.write(f"{told}\n".encode())
+            self._process.stdin.write(f"{guarded}\n".encode())
             self._process.stdin.flush()
 
 
 def _environment() -> dict[str, str]:
-    """With a folder for a person's talks, since what a window keeps goes with it."""
+    """The variables, with a folder for talks: what the window's browser keeps is lost with it."""
     talks = platformdirs.user_data_path(TITLE, appauthor=False) / "talks"
     return {TALKS: str(talks), **os.environ}
 
 
 def serve() -> NoReturn:
-    """Be the server: print the port it took, and end when the other end of stdin is closed."""
+    """Be the server: print its port, and end when the other end of stdin is closed."""
     from streamlit.web import cli
 
     port_line, sys.stdout = sys.stdout, sys.stderr
@@ -262,11 +262,11 @@ def _tell_port(port_line: TextIO) -> None:
 
 def _end_with_parent() -> None:
     """Wait until nobody holds the other end of stdin, then end the window and this process."""
-    told = b""
+    guarded = b""
     # Not sys.stdin, whose lock would be held while the interpreter ends.
     while chunk := os.read(0, 4096):
-        told += chunk
-    if windows := told.decode().splitlines():
+        guarded += chunk
+    if windows := guarded.decode().splitlines():
         last = json.loads(windows[-1])
         with contextlib.suppress(OSError):
             os.kill(last["window"], signal.SIGTERM)
@@ -277,7 +277,7 @@ def _end_with_parent() -> None:
 
 
 def _is_healthy(url: str) -> bool:
-    # Straight to the server: a proxy named in the environment knows nothing of it.
+    # A proxy named in the environment cannot reach it.
     direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     try:
         with direct.open(f"{url}/_stcore/health", timeout=2) as response:
@@ -306,7 +306,7 @@ def view(url: str) -> int:
 
 
 def browsers(platform: str, environment: Mapping[str, str]) -> Iterator[Path]:
-    """The Chromiums, Chromes, Edges and Braves that are installed where they usually are.
+    """The Chromium, Chrome, Edge and Brave programs in their usual places.
 
     Args:
         platform: as `sys.platform` names it.
@@ -340,7 +340,7 @@ def browser_command(browser: Path, url: str, profile: Path) -> list[str]:
     Args:
         browser: its program.
         url: the address.
-        profile: a folder; with one of its own, the process lives as long as its window.
+        profile: a folder; with its own, the process lives as long as its window.
     """
     command = [
         str(browser),
@@ -361,8 +361,8 @@ def _windows(url: str, folder: str, webview: bool, browser: bool) -> Iterator[li
     if webview:
         yield [sys.executable, str(APP), "--view", url]
     if browser:
-        # A browser gives up where a busy machine starts its processes too slowly; the second time
-        # they are at hand.
+        # On a busy machine a browser gives up if its processes start too slowly; a second try finds
+        # them in memory.
         for path in 2 * list(browsers(sys.platform, os.environ)):
             yield browser_command(path, url, Path(folder, "profile"))
 
@@ -377,7 +377,7 @@ def _open(command: Sequence[str], folder: str, server: Server) -> bool:
             stdin=nothing,
             stdout=nothing,
             stderr=nothing,
-            # What a browser that is ended leaves lying about then goes with the folder.
+            # A browser's leftovers then go with the folder.
             env={**os.environ, "TMPDIR": folder},
         )
     except OSError:
@@ -387,7 +387,7 @@ def _open(command: Sequence[str], folder: str, server: Server) -> bool:
         while window.poll() is None:
             if not server.is_running():
                 raise ServerError(server.last_words())
-            # Not window.wait(), which hears no Ctrl+C on Windows.
+            # Not window.wait(), which ignores Ctrl+C on Windows.
             time.sleep(0.1)
     finally:
         _end(window)
@@ -396,7 +396,7 @@ def _open(command: Sequence[str], folder: str, server: Server) -> bool:
 
 
 def _no_screen() -> str:
-    """Why no window can open at all; empty where one can."""
+    """Why no window can open; empty if one can."""
     if sys.platform == "linux" and not {"DISPLAY", "WAYLAND_DISPLAY"} & {
         name for name, value in os.environ.items() if value
     }:
@@ -409,7 +409,7 @@ def _no_screen() -> str:
 
 @contextlib.contextmanager
 def _folder() -> Iterator[str]:
-    """A folder for whatever a window keeps; it goes with the window."""
+    """A folder for what a window keeps, removed after it."""
     folder = tempfile.mkdtemp(prefix="headscope-")
     try:
         yield folder
@@ -418,7 +418,7 @@ def _folder() -> Iterator[str]:
 
 
 def _remove(folder: str) -> None:
-    """Remove a folder into which processes may still write that are about to end."""
+    """Remove a folder into which ending processes may still write."""
     deadline = time.monotonic() + STOP_SECONDS
     absent = 0
     while absent < 3 and time.monotonic() < deadline:
@@ -428,7 +428,7 @@ def _remove(folder: str) -> None:
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """End a process, by force if it takes too long."""
+    """End a process; kill it if it takes too long."""
     process.terminate()
     try:
         process.wait(STOP_SECONDS)
@@ -439,7 +439,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 @contextlib.contextmanager
 def signals_raise() -> Iterator[None]:
-    """Being told to end, or losing the terminal, is like Ctrl+C: what was started is ended."""
+    """Treat a signal to end, and a lost terminal, as Ctrl+C, so that children are ended."""
 
     def interrupt(number: int, frame: FrameType | None) -> NoReturn:
         raise KeyboardInterrupt

@@ -27,10 +27,10 @@ PAGE_CSS = """
 [data-testid="stMainBlockContainer"] { padding-bottom: calc(6rem + var(--reader-room, 0px)) }
 /* What was dismissed takes no room, and what was not brings its own. */
 [data-testid="stLayoutWrapper"]:has(> .st-key-welcome) { margin-bottom: -1rem }
-/* What saves a picture stands at the right of the picture's caption, however long that is. */
+/* More and Save stand at the right of a picture's caption, however long that is. */
 [class*="st-key-captioned-"] { flex-wrap: nowrap }
 [class*="st-key-captioned-"] > :first-child { flex: 1 1 0; min-width: 0 }
-[class*="st-key-captioned-"] > :last-child:not(:first-child) { flex: none; width: auto }
+[class*="st-key-captioned-"] > :not(:first-child) { flex: none; width: auto }
 /* Its menu opens empty, and would stay as low as the room below it instead of opening above. */
 [data-testid="stPopoverBody"][aria-label="Save"] { min-height: min(22rem, 60vh) }
 /* Streamlit's smallest targets, 7 to 22 pixels high, reach what WCAG 2.2 asks of a target: 24. */
@@ -49,7 +49,7 @@ PAGE_CSS = """
 /* Always there, since what comes and goes moves all that follows, and has it drawn anew. */
 [data-testid="stLayoutWrapper"]:has(> .st-key-notices:empty) { display: none }
 /* Streamlit darkens an open button of text, which a dark page then swallows. */
-[class*="st-key-keep-"] button { color: inherit !important }
+:is([class*="st-key-keep-"], [class*="st-key-more-"]) button { color: inherit !important }
 /* On a phone, upright or not, the picture comes first: what is seldom set is folded. */
 [data-testid="stLayoutWrapper"]:has(> .st-key-sentence-more), .st-key-sentence-more {
   display: contents }
@@ -150,6 +150,18 @@ TOOLS_CSS = """
 </style>
 """
 """Where the row of tools stands."""
+
+DOOR_CSS = """
+<style>
+/* The picture writes the translation itself, and has the whole width. */
+.answer:not(:has(> div)), .answer > div > p:first-child { display: none }
+@media (min-width: 64rem) {
+  [data-testid="stMainBlockContainer"] { padding-left: 2.5rem; padding-right: 2.5rem }
+}
+[data-testid="stMainBlockContainer"] { padding-top: 4rem; padding-bottom: 0.5rem }
+</style>
+"""
+"""What the first page leaves to its picture."""
 
 SCENES_CSS = """
 .st-key-scenes-panel { width: min(27rem, calc(100vw - 4rem)) }

@@ -250,24 +250,29 @@ def caption(attention_map: AttentionMap, *, by_prediction: bool = False, sides: 
         by_prediction: whether rows are named by the token that they predict.
         sides: whether tokens are of a source and a target.
     """
-    match attention_map.site.kind:
-        case AttentionKind.ENCODER if not sides:
-            row = "A row shows where a token looks among all of them"
-        case AttentionKind.ENCODER:
-            row = "A row shows where a source token looks in its own sentence"
-        case AttentionKind.DECODER:
-            row = "A row shows where the decoder looks in what it has read so far"
-        case AttentionKind.CROSS if by_prediction:
-            row = "A row shows where the decoder looks in the source to predict that token"
-        case AttentionKind.CROSS:
-            row = "A row shows where the decoder looks in the source after reading that token"
-        case _:
-            row = "A row shows where one query looks among the keys"
+    row = row_words(attention_map.site.kind, by_prediction=by_prediction, sides=sides)
     # Rows without special tokens, or of a query that may look nowhere, add up to less.
     complete = bool((attention_map.weights.sum(axis=-1) > _COMPLETE).all())
     total = "; it adds up to 1" if complete else ""
     hatched = " Hatched: not allowed." if not attention_map.allowed.all() else ""
     return f"{row}{total}.{hatched} Layers and heads count from 0."
+
+
+def row_words(kind: AttentionKind, *, by_prediction: bool = False, sides: bool = True) -> str:
+    """What a row of a heatmap shows, as a sentence without its full stop; see `caption`."""
+    match kind:
+        case AttentionKind.ENCODER if not sides:
+            return "A row shows where a token looks among all of them"
+        case AttentionKind.ENCODER:
+            return "A row shows where a source token looks in its own sentence"
+        case AttentionKind.DECODER:
+            return "A row shows where the decoder looks in what it has read so far"
+        case AttentionKind.CROSS if by_prediction:
+            return "A row shows where the decoder looks in the source to predict that token"
+        case AttentionKind.CROSS:
+            return "A row shows where the decoder looks in the source after reading that token"
+        case _:
+            return "A row shows where one query looks among the keys"
 
 
 def nouns(kind: AttentionKind, *, sides: bool = True) -> tuple[str, str]:

@@ -51,6 +51,7 @@ class Look:
         text: titles, axis labels and numbers; at least 4.5 to 1 on the page.
         muted: what stands back, at least 4.5 to 1 on the page as well.
         accent: what the model predicts.
+        now: what happens at this moment of something played, at least 4.5 to 1 on the page as well.
         grid: the gaps between cells.
         forbidden: the ground of a cell that may not be attended to.
         hatch: the lines on it.
@@ -69,6 +70,7 @@ class Look:
     text: str
     muted: str
     accent: str
+    now: str
     grid: str
     forbidden: str
     hatch: str
@@ -133,6 +135,7 @@ LIGHT = Look(
     text="#1b2430",
     muted="#56606d",
     accent="#0b63a5",
+    now="#b35900",
     grid="#d5dbe3",
     forbidden="#eceef1",
     hatch="#a3abb6",
@@ -156,6 +159,7 @@ DARK = Look(
     text="#e6eaf0",
     muted="#a7b0bd",
     accent="#7cc0f2",
+    now="#f5a83d",
     grid="#343d4a",
     forbidden="#262c35",
     hatch="#5b6675",
@@ -177,8 +181,8 @@ DARK = Look(
 )
 
 # On a stage every text has 7 to 1 and more on its page, for the back row and a weak projector.
-STAGE_LIGHT = replace(LIGHT, text="#0b0f14", muted="#39424e", accent="#07497c")
-STAGE_DARK = replace(DARK, text="#f7f9fb", muted="#d0d7e0", accent="#a5d5f8")
+STAGE_LIGHT = replace(LIGHT, text="#0b0f14", muted="#39424e", accent="#07497c", now="#8a4400")
+STAGE_DARK = replace(DARK, text="#f7f9fb", muted="#d0d7e0", accent="#a5d5f8", now="#ffc266")
 
 THEMES = {"light": asdict(LIGHT), "dark": asdict(DARK)}
 """Both looks as our browser components take them."""

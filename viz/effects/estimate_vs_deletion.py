@@ -1,158 +1,232 @@
-"""A map that estimates what source tokens matter, beside the truth: their deletion."""
+"""A map that estimates which source tokens matter, beside the truth: their deletion."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 import plotly.graph_objects as go
 
-from model.explain.attribution import METHODS, TELLING, Attributions
-from model.trace.attention_map import FloatArray, Site
+from model.explain.attribution import METHODS, TELLING, Attributions, Method
+from model.trace.attention_map import AttentionKind, FloatArray, Site
 from viz.draw import style
 from viz.draw.labels import axis_texts
-from viz.effects.effect_map import lower_first
+from viz.effects.head_map import lower_first
+from viz.effects.self_maps import SelfMap, part_name
 from viz.effects.side_by_side import COSTLIEST, GREATEST, Panel, Sides, greatest, maps_figure
+from viz.links.request import Request
+from viz.save.formats import ExportError
+from viz.save.notebook import Lines, traced
+from viz.save.numbers import Numbers
+from viz.save.picture import Layout, Picture
 
 TRUTH = "Truth"
-_BESIDE = ", beside the truth"
 LOSS = "loss without the source token"
-"""What the numbers of the truth are."""
+"""The unit of the truth."""
 
 
-def part_name(site: Site | None, head: int | None) -> str:
-    """Whose map it is, inside a sentence."""
-    if site is None:
-        return "the whole model"
-    return f"layer {site.layer}, {'all heads' if head is None else f'head {head}'}"
+@dataclass(frozen=True, slots=True, eq=False)
+class CrossMaps(Picture):
+    """Maps of cross-attention for one sentence, beside the truth.
 
-
-def beside_title(method: str, site: Site | None, head: int | None) -> str:
-    """What both maps together are called."""
-    return f"{METHODS[method].title} of {part_name(site, head)}{_BESIDE}"
-
-
-def beside_figure(
-    found: Attributions,
-    method: str,
-    site: Site | None = None,
-    head: int | None = None,
-    *,
-    later: bool = False,
-    token: int | None = None,
-    alone: bool = False,
-    narrow: bool = False,
-    dark: bool = False,
-) -> go.Figure:
-    """The truth and an estimate: target tokens down, source tokens across, each on its own scale.
-
-    The first two traces are the truth and the estimate, whose z are their values, unchanged. A ring
-    marks in both maps the source token whose deletion costs a target token most, where it costs
-    TELLING at least; a dot marks the greatest value of the estimate.
-
-    Args:
-        found: the maps of a sentence.
-        method: of the estimate.
+    Attributes:
+        attributions: the maps.
+        sentence: the source.
+        target: a person's own translation; empty for the model's.
         site: of cross-attention; None for the whole model.
         head: None for all heads together.
-        later: whether the estimate is read one row later.
-        token: the target token to frame, from 0; None for none.
-        alone: whether the estimate stands alone, with the rings of the truth: for a narrow stage.
-        narrow: for a width below `style.NARROW`: one map below the other.
-        dark: for a dark page.
-
-    Raises:
-        AttributionError: if there is no such map.
+        later: whether the layer is read one row later.
+        token: a target token, from 0; None for all.
     """
-    truth, estimate = found.deletion_losses, found.estimate(method, site, head, later=later)
-    rings, told = _costliest(truth), METHODS[method]
-    shown = [
-        Panel(name=TRUTH, short_name="truth", unit=LOSS, values=truth, marks={COSTLIEST: rings}),
-        Panel(
-            name=told.title,
-            short_name=lower_first(told.title) if alone else "estimate",
-            unit=told.unit,
-            values=estimate,
-            marks={COSTLIEST: rings, GREATEST: greatest(estimate)},
-        ),
-    ]
-    title = beside_title(method, site, head)
-    return maps_figure(
-        shown[1:] if alone else shown,
-        Sides(
-            rows=found.predictions,
-            columns=found.source,
-            row_title="Target token predicted",
-            column_title="Source token",
-        ),
-        title.removesuffix(_BESIDE) if alone else title,
-        narrow_title="" if alone else "Beside the truth",
-        token=token,
-        narrow=narrow,
-        dark=dark,
+
+    attributions: Attributions
+    sentence: str
+    target: str = ""
+    site: Site | None = None
+    head: int | None = None
+    later: bool = False
+    token: int | None = None
+
+    @classmethod
+    def requested(cls, request: Request) -> dict[str, Any]:
+        """The fields that the command line asks for."""
+        given = request.arguments
+        if given.head is not None and given.layer is None:
+            raise ExportError("A head needs its layer: add --layer, or leave --head out.")
+        site = None if given.layer is None else Site(AttentionKind.CROSS, given.layer)
+        return {
+            "attributions": request.attributions,
+            "sentence": request.text,
+            "target": request.target,
+            "site": site,
+            "head": given.head,
+            "later": site is not None and request.read_later.get(site.layer, False),
+            "token": request.token,
+        }
+
+    @property
+    def part(self) -> str:
+        """The part of the model that the maps show, as it stands inside a sentence."""
+        return part_name(self.site, self.head)
+
+    @property
+    def attributed(self) -> Lines:
+        """The lines of a notebook that make the maps."""
+        return [
+            *traced(self.sentence, self.target),
+            "attributions = hs.figures.cross_attributions(translator, trace)",
+        ]
+
+    @property
+    def setup(self) -> Lines:
+        return self.attributed
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MapBesideTruth(CrossMaps):
+    """The truth, and beside it one method's estimate.
+
+    Attributes:
+        method: a name in `model.explain.attribution.METHODS`.
+        alone: whether only the estimate is drawn, with the rings of the truth.
+    """
+
+    slug: ClassVar[str] = "maps"
+    about: ClassVar[str] = (
+        "what a target token loses without each source token, beside --method's estimate; of the "
+        "whole model, of the cross-attention of --layer, or of its --head; --token frames a row; "
+        "with --attention encoder or decoder, a map of --layer beside its weights"
     )
 
+    method: str = "weights"
+    alone: bool = False
 
-def _costliest(truth: FloatArray) -> list[tuple[int, int]]:
-    """The cells of the truth that are the greatest of their rows, where a row tells something."""
-    return [(row, int(each.argmax())) for row, each in enumerate(truth) if each.max() >= TELLING]
+    name = "effects-maps"
 
+    @classmethod
+    def of(cls, request: Request) -> Picture:
+        given = request.arguments
+        if AttentionKind(given.attention) is AttentionKind.CROSS:
+            return cls(**cls.requested(request), method=given.method)
+        if given.layer is None:
+            raise ExportError("A map of self-attention shows one layer: add --layer.")
+        maps = request.self_attributions
+        return SelfMap(maps, request.text, request.target, given.head, request.token, given.method)
 
-def beside_alt_text(
-    found: Attributions, method: str, site: Site | None, head: int | None, later: bool
-) -> str:
-    """Both maps in words."""
-    n_target, n_source = found.deletion_losses.shape
-    tops = _costliest(found.deletion_losses)
-    dots = set(greatest(found.estimate(method, site, head, later=later)))
-    row, column = np.unravel_index(found.deletion_losses.argmax(), found.deletion_losses.shape)
-    target, source = axis_texts(found.predictions), axis_texts(found.source)
-    return (
-        f"{beside_title(method, site, head)}. Two heatmaps of "
-        f"{style.count_of(n_target, 'target token')} by "
-        f"{style.count_of(n_source, 'source token')}. "
-        f"Deleting “{source[column]}” costs “{target[row]}” most of all, "
-        f"{style.number(float(found.deletion_losses[row, column]))}. In {len(dots & set(tops))} of "
-        f"{style.count_of(len(tops), 'row')}, both maps are greatest at the same source token, "
-        f"counting only target tokens that lose at least {TELLING} when some source token "
-        "is deleted."
-    )
+    @property
+    def about_method(self) -> Method:
+        """The method's description."""
+        return METHODS[self.method]
 
+    @property
+    def estimate(self) -> FloatArray:
+        """The method's map, (target, source)."""
+        return self.attributions.estimate(self.method, self.site, self.head, later=self.later)
 
-def beside_caption(method: str, site: Site | None, later: bool) -> str:
-    """How to read both maps, in plain text."""
-    told = METHODS[method]
-    of_model = "" if site is None else " The truth is of the whole model, of which this is a part."
-    read = (
-        " This layer is read one row later, in the row that has read the token, so there is none "
-        "for the last."
-        if later
-        else ""
-    )
-    return (
-        "Truth: each source token in turn is deleted from attention, and a cell is the "
-        "log-probability that a target token then loses. The other map is an estimate, made "
-        "without deleting anything. Where dot and ring meet, they agree on what matters most."
-        f"{of_model}{read} {told.title}: {told.paper}. It leaves out: "
-        f"{lower_first(told.leaves_out)}"
-    )
+    @property
+    def _costliest(self) -> list[tuple[int, int]]:
+        # The largest cells of the rows of the truth that tell anything.
+        losses = enumerate(self.attributions.deletion_losses)
+        return [(row, int(each.argmax())) for row, each in losses if each.max() >= TELLING]
 
+    @property
+    def title(self) -> str:
+        return f"{self.about_method.title} of {self.part}, beside the truth"
 
-def token_sentence(
-    found: Attributions, method: str, site: Site | None, head: int | None, later: bool, token: int
-) -> str:
-    """What both maps say of one target token, in plain text."""
-    source, name = axis_texts(found.source), axis_texts(found.predictions)[token]
-    losses = found.deletion_losses[token]
-    costliest = int(losses.argmax())
-    first = (
-        f"“{name}” loses most without “{source[costliest]}”: "
-        f"{style.number(float(losses[costliest]))}"
-    )
-    tops = [
-        f"“{source[column]}”"
-        for row, column in greatest(found.estimate(method, site, head, later=later))
-        if row == token
-    ]
-    name = f"{METHODS[method].title} of {part_name(site, head)}"
-    if not tops:
-        return f"{first}. {name}: nothing is greatest."
-    return f"{first}. {name}: the greatest is at {' and '.join(tops)}."
+    @property
+    def alt(self) -> str:
+        losses = self.attributions.deletion_losses
+        n_target, n_source = losses.shape
+        rings, dots = self._costliest, set(greatest(self.estimate))
+        row, column = np.unravel_index(losses.argmax(), losses.shape)
+        target, source = map(axis_texts, (self.attributions.predictions, self.attributions.source))
+        return (
+            f"{self.title}. Two heatmaps of {style.count_of(n_target, 'target token')} by "
+            f"{style.count_of(n_source, 'source token')}. Deleting “{source[column]}” costs "
+            f"“{target[row]}” most of all, {style.number(float(losses[row, column]))}. In "
+            f"{len(dots & set(rings))} of {style.count_of(len(rings), 'row')}, both maps are "
+            "greatest at the same source token, counting only target tokens that lose at least "
+            f"{TELLING} when some source token is deleted."
+        )
+
+    @property
+    def caption(self) -> str:
+        return "Where dot and ring meet, truth and estimate agree on the most important token."
+
+    @property
+    def more(self) -> str:
+        method = self.about_method
+        whole = "" if self.site is None else " The truth is of the whole model, not of this part."
+        row = (
+            " This layer is read one row later, in the row that has read the token, so there is no "
+            "row for the last token."
+            if self.later and self.site is not None and not method.by_prediction
+            else ""
+        )
+        return (
+            "Truth: each source token in turn is deleted from attention; a cell shows how much "
+            "log-probability a target token then loses. The estimate deletes nothing."
+            f"{whole}{row} {method.title}: {method.paper}. It leaves out: "
+            f"{lower_first(method.leaves_out)}"
+        )
+
+    @property
+    def token_sentence(self) -> str:
+        """What both maps say about the target token, in plain text; "" without one."""
+        if self.token is None:
+            return ""
+        source = axis_texts(self.attributions.source)
+        losses = self.attributions.deletion_losses[self.token]
+        name = axis_texts(self.attributions.predictions)[self.token]
+        costliest = int(losses.argmax())
+        columns = [column for row, column in greatest(self.estimate) if row == self.token]
+        tops = " and ".join(f"“{source[column]}”" for column in columns)
+        return (
+            f"“{name}” loses most without “{source[costliest]}”: "
+            f"{style.number(float(losses[costliest]))}. {self.about_method.title} of {self.part}: "
+            f"{f'greatest at {tops}' if tops else 'nothing is greatest'}."
+        )
+
+    def figure(self, layout: Layout) -> go.Figure:
+        """Target tokens down, source tokens across, each map on its own scale.
+
+        The first two traces are the truth and the estimate, whose z are their values, unchanged. A
+        ring marks in both maps the source token whose deletion costs a target token most, where it
+        costs TELLING at least; a dot marks the greatest value of the estimate.
+        """
+        truth, estimate, rings = self.attributions.deletion_losses, self.estimate, self._costliest
+        method = self.about_method
+        panels = [
+            Panel(
+                name=TRUTH, short_name="truth", unit=LOSS, values=truth, marks={COSTLIEST: rings}
+            ),
+            Panel(
+                name=method.title,
+                short_name=lower_first(method.title) if self.alone else "estimate",
+                unit=method.unit,
+                values=estimate,
+                marks={COSTLIEST: rings, GREATEST: greatest(estimate)},
+            ),
+        ]
+        return maps_figure(
+            panels[1:] if self.alone else panels,
+            Sides(
+                rows=self.attributions.predictions,
+                columns=self.attributions.source,
+                row_title="Target token predicted",
+                column_title="Source token",
+            ),
+            self.title.removesuffix(", beside the truth") if self.alone else self.title,
+            narrow_title="" if self.alone else "Beside the truth",
+            token=self.token,
+            **layout.options,
+        )
+
+    def numbers(self) -> Numbers:
+        maps, cells = self.attributions, ("target", "source")
+        return Numbers(
+            {"method": self.method, "part": self.part},
+            {"target": maps.predictions, "source": maps.source},
+            {"deletion_loss": (cells, maps.deletion_losses), "estimate": (cells, self.estimate)},
+        )

@@ -1,4 +1,4 @@
-"""The axes of a map of all heads of one kind, and its name above it."""
+"""The axes and the name of a map of all heads of one kind."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ def add_axes(
 
     Args:
         layout: of the figure, with its annotations.
-        theme: of its page.
+        theme: of the page.
         name: of the map.
         heads: the labels of its columns.
-        n_layers: its rows.
-        place: among the figure's maps, from 0.
-        across: from where to where it goes, as shares of the plot's width.
-        down: likewise of its height.
-        narrow: for a figure that says once what rows and columns are.
+        n_layers: the number of its rows.
+        place: its number among the figure's maps, from 0.
+        across: where it starts and ends, as shares of the plot's width.
+        down: the same, as shares of the plot's height.
+        narrow: for a figure whose subtitle names rows and columns.
     """
     suffix = "" if place == 0 else str(place + 1)
     layout[f"xaxis{suffix}"] = style.axis(

@@ -4,46 +4,52 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import plotly.graph_objects as go
 
 from model.explain.agreement import Agreement, MeanAgreement, mean_agreement
 from model.explain.attribution import METHODS, TELLING, Agreements, Attributions
-from model.trace.attention_map import Site
+from model.trace.attention_map import AttentionKind, Site
 from viz.draw import style
-from viz.draw.labels import escape_html
-from viz.effects.effect_map import lower_first
-from viz.effects.estimate_vs_deletion import part_name
+from viz.draw.labels import axis_texts, escape_html
+from viz.effects.estimate_vs_deletion import CrossMaps
+from viz.effects.head_map import lower_first
+from viz.effects.self_maps import no_truth, part_name
+from viz.links.request import Request
+from viz.save.formats import ExportError
+from viz.save.notebook import Lines
+from viz.save.numbers import Numbers
+from viz.save.picture import Layout
 
 CORRELATION, TOP = "Rank correlation", "Same token on top"
 """The two numbers of a method."""
 
 PLAIN = "weights"
-"""The method that the others are held against."""
+"""The method that the others are compared with."""
 
 _ALIKE = 1e-9
-"""Numbers that differ by less are the same."""
+"""Numbers that differ by less are equal."""
 
 _ROW, _HEADING, _AXIS, _BELOW = 34, 30, 30, 34
 _BETWEEN = 0.06
 _NUMBER_ROOM = 0.14
-"""Right of the bars, as a share of a panel, for their numbers."""
+"""The room for numbers right of the bars, as a share of a panel."""
 
 _SHORT = {"residual_norms": "Norms with residual"}
-"""On a narrow figure, where a title is too long."""
+"""Shorter titles for a narrow figure."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Score:
-    """How well one method agrees with the truth; nan where nothing tells it.
+    """How well one method agrees with the truth; nan where the truth tells nothing.
 
     Attributes:
         method: its name.
-        correlation: of this sentence, or of one of its target tokens.
+        correlation: for this sentence, or for one of its target tokens.
         top: the same for the greatest cell.
-        examples: both over the examples, or None where they were not measured.
+        examples: both over the examples; None if they were not measured.
     """
 
     method: str
@@ -57,8 +63,149 @@ class Score:
         return self.correlation, self.top
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class MapRanking(CrossMaps):
+    """How well every method agrees with the truth.
+
+    Attributes:
+        marked: a method that stands out; empty for none.
+        pairs: further sentences with their translations, for a mean over them.
+        examples: how well every method agrees with the truth in these.
+    """
+
+    slug: ClassVar[str] = "ranking"
+    about: ClassVar[str] = (
+        "how well each method's map agrees with the truth; --layer, --head, --token as in maps"
+    )
+
+    marked: str = ""
+    pairs: Sequence[tuple[str, str]] = ()
+    examples: Sequence[Agreements] = ()
+
+    name = "effects-ranking"
+
+    @classmethod
+    def of(cls, request: Request) -> MapRanking:
+        kind = AttentionKind(request.arguments.attention)
+        if kind is not AttentionKind.CROSS:
+            raise ExportError(no_truth(kind))
+        return cls(**cls.requested(request))
+
+    @property
+    def title(self) -> str:
+        return ranking_title(self.site, self.head)
+
+    @property
+    def scores(self) -> list[Score]:
+        """One a method, the one with the highest rank correlation first."""
+        return scores(
+            self.attributions,
+            self.site,
+            self.head,
+            later=self.later,
+            token=self.token,
+            examples=self.examples,
+        )
+
+    @property
+    def alt(self) -> str:
+        listed = "; ".join(
+            f"{lower_first(METHODS[each.method].title)} {_written(each.correlation, 0)} and "
+            f"{_written(each.top, 1)}"
+            for each in self.scores
+        )
+        return (
+            f"{self.title}. Rank correlation with the truth, and how often the same token is on "
+            f"top: {listed}."
+        )
+
+    @property
+    def caption(self) -> str:
+        return "The longer a bar, the better a method’s map agrees with the truth."
+
+    @property
+    def more(self) -> str:
+        of = "on average over target tokens" if self.token is None else "of this target token"
+        row = (
+            " This layer is read one row later, which leaves out the last target token; only the "
+            "methods that use gradients count it."
+            if self.later and self.site is not None
+            else ""
+        )
+        return (
+            "Rank correlation: how alike a map and the truth order the source tokens (Spearman’s, "
+            f"{of}); 1 is the same order, 0 no relation. Same token on top: how often the source "
+            "token whose deletion costs most is also the greatest in the map, counting only target "
+            f"tokens that lose at least {TELLING} when some source token is deleted. Lines: the "
+            f"model’s examples, if measured; one sentence alone says little.{row}"
+        )
+
+    @property
+    def brief(self) -> str:
+        """The best method in a few words, for the foot of a stage."""
+        values = {
+            each.method: each.examples[0].mean if each.examples else each.correlation
+            for each in self.scores
+        }
+        best, most = _best(values)
+        if not best:
+            return "Nothing tells which map to believe"
+        text = f"Closest to the truth: {_names(best)}, {_written(most, 0)}"
+        return text if PLAIN in best else f"{text}; plain weights {_written(values[PLAIN], 0)}"
+
+    @property
+    def sentences(self) -> list[str]:
+        """Which map to believe, in plain text."""
+        tokens = axis_texts(self.attributions.predictions)
+        return ranking_sentences(self.scores, "" if self.token is None else tokens[self.token])
+
+    def figure(self, layout: Layout) -> go.Figure:
+        return ranking_figure(
+            self.scores,
+            self.title,
+            marked=self.marked,
+            of_token=self.token is not None,
+            **layout.options,
+        )
+
+    def numbers(self) -> Numbers:
+        ranked = self.scores
+        columns: dict[str, Any] = {
+            "method": np.array([each.method for each in ranked], np.str_),
+            "rank_correlation": np.array([each.correlation for each in ranked], np.float64),
+            "same_top": np.array([each.top for each in ranked], np.float64),
+        }
+        for place, name in enumerate(("rank_correlation", "same_top")):
+            for part in ("mean", "low", "high"):
+                if self.examples:
+                    columns[f"examples_{name}_{part}"] = np.array(
+                        [getattr(each.examples[place], part) for each in ranked if each.examples],
+                        np.float64,
+                    )
+        return Numbers(
+            {"part": self.part},
+            {"place": range(len(ranked))},
+            {name: (("place",), values) for name, values in columns.items()},
+        )
+
+    @property
+    def setup(self) -> Lines:
+        if not self.examples:
+            return self.attributed
+        later = {self.site.layer: self.later} if self.site else {}
+        return [
+            *self.attributed,
+            f"pairs = {list(self.pairs)!r}",
+            "examples = [",
+            "    hs.figures.cross_attributions(translator, translator.trace(*pair)).agreements("
+            f"later={later!r})",
+            "    for pair in pairs",
+            "]",
+        ]
+
+
 def scores(
-    found: Attributions,
+    attributions: Attributions,
     site: Site | None = None,
     head: int | None = None,
     *,
@@ -66,21 +213,21 @@ def scores(
     token: int | None = None,
     examples: Sequence[Agreements] = (),
 ) -> list[Score]:
-    """Every method of one part of the model, the one with the highest rank correlation first.
+    """How well every method agrees, the one with the highest rank correlation first.
 
     Args:
-        found: the maps of the sentence that is looked at.
+        attributions: the maps of the sentence.
         site: of cross-attention; None for the whole model.
         head: None for all heads together.
         later: whether the layer is read one row later.
-        token: one target token, from 0; None for the mean of all.
+        token: one target token, from 0; None for the mean over all.
         examples: of other sentences, for a mean over them.
 
     Raises:
         AttributionError: if there is no such map.
     """
     listed = []
-    for method in dict.fromkeys(each.method for each in found.maps):
+    for method in dict.fromkeys(each.method for each in attributions.maps):
         place = method, site, head
         over = None
         if examples:
@@ -91,8 +238,8 @@ def scores(
         listed.append(
             Score(
                 method=method,
-                correlation=_of(found.correlation(*place, later=later), token),
-                top=_of(found.top_agreement(*place, later=later), token),
+                correlation=_of(attributions.correlation(*place, later=later), token),
+                top=_of(attributions.top_agreement(*place, later=later), token),
                 examples=over,
             )
         )
@@ -111,7 +258,7 @@ def _order(value: float) -> float:
 
 
 def ranking_title(site: Site | None, head: int | None) -> str:
-    """What the bars are called."""
+    """The title of the bars."""
     return f"Agreement with the truth: {part_name(site, head)}"
 
 
@@ -124,16 +271,16 @@ def ranking_figure(
     narrow: bool = False,
     dark: bool = False,
 ) -> go.Figure:
-    """A row a method, with two bars: rank correlation with the truth, and the same token on top.
+    """One row a method, with two bars: rank correlation with the truth, and same token on top.
 
-    The first two traces are the bars; where examples were measured, the next two are their means
-    with their intervals.
+    The first two traces are the bars. If examples were measured, the next two are their means with
+    95% intervals.
 
     Args:
         ranked: as `scores` gives them.
         title: in plain text.
         marked: a method whose bars stand out.
-        of_token: whether they are of one target token, and not of the whole sentence.
+        of_token: whether they are of one target token, not of the whole sentence.
         narrow: for a width below `style.NARROW`: one panel below the other.
         dark: for a dark page.
     """
@@ -272,96 +419,40 @@ def _note(text: str, x: float, y: float, theme: style.Look, **more: Any) -> dict
     }
 
 
-def _written(value: float, place: int) -> str:
-    """A number beside its bar: a correlation, or a share."""
-    if np.isnan(value):
-        return "–"
-    return style.percent(value) if place else style.fixed(value, 2)
-
-
-def ranking_alt_text(ranked: Sequence[Score], title: str) -> str:
-    """The bars in words."""
-    listed = "; ".join(
-        f"{lower_first(METHODS[each.method].title)} {_written(each.correlation, 0)} and "
-        f"{_written(each.top, 1)}"
-        for each in ranked
-    )
-    return (
-        f"{title}. Rank correlation with the truth, and how often the same token is on top: "
-        f"{listed}."
-    )
-
-
-def ranking_caption(token: int | None, *, later: bool = False) -> str:
-    """How to read the bars, in plain text.
-
-    Args:
-        token: as in `scores`.
-        later: as in `scores`.
-    """
-    rows = (
-        " This layer is read one row later, which leaves out the last target token; only "
-        "gradient × weight counts it."
-        if later
-        else ""
-    )
-    of = "of this target token" if token is not None else "on average over target tokens"
-    return (
-        "Rank correlation: how alike a map and the truth order the source tokens (Spearman’s, "
-        f"{of}); 1 is the same order, 0 none. Same token on top: whether the source token whose "
-        "deletion costs most is also the greatest of the map, counting only target tokens that "
-        f"lose at least {TELLING} when some source token is deleted. Lines: the model’s "
-        "examples, where they are measured; "
-        f"one sentence alone says little.{rows}"
-    )
-
-
 def ranking_sentences(ranked: Sequence[Score], token_name: str = "") -> list[str]:
     """Which map to believe, in a number, in plain text.
 
     Args:
         ranked: as `scores` gives them.
-        token_name: the target token that they are of; "" for the whole sentence.
+        token_name: their target token; "" for the whole sentence.
     """
     where = f"For “{token_name}”" if token_name else "For this sentence"
-    found = [_believed(where, {each.method: each.correlation for each in ranked})]
+    sentences = [_believed(where, {each.method: each.correlation for each in ranked})]
     if not token_name:
-        found[0] += _on_top({each.method: each.top for each in ranked})
+        sentences[0] += _on_top({each.method: each.top for each in ranked})
     means = {each.method: each.examples for each in ranked if each.examples}
     if means:
         intervals = {
-            method: f" [{_written(held.low, 0)}, {_written(held.high, 0)}]"
-            for method, (held, _) in means.items()
+            method: f" [{_written(mean.low, 0)}, {_written(mean.high, 0)}]"
+            for method, (mean, _) in means.items()
         }
-        count = max(held.n_sentences for held, _ in means.values())
-        found.append(
+        count = max(mean.n_sentences for mean, _ in means.values())
+        sentences.append(
             _believed(
                 f"Over {count} examples of this model",
-                {method: held.mean for method, (held, _) in means.items()},
+                {method: mean.mean for method, (mean, _) in means.items()},
                 intervals,
             )
-            + _on_top({method: held.mean for method, (_, held) in means.items()})
+            + _on_top({method: mean.mean for method, (_, mean) in means.items()})
         )
-    return found
-
-
-def brief_sentence(ranked: Sequence[Score]) -> str:
-    """Which map comes nearest the truth, over the examples where they were measured."""
-    values = {
-        each.method: each.examples[0].mean if each.examples else each.correlation for each in ranked
-    }
-    best, most = _best(values)
-    if not best:
-        return "Nothing tells which map to believe"
-    text = f"Nearest the truth: {_names(best)}, {_written(most, 0)}"
-    return text if PLAIN in best else f"{text}; plain weights {_written(values[PLAIN], 0)}"
+    return sentences
 
 
 def _best(values: Mapping[str, float]) -> tuple[list[str], float]:
     """The methods that share the greatest number, and that number; none where there is none."""
-    told = {method: value for method, value in values.items() if not np.isnan(value)}
-    most = max(told.values(), default=float("nan"))
-    return [method for method, value in told.items() if value >= most - _ALIKE], most
+    known = {method: value for method, value in values.items() if not np.isnan(value)}
+    most = max(known.values(), default=float("nan"))
+    return [method for method, value in known.items() if value >= most - _ALIKE], most
 
 
 def _believed(
@@ -385,13 +476,21 @@ def _on_top(values: Mapping[str, float]) -> str:
     if not best:
         return ""
     text = (
-        f" The token that matters most is on top most often by {_names(best)}, {_written(most, 1)}"
+        " The token that matters most comes out on top most often with "
+        f"{_names(best)}, {_written(most, 1)}"
     )
     if PLAIN in best:
         return f"{text}."
-    return f"{text}; by the plain weights, {_written(values[PLAIN], 1)}."
+    return f"{text}; with the plain weights, {_written(values[PLAIN], 1)}."
 
 
 def _names(methods: Sequence[str]) -> str:
     *others, last = [lower_first(METHODS[method].title) for method in methods]
     return f"{', '.join(others)} and {last}" if others else last
+
+
+def _written(value: float, place: int) -> str:
+    """A number beside its bar: a correlation, or a share."""
+    if np.isnan(value):
+        return "–"
+    return style.percent(value) if place else style.fixed(value, 2)

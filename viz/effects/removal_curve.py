@@ -2,25 +2,208 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
 
 import plotly.graph_objects as go
 
 from model.explain.ablation_results import ExamplesRemoval, Removal
 from viz.draw import style
 from viz.draw.labels import escape_html
-from viz.effects.effect_map import lower_first
+from viz.effects.head_map import lower_first
+from viz.links.request import Request
+from viz.save.formats import ExportError
+from viz.save.notebook import Lines, traced
+from viz.save.numbers import Numbers
+from viz.save.picture import Layout, Picture
 
 TITLE = "Heads removed one after another"
 LOG_PROB = "Log-probability of the translation"
 
 Measure = Literal["log_prob", "chrf"]
 MEASURES: dict[Measure, str] = {"log_prob": "Log-probability", "chrf": "chrF"}
-"""Of curves over examples, what they hold."""
+"""What curves over examples measure."""
+
+NO_CURVES = (
+    "This model came without removal curves over its examples; python -m model.training.removal "
+    "computes them."
+)
 
 _HEIGHT, _AXIS = 320, 46
 _LEAST, _RANDOM, _BAND = "least important first", "random order, mean", "random orders, all"
 _HOVER = "heads removed: %{x}<br>VALUE <b>%{y:.4~g}</b><extra>%{fullData.name}</extra>"
+
+
+class _Curve(Picture):
+    """What is left, over the number of removed heads."""
+
+    __slots__ = ()
+
+    removal: Removal
+
+    @property
+    @abstractmethod
+    def value(self) -> str:
+        """What is left, in sentence case."""
+
+    @property
+    def alt(self) -> str:
+        removal = self.removal
+        half = len(removal.removed) // 2
+        return (
+            f"{self.title}: {lower_first(self.value)} from "
+            f"{style.number(float(removal.least_first[0]))} with all heads to "
+            f"{style.number(float(removal.least_first[-1]))} without any. With "
+            f"{style.count_of(removal.removed[half], 'head')} removed it is "
+            f"{style.number(float(removal.least_first[half]))} if the least important go first, "
+            f"and {style.number(float(removal.at_random[:, half].mean()))} on average over "
+            f"{len(removal.at_random)} random orders."
+        )
+
+    def figure(self, layout: Layout) -> go.Figure:
+        return removal_figure(self.removal, self.title, self.value, **layout.options)
+
+    def numbers(self) -> Numbers:
+        removal = self.removal
+        return Numbers(
+            {},
+            {"heads_removed": removal.removed, "order": range(len(removal.at_random))},
+            {
+                "least_important_first": (("heads_removed",), removal.least_first),
+                "at_random": (("order", "heads_removed"), removal.at_random),
+            },
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RemovalCurve(_Curve):
+    """What is left of a translation while heads are removed one after another.
+
+    Attributes:
+        removal: of the translation.
+        sentence: the source.
+        target: a person's own translation; empty for the model's.
+    """
+
+    slug: ClassVar[str] = "removal"
+    about: ClassVar[str] = "what is left of the translation while heads are removed"
+
+    removal: Removal
+    sentence: str
+    target: str = ""
+
+    title = TITLE
+    name = "effects-removal"
+    value = LOG_PROB
+
+    @classmethod
+    def of(cls, request: Request) -> RemovalCurve:
+        return cls(request.removal, request.text, request.target)
+
+    @property
+    def caption(self) -> str:
+        return (
+            "Where the solid line stays up, the model can do without the removed heads for this "
+            "sentence."
+        )
+
+    @property
+    def more(self) -> str:
+        return (
+            "The same translation is scored while more and more heads are removed. Solid: first "
+            "those that cost least when removed alone. Dashed: the mean of "
+            f"{len(self.removal.at_random)} random orders; the band holds all of them (Michel et "
+            "al. 2019)."
+        )
+
+    @property
+    def setup(self) -> Lines:
+        return [
+            *traced(self.sentence, self.target),
+            "effects = hs.figures.effects_of(translator, trace)",
+            "removal = hs.figures.removal(translator, trace, effects)",
+        ]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ExamplesCurve(_Curve):
+    """What is left of the translations of a model's examples while heads are removed.
+
+    Attributes:
+        examples: the curves of the model.
+        measure: "log_prob" or "chrf".
+        checkpoint: the model's folder, as a notebook finds it.
+    """
+
+    slug: ClassVar[str] = "examples"
+    about: ClassVar[str] = (
+        "the same over the model's examples, if measured: --measure log_prob or chrf"
+    )
+
+    examples: ExamplesRemoval
+    measure: Measure
+    checkpoint: str
+
+    needs_model = False
+    origin = ("model",)
+
+    @classmethod
+    def of(cls, request: Request) -> ExamplesCurve:
+        examples = request.examples_removal
+        if examples is None:
+            raise ExportError(NO_CURVES)
+        return cls(examples, request.arguments.measure, request.folder)
+
+    @property
+    def removal(self) -> Removal:  # type: ignore[override]
+        """The curves of this measure."""
+        return self.examples.chrf if self.measure == "chrf" else self.examples.log_prob
+
+    @property
+    def value(self) -> str:
+        return MEASURES[self.measure]
+
+    @property
+    def title(self) -> str:
+        return f"Examples: {lower_first(self.value)}"
+
+    @property
+    def name(self) -> str:
+        return f"effects-examples-{self.measure.replace('_', '-')}"
+
+    @property
+    def caption(self) -> str:
+        count = self.examples.sentences
+        if self.measure == "chrf":
+            return f"chrF of the model’s greedy translations of its {count} examples."
+        return (
+            "Mean log-probability of a token in the given translations of the model’s "
+            f"{count} examples."
+        )
+
+    @property
+    def more(self) -> str:
+        scale = (
+            "chrF compares what the model writes with the given translations; 100 is the same "
+            "text. "
+            if self.measure == "chrf"
+            else "Logarithms are natural ones. "
+        )
+        return (
+            f"{scale}Solid: heads go in the order of what these translations together lose without "
+            f"each alone. Dashed: the mean of {len(self.removal.at_random)} random orders; the "
+            "band holds all of them. Computed once for this model, after Michel et al. 2019 and "
+            "Voita et al. 2019."
+        )
+
+    @property
+    def setup(self) -> Lines:
+        return [
+            f"checkpoint = {self.checkpoint!r}",
+            "examples = hs.figures.read_removal(hs.checkpoint_folder(checkpoint), "
+            f"{self.removal.removed[-1]})",
+        ]
 
 
 def removal_figure(
@@ -31,9 +214,10 @@ def removal_figure(
     narrow: bool = False,
     dark: bool = False,
 ) -> go.Figure:
-    """What is left over the number of heads that are gone.
+    """What is left, over the number of removed heads.
 
-    The first trace is the order of importance, the second the mean of the random orders.
+    The first trace removes the least important heads first; the second is the mean over random
+    orders.
 
     Args:
         removal: of one translation, or of examples.
@@ -103,48 +287,3 @@ def removal_figure(
 def _pale(color: str) -> str:
     red, green, blue = (int(color[place : place + 2], 16) for place in (1, 3, 5))
     return f"rgba({red}, {green}, {blue}, 0.2)"
-
-
-def removal_alt_text(removal: Removal, title: str = TITLE, value: str = LOG_PROB) -> str:
-    """The lines in words; arguments as in `removal_figure`."""
-    half = len(removal.removed) // 2
-    return (
-        f"{title}: {lower_first(value)} from "
-        f"{style.number(float(removal.least_first[0]))} with all heads to "
-        f"{style.number(float(removal.least_first[-1]))} without any. With "
-        f"{style.count_of(removal.removed[half], 'head')} removed it is "
-        f"{style.number(float(removal.least_first[half]))} when the least important go first, and "
-        f"{style.number(float(removal.at_random[:, half].mean()))} on average over "
-        f"{len(removal.at_random)} random orders."
-    )
-
-
-def removal_caption(removal: Removal) -> str:
-    """How to read the lines, in plain text."""
-    return (
-        "The same translation is scored while more and more heads are gone. Solid: first those "
-        "that cost least when removed alone; dashed: the mean of "
-        f"{len(removal.at_random)} random orders, with all of them in the band. Where the solid "
-        "line stays up, the model can do without these heads for this sentence (Michel et al. "
-        "2019)."
-    )
-
-
-def examples_value(measure: Measure) -> str:
-    """What is left, "log_prob" or "chrf" of `ExamplesRemoval`, in sentence case."""
-    return MEASURES[measure]
-
-
-def examples_caption(found: ExamplesRemoval, measure: Measure) -> str:
-    """How to read the lines over a checkpoint's examples, in plain text."""
-    what = {
-        "log_prob": "The mean natural logarithm of a token’s probability, over the given "
-        f"translations of the model’s {found.sentences} examples.",
-        "chrf": f"chrF of what the model writes greedily for its {found.sentences} examples, held "
-        "against the given translations: 100 is the same text.",
-    }[measure]
-    return (
-        f"{what} Solid: heads go in the order of what these translations together lose without "
-        f"each alone; dashed: the mean of {len(found.chrf.at_random)} random orders, all of them "
-        "in the band. Computed once for this model, after Michel et al. 2019 and Voita et al. 2019."
-    )

@@ -1,155 +1,198 @@
-"""Maps of self-attention: the weights, and beside them what another method makes of them."""
+"""Maps of self-attention: the weights, and beside them another method's map."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 import plotly.graph_objects as go
 
-from model.explain.attribution import METHODS, SelfAttributions
+from model.explain.attribution import METHODS, Method, SelfAttributions
 from model.trace.attention_map import AttentionKind, Site
 from viz.draw import style
 from viz.draw.heatmap import row_noun
 from viz.draw.labels import axis_texts
-from viz.effects.effect_map import lower_first
-from viz.effects.estimate_vs_deletion import part_name
+from viz.effects.head_map import lower_first
 from viz.effects.side_by_side import GREATEST, Panel, Sides, greatest, maps_figure
+from viz.save.notebook import Lines, public, traced
+from viz.save.numbers import Numbers
+from viz.save.picture import Layout, Picture
 
 PLAIN = "weights"
 """The method that the others stand beside."""
 
 
-def self_title(method: str, site: Site, head: int | None, *, alone: bool = False) -> str:
-    """What the maps together are called, or one of them alone."""
-    beside = "" if alone or method == PLAIN else ", beside the weights"
-    kind = lower_first(site.kind.full_name)
-    return f"{METHODS[method].title} of {kind}, {part_name(site, head)}{beside}"
+@dataclass(frozen=True, slots=True, eq=False)
+class SelfMap(Picture):
+    """One method's map of a site of self-attention, beside the weights.
 
-
-def self_figure(
-    found: SelfAttributions,
-    method: str,
-    head: int | None = None,
-    *,
-    row: int | None = None,
-    alone: bool = False,
-    narrow: bool = False,
-    dark: bool = False,
-) -> go.Figure:
-    """The weights, and beside them a method's map: queries down, keys across, each on its scale.
-
-    The first traces are the maps, unchanged: the weights and then the other, or the one there is.
-    A dot marks the greatest value of each row.
-
-    Args:
-        found: the maps of a site.
-        method: of the map beside the weights; "weights" shows them alone.
+    Attributes:
+        attributions: the maps of the site.
+        sentence: the source.
+        target: a person's own translation; empty for the model's.
         head: None for all heads together.
-        row: to frame, from 0; None for none.
-        alone: whether the method's map stands alone: for a narrow stage.
-        narrow: for a width below `style.NARROW`: one map below the other.
-        dark: for a dark page.
-
-    Raises:
-        AttributionError: if there is no such map.
+        token: the target token whose row of the decoder is framed, from 0; None for none.
+        method: a name in `model.explain.attribution.METHODS`; "weights" shows them alone.
+        alone: whether only the method's map is drawn.
     """
-    shown = [method] if alone or method == PLAIN else [PLAIN, method]
-    panels = []
-    for name in shown:
-        values, told = found.map(name).of(head), METHODS[name]
-        short = lower_first(told.title) if name == PLAIN or alone else "estimate"
-        panels.append(
-            Panel(
-                name=told.title,
-                short_name=short,
-                unit=told.unit,
-                values=values,
-                marks={GREATEST: greatest(values)},
-                allowed=found.allowed_to(head),
+
+    attributions: SelfAttributions
+    sentence: str
+    target: str = ""
+    head: int | None = None
+    token: int | None = None
+    method: str = PLAIN
+    alone: bool = False
+
+    name = "effects-self-maps"
+
+    @property
+    def about_method(self) -> Method:
+        """The method's description."""
+        return METHODS[self.method]
+
+    @property
+    def part(self) -> str:
+        """The layer and head, as they stand inside a sentence."""
+        return part_name(self.attributions.site, self.head)
+
+    @property
+    def title(self) -> str:
+        beside = "" if self.alone or self.method == PLAIN else ", beside the weights"
+        kind = lower_first(self.attributions.site.kind.full_name)
+        return f"{self.about_method.title} of {kind}, {self.part}{beside}"
+
+    @property
+    def alt(self) -> str:
+        maps, tokens = self.attributions, self.attributions.tokens
+        values, count = maps.map(self.method).of(self.head), len(tokens)
+        row, column = np.unravel_index(values.argmax(), values.shape)
+        names = axis_texts(tokens)
+        text = (
+            f"{self.title}. {'A heatmap' if self.method == PLAIN else 'Two heatmaps'} of "
+            f"{style.count_of(count, 'query', 'queries')} by {style.count_of(count, 'key')}. "
+            f"{self.about_method.title}: greatest at the query “{names[row]}” and the key "
+            f"“{names[column]}”, {style.number(float(values[row, column]))}."
+        )
+        if self.method == PLAIN:
+            return text
+        tops = [set(greatest(maps.map(each).of(self.head))) for each in (PLAIN, self.method)]
+        alike = len({row for row, _ in tops[0] & tops[1]})
+        rows = style.count_of(count, "row")
+        return f"{text} In {alike} of {rows}, both maps are greatest at the same key."
+
+    @property
+    def caption(self) -> str:
+        if self.method == PLAIN:
+            return "How much weight each query (row) gives to each key (column)."
+        return (
+            "Queries down, keys across. Where the dots of a row differ, the largest weight is not "
+            "the most important one by this method."
+        )
+
+    @property
+    def more(self) -> str:
+        method = self.about_method
+        parts = [
+            "Weights are averaged over the heads of the layer." if self.head is None else "",
+            self._row_words,
+            "" if self.attributions.allowed_to(self.head).all() else "Hatched: not allowed.",
+            f"{method.title}: {method.paper}. It leaves out: {lower_first(method.leaves_out)}",
+        ]
+        return " ".join(filter(None, parts))
+
+    @property
+    def _row_words(self) -> str:
+        """What a row means, by a method that looks beyond its own layer."""
+        is_encoder = self.attributions.site.kind is AttentionKind.ENCODER
+        if self.about_method.accumulates:
+            rest = "." if is_encoder else "; what a row lacks to 1 came from the source."
+            return (
+                "A row shows which tokens’ embeddings it consists of after this layer, including "
+                f"all layers below{rest}"
             )
+        if not self.about_method.by_prediction:
+            return ""
+        if self.attributions.token is not None:
+            return "The loss is that of the chosen target token alone."
+        if is_encoder:
+            return "The loss is that of all target tokens together."
+        return "The loss of a row is that of the token it goes on to predict, and of no later one."
+
+    @property
+    def row(self) -> int | None:
+        """The row that predicts the target token; rows of the encoder predict nothing."""
+        return self.token if self.attributions.site.kind is AttentionKind.DECODER else None
+
+    def figure(self, layout: Layout) -> go.Figure:
+        """Queries down, keys across, each map on its own scale.
+
+        The first traces are the maps, unchanged. A dot marks the greatest value of each row.
+        """
+        maps, head = self.attributions, self.head
+        panels = []
+        for name in [self.method] if self.alone or self.method == PLAIN else [PLAIN, self.method]:
+            values, method = maps.map(name).of(head), METHODS[name]
+            panels.append(
+                Panel(
+                    name=method.title,
+                    short_name=lower_first(method.title)
+                    if name == PLAIN or self.alone
+                    else "estimate",
+                    unit=method.unit,
+                    values=values,
+                    marks={GREATEST: greatest(values)},
+                    allowed=maps.allowed_to(head),
+                )
+            )
+        kind = maps.site.kind
+        return maps_figure(
+            panels,
+            Sides(
+                rows=maps.tokens,
+                columns=maps.tokens,
+                row_title=f"Query: {row_noun(kind)}",
+                column_title=kind.key_noun.capitalize(),
+            ),
+            self.title,
+            narrow_title="Beside the weights" if len(panels) > 1 else self.about_method.title,
+            token=self.row,
+            **layout.options,
         )
-    kind = found.site.kind
-    noun = row_noun(kind)
-    return maps_figure(
-        panels,
-        Sides(
-            rows=found.tokens,
-            columns=found.tokens,
-            row_title=f"Query: {noun}",
-            column_title=kind.key_noun.capitalize(),
-        ),
-        self_title(method, found.site, head, alone=alone),
-        narrow_title="Beside the weights" if len(panels) > 1 else METHODS[method].title,
-        token=row,
-        narrow=narrow,
-        dark=dark,
-    )
 
-
-def self_alt_text(found: SelfAttributions, method: str, head: int | None) -> str:
-    """The maps in words."""
-    values, count = found.map(method).of(head), len(found.tokens)
-    row, column = np.unravel_index(values.argmax(), values.shape)
-    names = axis_texts(found.tokens)
-    maps = "A heatmap" if method == PLAIN else "Two heatmaps"
-    text = (
-        f"{self_title(method, found.site, head)}. {maps} of "
-        f"{style.count_of(count, 'query', 'queries')} by {style.count_of(count, 'key')}. "
-        f"{METHODS[method].title}: greatest at the query “{names[row]}” and the key "
-        f"“{names[column]}”, {style.number(float(values[row, column]))}."
-    )
-    if method == PLAIN:
-        return text
-    tops = [set(greatest(found.map(each).of(head))) for each in (PLAIN, method)]
-    alike = len({row for row, _ in tops[0] & tops[1]})
-    rows = style.count_of(count, "row")
-    return f"{text} In {alike} of {rows}, both maps are greatest at the same key."
-
-
-def self_caption(found: SelfAttributions, method: str, head: int | None) -> str:
-    """How to read the maps of a head, or with None of all heads of the layer, in plain text."""
-    told = METHODS[method]
-    weights = "on average over the heads of the layer" if head is None else ""
-    if method == PLAIN:
-        over = f", {weights}" if weights else ""
-        first = f"How much weight each query (row) gives to each key (column){over}."
-    else:
-        first = (
-            "Both maps: queries down, keys across. Where the dots of a row differ, the largest "
-            "weight is not what this method takes to matter most."
+    def numbers(self) -> Numbers:
+        maps, cells = self.attributions, ("query", "key")
+        return Numbers(
+            {"method": self.method, "attention": str(maps.site.kind), "part": self.part},
+            {"query": maps.tokens, "key": maps.tokens},
+            {
+                name: (cells, maps.map(method).of(self.head))
+                for name, method in (("weight", PLAIN), ("estimate", self.method))
+            },
         )
-        if weights:
-            first += f" Weights are {weights}."
-    read = {
-        "rollout": _rollout_read,
-        "gradient_times_weight": _gradient_read,
-    }.get(method)
-    more = f" {read(found)}" if read else ""
-    if not found.allowed_to(head).all():
-        more += " Hatched: not allowed."
-    return (
-        f"{first}{more} {told.title}: {told.paper}. It leaves out: {lower_first(told.leaves_out)}"
-    )
+
+    @property
+    def setup(self) -> Lines:
+        maps = self.attributions
+        of_token = "" if maps.token is None else f", token={maps.token}"
+        return [
+            *traced(self.sentence, self.target),
+            f"site = {public(maps.site)}",
+            f"attributions = hs.figures.self_attributions(translator, trace, site{of_token})",
+        ]
 
 
-def _rollout_read(found: SelfAttributions) -> str:
-    text = "A row says of which tokens’ embeddings it consists after this attention"
-    if found.site.kind is AttentionKind.ENCODER:
-        return f"{text}, all layers below included."
-    return f"{text}, all layers below included; what a row lacks to 1 came from the source."
-
-
-def _gradient_read(found: SelfAttributions) -> str:
-    if found.token is not None:
-        return "The loss is that of the chosen target token alone."
-    if found.site.kind is AttentionKind.ENCODER:
-        return "The loss is that of all target tokens together."
-    return "The loss of a row is that of the token it goes on to predict, and of no later one."
+def part_name(site: Site | None, head: int | None) -> str:
+    """A part of the model as it stands inside a sentence: a head, a layer, or all of it."""
+    if site is None:
+        return "the whole model"
+    return f"layer {site.layer}, {'all heads' if head is None else f'head {head}'}"
 
 
 def no_truth(kind: AttentionKind) -> str:
-    """Why none of these maps can be held against the truth, in plain text."""
+    """Why the truth says nothing about maps of self-attention, in plain text."""
     return (
-        "Which of these maps to believe is not measured: the truth is what a target token loses "
-        f"without a source token, and here both rows and columns are {kind.query_noun}s. It is "
-        "measured for cross-attention and for the whole model."
+        "Which of these maps to believe is not measured here. The truth is how much a target token "
+        f"loses without a source token, and here both rows and columns are {kind.query_noun}s. For "
+        "cross-attention and for the whole model it is measured."
     )

@@ -14,7 +14,7 @@ from model.trace.attention_map import BoolArray, FloatArray, Tokens
 from viz.draw import style
 from viz.draw.heatmap import cell_names, forbidden_traces
 from viz.draw.labels import escape_html, side_texts
-from viz.effects.effect_map import lower_first
+from viz.effects.head_map import lower_first
 
 Cells = Sequence[tuple[int, int]]
 

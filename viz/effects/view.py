@@ -51,24 +51,22 @@ VIEW = View(
     ":material/toggle_off:",
     (
         choice("colored", "probability", MAPS, "what is shown"),
-        integer(
-            "token", 0, low=0, high=999, meaning="the target token it is of, from 1; 0 for all"
-        ),
+        integer("token", 0, low=0, high=999, meaning="the target token, from 1; 0 for all"),
         choice(
-            "method", "weights", [*METHODS, EVERY], "of maps, the estimate shown beside the truth"
+            "method", "weights", [*METHODS, EVERY], "for maps, the estimate shown beside the truth"
         ),
-        choice("mapped", str(AttentionKind.CROSS), map(str, MAPPED), "of maps, which attention"),
+        choice("mapped", str(AttentionKind.CROSS), map(str, MAPPED), "for maps, the attention"),
         pattern(
             "whose",
             rf"{_NUMBER}(\.{_NUMBER})?",
             "a layer such as 2 or a head such as 2.5",
-            "of maps, which part of this attention; none: the whole model",
+            "for maps, the part of this attention; none: the whole model",
         ),
-        flag("examples", meaning="of maps, their agreement with the truth over the examples too"),
-        choice("curve", SENTENCE, CURVES, "of removal on stage, which curve"),
+        flag("examples", meaning="for maps, agreement with the truth over the examples too"),
+        choice("curve", SENTENCE, CURVES, "for removal on stage, the curve"),
         heads_parameter("off", "heads switched off, as kind.layer.head"),
-        choice("way", "gate", WAYS, "what is done to these heads"),
-        integer("gate", 0, low=0, high=99, meaning="what is left of them, in percent"),
+        choice("way", "gate", WAYS, "what replaces these heads"),
+        integer("gate", 0, low=0, high=99, meaning="how much of their output remains, in percent"),
     ),
     without_model="Effects of heads",
 )
@@ -109,10 +107,12 @@ class EffectsView:
 
     @property
     def has_token(self) -> bool:
-        """Whether what is shown is of one target token where one is chosen."""
+        """Whether a target token can be chosen for what is shown."""
         if self.colored != "maps":
             return self.colored == "probability"
-        return self.kind is not AttentionKind.ENCODER or self.method == "gradient_times_weight"
+        return self.kind is not AttentionKind.ENCODER or (
+            self.method in METHODS and METHODS[self.method].by_prediction
+        )
 
     @property
     def heads(self) -> list[Head]:

@@ -12,8 +12,12 @@ from viz.draw import style
 from viz.draw.heatmap import key_title, row_titles
 from viz.draw.panels import Panel
 
-JOINED = (AttentionKind.ENCODER, AttentionKind.CROSS, AttentionKind.DECODER)
-"""What the square holds, in the order in which it is read."""
+JOINED = {
+    AttentionKind.ENCODER: "Upper left: source tokens look at the source.",
+    AttentionKind.CROSS: "Lower left: target tokens look at the source.",
+    AttentionKind.DECODER: "Lower right: target tokens look at the target.",
+}
+"""What the square holds, in the order in which it is read, and how to read it."""
 
 
 def compared_panels(

@@ -23,7 +23,7 @@ from viz.heads import training_curves
 from viz.heads.lines import lines_figure
 from viz.heads.matrices import matrices_alt_text, matrices_caption, matrices_figure
 from viz.heads.overview import heads_overview, overview_alt_text
-from viz.heads.panels import compared_panels, joint_maps, joint_panel
+from viz.heads.panels import JOINED, compared_panels, joint_maps, joint_panel
 from viz.heads.payload import JOINT
 from viz.links.request import Request
 from viz.save.formats import ExportError
@@ -107,6 +107,10 @@ class _OfHead(_OfTrace):
         return Numbers(of_head(self.site, self.head), axes, arrays)
 
     @property
+    def alt(self) -> str:
+        return heatmap.alt_text(self.map, self.head, sides=self.seen.has_sides)
+
+    @property
     def map(self) -> AttentionMap:
         """All heads of the site."""
         return self.seen.maps[self.site]
@@ -123,10 +127,6 @@ class OneHead(_OfHead):
     def of(cls, request: Request) -> OneHead:
         site = request.attention_map.site
         return cls(request.seen, site, request.head, target=request.target)
-
-    @property
-    def alt(self) -> str:
-        return heatmap.alt_text(self.map, self.head, sides=self.seen.has_sides)
 
     @property
     def caption(self) -> str:
@@ -201,6 +201,8 @@ class WeightMatrices(Picture):
 
     slug: ClassVar[str] = "matrices"
     about: ClassVar[str] = "W_Q, W_K, W_V and W_O of one head: --attention, --layer, --head"
+
+    origin = ("model",)
 
     matrices: HeadMatrices
     site: Site
@@ -460,6 +462,18 @@ class ComparedHeads(_OfTrace):
     def name(self) -> str:
         return f"{self.kind}-compared"
 
+    @property
+    def alt(self) -> str:
+        panels = compared_panels(self.seen, self.kind, self.heads)
+        return " ".join([f"{self._heading}.", *(panel.alt for panel in panels)])
+
+    @property
+    def caption(self) -> str:
+        row = heatmap.row_words(
+            self.kind, by_prediction=self.seen.by_prediction, sides=self.seen.has_sides
+        )
+        return " ".join([f"{row}. Layers and heads count from 0.", *self.seen.notes])
+
     def figure(self, layout: Layout) -> go.Figure:
         panels = compared_panels(self.seen, self.kind, self.heads)
         return panels_figure(panels, title=self._heading, **layout.panel_options)
@@ -501,6 +515,16 @@ class JointHeads(_OfTrace):
     @property
     def name(self) -> str:
         return f"joint-layer{self.layer}-head{self.head}"
+
+    @property
+    def alt(self) -> str:
+        return joint_panel(self.seen, self.layer, self.head).alt
+
+    @property
+    def caption(self) -> str:
+        kinds = [found.site.kind for found in joint_maps(self.seen, self.layer)]
+        parts = [JOINED[kind] for kind in kinds]
+        return " ".join([*parts, "Layers and heads count from 0.", *self.seen.notes])
 
     def figure(self, layout: Layout) -> go.Figure:
         return panel_figure(joint_panel(self.seen, self.layer, self.head), **layout.options)
@@ -573,6 +597,7 @@ class HeadGrowth(Picture):
     checkpoint: str
 
     needs_model = False
+    origin = ("model",)
 
     @property
     def title(self) -> str:
@@ -651,7 +676,7 @@ class WholeView(Picture):
         return cls(
             seen,
             facts_of(seen.maps),
-            request.labels(),
+            request.labels,
             f"{trace.source_text} – {trace.text}",
             selection,
         )

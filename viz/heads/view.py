@@ -56,18 +56,23 @@ VIEW = View(
         _place("layer"),
         _place("head"),
         choice("view", "heatmap", ("heatmap", "lines"), "how it is drawn"),
-        pattern("cell", _PAIR, "a query and a key such as 3.5", "the weight looked into"),
+        pattern(
+            "cell",
+            _PAIR,
+            "a query and a key such as 3.5",
+            "the weight to follow from query and key",
+        ),
         pattern(
             "compare",
             _PAIRS,
             "up to eight heads such as 3.0-3.5",
-            "heads in one picture, as layer.head; the selected one is among them",
+            "heads compared in one picture, as layer.head, including the selected one",
         ),
         choice(
             "order",
             "",
             ["", *(measure.key for measure in MEASURES), EFFECT.key],
-            "heads by a measure, or by what switching each off costs; none: by layer and head",
+            "sort heads by a measure or by their effect; none: by layer and head",
         ),
         integer(
             "faint", 0, low=0, high=len(CONSTANTS["GAMMAS"]) - 1, meaning="bring out faint weights"
@@ -76,14 +81,19 @@ VIEW = View(
             "only",
             rf"(layer|head)\.{_NUMBER}",
             "a layer or a head such as layer.3",
-            "one row or column of heads",
+            "show one row or column of heads",
         ),
         flag("words", meaning="whole words"),
         flag("specials", True, "special tokens"),
-        flag("renormalise", meaning="without them, rows add up to 1"),
+        flag("renormalise", meaning="without special tokens, rows sum to 1"),
         flag("predicted", meaning="rows named by the token predicted"),
         choice("below", "facts", SECTIONS, "the section below", before={"figure": "facts"}),
-        choice("grown", "", ["", *GROWN], "of the curves over training; none: what the head does"),
+        choice(
+            "grown",
+            "",
+            ["", *GROWN],
+            "the measure of the curves over training; none: what the head does",
+        ),
     ),
 )
 

@@ -207,7 +207,7 @@ class View:
     """A page of the app; it can be read without running the page.
 
     Attributes:
-        name: of its folder, and in its address.
+        name: of its folder, of its module in viz/pages, and in its address.
         title: in the navigation.
         icon: the same.
         parameters: what it keeps in the address.
@@ -222,11 +222,6 @@ class View:
     parameters: tuple[Parameter[Any], ...] = ()
     asks: bool = True
     without_model: str = ""
-
-    @property
-    def script(self) -> str:
-        """The file that runs it, seen from the app."""
-        return f"viz/pages/{self.name}.py"
 
 
 def table(parameters: Iterable[Parameter[Any]]) -> str:

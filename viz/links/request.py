@@ -1,9 +1,10 @@
-"""What the command line was asked for, as the pictures take it."""
+"""A request of the command line, as pictures read it."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar, Protocol
@@ -15,7 +16,7 @@ from model.explain.labels import Label
 from model.explain.reading import Reading, Seen, chosen_maps, read, site_map
 from model.paper.search import AS_IN_THE_PAPER, Search
 from model.record.intervention import Intervention
-from model.trace.attention_map import AttentionKind, AttentionMap, FloatArray, Site
+from model.trace.attention_map import AttentionMap, FloatArray, Site
 from model.trace.logit_lens import LogitLens
 from model.trace.terms import EmbeddingParts, HeadMatrices, ScoreTerms
 from model.trace.trace import Trace
@@ -53,61 +54,86 @@ class Translator(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Request:
-    """What was asked for, with what has to be computed for it, once and only if needed.
+class Request(ABC):
+    """A request of the command line, with the results it needs, each computed once at first use.
 
     Attributes:
         text: the sentence.
-        arguments: those of the command line.
-        folder: the checkpoint's, as a notebook is to read it.
-        load: gives the model.
-        look: gives how a translation is looked for.
-        labels: gives what heads do over new sentences, by site; empty where that is not known.
-        measure: gives what the translation of a trace loses without each head.
-        remove: gives what is left of it while heads are removed, by what each does.
-        removed: gives the same over the model's examples; None where nothing is kept.
-        attribute: gives maps of cross-attention beside what deletion does, of a trace.
-        attribute_self: gives maps of a site of self-attention, and of which target token.
-        aligned: gives how far heads are from hand-made alignments; None where nothing is kept.
-        later: gives which layers look at the source of a token in the row that has read it.
+        arguments: of the command line.
+        folder: the checkpoint's, as a notebook reads it.
     """
 
     text: str
     arguments: argparse.Namespace
     folder: str
-    load: Callable[[], Translator]
-    look: Callable[[], Search]
-    labels: Callable[[], Mapping[Site, tuple[Label | None, ...]]]
-    measure: Callable[[Trace], Effects]
-    remove: Callable[[Trace, Effects], Removal]
-    removed: Callable[[], ExamplesRemoval | None]
-    attribute: Callable[[Trace], Attributions]
-    attribute_self: Callable[[Trace, Site, int | None], SelfAttributions]
-    later: Callable[[], Mapping[int, bool]]
-    aligned: Callable[[], AlignmentTable | None]
 
-    @cached_property
+    @property
+    @abstractmethod
     def translator(self) -> Translator:
         """The model."""
-        return self.load()
+
+    @property
+    @abstractmethod
+    def search(self) -> Search:
+        """The method of decoding."""
+
+    @property
+    @abstractmethod
+    def labels(self) -> Mapping[Site, tuple[Label | None, ...]]:
+        """The labels of heads by site; empty if unknown."""
+
+    @property
+    @abstractmethod
+    def effects(self) -> Effects:
+        """The losses of the translation without each head."""
+
+    @property
+    @abstractmethod
+    def removal(self) -> Removal:
+        """The translation's log-probability while heads are removed one after another."""
+
+    @property
+    @abstractmethod
+    def examples_removal(self) -> ExamplesRemoval | None:
+        """The scores of the model's examples while heads are removed; None without the file."""
+
+    @property
+    @abstractmethod
+    def attributions(self) -> Attributions:
+        """Maps of cross-attention, with the effect of deleting source tokens."""
+
+    @property
+    @abstractmethod
+    def self_attributions(self) -> SelfAttributions:
+        """Maps of the requested site of self-attention."""
+
+    @property
+    @abstractmethod
+    def alignment(self) -> AlignmentTable | None:
+        """The alignment errors of heads; None without the file."""
+
+    @property
+    @abstractmethod
+    def read_later(self) -> Mapping[int, bool]:
+        """Whether each layer looks at a token's source in the row that has read the token."""
 
     @cached_property
     def trace(self) -> Trace:
-        """Of the sentence and the model's translation of it, or the one that was given."""
+        """The trace of the sentence with its translation, the model's or the given one."""
         return self.translator.trace(self.text, self.target or None)
 
     @cached_property
     def decoding(self) -> Decoding:
-        """How the translation was found, under what is to be done differently."""
+        """The record of decoding under the requested changes."""
         return self.decode(self.search)
 
     def decode(self, search: Search) -> Decoding:
-        """The same with another search."""
+        """The record of decoding with another search."""
         return self.translator.decode(self.text, search=search, under=self.changes.under)
 
     @cached_property
     def changes(self) -> Changes:
-        """What is to be done differently while it is decoded."""
+        """The requested changes while decoding."""
         mask, off = self.arguments.mask, self.arguments.off
         try:
             parse(mask)
@@ -119,49 +145,13 @@ class Request:
             raise ExportError(f"--off is {off!r}, {reason}.") from None
         return Changes(mask, off)
 
-    @cached_property
-    def effects(self) -> Effects:
-        """What its translation loses without each head."""
-        return self.measure(self.trace)
-
-    @cached_property
-    def removal(self) -> Removal:
-        """What is left of it while heads are removed one after another."""
-        return self.remove(self.trace, self.effects)
-
-    @cached_property
-    def examples_removal(self) -> ExamplesRemoval | None:
-        """The same over the model's examples; None where nothing is kept."""
-        return self.removed()
-
-    @cached_property
-    def attributions(self) -> Attributions:
-        """Maps of cross-attention, beside what deleting source tokens does."""
-        return self.attribute(self.trace)
-
-    @cached_property
-    def self_attributions(self) -> SelfAttributions:
-        """Maps of the one site of self-attention that was asked for."""
-        site = Site(AttentionKind(self.arguments.attention), self.layer)
-        return self.attribute_self(self.trace, site, self.token)
-
-    @cached_property
-    def alignment(self) -> AlignmentTable | None:
-        """How far heads are from hand-made alignments; None where nothing is kept."""
-        return self.aligned()
-
-    @cached_property
-    def read_later(self) -> Mapping[int, bool]:
-        """Which layers look at the source of a token in the row that has read it."""
-        return self.later()
-
     @property
     def token(self) -> int | None:
-        """The target token asked for, from 0; None for all."""
+        """The requested target token, from 0; None for all."""
         return self.token_of(len(self.trace.predictions))
 
     def token_of(self, count: int) -> int | None:
-        """The same where so many were written."""
+        """The requested target token of a translation with `count` tokens."""
         token = self.arguments.token
         if token is not None and not 1 <= token <= count:
             raise ExportError(
@@ -171,7 +161,7 @@ class Request:
 
     @cached_property
     def seen(self) -> Seen:
-        """The trace as it is to be read."""
+        """The trace under the requested reading."""
         asked = self.arguments
         reading = Reading(
             words=asked.words,
@@ -182,16 +172,8 @@ class Request:
         return read(self.trace, reading)
 
     @cached_property
-    def search(self) -> Search:
-        """How the translation is looked for."""
-        return self.look()
-
-    @cached_property
     def target(self) -> str:
-        """A translation of one's own, or what another search than the usual one finds.
-
-        Empty for what the model finds by itself.
-        """
+        """The given translation, or that of another search than the default; else empty."""
         own = str(self.arguments.target)
         if own or self.search == AS_IN_THE_PAPER:
             return own
@@ -199,45 +181,45 @@ class Request:
 
     @property
     def attention_map(self) -> AttentionMap:
-        """The one layer that was asked for."""
+        """The map of the requested layer."""
         return site_map(self.seen, self.arguments.attention, self.layer)
 
     @property
     def maps(self) -> tuple[list[AttentionMap], list[int]]:
-        """The layers and heads that were asked for: all, of one layer, or of one number."""
+        """The requested maps, then heads: all, of one layer, or of one number."""
         asked = self.arguments
         return chosen_maps(self.seen, asked.attention, asked.layer, asked.head)
 
     @property
     def layer(self) -> int:
-        """Where only one can be shown."""
+        """The requested layer, if a picture shows only one."""
         return self.arguments.layer or 0
 
     @property
     def head(self) -> int:
-        """Where only one can be shown."""
+        """The requested head, if a picture shows only one."""
         return self.arguments.head or 0
 
     @property
     def table(self) -> FloatArray:
-        """The model's table of positions, without rows that training is known not to reach."""
+        """The model's table of positions, without rows known to be untrained."""
         return self.translator.position_table(self.translator.trained_positions())
 
     @property
     def sentence_table(self) -> FloatArray:
-        """Its rows for the tokens of the sentence."""
+        """The table's rows for the tokens of the sentence."""
         return self.translator.position_table(len(self.trace.source))
 
     @property
     def pair(self) -> int:
-        """The pair of dimensions that the first one named belongs to."""
+        """The pair of dimensions with the first requested one."""
         if self.table.shape[1] % 2:
             raise ExportError("This model's dimensions are no pairs: their number is odd.")
         return self.dimensions[0] // 2
 
     @property
     def dimensions(self) -> list[int]:
-        """Those asked for, all of which the table has."""
+        """The requested dimensions."""
         most = self.table.shape[1]
         for dimension in self.arguments.dimensions:
             if not 0 <= dimension < most:

@@ -116,7 +116,7 @@ def log_prob_bars(
             tickfont={"size": style.DENSE_FONT_SIZE if dense else style.SMALL_FONT_SIZE},
         ),
         "yaxis": {
-            "title": {"text": "log-probability (base e)", "standoff": 10},
+            "title": style.axis_title("log-probability (base e)"),
             # Room for a bar that is nearly certain, and none above 0, where no logarithm lies.
             "range": [min(lowest * 1.06, -0.1), 0],
             "nticks": 6,

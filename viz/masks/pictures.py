@@ -24,14 +24,16 @@ from viz.draw.panels import Panel
 from viz.links.mask_edits import Edit, encode, write
 from viz.links.request import Request
 from viz.masks.log_probs import log_prob_alt_text, log_prob_bars, log_prob_caption
-from viz.masks.mask import Mask, batch_masks, token_grid
+from viz.masks.mask import Mask, batch_masks, mask_alt_text, mask_difference, token_grid
 from viz.masks.panels import (
     changed_panels,
     compared_panels,
+    difference_words,
     editor_panel,
     factor_panels,
     mask_figure,
     moved_panel,
+    moved_words,
     other_panels,
     sentence_name,
     step_panels,
@@ -94,8 +96,13 @@ class HeadInBatch:
 
     @property
     def texts(self) -> dict[str, str]:
-        """The batch, to go with numbers."""
-        return {"batch": "\n".join(self.sentences), "number_in_batch": str(self.number + 1)}
+        """The batch and the sentence that is looked at, to go with numbers and images."""
+        return {
+            "sentence": self.sentences[self.number],
+            "target": self.target if self.is_typed else "",
+            "batch": "\n".join(self.sentences),
+            "number_in_batch": str(self.number + 1),
+        }
 
     @property
     def lines(self) -> Lines:
@@ -258,6 +265,10 @@ class _Panels(_InBatch):
     def panels(self) -> list[Panel]:
         """The matrices."""
 
+    @property
+    def alt(self) -> str:
+        return " ".join(panel.alt for panel in self.panels)
+
     def figure(self, layout: Layout) -> go.Figure:
         return panels_figure(self.panels, title=self.title, **layout.panel_options)
 
@@ -319,6 +330,7 @@ class DecoderFactors(_OwnMasks):
 
     shown = ("causal", "target-padding", "decoder")
     make = staticmethod(factor_panels)
+    caption = "A query (row) may look at a key (column) where both factors allow it."
 
     @property
     def title(self) -> str:
@@ -334,6 +346,10 @@ class OtherMasks(_OwnMasks):
 
     shown = ("encoder", "cross", "source-padding", "target-padding")
     make = staticmethod(other_panels)
+    caption = (
+        "A padding mask is one row, the same for every query; the model broadcasts it to the "
+        "matrices."
+    )
 
     @property
     def title(self) -> str:
@@ -373,6 +389,15 @@ class HeadSteps(_Panels):
     @property
     def _with(self) -> str:
         return "with" if self.hatched else "without"
+
+    @property
+    def caption(self) -> str:
+        inside = (
+            "Scores, scores after the mask, weights after the softmax"
+            if self.hatched
+            else "The same scores and the weights that they give with no mask"
+        )
+        return f"{inside}, and the length of weight · v: what each key adds before W_O."
 
     @property
     def panels(self) -> list[Panel]:
@@ -452,6 +477,13 @@ class ComparedMasks(_OfTwoMasks):
     name = "masks-compared"
 
     @property
+    def caption(self) -> str:
+        a, b = self.both.masks
+        if a.cells.shape != b.cells.shape:
+            return "The two masks differ in size, so no cell of one is a cell of the other."
+        return difference_words(mask_difference(a, b))
+
+    @property
     def panels(self) -> list[Panel]:
         return compared_panels(*self.both.masks, self.both.titles)
 
@@ -482,6 +514,12 @@ class ComparedWeights(_OfTwoMasks):
         return f"masks-compared-weights-{self.at.name}"
 
     @property
+    def caption(self) -> str:
+        return (
+            f"Teacher forcing, with mask A or B in every layer of {self.at.kind.full_name.lower()}."
+        )
+
+    @property
     def panels(self) -> list[Panel]:
         return changed_panels(*self.maps, self.at.head, self.headings)
 
@@ -510,6 +548,13 @@ class MovedHeads(_OfTwoMasks):
 
     title = "How much each head moved, from A to B"
     name = "masks-compared-heads"
+
+    @property
+    def caption(self) -> str:
+        return (
+            "Each cell is a head: the share of its weight that moved to other keys, averaged over "
+            f"its rows. {moved_words(self.moved)}"
+        )
 
     @property
     def panels(self) -> list[Panel]:
@@ -555,6 +600,12 @@ class EditedWeights(_Panels):
     @property
     def texts(self) -> Mapping[str, str]:
         return self.at.texts | self.edits.texts
+
+    @property
+    def caption(self) -> str:
+        if not self.edits.edits:
+            return "No mask is edited. Teacher forcing."
+        return f"Teacher forcing, before and after the edit of {self.edits.texts['edited']}."
 
     @property
     def panels(self) -> list[Panel]:
@@ -668,6 +719,14 @@ class OneMask(Picture):
     @property
     def name(self) -> str:
         return f"mask-{self.mask.kind}-layer{self.layer}"
+
+    @property
+    def alt(self) -> str:
+        return mask_alt_text(self.mask)
+
+    @property
+    def caption(self) -> str:
+        return self.mask.meaning
 
     def figure(self, layout: Layout) -> go.Figure:
         return mask_figure(self.mask, **layout.options)

@@ -1,8 +1,9 @@
-"""What the pictures can and cannot tell, how heads earn labels, and which model this is."""
+"""What the pictures can and cannot tell, how heads earn labels, and what the model is."""
 
 import contextlib
 from collections.abc import Mapping
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import streamlit as st
 
@@ -12,25 +13,28 @@ from model.explain.measures import MIN_TOKENS
 from model.explain.reading import alignment_note
 from model.trace.text_result import FolderFacts
 from model.training.toy_tasks import task_of
+from model.translate.devices import DeviceError
 from model.translate.text_models import reader_facts
-from model.translate.translator import DeviceError, Translator
+from model.translate.translator import Translator
 from viz.about import glossary
 from viz.draw.labels import escape_markdown, visible
 from viz.draw.style import count_of, percent
 from viz.heads.about_trace import contents_of, shape_of
 from viz.registry.pages import CHECKPOINT
 from viz.service import model_menu, session
+from viz.service.jobs import CountResting, FindLaterRows
+from viz.service.questions import OfModel, OfReader, OfTrace
 from viz.shell import address, bar, stage
 from viz.talk.welcome import glossary_text
 
 READING_WIDTH = 820
-"""Pixels: about ninety letters, as long as a line may be and still be read with ease."""
+"""Pixels: about ninety letters, the longest line that is easy to read."""
 
 INTRODUCTION = """
 # What the pictures can and cannot tell
 
 **What a weight is.** A head compares a query, one token, with every key it may look at. The softmax
-turns these scores into weights from 0 to 1 that add up to 1 in each row, and the head passes on the
+turns these scores into weights from 0 to 1 that add up to 1 in each row. The head passes on the
 average of the keys' values under these weights (Vaswani et al. 2017, section 3.2).
 
 **Why it is not an explanation.** A weight says where a head looks, not why the model wrote a word.
@@ -47,19 +51,19 @@ Michel et al. 2019), so a striking picture need not matter.
   one. Chen et al. (2020) found a target word best aligned with its source one row later than
   expected, when it has been fed back in. {rows}
 - **Choice of a layer.** Which layer aligns source and target best differs from model to model, and
-  it need not be the last. A picture chosen because it looks right shows what was looked for.
-- **Parking.** Much of BERT's weight is on the token that separates its texts, it seems where a head
-  has nothing to do (Clark et al. 2019, section 3.2). {parking} Such weight does not make these
-  tokens matter.
+  it need not be the last. A picture selected because it looks right shows what you looked for.
+- **Parking.** Much of BERT's weight is on the token that separates its texts, apparently where a
+  head has nothing to do (Clark et al. 2019, section 3.2). {parking} Such weight does not make these
+  tokens important.
 - **Averages over heads.** Heads of one layer do different things; their mean shows none of them.
-- **Hatched cells.** They are forbidden: a decoder row may not look at tokens still to come. A pale
-  cell could have had weight and has almost none, which is a finding; a hatched one is not.
+- **Hatched cells.** They are forbidden: a decoder row may not look at later tokens. A pale cell
+  could have had weight and has almost none, which is a finding; a hatched cell is not.
 - **Whole words.** The weights of a word's keys are added, and the rows of its queries averaged
   (Clark et al. 2019, section 4.1). Single tokens may differ a good deal within a word.
-- **Hidden special tokens.** With their columns gone, rows add up to less than 1. Dividing by what
-  is left makes rows comparable, and blows up rows that had little left.
-- **Alignments.** Lines between words are weights, not a dictionary: a strong one can join words
-  that do not translate each other, and a right pair can have none.
+- **Hidden special tokens.** Without their columns, rows add up to less than 1. Dividing by the rest
+  makes rows comparable, and inflates rows with little left.
+- **Alignments.** Lines between words are weights, not a dictionary: a strong line can join words
+  that are no translations of each other, and a correct pair can have none.
 """
 
 REFERENCES = {
@@ -76,53 +80,59 @@ REFERENCES = {
     "specialized heads do the heavy lifting, the rest can be pruned.": "1905.09418",
     "Wiegreffe and Pinter 2019. Attention is not not explanation.": "1908.04626",
 }
-"""Titles and their numbers on arXiv, by alphabet."""
+"""Titles and their arXiv numbers, in alphabetical order."""
+
+
+class OtherModel(NamedTuple):
+    """The folder of a model that is none of ours, and what it says of the model."""
+
+    folder: Path
+    facts: FolderFacts
+
+
+Subject = OfModel | OfTrace | OtherModel
 
 
 def introduction() -> str:
-    """The introduction, with what holds of the model that is open.
-
-    What is not known of it is not said.
-    """
+    """The introduction, with what is known about the open model."""
     rows = parking = ""
     with contextlib.suppress(CheckpointError, DeviceError):
-        question = subject()
+        opened = subject()
         # Of another kind of model, and of a trace, there are no examples.
-        if question.facts is None and question.trace is None:
-            rows = alignment_note(session.read_later(question.checkpoint))
-            parking = parking_note(session.resting(question.checkpoint))
+        if isinstance(opened, OfModel):
+            rows = alignment_note(session.ask(FindLaterRows(opened.version)))
+            parking = parking_note(session.ask(CountResting(opened.version)))
     return INTRODUCTION.format(rows=rows, parking=parking)
 
 
-def subject() -> session.Question:
-    """What was asked last, or else the model in the address, or the one that the app opens with.
+def subject() -> Subject:
+    """What is open: what was asked last, or the model in the address, or the first one.
 
     Raises:
         CheckpointError: if there is no model, or its configuration is damaged.
     """
     question = bar.opened()
+    if isinstance(question, OfReader):
+        return OtherModel(question.folder, question.facts)
     if question is not None:
         return question
     # Names are looked up, and never made into a path.
-    found = model_menu.openables()
-    named = found.get(address.asked().get(CHECKPOINT.name, ""))
+    named = model_menu.openables().get(address.query().get(CHECKPOINT.name, ""))
     if named is None or named.kind is model_menu.Kind.TRACE:
-        return session.Question(next(iter(model_menu.checkpoints().values())), "")
-    is_reader = named.kind is model_menu.Kind.READER
-    return session.Question(named.path, "", facts=reader_facts(named.path) if is_reader else None)
+        return OfModel(next(iter(model_menu.checkpoints().values())), "")
+    if named.kind is model_menu.Kind.READER:
+        return OtherModel(named.path, reader_facts(named.path))
+    return OfModel(named.path, "")
 
 
 def parking_note(counts: Mapping[str, tuple[int, int]]) -> str:
-    """How many heads of a model rest on a token that means little; `counts` of `measures.resting`.
-
-    Empty where no head could be told.
-    """
+    """How many heads rest on a token that means little; empty if nothing could be counted."""
     names = {"end": "`</s>`", "start": "`<s>`", "punctuation": "punctuation"}
     parts = [
-        f"{names[key]} in {most} of {count_of(told, 'head')}"
+        f"{names[key]} in {resting or 'none'} of {count_of(judged, 'head')}"
         for key in names
-        for most, told in [counts.get(key, (0, 0))]
-        if told
+        for resting, judged in [counts.get(key, (0, 0))]
+        if judged
     ]
     if not parts:
         return ""
@@ -131,57 +141,58 @@ def parking_note(counts: Mapping[str, tuple[int, int]]) -> str:
 
 
 def label_rules() -> str:
-    """The thresholds of `model.explain.labels` as Markdown, so that page and code cannot differ."""
+    """The thresholds of `model.explain.labels` as Markdown, so that page and code agree."""
     rules = "\n".join(f"- *{rule.text}*: {rule.needs}" for rule in labels.RULES)
     return f"""
 ## How a head earns a label
 
-{survey_note()}A label is earned on {labels.MIN_SENTENCES} sentences that are none of the model's
-examples. The mean over these sentences must reach the threshold, and so must
-{labels.MIN_PASSING:.0%} of the sentences one by one. Both must hold for new sentences too, so the
-lower end of each {labels.CONFIDENCE:.0%} interval counts (Wilson's interval for the share of
-sentences). A sentence counts where it can tell: it has {MIN_TOKENS} tokens or more, and chance
-alone would not give a head as much weight. The first label that fits is given:
+{survey_note()}A label is earned on {labels.MIN_SENTENCES} sentences that are not among the model's
+examples. Both the mean over these sentences and {labels.MIN_PASSING:.0%} of the single sentences
+must reach the threshold. Both must also hold for new sentences, so the lower end of each
+{labels.CONFIDENCE:.0%} interval counts (Wilson's interval for the share of sentences). A sentence
+counts only if it has {MIN_TOKENS} tokens or more, and if chance alone would not give a head as much
+weight. The first label that fits is given:
 
 {rules}
 
-A head may earn none; it has a line with a number instead. On a single sentence the head may do
-otherwise. The source of a token is found without any weight: it is the source token without which
-the model finds this token least likely. Beyond chance means less what the head's rows would give in
-any other order, on average.
+A head without a label has a line with a number instead. On a single sentence, a head may behave
+differently. The source of a token is determined without attention weights: it is the source token
+without which the model finds this token least likely. “Beyond chance” subtracts the average over
+all other orders of the head's rows.
 
 ## Which head opens
 
-Each kind of attention opens with the head that says most. Heads whose label says which tokens
-belong together come before those that rest on one place. Among them, or among all where no head has
-such a label, it is the one with the most weight on its tokens' sources beyond chance; in
-self-attention, and where no source is known, the one whose rows tell most about the token they look
-at: the largest mutual information of row and token. Both are means over the sentences of the
-labels; a model without labels is judged by the sentence shown.
+Each kind of attention opens with its most telling head. Heads whose label says which tokens belong
+together come before those that rest on one place. Among them, or among all heads if none has such a
+label, the one opens with the most weight on its tokens' sources beyond chance. In self-attention,
+and where no source is known, it is the one whose rows reveal most about the token they look at: the
+largest mutual information of row and token. Both are means over the sentences of the labels; a
+model without labels is judged by the sentence shown.
 """
 
 
 def survey_note() -> str:
-    """What the labels of the open model rest on, in one sentence; empty where it has none."""
+    """The measurements behind the open model's labels, in one sentence; empty without labels."""
     with contextlib.suppress(CheckpointError, DeviceError):
-        question = subject()
-        if question.trace is None or question.facts is not None:
-            found = session.survey(question.checkpoint)
-            if found is not None:
-                sample = found.sample
-                count = len(found.earned)
-                return (
-                    f"{count or 'None'} of the {found.n_heads} heads of "
-                    f"{escape_markdown(visible(question.folder.name))} "
-                    f"{'earns' if count <= 1 else 'earn'} a label, measured on "
-                    f"{sample.sentences:,} sentences ({escape_markdown(visible(sample.data))}; "
-                    f"licence: {escape_markdown(visible(sample.licence))}).\n\n"
-                )
+        opened = subject()
+        if isinstance(opened, OfTrace):
+            return ""
+        checkpoint = opened.checkpoint if isinstance(opened, OfModel) else opened.folder
+        survey = session.survey(checkpoint)
+        if survey is not None:
+            sample, count = survey.sample, len(survey.earned)
+            return (
+                f"{count or 'None'} of the {survey.n_heads} heads of "
+                f"{escape_markdown(visible(opened.folder.name))} "
+                f"{'earns' if count <= 1 else 'earn'} a label, measured on "
+                f"{sample.sentences:,} sentences ({escape_markdown(visible(sample.data))}; "
+                f"licence: {escape_markdown(visible(sample.licence))}).\n\n"
+            )
     return ""
 
 
 def model_facts(model: Translator) -> str:
-    """What is known of a checkpoint: its shape and, as far as recorded, its training and scores."""
+    """A checkpoint's shape and, as far as recorded, its training and scores, as Markdown."""
     config, task = model.model.config, task_of(model.metrics)
     lines = [
         f"{escape_markdown(model.name)}: {model.n_parameters / 1e6:.1f} million parameters, "
@@ -199,22 +210,22 @@ def model_facts(model: Translator) -> str:
         exact, sentences = (number(tested.get(name)) for name in ("exact", "sentences"))
         if exact is not None and sentences is not None:
             lines.append(
-                f"{percent(exact, 1)} of {sentences:,.0f} inputs that training never saw come out "
-                "exactly right. More is in card.md, beside its weights."
+                f"On {sentences:,.0f} inputs that training never saw, {percent(exact, 1)} of the "
+                "outputs are exactly right. See card.md, beside its weights."
             )
         bleu, chrf, sentences = (number(tested.get(name)) for name in ("bleu", "chrf", "sentences"))
         if bleu is not None and chrf is not None and sentences is not None:
             lines.append(
                 f"BLEU {bleu:.1f} and chrF {chrf:.1f} on {sentences:,.0f} test sentences"
                 + (f" ({escape_markdown(tested['data'])})" if text_in(tested, "data") else "")
-                + ". More is in card.md, beside its weights."
+                + ". See card.md, beside its weights."
             )
         lines += _nearness(tested)
     return "\n".join(f"- {line}" for line in lines)
 
 
 def _training(metrics: Mapping[str, Any]) -> list[str]:
-    """How long it was trained, over all runs; nothing where one of them does not say."""
+    """The length of its training over all runs; empty if one of them has no record."""
     runs = training_runs(metrics) or []
     steps, tokens = (sum(run[name] for run in runs) for name in ("steps", "target_tokens"))
     if not steps or not tokens:
@@ -225,7 +236,7 @@ def _training(metrics: Mapping[str, Any]) -> list[str]:
 
 
 def _nearness(tested: dict[str, Any]) -> list[str]:
-    """How much better the test sentences come out that training nearly held."""
+    """BLEU on test sentences that are nearly in the training data, and on the others."""
     parts = [tested.get(name) for name in ("near", "far")]
     (near, near_bleu), (far, far_bleu) = (
         [
@@ -237,14 +248,14 @@ def _nearness(tested: dict[str, Any]) -> list[str]:
     if near is None or near_bleu is None or far is None or far_bleu is None:
         return []
     return [
-        f"{near:,.0f} of them differ from a training sentence by at most one word, put in, left "
-        f"out or replaced: BLEU is {near_bleu:.1f} on these and {far_bleu:.1f} on the other "
-        f"{far:,.0f}, which tell more of how it does on a new text."
+        f"{near:,.0f} of them differ from a training sentence by at most one word added, removed "
+        f"or replaced: BLEU is {near_bleu:.1f} on these and {far_bleu:.1f} on the other "
+        f"{far:,.0f}, which say more about new text."
     ]
 
 
 def number(value: Any) -> float | None:
-    """A number from a file that anybody may have written, or None."""
+    """The number, or None if it is none; files may have been written by anybody."""
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     return value if is_number else None
 
@@ -254,7 +265,7 @@ def text_in(record: dict[str, Any], name: str) -> bool:
 
 
 def folder_facts(name: str, facts: FolderFacts) -> str:
-    """What the folder of a model of Hugging Face's, or of half a Transformer, says, as Markdown."""
+    """What the folder of a Hugging Face model, or of half a Transformer, says, as Markdown."""
     held = facts.architecture
     if facts.model_type:
         named = escape_markdown(visible(facts.architecture or "a model"))
@@ -267,41 +278,43 @@ def folder_facts(name: str, facts: FolderFacts) -> str:
         "",
     ]
     sizes = [f"- {escape_markdown(visible(size))}: {number:,}" for size, number in facts.sizes]
-    return "\n".join([*lines, *(sizes or ["- nothing of its sizes"])])
+    return "\n".join([*lines, *(sizes or ["- no sizes"])])
 
 
 def show_model() -> None:
     """The model, or the trace, that is open."""
     try:
-        question = subject()
-        if question.facts is not None:
-            st.markdown(folder_facts(question.checkpoint.name, question.facts))
-        elif question.trace is not None:
-            named = escape_markdown(visible(question.checkpoint.name))
-            lines = [f"{named}: {shape_of(question.trace)}.", *contents_of(question.trace)]
-            st.markdown("\n".join(["## The trace", "", *(f"- {line}" for line in lines)]))
-        else:
-            st.markdown(f"## The model\n\n{model_facts(session.translator(question.folder))}")
+        match subject():
+            case OtherModel(folder, facts):
+                st.markdown(folder_facts(folder.name, facts))
+            case OfTrace() as opened:
+                named = escape_markdown(visible(opened.name))
+                lines = [f"{named}: {shape_of(opened.trace)}.", *contents_of(opened.trace)]
+                st.markdown("\n".join(["## The trace", "", *(f"- {line}" for line in lines)]))
+            case OfModel(folder=folder):
+                st.markdown(f"## The model\n\n{model_facts(session.translator(folder))}")
     except (CheckpointError, DeviceError) as error:
         st.markdown("## The model")
         st.error(escape_markdown(str(error)), icon=":material/error:")
 
 
-if stage.is_on():
-    stage.say("What the pictures can and cannot tell")
-    stage.offer("Up and down: scroll", scrolls=True)
-    text = st.container(key="stage-text")
-else:
-    text = st.container(width=READING_WIDTH)
-with text:
-    st.markdown(introduction())
-    st.markdown(label_rules())
-    st.markdown(f"## {glossary.TITLE}\n\n{glossary_text()}")
-    show_model()
-    st.markdown(
-        "## References\n\n"
-        + "\n".join(
-            f"- {title} [arXiv:{paper}](https://arxiv.org/abs/{paper})"
-            for title, paper in REFERENCES.items()
+def show() -> None:
+    """The whole page."""
+    if stage.is_on():
+        stage.say("What the pictures can and cannot tell")
+        stage.offer("Up and down: scroll", scrolls=True)
+        text = st.container(key="stage-text")
+    else:
+        text = st.container(width=READING_WIDTH)
+    with text:
+        st.markdown(introduction())
+        st.markdown(label_rules())
+        st.markdown(f"## {glossary.TITLE}\n\n{glossary_text()}")
+        show_model()
+        st.markdown(
+            "## References\n\n"
+            + "\n".join(
+                f"- {title} [arXiv:{paper}](https://arxiv.org/abs/{paper})"
+                for title, paper in REFERENCES.items()
+            )
         )
-    )

@@ -1,4 +1,4 @@
-"""Every hypothesis of the search as a tree, and what was found."""
+"""Every hypothesis of the search as a tree, and a list of those that ended."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from model.paper.search import AS_IN_THE_PAPER, Search
 from model.trace.attention_map import AttentionKind
 from model.trace.translation import Decoding, SearchNode
 from viz.browser.branches import branches
-from viz.browser.clicks import clicks, do_clicks
+from viz.browser.clicks import clicks, handle_clicks
 from viz.decoding.attention import mean_weights
 from viz.decoding.payload import pack_branches
 from viz.decoding.pictures import SearchTree
@@ -23,9 +23,11 @@ from viz.draw.labels import escape_html, visible
 from viz.draw.word_diff import diff_html
 from viz.pages.decoding_steps import show_heads
 from viz.service import session
-from viz.service.jobs import Decoded
+from viz.service.jobs import ReadBranches
+from viz.service.questions import OfModel
+from viz.service.results import Decoded
 from viz.shell import address, stage
-from viz.shell.save_menu import show
+from viz.shell.save_menu import show_picture
 from viz.shell.theme import is_dark
 from viz.shell.width import is_narrow
 
@@ -33,57 +35,51 @@ TREE = "search-tree"
 """The key of the tree's chart."""
 
 MOST_ROWS = 12
-"""More rows of a tree than that are too small on a stage."""
+"""A tree with more rows is too small to read on a stage."""
 
 STAGE_SIZE = "clamp(1.25rem, 2.2vw, 2.75rem)"
-"""Of what was found, to be read from the back row."""
+"""The size of a hypothesis that can be read from the back row."""
 
 MOST_CELLS = 20_000
-"""Of hypotheses times source tokens; attention to more takes seconds to read."""
+"""Hypotheses times source tokens; reading the attention of more takes seconds."""
 
 CLICK = (
-    " Point at a dot to see its hypothesis and its attention below; click a diamond to study its "
-    "translation on every page."
+    " Point at a dot to see its hypothesis and attention; click a diamond to study its translation "
+    "on every page."
 )
 
 
-def show_beams(
-    question: session.Question, view: DecodingView, search: Search, found: Decoded
-) -> None:
-    """The tree, below it the branch that is pointed at, and what was found, best first."""
-    decoding = found.decoding
+def show_beams(question: OfModel, view: DecodingView, search: Search, decoded: Decoded) -> None:
+    """The tree, the branch that is pointed at, and the hypotheses that ended, best first."""
+    decoding = decoded.decoding
     if stage.is_on():
         show_tree_on_stage(view, search, decoding)
         return
-    show(
+    show_picture(
         SearchTree(decoding, search, changes=view.changes),
         TREE,
         after=CLICK,
     )
     clicks(TREE, on_clicks=partial(study_clicked, question, view, decoding, search))
-    show_branch(question, view, search, found)
-    show_found(question, view, decoding, search)
+    show_branch(question, view, search, decoded)
+    show_hypotheses(question, view, decoding, search)
 
 
-def show_branch(
-    question: session.Question, view: DecodingView, search: Search, found: Decoded
-) -> None:
-    """The hypothesis that is pointed at in the tree, and what it looked at in the source."""
-    decoding, cross = found.decoding, None
+def show_branch(question: OfModel, view: DecodingView, search: Search, decoded: Decoded) -> None:
+    """The hypothesis under the pointer, and what it looked at in the source."""
+    decoding, cross = decoded.decoding, None
     if len(decoding.nodes) * len(decoding.translation.source) <= MOST_CELLS:
-        weights = session.branches(
-            question.checkpoint, question.sentence, search, view.changes.under
-        )
+        weights = session.ask(ReadBranches(question.decode(search, view.changes.under)))
         cross = mean_weights(weights, AttentionKind.CROSS, view.heads)
     branches(pack_branches(decoding, cross, chart=TREE), key="branch")
-    show_heads(view, found)
+    show_heads(view, decoded)
 
 
 def show_tree_on_stage(view: DecodingView, search: Search, decoding: Decoding) -> None:
-    """The tree alone, without what was pruned where that would be too small to read."""
+    """The tree alone; without pruned hypotheses if it would be too small to read."""
     whole = layout_tree(decoding).height <= MOST_ROWS
     name = search_name(search) + view.changes.name
-    stage.say(name if whole else f"{name}: what was found")
+    stage.say(name if whole else f"{name}: the hypotheses that ended")
     if search.sampling is None:
         low, high = RANGES["beam"]
         stage.offer(
@@ -94,16 +90,16 @@ def show_tree_on_stage(view: DecodingView, search: Search, decoding: Decoding) -
     stage.show((picture, TREE), narrow=is_narrow())
 
 
-def show_found(
-    question: session.Question, view: DecodingView, decoding: Decoding, search: Search
+def show_hypotheses(
+    question: OfModel, view: DecodingView, decoding: Decoding, search: Search
 ) -> None:
-    """What was found, each with its score, its words that differ, and a button to study it."""
-    texts = [found_text(question, decoding, node) for node in decoding.ranked]
+    """The hypotheses that ended, each with its score and a button to study it."""
+    texts = [text_of(question, decoding, node) for node in decoding.ranked]
     for rank, (node, text) in enumerate(zip(decoding.ranked, texts, strict=True)):
         target = target_of(node, text, view, search)
         studied = question.target == target
         with st.container(horizontal=True, vertical_alignment="center", key=f"found-{rank}"):
-            st.html(found_html(str(rank + 1), node, text, texts[0]))
+            st.html(hypothesis_html(str(rank + 1), node, text, texts[0]))
             if target is not None:
                 st.button(
                     "Studied" if studied else "Study",
@@ -127,28 +123,28 @@ def show_found(
 
 
 STUDY_HELP = (
-    "Every page then shows the sentence with this translation, as if you had typed it: its text is "
-    "cut into tokens anew and ended."
+    "Every page then shows the sentence with this translation, as if you had typed it as the "
+    "target."
 )
 
 
-def found_text(question: session.Question, decoding: Decoding, node: SearchNode) -> str:
-    """What a hypothesis reads as."""
+def text_of(question: OfModel, decoding: Decoding, node: SearchNode) -> str:
+    """The text of a hypothesis."""
     model = session.translator(question.checkpoint)
     return model.tokenizer.target.decode(decoding.token_ids(node))
 
 
-def found_html(
+def hypothesis_html(
     mark: str, node: SearchNode, text: str, best: str, name: str = "", *, bold: bool = False
 ) -> str:
-    """One line of what was found, its words that the best has not marked.
+    """One hypothesis as HTML, with the words marked that the best one lacks.
 
     Args:
         mark: stands before it.
         node: that ends it.
         text: of it.
         best: what it is compared with.
-        name: of how it was found.
+        name: of the search that led to it.
         bold: whether it stands out.
     """
     words = escape_html(visible(text)) if text == best else diff_html(best, text, dark=is_dark())
@@ -157,7 +153,7 @@ def found_html(
         f"score {style.number(node.score or 0.0)}",
         f"log-probability {style.number(node.log_prob)}",
         "1 token" if node.step == 0 else f"{node.step + 1} tokens",
-        *(["cut at the most tokens it may have"] if node.fate == "cut" else []),
+        *(["cut off at the length limit"] if node.fate == "cut" else []),
     ]
     weight = "600" if bold else "inherit"
     size = STAGE_SIZE if stage.is_on() else "1rem"
@@ -169,32 +165,32 @@ def found_html(
 
 
 def study_clicked(
-    question: session.Question,
+    question: OfModel,
     view: DecodingView,
     decoding: Decoding,
     search: Search,
 ) -> None:
-    """Study the translation that ends at the point of the tree clicked last, if one does."""
+    """Study the translation that ends at a clicked point of the tree, if one does."""
 
     def study(*click: Any) -> None:
         match click:
             case [int(place)] if place in range(len(decoding.nodes)):
                 node = decoding.nodes[place]
             case _:
-                # Nothing that the tree sends.
+                # The tree does not send that.
                 return
         if node.rank is None:
             return
-        target = target_of(node, found_text(question, decoding, node), view, search)
+        target = target_of(node, text_of(question, decoding, node), view, search)
         if target is not None:
             address.change(target=target)
 
-    do_clicks(TREE, study)
+    handle_clicks(TREE, study)
 
 
 def target_of(node: SearchNode, text: str, view: DecodingView, search: Search) -> str | None:
-    """What makes a hypothesis the translation of every page; None for one without any words."""
+    """The target that makes every page show a hypothesis; None for one without any words."""
     if node.rank == 0 and search == AS_IN_THE_PAPER and not view.changes:
-        # What the model finds by itself needs no text.
+        # The model's own translation needs no target.
         return ""
     return text.strip() or None

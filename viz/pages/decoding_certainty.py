@@ -8,49 +8,49 @@ from viz.decoding.certainty import certainty_html, hesitant, percent
 from viz.decoding.pictures import Certainty
 from viz.decoding.view import DecodingView
 from viz.draw.labels import escape_markdown, token_text
-from viz.service.jobs import Decoded
+from viz.service.results import Decoded
 from viz.shell import address, stage
-from viz.shell.save_menu import show
+from viz.shell.save_menu import show_picture
 from viz.shell.theme import is_dark
-from viz.shell.width import is_narrow
+from viz.shell.widgets import row
 
 LISTED, OFFERED = 4, 4
-"""How many hesitant steps are listed, and how many other words of each."""
+"""How many hesitant steps are listed, and how many other words for each."""
 
 
-def show_certainty(view: DecodingView, search: Search, found: Decoded) -> None:
-    """The sentence coloured by it, its numbers, and other words where the model hesitated."""
-    translation, steps = found.decoding.translation, found.decoding.steps
+def show_certainty(view: DecodingView, search: Search, decoded: Decoded) -> None:
+    """The sentence coloured by certainty, other words where the model hesitated, and the chart."""
+    translation, steps = decoded.decoding.translation, decoded.decoding.steps
     tokens = Tokens(translation.tokens, translation.token_ids)
     st.html(certainty_html(tokens, steps, dark=is_dark()))
-    picture = Certainty(found.decoding, search, view.changes)
-    if stage.is_on():
-        stage.say("How sure the model was of each token")
-        stage.show((picture, "certainty"), narrow=is_narrow())
-        return
+    stage.say("How sure the model was of each token")
+    if not stage.is_on():
+        show_hesitation(view, decoded)
+    show_picture(Certainty(decoded.decoding, search, view.changes), "certainty")
+
+
+def show_hesitation(view: DecodingView, decoded: Decoded) -> None:
+    """Where the model hesitated, with its likeliest other words."""
+    steps = decoded.decoding.steps
     places = hesitant(steps)
     if places:
-        st.caption(
-            "Where it hesitated, with the words it might have written; click one to take it."
-        )
+        st.caption("Where the model hesitated: click another word and it writes on from there.")
     elif all(step.forced for step in steps):
-        st.caption("Every token was given, and none chosen.")
+        st.caption("Every token was given; the model chose none.")
     else:
         st.caption(
-            "It hesitated nowhere: every token it chose was the likeliest it may write, with at "
-            "least 50%."
+            "The model hesitated nowhere: every token was the likeliest one, with at least 50%."
         )
     for place in places[:LISTED]:
-        show_others(view, found, place)
-    show(picture, "certainty")
+        show_others(view, decoded, place)
 
 
-def show_others(view: DecodingView, found: Decoded, place: int) -> None:
-    """One step and the likeliest other words there, each of which can be taken."""
-    translation, step = found.decoding.translation, found.decoding.steps[place]
+def show_others(view: DecodingView, decoded: Decoded, place: int) -> None:
+    """One step and its likeliest other words, each as a button."""
+    translation, step = decoded.decoding.translation, decoded.decoding.steps[place]
     written = escape_markdown(token_text(translation.tokens[place]))
     share = escape_markdown(percent(step.probability))
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+    with row():
         st.markdown(f"Step {place + 1}, **{written}** {share}, or", width="content")
         others = [
             each

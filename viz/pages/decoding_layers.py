@@ -1,21 +1,19 @@
-"""What each decoder layer would say if the model stopped there."""
+"""What each decoder layer would predict if the model stopped there."""
 
 from model.paper.search import Search
 from viz.decoding.pictures import LayerLens
 from viz.decoding.view import DecodingView
 from viz.service import session
+from viz.service.jobs import ReadLayers
+from viz.service.questions import OfModel
 from viz.shell import stage
-from viz.shell.save_menu import show
-from viz.shell.width import is_narrow
+from viz.shell.save_menu import show_picture
 
 
-def show_layers(question: session.Question, view: DecodingView, search: Search) -> None:
+def show_layers(question: OfModel, view: DecodingView, search: Search) -> None:
     """The map of all layers and steps."""
-    lens = session.logit_lens(question.checkpoint, question.sentence, search, view.changes.under)
+    lens = session.ask(ReadLayers(question.decode(search, view.changes.under)))
     model = session.translator(question.checkpoint)
+    stage.say("What each decoder layer would predict")
     picture = LayerLens(lens, question.sentence, search, model.has_final_norm, view.changes)
-    if stage.is_on():
-        stage.say("What each decoder layer would say")
-        stage.show((picture, "layers"), narrow=is_narrow())
-    else:
-        show(picture, "layers")
+    show_picture(picture, "layers")

@@ -1,4 +1,4 @@
-"""How the page's search is set, and what other searches find beside it."""
+"""The settings of the page's search, and the results of other searches beside it."""
 
 from __future__ import annotations
 
@@ -24,26 +24,28 @@ from viz.decoding.search_results import Found, score
 from viz.decoding.view import DecodingView
 from viz.draw.labels import escape_markdown
 from viz.links.head_refs import head_name
-from viz.pages.decoding_beams import found_html
+from viz.pages.decoding_beams import hypothesis_html
 from viz.service import session
+from viz.service.questions import OfModel
 from viz.shell import address, stage
 from viz.shell.head_picker import choose_heads
 from viz.shell.save_menu import captioned
+from viz.shell.widgets import segments
 
 OFF = "heads-switched-off"
-"""The widget of the heads that the decoding goes without; the address has them as one text."""
+"""The key of the field of heads switched off; the address has them as one text."""
 
 OTHER = "second-"
-"""Stands before the keys of the second search's widgets."""
+"""The prefix of the keys of the second search's widgets."""
 
 
 def show_settings(view: DecodingView, model: Translator) -> None:
-    """The button with what the page's search is, its settings, and heads to go without."""
+    """The button that names the search; in it, its settings and heads to switch off."""
     name = search_name(view.free) + view.changes.name
     with st.popover(name, icon=":material/tune:", key="search-settings"):
         choose(view.settings, "")
         choose_heads(
-            "Heads switched off meanwhile",
+            "Heads switched off",
             {
                 f"{site}.{head}": head_name(site, head)
                 for site in model.sites
@@ -61,23 +63,14 @@ def choose(settings: Settings, of: str) -> None:
 
     Args:
         settings: as they are.
-        of: stands before the name of each; "" for those that the address has by name.
+        of: the prefix of the widgets' keys; "" for those that the address has by name.
     """
     for field in fields(Settings):
         if of:
             st.session_state[of + field.name] = getattr(settings, field.name)
     on_change = keep_other if of else None
     key = f"{of}how"
-    st.segmented_control(
-        "How a translation is looked for",
-        WAYS,
-        default=address.value_of(key),
-        key=key,
-        required=True,
-        format_func=WAYS.__getitem__,
-        label_visibility="collapsed",
-        on_change=on_change,
-    )
+    segments("Search", WAYS, key=key, on_change=on_change)
     shown = (
         ["samples", "temperature", "top_k", "top_p", "seed"]
         if settings.how == "sampling"
@@ -113,29 +106,29 @@ LABELS = {
     "beam": ("Width of the beam", "Live hypotheses at each step; 1 is greedy decoding."),
     "penalty": (
         "Length penalty",
-        "α of ((5 + length) / 6)^α, by which log-probabilities are divided into scores. 0 leaves "
-        "lengths alone; more favours longer translations.",
+        "α of ((5 + length) / 6)^α, by which log-probabilities are divided to give scores. 0 "
+        "ignores the length; more favours longer translations.",
     ),
-    "temperature": ("Temperature", "Divides the logits: below 1 sharper, above 1 flatter."),
-    "top_k": ("Top-k", "Draws from so many of the likeliest tokens; 0 draws from all."),
+    "temperature": ("Temperature", "Divides the logits: less than 1 is sharper, more is flatter."),
+    "top_k": ("Top-k", "Samples from so many of the likeliest tokens; 0 means all."),
     "top_p": (
         "Top-p",
-        "Draws from the fewest tokens whose probabilities reach p together; 1 draws from all.",
+        "Samples from the fewest tokens whose probabilities add up to p; 1 means all.",
     ),
-    "seed": ("Seed", "The same seed draws the same samples."),
-    "samples": ("Samples", f"Translations that are drawn, up to {MOST_SAMPLES}."),
+    "seed": ("Seed", "The same seed gives the same samples."),
+    "samples": ("Samples", f"How many translations are sampled, up to {MOST_SAMPLES}."),
 }
 
 HUNDREDTHS = ("penalty", "temperature", "top_p")
 
 
 def hundredths(value: int) -> str:
-    """A setting as it is used."""
+    """A setting in hundredths, written as a decimal."""
     return f"{value / 100:g}"
 
 
 def keep_other() -> None:
-    """Keep the second search's settings for the address."""
+    """Keep the second search's settings in the address."""
     before = address.read(DecodingView).other
     chosen = {
         field.name: st.session_state.get(OTHER + field.name, getattr(before, field.name))
@@ -145,22 +138,19 @@ def keep_other() -> None:
 
 
 def show_comparison(
-    question: session.Question, view: DecodingView, search: Search, decoding: Decoding
+    question: OfModel, view: DecodingView, search: Search, decoding: Decoding
 ) -> None:
-    """The page's search beside another one: what each finds."""
+    """The results of the page's search beside those of another one."""
     other_search = view.other.search(search.prefix)
-    if stage.is_on():
-        stage.say(f"Two searches{view.changes.name}")
-    else:
+    stage.say(f"Two searches{view.changes.name}")
+    if not stage.is_on():
         with st.popover(
             f"B: {search_name(view.other.search())}",
             icon=":material/tune:",
             key="second-settings",
         ):
             choose(view.other, OTHER)
-    other = session.decode(
-        question.checkpoint, question.sentence, other_search, view.changes.under
-    ).decoding
+    other = session.ask(question.decode(other_search, view.changes.under)).decoding
     picture = ComparedSearches((decoding, other), (search, other_search), view.changes)
     show_list(picture.found)
     words = escape_markdown(picture.words)
@@ -173,35 +163,27 @@ def show_comparison(
 MARKED = "Words that differ from the first are marked."
 
 
-def show_list(found: Sequence[Found], best: int = 0) -> None:
-    """What was found, with the words that differ from one of them marked."""
-    for each in found:
+def show_list(hypotheses: Sequence[Found], best: int = 0) -> None:
+    """Hypotheses, with the words marked that differ from the best one's."""
+    for each in hypotheses:
         st.html(
-            found_html(each.mark, each.node, each.text, found[best].text, each.name, bold=each.best)
+            hypothesis_html(
+                each.mark, each.node, each.text, hypotheses[best].text, each.name, bold=each.best
+            )
         )
 
 
-def show_widths(question: session.Question, view: DecodingView, search: Search) -> None:
-    """What beams of every width find, each decoded while it is waited for."""
+def show_widths(question: OfModel, view: DecodingView, search: Search) -> None:
+    """The results of beams of every width, decoded one by one."""
     decodings: list[Decoding] = []
     slot = st.empty()
     for asked in of_every_width(search):
         slot.progress(len(decodings) / WIDEST, f"Searching with a beam of {asked.beam}…")
-        decodings.append(
-            session.decode(
-                question.checkpoint, question.sentence, asked, view.changes.under
-            ).decoding
-        )
+        decodings.append(session.ask(question.decode(asked, view.changes.under)).decoding)
     slot.empty()
     picture = SearchWidths(decodings, search, view.changes)
-    if stage.is_on():
-        stage.say(picture.title)
+    stage.say(picture.title)
     best = max(range(len(picture.found)), key=lambda place: score(picture.found[place].node))
     show_list(picture.found, best)
-    words = escape_markdown(
-        f"{picture.words} Words that differ from the one with the best score are marked."
-    )
-    if stage.is_on():
-        st.caption(words)
-    else:
-        captioned(words, [picture], "widths")
+    words = f"{picture.words} Words that differ from the one with the best score are marked."
+    captioned(escape_markdown(words), [picture], "widths")

@@ -7,7 +7,7 @@ import streamlit as st
 
 from model.paper.search import Search
 from model.trace.attention_map import AttentionKind
-from viz.browser.messages import told
+from viz.browser.messages import message_of
 from viz.browser.steps import read_shown, read_taken, steps
 from viz.decoding.attention import head_mean
 from viz.decoding.payload import pack
@@ -15,37 +15,37 @@ from viz.decoding.pictures import OneStep
 from viz.decoding.view import LIT, DecodingView
 from viz.links.head_refs import head_name
 from viz.pages.decoding_forced_words import show_beginning
-from viz.service import session
-from viz.service.jobs import Decoded
+from viz.service.questions import OfModel
+from viz.service.results import Decoded
 from viz.shell import address, stage
 from viz.shell.head_picker import choose_heads
 from viz.shell.save_menu import captioned
 
 PLAYER = "steps-player"
 
-_HEARD, _TOLD = "_step_heard", "_step_told"
-"""The step that the browser shows; how often it was told one that it did not choose itself."""
+_SHOWN, _SENT = "_step_shown", "_steps_sent"
+"""The step that the browser shows; how many steps it was sent that it did not choose itself."""
 
 
-def name_of(question: session.Question, view: DecodingView, search: Search) -> str:
-    """What tells one decoding from another, for what the browser says of it."""
+def name_of(question: OfModel, view: DecodingView, search: Search) -> str:
+    """A name for a decoding, by which the browser's messages are matched to it."""
     written = repr((question, search, view.changes)).encode()
     return hashlib.blake2b(written, digest_size=8).hexdigest()
 
 
 def on_shown(name: str, count: int) -> None:
     """Keep the step at which the browser came to rest."""
-    step = read_shown(told(PLAYER, "shown"), name, count)
+    step = read_shown(message_of(PLAYER, "shown"), name, count)
     if step is not None and not address.is_followed():
-        st.session_state[_HEARD] = step
+        st.session_state[_SHOWN] = step
         address.change(at=step + 1)
 
 
-def on_taken(name: str, found: Decoded) -> None:
-    """Write on from another token."""
-    decoding = found.decoding
+def on_taken(name: str, decoded: Decoded) -> None:
+    """Continue from another token."""
+    decoding = decoded.decoding
     counts = [len(step.likeliest) for step in decoding.steps]
-    choice = read_taken(told(PLAYER, "taken"), name, counts)
+    choice = read_taken(message_of(PLAYER, "taken"), name, counts)
     if choice is None or address.is_followed():
         return
     step, place = choice
@@ -56,15 +56,13 @@ def on_taken(name: str, found: Decoded) -> None:
     )
 
 
-def show_steps(
-    question: session.Question, view: DecodingView, search: Search, found: Decoded
-) -> None:
-    """The steps, and below them what else can be done with them."""
-    decoding, trace = found.decoding, found.trace
+def show_steps(question: OfModel, view: DecodingView, search: Search, decoded: Decoded) -> None:
+    """The steps, and below them the fields that change them."""
+    decoding, trace = decoded.decoding, decoded.trace
     picture = OneStep(decoding, trace, search, view.step, view.heads, view.changes)
-    if PLAYER not in st.session_state or st.session_state.get(_HEARD) != view.step:
-        st.session_state[_TOLD] = st.session_state.get(_TOLD, 0) + 1
-        st.session_state[_HEARD] = view.step
+    if PLAYER not in st.session_state or st.session_state.get(_SHOWN) != view.step:
+        st.session_state[_SENT] = st.session_state.get(_SENT, 0) + 1
+        st.session_state[_SHOWN] = view.step
     name = name_of(question, view, search)
     steps(
         pack(
@@ -73,45 +71,42 @@ def show_steps(
             head_mean(trace, AttentionKind.CROSS, view.heads),
             head_mean(trace, AttentionKind.DECODER, view.heads),
             name=name,
-            epoch=st.session_state[_TOLD],
+            epoch=st.session_state[_SENT],
             step=view.step,
             stage=stage.is_on(),
         ),
         key=PLAYER,
         on_shown=partial(on_shown, name, len(decoding.steps)),
-        on_taken=partial(on_taken, name, found),
+        on_taken=partial(on_taken, name, decoded),
     )
     if stage.is_on():
-        # The foot would say how it ends.
+        # The foot would give away the end.
         stage.name(question.sentence, "")
         stage.offer("Arrow keys: step · K: play")
         return
     captioned(
-        "Above, what the decoder looks at while it writes one token: in the source, and in what it "
-        "has read of its own translation; the largest weight of a row has the strongest colour. "
-        "Below, the ten likeliest of the tokens it may write, with the model's own probabilities; "
-        "the one written is framed. Click another, or press its number, and the model writes on "
-        "from there.",
+        "Above: what the decoder looks at while it writes one token. Below: the ten likeliest "
+        "tokens, the written one framed; click another and the model continues from there.",
         [picture],
         "step",
     )
     show_beginning(question)
-    show_heads(view, found)
+    show_heads(view, decoded)
 
 
-def show_heads(view: DecodingView, found: Decoded) -> None:
-    """Which heads the steps show the attention of."""
+def show_heads(view: DecodingView, decoded: Decoded) -> None:
+    """A field for the heads whose attention the steps show."""
     choose_heads(
-        "Heads whose attention is shown, by layer and number",
+        "Heads whose attention is shown",
         {
             f"{site}.{head}": head_name(site, head)
             for kind in LIT
-            for site in sorted(found.trace.maps)
+            for site in sorted(decoded.trace.maps)
             if site.kind is kind
-            for head in range(found.trace.maps[site].n_heads)
+            for head in range(decoded.trace.maps[site].n_heads)
         },
         view.heads,
         key="lit-heads",
         parameter="lit",
-        placeholder="The mean of all heads: choose some to see these alone",
+        placeholder="The mean of all heads; choose some to see only these",
     )

@@ -1,6 +1,5 @@
-"""Effects: what each head does for the translation, and what is written without some of them."""
+"""Effects: what each head does for the translation, and the translation without some heads."""
 
-from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -12,25 +11,17 @@ from model.checkpoints.checkpoint import CheckpointError, snapshots
 from model.explain.ablation_results import Effects
 from model.explain.removal_file import read_removal
 from model.trace.attention_map import AttentionKind, Site, Tokens
-from model.translate.translator import DeviceError, TextError, Translator
-from viz.browser.clicks import do_clicks
+from model.translate.translator import Translator
+from viz.browser.clicks import handle_clicks
 from viz.browser.switches import switches
 from viz.draw import style
 from viz.draw.labels import axis_texts, escape_markdown
-from viz.effects.effect_map import (
-    CHANGED,
-    LISTED,
-    LOSS,
-    change_words,
-    cross_colors,
-    effect_sentences,
-    lower_first,
-)
-from viz.effects.pictures import NO_CURVES, EffectMap, ExamplesCurve, RemovalCurve, WordMap
-from viz.effects.removal_curve import MEASURES
+from viz.effects.effect_map import LISTED, EffectMap, WordMap, change_words, effect_sentences
+from viz.effects.head_map import cross_colors, lower_first
+from viz.effects.removal_curve import MEASURES, NO_CURVES, ExamplesCurve, RemovalCurve
 from viz.effects.self_maps import PLAIN
 from viz.effects.view import CURVES, EVERY, MAPS, SENTENCE, VIEW, WAYS, EffectsView
-from viz.links.head_refs import MOST_HEADS, head_name, written_heads
+from viz.links.head_refs import MOST_HEADS, head_name, read_heads, written_heads
 from viz.masks.panels import translations_html
 from viz.pages.effects_maps import (
     parts_of,
@@ -39,11 +30,15 @@ from viz.pages.effects_maps import (
     show_maps,
     show_maps_on_stage,
 )
-from viz.service import jobs, session
-from viz.shell import address, bar, stage
+from viz.service import session
+from viz.service.jobs import AverageHeads, MeasureEffects, RemoveHeads, WriteWithout
+from viz.service.questions import OfModel
+from viz.service.results import Outcome
+from viz.shell import address, stage
 from viz.shell.head_picker import choose_heads, keep_known
-from viz.shell.save_menu import model_of, show
+from viz.shell.save_menu import show_picture
 from viz.shell.theme import is_dark
+from viz.shell.widgets import hint, menu, row, segments
 from viz.shell.width import is_narrow, watch_width
 
 WHOLE = "The whole translation"
@@ -51,25 +46,23 @@ WHOLE = "The whole translation"
 CLICK = " Click a head to switch it off, and once more to switch it on."
 
 NO_MEANS = (
-    "This model came without examples over which a head’s mean could be taken; choose another way "
-    "below to switch heads off."
+    "A head’s mean is taken over the model’s examples, and this model has none. Choose another way "
+    "to switch heads off below."
 )
 
-ONLY_TRAINED = (
-    "These curves are there for the trained model alone; choose the last step of its training."
-)
+ONLY_TRAINED = "Only the fully trained model has these curves; choose its last training step."
 
 ADDED = 4
-"""How many more heads the button switches off, those with the greatest effect."""
+"""How many more heads the button switches off: those with the largest effects."""
 
 OFF_PARAMETER = next(each for each in VIEW.parameters if each.name == "off")
 
 OFF = "heads-off"
-"""The widget of the chosen heads; the address has them as one text."""
+"""The key of the field of heads; the address has them as one text."""
 
 
 def clamp_view(model: Translator, predictions: Tokens) -> EffectsView:
-    """The view, without a target token and heads that there are not."""
+    """The view, brought to the target tokens and heads that there are."""
     view = address.read(EffectsView)
     if view.token > len(predictions):
         address.change(token=0)
@@ -79,18 +72,18 @@ def clamp_view(model: Translator, predictions: Tokens) -> EffectsView:
         if view.whose:
             kind, instead = view.kind.full_name.lower(), parts[first]
             address.note(
-                "whose", f"This model has no {kind} {view.whose}; shown is: {lower_first(instead)}."
+                "whose", f"This model has no {kind} {view.whose}; shown: {lower_first(instead)}."
             )
         address.change(whose=first)
     if view.kind is not AttentionKind.CROSS and view.method == EVERY:
-        # Nothing ranks them, which the page says.
+        # Nothing ranks its methods, as the page says.
         address.change(method=PLAIN)
-    keep_known("off", view.off, model, "the heads that it has stay switched off.")
+    keep_known("off", view.off, model, "the others stay switched off.")
     return address.read(EffectsView)
 
 
 def token_names(predictions: Tokens) -> list[str]:
-    """What the map can be of: everything, or one target token, with its place where it repeats."""
+    """The choices for the map: everything, or one target token, with its place if it repeats."""
     texts = axis_texts(predictions)
     return [
         WHOLE,
@@ -103,33 +96,17 @@ def token_names(predictions: Tokens) -> list[str]:
 
 def show_choice(view: EffectsView, predictions: Tokens) -> None:
     """What the map shows, and of which part of the translation."""
-    names = [escape_markdown(name) for name in token_names(predictions)]
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
-        st.segmented_control(
-            "The map shows",
-            MAPS,
-            default=view.colored,
-            key="colored",
-            required=True,
-            format_func=MAPS.__getitem__,
-            label_visibility="collapsed",
-        )
+    with row(at="bottom"):
+        segments("The map shows", MAPS, key="colored")
         if view.has_token:
-            st.selectbox(
-                "Target token",
-                range(len(names)),
-                view.token,
-                key="token",
-                format_func=names.__getitem__,
-                label_visibility="collapsed",
-                width=230,
-            )
+            names = map(escape_markdown, token_names(predictions))
+            menu("Target token", enumerate(names), key="token", hides_label=True, width=230)
 
 
-def show_map(question: session.Question, view: EffectsView, effects: Effects) -> None:
-    """The map of log-probabilities, and its greatest effects in words."""
+def show_map(question: OfModel, view: EffectsView, effects: Effects) -> None:
+    """The map of log-probabilities, and its largest effects in words."""
     picture = EffectMap(effects, view.place, question.target, off=view.heads)
-    show_clickable(picture, picture.effects.of(view.place), "effects")
+    show_clickable(picture, "effects")
     st.markdown(
         "\n".join(
             f"{number}. {escape_markdown(sentence)}"
@@ -138,68 +115,65 @@ def show_map(question: session.Question, view: EffectsView, effects: Effects) ->
     )
 
 
-def show_clickable(picture: EffectMap | WordMap, values: Mapping[Site, Any], key: str) -> None:
-    """A map whose cells are switched off and on by clicks."""
-    show(picture, key, after=CLICK, drawn=replace(picture, off=()))
-    unit = CHANGED if isinstance(picture, WordMap) else LOSS
+def show_clickable(picture: EffectMap | WordMap, key: str) -> None:
+    """A map on which clicks switch heads off and on."""
+    show_picture(picture, key, after=CLICK, drawn=replace(picture, off=()))
     switches(
         key,
         [(str(site.kind), site.layer, head) for site, head in picture.off],
-        cross_colors(values, unit, dark=is_dark()),
-        on_clicks=partial(switch_clicked, key),
+        cross_colors(picture.values, picture.unit, dark=is_dark()),
+        on_clicks=partial(handle_clicks, key, switch_head),
     )
 
 
-def word_map(question: session.Question, view: EffectsView, model: Translator) -> WordMap:
-    """How many words each head changes, computed site by site while it is asked for."""
-    before = session.translate(question.checkpoint, question.sentence).translation.text
+def word_map(question: OfModel, view: EffectsView, model: Translator) -> WordMap:
+    """How many words each head changes, computed site by site."""
+    before = session.ask(question.translate).translation.text
     after: dict[Site, tuple[str, ...]] = {}
     slot = st.empty()
     for number, site in enumerate(model.sites):
         slot.progress(number / len(model.sites), f"Translating without heads of {site.kind}…")
-        after[site] = session.written_without(question.checkpoint, question.sentence, site)
+        after[site] = session.ask(WriteWithout(question.version, question.sentence, site))
     slot.empty()
     return WordMap(question.sentence, before, after, view.heads)
 
 
-def show_word_map(question: session.Question, view: EffectsView, model: Translator) -> None:
-    """The map of words, and how many heads change any."""
+def show_word_map(question: OfModel, view: EffectsView, model: Translator) -> None:
+    """The map of words, and the number of heads that change any."""
     picture = word_map(question, view, model)
-    show_clickable(picture, picture.changed, "effects-words")
-    count = sum(int(np.count_nonzero(each)) for each in picture.changed.values())
+    show_clickable(picture, "effects-words")
+    count = sum(int(np.count_nonzero(each)) for each in picture.values.values())
     total = sum(map(len, picture.after.values()))
     st.markdown(f"Removing a single head changes the translation for {count} of the {total} heads.")
 
 
-def curve_of(question: session.Question) -> RemovalCurve:
-    """What is left of this translation while heads are removed one after another."""
-    sentence, target = question.sentence, question.target
-    found = session.removal(question.checkpoint, sentence, target or None)
-    return RemovalCurve(found, sentence, target)
+def curve_of(question: OfModel) -> RemovalCurve:
+    """The curve of this translation while heads are removed one after another."""
+    left = session.ask(RemoveHeads(question.record))
+    return RemovalCurve(left, question.sentence, question.target)
 
 
-def example_curves(question: session.Question) -> dict[str, ExamplesCurve]:
-    """The same over the model's examples by measure; none, and why, where nothing is kept."""
+def example_curves(question: OfModel) -> dict[str, ExamplesCurve]:
+    """The curves over the model's examples by measure; none, with the reason shown, without any."""
     steps = snapshots(question.folder)
     if question.snapshot not in (None, len(steps) - 1):
-        st.info(ONLY_TRAINED, icon=":material/info:")
+        hint(ONLY_TRAINED)
         return {}
     model = session.translator(question.checkpoint)
     try:
-        found = read_removal(question.folder, len(model.sites) * model.model.config.n_heads)
+        removal = read_removal(question.folder, len(model.sites) * model.model.config.n_heads)
     except CheckpointError as error:
         st.warning(escape_markdown(str(error)), icon=":material/error:")
         return {}
-    if found is None:
-        st.info(NO_CURVES, icon=":material/info:")
+    if removal is None:
+        hint(NO_CURVES)
         return {}
-    checkpoint = model_of(question)["checkpoint"]
-    return {measure: ExamplesCurve(found, measure, checkpoint) for measure in MEASURES}
+    return {each: ExamplesCurve(removal, each, question.model_name) for each in MEASURES}
 
 
-def show_removal(question: session.Question) -> None:
+def show_removal(question: OfModel) -> None:
     """The curve of this translation, and below it those of the examples."""
-    show(curve_of(question), "effects-removal")
+    show_picture(curve_of(question), "effects-removal")
     st.subheader("Over the model’s examples", anchor=False)
     curves = example_curves(question)
     if curves:
@@ -207,11 +181,11 @@ def show_removal(question: session.Question) -> None:
             st.columns(len(curves), gap="large"), curves.items(), strict=True
         ):
             with column:
-                show(picture, f"effects-{measure}", columns=len(curves))
+                show_picture(picture, f"effects-{measure}", columns=len(curves))
 
 
-def show_removal_on_stage(question: session.Question, view: EffectsView) -> None:
-    """One curve; the next by a key."""
+def show_removal_on_stage(question: OfModel, view: EffectsView) -> None:
+    """One curve; keys lead to the next."""
     stage.offer(
         "Left and right: curve",
         across=stage.Step("curve", list(CURVES), view.curve, cycles=True),
@@ -237,26 +211,19 @@ def show_switches(view: EffectsView, effects: Effects) -> None:
         for site, head, loss in ranked
     }
     choose_heads(
-        "Heads switched off, by layer and number; those with the greatest effect first",
+        "Heads switched off, those with the largest effects first",
         names,
         view.heads,
         key=OFF,
         parameter="off",
-        placeholder="None yet: choose a head, or press a button below",
+        placeholder="None: choose a head, or press a button below",
     )
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+    with row(at="bottom"):
         show_buttons(view, ranked)
-        st.selectbox(
-            "What is done to them",
-            list(WAYS),
-            list(WAYS).index(view.way),
-            key="way",
-            format_func=WAYS.__getitem__,
-            width=250,
-        )
+        menu("What is done to them", WAYS, key="way", width=250)
         if view.way == "gate":
             st.slider(
-                "What is left of them",
+                "Share that is left",
                 0,
                 99,
                 view.gate,
@@ -268,7 +235,7 @@ def show_switches(view: EffectsView, effects: Effects) -> None:
 
 
 def show_buttons(view: EffectsView, ranked: list[tuple[Site, int, float]]) -> None:
-    """Heads by the handful: those that matter most, all of a layer, and none."""
+    """Buttons for several heads: those that matter most, all of a layer, none."""
     off = set(view.heads)
     added = [(site, head) for site, head, _ in ranked if (site, head) not in off][:ADDED]
     st.button(
@@ -299,19 +266,13 @@ def show_buttons(view: EffectsView, ranked: list[tuple[Site, int, float]]) -> No
     )
 
 
-def switch_clicked(key: str) -> None:
-    """Switch the heads that were clicked on a map."""
-    do_clicks(key, switch_head)
-
-
 def switch_head(*cell: Any) -> None:
-    """Switch the head of a clicked cell off, or on again."""
+    """Switch the head of a clicked cell off, or on again; `cell` comes from a browser."""
     view = address.read(EffectsView)
     try:
-        clicked = "{}.{}.{}".format(*cell)
-        (head,) = EffectsView(off=OFF_PARAMETER.parse(clicked)).heads
+        (head,) = read_heads(OFF_PARAMETER.parse("{}.{}.{}".format(*cell)))
     except (IndexError, TypeError, ValueError):
-        # Nothing that the maps of this page send.
+        # No map of this page sends that.
         return
     heads = [each for each in view.heads if each != head]
     if len(heads) == len(view.heads) < MOST_HEADS:
@@ -328,33 +289,31 @@ def switch_layer(n_heads: int) -> None:
     address.change(off=written_heads(heads))
 
 
-def show_without(question: session.Question, view: EffectsView) -> None:
-    """The translation without the chosen heads beside the model's own, and what it costs."""
+def show_without(question: OfModel, view: EffectsView) -> None:
+    """The translation without the heads beside the model's own, and the loss."""
     both = outcomes(question, view)
     if both is None:
-        st.info(NO_MEANS, icon=":material/info:")
+        hint(NO_MEANS)
         return
     st.html(written_html(*both))
     st.markdown(escape_markdown(price_words(*both)))
 
 
-def outcomes(
-    question: session.Question, view: EffectsView
-) -> tuple[jobs.Outcome, jobs.Outcome] | None:
-    """With all heads, and without the chosen ones; None where there are no means to put there."""
-    means = session.head_means(question.checkpoint) if view.way == "mean" else {}
+def outcomes(question: OfModel, view: EffectsView) -> tuple[Outcome, Outcome] | None:
+    """With all heads, and with some switched off; None where these need means and have none."""
+    means = session.ask(AverageHeads(question.version)) if view.way == "mean" else {}
     if view.way == "mean" and not means:
         return None
     return session.run(question), session.run(question, view.intervention(means))
 
 
-def written_html(before: jobs.Outcome, after: jobs.Outcome) -> str:
-    """Both translations, written freely."""
+def written_html(before: Outcome, after: Outcome) -> str:
+    """Both translations as HTML."""
     return translations_html(before.free.text, after.free.text, ("With", "Without"), dark=is_dark())
 
 
-def price_words(before: jobs.Outcome, after: jobs.Outcome) -> str:
-    """What the unchanged translation loses, and which of its tokens lose and win most."""
+def price_words(before: Outcome, after: Outcome) -> str:
+    """What happens to the probability of the unchanged translation, and to which tokens most."""
     one, other = (np.asarray(each.forced.log_probs, np.float64) for each in (before, after))
     tokens = axis_texts(before.forced.predictions)
     order = np.argsort(-np.abs(one - other))[:LISTED]
@@ -365,19 +324,19 @@ def price_words(before: jobs.Outcome, after: jobs.Outcome) -> str:
     ]
     verb = "falls" if other.sum() <= one.sum() else "rises"
     total = (
-        f"With the same words given, the log-probability of the translation {verb} from "
+        f"The log-probability of the unchanged translation {verb} from "
         f"{style.number(one.sum())} to {style.number(other.sum())}"
     )
     return f"{total}: {', '.join(moved)}." if moved else f"{total}."
 
 
-def effects_of(question: session.Question) -> Effects:
+def effects_of(question: OfModel) -> Effects:
     """What the translation loses without each head."""
-    return session.effects(question.checkpoint, question.sentence, question.target or None)
+    return session.ask(MeasureEffects(question.record))
 
 
-def show_on_stage(question: session.Question, view: EffectsView, predictions: Tokens) -> None:
-    """The map, and above it both translations where heads are switched off."""
+def show_on_stage(question: OfModel, view: EffectsView, predictions: Tokens) -> None:
+    """The map, and both translations above it if heads are switched off."""
     names = token_names(predictions)
     if view.colored == "alignment":
         show_alignment_on_stage(question)
@@ -393,13 +352,14 @@ def show_on_stage(question: session.Question, view: EffectsView, predictions: To
     if view.colored == "maps":
         show_maps_on_stage(question, view)
         return
-    # Numbers on coloured cells are too faint for the back row; on a phone, three maps have no room.
+    # Numbers on coloured cells are too faint for the back row, and a phone has no room for three
+    # maps.
     picture: EffectMap | WordMap
     if view.colored == "words":
         stage.say("How many words change without each head")
         words = word_map(question, view, session.translator(question.checkpoint))
         if is_narrow():
-            changed = words.changed
+            changed = words.values
             most = max(changed, key=lambda site: changed[site].max()).kind
             after = {site: each for site, each in words.after.items() if site.kind is most}
             words = replace(words, after=after)
@@ -418,25 +378,31 @@ def show_on_stage(question: session.Question, view: EffectsView, predictions: To
         stage.show((picture, picture.name), narrow=is_narrow())
 
 
-def show_page(question: session.Question) -> None:
+def show(question: OfModel) -> None:
     """Everything, for a question that has an answer."""
+    show_part(question)
+    watch_width()
+
+
+def show_part(question: OfModel) -> None:
+    """What is chosen, of the translation."""
     model = session.translator(question.checkpoint)
-    trace = session.trace(question.checkpoint, question.sentence, question.target or None)
+    trace = session.ask(question.record)
     view = clamp_view(model, trace.predictions)
     if stage.is_on():
         show_on_stage(question, view, trace.predictions)
         return
     show_choice(view, trace.predictions)
     if view.colored == "maps":
-        # Heads that are switched off change neither these nor the next.
+        # Heads that are switched off change neither these maps nor the next.
         show_maps(question, view, model)
         return
     if view.colored == "alignment":
         show_alignment(question)
         return
     effects = effects_of(question)
-    # Above the map, where a click on it is answered without scrolling; there without any, too, for
-    # a chart that comes to stand elsewhere is drawn anew.
+    # Above the map, so that the answer to a click is seen without scrolling. Always there, since a
+    # chart that moves is drawn again.
     with st.container():
         if view.heads:
             show_without(question, view)
@@ -447,13 +413,3 @@ def show_page(question: session.Question) -> None:
     else:
         show_map(question, view, effects)
     show_switches(view, effects)
-
-
-address.open_address(VIEW.parameters)
-question = bar.asked()
-if question is not None:
-    try:
-        show_page(question)
-    except (CheckpointError, DeviceError, TextError) as error:
-        st.error(escape_markdown(str(error)), icon=":material/error:")
-watch_width()

@@ -10,31 +10,34 @@ from model.checkpoints.checkpoint import language_pair
 from model.explain.alignment_file import read_alignment
 from model.explain.attribution import METHODS
 from model.trace.attention_map import AttentionKind, Site
-from model.translate.translator import TextError, Translator
+from model.translate.sentences import TextError
+from model.translate.translator import Translator
 from viz.draw import style
 from viz.draw.labels import escape_markdown
-from viz.effects.alignment_map import alignment_sentences, best_read
-from viz.effects.effect_map import lower_first
-from viz.effects.estimate_vs_deletion import part_name
-from viz.effects.pictures import (
+from viz.effects.alignment_map import (
     NO_ALIGNMENT,
     NO_ALIGNMENT_OF_OTHERS,
     AlignmentMap,
-    MapBesideTruth,
-    MapRanking,
-    SelfMap,
+    alignment_sentences,
+    best_read,
 )
-from viz.effects.self_maps import no_truth
+from viz.effects.estimate_vs_deletion import MapBesideTruth
+from viz.effects.head_map import lower_first
+from viz.effects.ranking import MapRanking
+from viz.effects.self_maps import SelfMap, no_truth, part_name
 from viz.effects.view import EVERY, MAPPED, EffectsView, written_part
 from viz.save.picture import Picture
 from viz.service import session
+from viz.service.jobs import AttributeSelf, FindLaterRows, MeasureAgreement, Record
 from viz.service.model_menu import toy_task
+from viz.service.questions import OfModel
 from viz.shell import stage
-from viz.shell.save_menu import model_of, show
+from viz.shell.save_menu import show_picture
+from viz.shell.widgets import hint, menu, row
 from viz.shell.width import is_narrow
 
 
-def show_maps(question: session.Question, view: EffectsView, model: Translator) -> None:
+def show_maps(question: OfModel, view: EffectsView, model: Translator) -> None:
     """An estimate beside the truth, and which estimate to believe; of self-attention, estimates."""
     choose_map(view, model)
     if view.kind is AttentionKind.CROSS:
@@ -56,40 +59,20 @@ def choose_map(view: EffectsView, model: Translator) -> None:
     methods = {name: each.title for name, each in METHODS.items()}
     if view.kind is AttentionKind.CROSS:
         methods[EVERY] = "None: rank them all"
-    parts = parts_of(model, view.kind)
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
-        st.selectbox(
-            "Attention",
-            list(map(str, MAPPED)),
-            list(map(str, MAPPED)).index(view.mapped),
-            key="mapped",
-            format_func=lambda kind: AttentionKind(kind).full_name,
-            width=230,
-        )
-        st.selectbox(
-            "Layer and head",
-            list(parts),
-            list(parts).index(view.whose),
-            key="whose",
-            format_func=parts.__getitem__,
-            width=230,
-        )
-        st.selectbox(
-            "Estimate beside the truth" if EVERY in methods else "Method",
-            list(methods),
-            list(methods).index(view.method),
-            key="method",
-            format_func=methods.__getitem__,
-            width=300,
-        )
+    kinds = {str(kind): kind.full_name for kind in MAPPED}
+    with row(at="bottom"):
+        menu("Attention", kinds, key="mapped", width=230)
+        menu("Layer and head", parts_of(model, view.kind), key="whose", width=230)
+        label = "Estimate beside the truth" if EVERY in methods else "Method"
+        menu(label, methods, key="method", width=300)
 
 
-def show_beside_truth(question: session.Question, view: EffectsView) -> None:
+def show_beside_truth(question: OfModel, view: EffectsView) -> None:
     """An estimate beside the truth, and which estimate to believe."""
     shown = maps_shown(question, view)
     if view.method != EVERY:
         picture = MapBesideTruth(**shown, method=view.method)
-        show(picture, "effects-maps")
+        show_picture(picture, "effects-maps")
         if view.place is not None:
             st.markdown(escape_markdown(picture.token_sentence))
     st.subheader("Which map to believe", anchor=False)
@@ -104,21 +87,20 @@ def show_beside_truth(question: session.Question, view: EffectsView) -> None:
     show_ranking(question, view, shown)
 
 
-def show_self_map(question: session.Question, view: EffectsView) -> None:
+def show_self_map(question: OfModel, view: EffectsView) -> None:
     """A method's map beside the weights, and why nothing tells which of them to believe."""
-    show(self_map_of(question, view), "effects-self-maps")
-    st.info(no_truth(view.kind), icon=":material/info:")
+    show_picture(self_map_of(question, view), "effects-self-maps")
+    hint(no_truth(view.kind))
 
 
-def self_map_of(question: session.Question, view: EffectsView, *, alone: bool = False) -> SelfMap:
+def self_map_of(question: OfModel, view: EffectsView, *, alone: bool = False) -> SelfMap:
     """The map of self-attention that the view shows."""
     site, head = view.part
     assert site is not None
     # Of the other methods, nothing depends on it.
-    token = view.place if view.method == "gradient_times_weight" else None
-    sentence, target = question.sentence, question.target
-    found = session.self_attributions(question.checkpoint, sentence, target or None, site, token)
-    return SelfMap(found, sentence, target, head, view.place, view.method, alone)
+    token = view.place if METHODS[view.method].by_prediction else None
+    maps = session.ask(AttributeSelf(question.record, site, token))
+    return SelfMap(maps, question.sentence, question.target, head, view.place, view.method, alone)
 
 
 def parts_of(model: Translator, kind: AttentionKind) -> dict[str, str]:
@@ -135,52 +117,49 @@ def parts_of(model: Translator, kind: AttentionKind) -> dict[str, str]:
     }
 
 
-def maps_shown(question: session.Question, view: EffectsView) -> dict[str, Any]:
+def maps_shown(question: OfModel, view: EffectsView) -> dict[str, Any]:
     """What both pictures of maps are of, as their arguments."""
-    checkpoint, (site, head) = question.checkpoint, view.part
+    site, head = view.part
     slot = st.empty()
-    found = session.attributions(
-        checkpoint,
-        question.sentence,
-        question.target or None,
-        progress=partial(slot.progress, text="Making the maps…"),
-    )
+    found = session.attributions(question.record, partial(slot.progress, text="Making the maps…"))
     slot.empty()
+    is_later = site is not None and session.ask(FindLaterRows(question.version)).get(site.layer)
     return {
-        "found": found,
+        "attributions": found,
         "sentence": question.sentence,
         "target": question.target,
         "site": site,
         "head": head,
-        "later": site is not None and session.read_later(checkpoint).get(site.layer, False),
+        "later": bool(is_later),
         "token": view.place,
     }
 
 
-def ranking_of(question: session.Question, view: EffectsView, shown: dict[str, Any]) -> MapRanking:
+def ranking_of(question: OfModel, view: EffectsView, shown: dict[str, Any]) -> MapRanking:
     """How well every method agrees with the truth, over the examples too if that is asked for."""
     examples = session.examples(question.checkpoint) if view.examples else ()
     held = []
     slot = st.empty()
     for number, example in enumerate(examples, start=1):
         slot.progress(number / len(examples), f"Example {number} of {len(examples)}…")
+        record = Record(question.version, example.source, example.translation)
         # One that is too long for this model tells nothing.
         with contextlib.suppress(TextError):
-            held.append(session.example_agreements(question.checkpoint, example))
+            held.append(session.ask(MeasureAgreement(record)))
     slot.empty()
     pairs = [(each.source, each.translation) for each in examples]
     marked = "" if view.method == EVERY else view.method
     return MapRanking(**shown, marked=marked, pairs=pairs, examples=held)
 
 
-def show_ranking(question: session.Question, view: EffectsView, shown: dict[str, Any]) -> None:
+def show_ranking(question: OfModel, view: EffectsView, shown: dict[str, Any]) -> None:
     """The methods in their order, and the best of them in words."""
     picture = ranking_of(question, view, shown)
     st.markdown("\n\n".join(map(escape_markdown, picture.sentences)))
-    show(picture, "effects-ranking")
+    show_picture(picture, "effects-ranking")
 
 
-def show_maps_on_stage(question: session.Question, view: EffectsView) -> None:
+def show_maps_on_stage(question: OfModel, view: EffectsView) -> None:
     """An estimate beside the truth, or all of them ranked; one after another by a key."""
     has_truth = view.kind is AttentionKind.CROSS
     methods = [EVERY, *METHODS] if has_truth else list(METHODS)
@@ -209,41 +188,41 @@ def show_maps_on_stage(question: session.Question, view: EffectsView) -> None:
         stage.show((picture, "effects-maps"), narrow=narrow)
 
 
-def alignment_of(question: session.Question, *, numbered: bool = True) -> AlignmentMap | None:
+def alignment_of(question: OfModel, *, numbered: bool = True) -> AlignmentMap | None:
     """How far the model's heads are from hand-made alignments; None where nothing is kept."""
     # What is kept is of the model as it was trained to the end.
     table = None if question.snapshot is not None else read_alignment(question.folder)
     if table is None:
         return None
-    return AlignmentMap(table, model_of(question)["checkpoint"], numbered)
+    return AlignmentMap(table, question.model_name, numbered)
 
 
-def _why_no_alignment(question: session.Question) -> str:
+def _why_no_alignment(question: OfModel) -> str:
     # A name may say nothing of languages.
     is_other = set(language_pair(question.folder.name)) not in ({"en", "de"}, {""})
     other = is_other or toy_task(question.folder) is not None
     return NO_ALIGNMENT_OF_OTHERS if other else NO_ALIGNMENT
 
 
-def show_alignment(question: session.Question) -> None:
+def show_alignment(question: OfModel) -> None:
     """The alignment error of every head, and in words what is nearest to the gold set."""
     picture = alignment_of(question)
     if picture is None:
-        st.info(_why_no_alignment(question), icon=":material/info:")
+        hint(_why_no_alignment(question))
         return
-    show(picture, "effects-alignment")
+    show_picture(picture, "effects-alignment")
     st.markdown(
         "\n".join(f"- {escape_markdown(each)}" for each in alignment_sentences(picture.table))
     )
 
 
-def show_alignment_on_stage(question: session.Question) -> None:
+def show_alignment_on_stage(question: OfModel) -> None:
     """The map alone."""
     # Numbers on coloured cells are too faint for the back row.
     picture = alignment_of(question, numbered=False)
     with stage.picture():
         if picture is None:
-            st.info(_why_no_alignment(question), icon=":material/info:")
+            hint(_why_no_alignment(question))
             return
         read = best_read(picture.table)
         stage.say(f"Fewest errors: {read.name}, {style.percent(picture.table.rates[read].error)}")

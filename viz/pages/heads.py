@@ -3,7 +3,7 @@
 import html
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ from model.trace.trace import Trace
 from model.training.growth import read_growth
 from viz.browser.envelope import content_id
 from viz.browser.explorer import explorer
-from viz.browser.messages import told
+from viz.browser.messages import message_of
 from viz.draw import css, style
 from viz.draw.labels import escape_html, escape_markdown
 from viz.effects.view import VIEW as EFFECTS
@@ -32,17 +32,17 @@ from viz.heads.payload import JOINT, pack
 from viz.heads.tables import facts_table, weights_table
 from viz.heads.view import SECTIONS, SELECTED, TRAINING, USUAL, VIEW, HeadsView
 from viz.links.head_refs import written_heads
-from viz.links.parameters import write
 from viz.save.formats import ExportError
-from viz.save.picture import Layout, Picture
 from viz.service import session
-from viz.shell import address, bar, current_head, stage
+from viz.service.jobs import FindLaterRows, MeasureEffects
+from viz.service.questions import OfModel, OfReader, OfTrace, Question
+from viz.shell import address, current_head, stage
 from viz.shell.fragments import fragment
-from viz.shell.save_menu import captioned, model_of, show
-from viz.shell.theme import is_dark
+from viz.shell.save_menu import captioned, show_picture
+from viz.shell.widgets import hint, menu, segments
 
 JOINED = (AttentionKind.ENCODER, AttentionKind.CROSS, AttentionKind.DECODER)
-"""What the joint picture holds, in the order in which it is read."""
+"""The kinds of attention in the joint picture, in reading order."""
 
 SECTION_ICONS = {
     "facts": ":material/insights:",
@@ -53,9 +53,11 @@ SECTION_ICONS = {
 }
 BY_NAME = {parameter.name: parameter for parameter in VIEW.parameters}
 
-_HEARD = "_heard"
-_TOLD = "_told"
-"""How often the explorer was told a selection that it did not make itself, and the last of them."""
+Labels = Mapping[Site, tuple[Label | None, ...]]
+
+_KNOWN = "_known_selection"
+_SENT = "_sent_selection"
+"""How many selections the explorer was sent that it did not make itself, and the last of them."""
 
 _PREPARED = "_prepared"
 _MODEL, _PLACES = "_model_of_heads", "_places_of_heads"
@@ -63,50 +65,62 @@ _MODEL, _PLACES = "_model_of_heads", "_places_of_heads"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Prepared:
-    """All that the page shows of one trace, read in one way."""
+    """One trace as the page shows it, read in one way."""
 
-    question: session.Question
+    question: Question
     reading: Reading
     trace: Trace
     seen: Seen
     facts: pictures.Facts
-    labels: Mapping[Site, tuple[Label | None, ...]]
+    labels: Labels
+
+    @property
+    def target(self) -> str:
+        """The translation that a person typed; empty for none."""
+        return self.question.target if isinstance(self.question, OfModel) else ""
+
+    @property
+    def kinds(self) -> list[AttentionKind]:
+        """The kinds of attention that there are."""
+        return list(dict.fromkeys(site.kind for site in self.trace.maps))
 
 
-def prepare(question: session.Question, reading: Reading) -> Prepared:
-    """The trace as it is read, with its facts; kept for as long as both stay the same."""
+def prepare(question: Question, reading: Reading) -> Prepared:
+    """The trace as it is read, with its facts; kept while question and reading stay the same."""
     kept: Prepared | None = st.session_state.get(_PREPARED)
     if kept is not None and (kept.question, kept.reading) == (question, reading):
         return kept
-    labels: Mapping[Site, tuple[Label | None, ...]] = {}
-    if question.trace is not None:
-        trace = question.trace
-        seen = read(trace, reading)
-        if question.facts is None:
-            seen = replace(seen, file=question.checkpoint.name)
-        else:
-            seen = replace(seen, folder=checkpoint_name(question.checkpoint))
-    else:
-        trace = session.trace(question.checkpoint, question.sentence, question.target or None)
-        seen = read(trace, reading)
-        if seen.by_prediction:
-            note = alignment_note(session.read_later(question.checkpoint))
-            seen = replace(seen, notes=(*seen.notes, *filter(None, [note])))
-    try:
-        # A file of a trace has no model, and so no heads that anybody surveyed.
-        if question.trace is None or question.facts is not None:
-            labels = session.labels(question.checkpoint)
-    except CheckpointError as error:
-        seen = replace(seen, notes=(*seen.notes, str(error)))
-    facts = facts_of(seen.maps)
-    prepared = Prepared(question, reading, trace, seen, facts, labels)
+    labels: Labels = {}
+    match question:
+        case OfModel():
+            trace = session.ask(question.record)
+            seen = read(trace, reading)
+            if seen.by_prediction:
+                note = alignment_note(session.ask(FindLaterRows(question.version)))
+                seen = replace(seen, notes=(*seen.notes, *filter(None, [note])))
+            seen, labels = with_labels(seen, question.checkpoint)
+        case OfReader(folder=folder, trace=trace):
+            seen = replace(read(trace, reading), folder=checkpoint_name(folder))
+            seen, labels = with_labels(seen, folder)
+        case OfTrace(trace=trace):
+            # It has no model, and so no heads that anybody surveyed.
+            seen = replace(read(trace, reading), file=question.name)
+    prepared = Prepared(question, reading, trace, seen, facts_of(seen.maps), labels)
     st.session_state[_PREPARED] = prepared
     return prepared
 
 
+def with_labels(seen: Seen, checkpoint: Path) -> tuple[Seen, Labels]:
+    """The labels of a model's heads, or none and a note of what is wrong with them."""
+    try:
+        return seen, session.labels(checkpoint)
+    except CheckpointError as error:
+        return replace(seen, notes=(*seen.notes, str(error))), {}
+
+
 def on_selection() -> None:
-    """Take over what was selected in the explorer."""
-    selected = told("explorer", "selection")
+    """Take over a selection from the explorer."""
+    selected = message_of("explorer", "selection")
     if not isinstance(selected, Mapping):
         return
     st.session_state["_width"] = selected.get("width")
@@ -117,22 +131,21 @@ def on_selection() -> None:
         with suppress(ValueError):
             address.change(**{name: BY_NAME[name].parse(str(selected.get(name)))})
     view = address.read(HeadsView)
-    st.session_state[_HEARD] = view.selection
+    st.session_state[_KNOWN] = view.selection
     if view.cell and view.cell != before.cell:
         address.change(below="query-key")
 
 
 def is_stale(message: Mapping[str, Any]) -> bool:
-    """Whether it was told of the view before: a link, a scene or Back has come between."""
-    epoch, _ = st.session_state.get(_TOLD, (0, None))
+    """Whether it is about the view before: a link, a scene or Back has come between."""
+    epoch, _ = st.session_state.get(_SENT, (0, None))
     return message.get("epoch") != epoch or address.is_followed()
 
 
-def on_switch_off() -> None:
+def on_switch_off(trace: Trace) -> None:
     """Show the effects of switching heads off, together with those that were off already."""
-    wanted = told("explorer", "switch_off")
-    prepared: Prepared | None = st.session_state.get(_PREPARED)
-    if prepared is None or not isinstance(wanted, Mapping) or is_stale(wanted):
+    wanted = message_of("explorer", "switch_off")
+    if not isinstance(wanted, Mapping) or is_stale(wanted):
         return
     try:
         attention = BY_NAME["attention"].parse(str(wanted.get("attention")))
@@ -144,7 +157,7 @@ def on_switch_off() -> None:
     heads = [
         (Site(kind, layers[layer]), head)
         for kind in kinds
-        for layers in [prepared.trace.layers(kind)]
+        for layers in [trace.layers(kind)]
         for layer, head in pairs
         if layer < len(layers)
     ]
@@ -152,77 +165,74 @@ def on_switch_off() -> None:
         return
     before = address.last(EffectsView)
     if not before.heads:
-        # What was done to other heads once is not what was asked for now.
+        # The way in which other heads were edited once was not asked for now.
         before = replace(before, way="gate", gate=0)
     if before.colored == "maps":
-        # Those show nothing of heads that are switched off.
+        # Maps do not depend on heads that are switched off.
         before = replace(before, colored="probability")
     off = dict.fromkeys([*before.heads, *heads])
-    _, query = address.current()
-    around = {name: text for name, text in query.items() if name not in BY_NAME}
-    values = asdict(replace(before, off=written_heads(off)))
-    address.navigate(EFFECTS.name, around | write(values, EFFECTS.parameters))
+    address.open_view(EFFECTS, replace(before, off=written_heads(off)))
 
 
 @fragment
-def show_explorer(question: session.Question) -> None:
-    """The picture, and below it what belongs to what is selected in it."""
+def show_explorer(question: Question) -> None:
+    """The picture, and below it what belongs to its selection."""
     if address.is_navigating():
         # A fragment runs alone, and another page concerns the whole app.
         st.rerun()
     view = address.read(HeadsView)
     prepared = prepare(question, view.reading)
-    epoch, told = st.session_state.get(_TOLD, (0, view.selection))
-    # Told only what it does not know: it has already drawn what a person selected in it.
-    if view.selection != st.session_state.get(_HEARD):
-        epoch, told = epoch + 1, view.selection
-        st.session_state[_HEARD] = told
-        st.session_state[_TOLD] = epoch, told
+    epoch, sent = st.session_state.get(_SENT, (0, view.selection))
+    # Sent only what it does not know: a person's selection in it is drawn already.
+    if view.selection != st.session_state.get(_KNOWN):
+        epoch, sent = epoch + 1, view.selection
+        st.session_state[_KNOWN] = sent
+        st.session_state[_SENT] = epoch, sent
     losses = read_losses(question, view)
     payload = pack(
         prepared.seen,
         prepared.facts,
         prepared.labels,
         # Without a model, no head can be switched off.
-        effects=losses if question.trace is None else None,
+        effects=losses if isinstance(question, OfModel) else None,
         epoch=epoch,
-        selection=told,
+        selection=sent,
         stage=stage.is_on(),
         opens_cells=opens_cells(prepared.trace),
     )
+    switch_off = partial(on_switch_off, prepared.trace)
     with stage.picture():
-        explorer(payload, on_selection=on_selection, on_switch_off=on_switch_off)
+        explorer(payload, on_selection=on_selection, on_switch_off=switch_off)
     if not stage.is_on():
         show_below(prepared, view, losses)
-    note_place(question.folder, view)
+    note_place(question.name, view)
     sites, head = selected_sites(prepared, view)
     current_head.note(VIEW.name, [(site, head) for site in sites])
     address.write_address()
     shown = "/".join([content_id(payload), view.attention, str(view.layer), str(view.head)])
-    # What waits for the whole page, such as a test or a measurement, waits for this.
+    # Tests and measurements wait for this.
     st.html(f'<span class="headscope-done" data-done="{html.escape(shown)}"></span>')
 
 
 def opens_cells(trace: Trace) -> bool:
-    """Whether what makes a weight was recorded with it."""
+    """Whether queries, keys and scores were recorded."""
     return all(
         array is not None for seen in trace.maps.values() for array in (seen.q, seen.k, seen.scores)
     )
 
 
-def read_losses(question: session.Question, view: HeadsView) -> Mapping[Site, FloatArray]:
-    """What the translation loses without each head, for an order by it; else nothing."""
+def read_losses(question: Question, view: HeadsView) -> Mapping[Site, FloatArray]:
+    """What the translation loses without each head, if heads are ordered by it; else nothing."""
     losses: Mapping[Site, FloatArray] = {}
-    if view.order == EFFECT.key and question.trace is None:
+    if view.order == EFFECT.key and isinstance(question, OfModel):
         # Without an answer, the heads stand in their usual order.
         with session.refusals():
-            target = question.target or None
-            losses = session.effects(question.checkpoint, question.sentence, target).of()
+            losses = session.ask(MeasureEffects(question.record)).of()
     return losses
 
 
 def show_below(prepared: Prepared, view: HeadsView, losses: Mapping[Site, FloatArray]) -> None:
-    """What belongs to what is selected in the picture."""
+    """What belongs to the selection in the picture."""
     sites, head = selected_sites(prepared, view)
     whole = pictures.WholeView(
         prepared.seen,
@@ -233,51 +243,51 @@ def show_below(prepared: Prepared, view: HeadsView, losses: Mapping[Site, FloatA
         losses or None,
     )
     captioned(
-        ":material/info: A weight says where a head looks, not why the model wrote a word; another "
-        "layer or head often tells another story. [What the pictures can and cannot tell](about)",
-        pictures.selected(whole, sites, head, target=prepared.question.target),
+        ":material/info: A weight says where a head looks, not why the model wrote a word. "
+        "[What the pictures can and cannot tell](about)",
+        pictures.selected(whole, sites, head, target=prepared.target),
         "picture",
     )
-    grown = read_training(prepared.question)
+    question = prepared.question
+    grown = read_training(question)
     if grown is None and view.below == TRAINING:
         address.change(below="facts")
         view = address.read(HeadsView)
-    st.segmented_control(
-        "Below the picture",
-        [section for section in SECTIONS if section != TRAINING or grown],
-        default=view.below,
-        key="below",
-        required=True,
-        format_func=lambda section: f"{SECTION_ICONS[section]} {SECTIONS[section]}",
-        label_visibility="collapsed",
-    )
+    sections = {
+        section: f"{SECTION_ICONS[section]} {name}"
+        for section, name in SECTIONS.items()
+        if section != TRAINING or grown
+    }
+    segments("Below the picture", sections, key="below")
     match view.below:
         case "numbers":
             show_numbers(prepared, sites, head)
         case "query-key":
             show_query_key(prepared, view, head)
-        case "matrices" if prepared.question.trace is not None:
-            st.info(
-                "Weight matrices are the model's own, and this trace holds what it did once; "
-                "record the text with the model at hand to see them."
-                if prepared.question.facts is None
-                else "Weight matrices are shown of Headscope's own models alone; of a "
-                "Hugging Face folder, what the model did with them is shown above.",
-                icon=":material/info:",
-            )
         case "matrices":
-            model = session.translator(prepared.question.checkpoint)
-            for site in sites:
-                matrices = model.head_matrices(site, head)
-                show(pictures.WeightMatrices(matrices, site, head), f"matrices-{site}")
-        case "training" if grown is not None:
-            show_training(prepared.question, view, grown, sites, head)
+            show_matrices(question, sites, head)
+        case "training" if grown is not None and isinstance(question, OfModel):
+            show_training(question, view, grown, sites, head)
         case _:
             show_facts(prepared, sites, head)
 
 
+def show_matrices(question: Question, sites: Sequence[Site], head: int) -> None:
+    """The weight matrices of the selected heads."""
+    match question:
+        case OfModel():
+            model = session.translator(question.checkpoint)
+            for site in sites:
+                matrices = model.head_matrices(site, head)
+                show_picture(pictures.WeightMatrices(matrices, site, head), f"matrices-{site}")
+        case OfReader():
+            hint("Weight matrices are shown only for Headscope's own models.")
+        case OfTrace():
+            hint("A trace holds no weight matrices; open its model to see them.")
+
+
 def selected_sites(prepared: Prepared, view: HeadsView) -> tuple[list[Site], int]:
-    """The sites that the selection stands for, and the head; as near as the trace has them."""
+    """The selected sites and head, or the nearest that the trace has."""
     is_joint = view.attention == JOINT
     kinds = JOINED if is_joint else (AttentionKind(view.attention),)
     sites = []
@@ -291,7 +301,7 @@ def selected_sites(prepared: Prepared, view: HeadsView) -> tuple[list[Site], int
 
 def one_head(prepared: Prepared, site: Site, head: int) -> pictures.OneHead:
     """One head as a picture."""
-    return pictures.OneHead(prepared.seen, site, head, target=prepared.question.target)
+    return pictures.OneHead(prepared.seen, site, head, target=prepared.target)
 
 
 def show_facts(prepared: Prepared, sites: list[Site], head: int) -> None:
@@ -304,17 +314,17 @@ def show_facts(prepared: Prepared, sites: list[Site], head: int) -> None:
         kinds = {site.kind for site in sites}
         facts = {site: facts for site, facts in prepared.facts.items() if site.kind in kinds}
         show_every_head(prepared, facts)
-        labelled = "; its label is from other sentences" if prepared.labels else ""
+        labelled = "; labels come from other sentences" if prepared.labels else ""
         captioned(
-            f"Every head on this sentence{labelled}. Click a column's "
-            "name to sort, the box of a row to see its head.",
+            f"Every head on this sentence{labelled}. Click a column's name to sort, a row's box to "
+            "see its head.",
             [pictures.HeadMeasures(prepared.seen, facts)],
             "facts",
         )
 
 
 def show_every_head(prepared: Prepared, facts: pictures.Facts) -> None:
-    """The measures of heads in a table."""
+    """A table of the heads' measures."""
     named = {site: labels for site, labels in prepared.labels.items() if site in facts}
     counted = measures_of(prepared.reading)
     table = facts_table(facts, named, counted)
@@ -332,7 +342,7 @@ def show_every_head(prepared: Prepared, facts: pictures.Facts) -> None:
         (site, head) for site in sorted(facts) for head in range(prepared.seen.maps[site].n_heads)
     ]
     st.dataframe(
-        # The grid itself would write a hyphen for a minus, and a minus before a zero.
+        # The grid itself would write a hyphen for a minus sign, and −0.
         table.style.format(written, na_rep=""),
         key="every-head",
         hide_index=True,
@@ -344,13 +354,13 @@ def show_every_head(prepared: Prepared, facts: pictures.Facts) -> None:
 
 
 def table_columns(reading: Reading) -> dict[str, Any]:
-    """How wide labels are, and what measures mean."""
+    """The widths of the columns, and what the measures mean."""
     columns: dict[str, Any] = {
         "Label": st.column_config.TextColumn("Label", width=style.LABEL_COLUMN_WIDTH),
         "Holds in": st.column_config.TextColumn(
             "Holds in",
             width="medium",
-            help="In how many new sentences the label holds, with the 95% interval.",
+            help="The share of new sentences in which the label holds, with its 95% interval.",
         ),
     }
     return columns | {
@@ -376,7 +386,7 @@ def select_row(rows: Sequence[tuple[Site, int]]) -> None:
 
 
 def show_head_facts(prepared: Prepared, site: Site, head: int) -> None:
-    """One head in words, then its measures, each of which opens to say what it means."""
+    """One head in words, and its measures, each of which opens to show what it means."""
     facts = prepared.facts[site]
     lines = "".join(
         f"<details><summary><span>{escape_html(measure.name)}</span> "
@@ -394,12 +404,12 @@ def show_head_facts(prepared: Prepared, site: Site, head: int) -> None:
 
 
 def verdict(prepared: Prepared, site: Site, head: int) -> str:
-    """What a head does over new sentences and why, as HTML; empty where nothing is known."""
+    """A head's label and its evidence, as HTML; empty for a model without labels."""
     labels = prepared.labels.get(site)
     if labels is None:
         return ""
     if (label := labels[head]) is None:
-        return "<p>No label: too few sentences can tell.</p>"
+        return "<p>No label: too few sentences to tell.</p>"
     mark = "strong" if label.earned else "span"
     return f"<p><{mark}>{escape_html(label.text)}</{mark}><br>{escape_html(label.reason)}</p>"
 
@@ -419,8 +429,7 @@ def show_numbers(prepared: Prepared, sites: list[Site], head: int) -> None:
             },
         )
         captioned(
-            f"{site.head_name(head)}: one row for every query "
-            "and key. Click a column to sort; the menu above the table searches and downloads it.",
+            f"{site.head_name(head)}: one row for every query and key. Click a column to sort.",
             [one_head(prepared, site, head)],
             f"numbers-of-{site}",
         )
@@ -429,62 +438,32 @@ def show_numbers(prepared: Prepared, sites: list[Site], head: int) -> None:
 def show_query_key(prepared: Prepared, view: HeadsView, head: int) -> None:
     """One cell from the inside: query times key, the score, and the softmax it enters."""
     if not opens_cells(prepared.trace):
-        st.info(
-            "This trace lacks the queries, keys and scores that weights are made of: record them "
-            "to look into a cell.",
-            icon=":material/info:",
-        )
+        hint("This trace has no queries, keys and scores; record them to look into a cell.")
         return
     found = picked_cell(prepared, view)
     if found is None:
-        first = "Choose Heatmap above, then click"
-        if view.view == "heatmap":
-            first = "Click"
+        first = "Click" if view.view == "heatmap" else "Choose Heatmap above, then click"
         st.info(
-            f"{first} a cell of the large heatmap (or move to it with the arrow keys and press "
-            "Enter) to see how its query and its key make the weight.",
+            f"{first} a cell of the large heatmap, or move to it with the arrow keys and press "
+            "Enter, to see how its query and key make the weight.",
             icon=":material/left_click:",
         )
         return
     site, query, key = found
     seen = prepared.seen.maps[site]
     if seen.q is None or seen.k is None:
-        st.info(
-            "Whole words have no query and no key of their own: switch “Whole words” off to look "
-            "into a cell.",
-            icon=":material/info:",
-        )
+        hint("A whole word has no query and key of its own; switch “Whole words” off.")
         return
-    picture = pictures.QueryKey(
-        prepared.seen, site, head, query, key, target=prepared.question.target
-    )
+    picture = pictures.QueryKey(prepared.seen, site, head, query, key, target=prepared.target)
+    narrow = st.session_state.get("_width", "wide") != "wide"
     try:
-        show_chart(
-            picture,
-            "query-key-figure",
-            narrow=st.session_state.get("_width", "wide") != "wide",
-        )
+        show_picture(picture, "query-key", narrow=narrow)
     except ExportError as error:
-        st.info(escape_markdown(str(error)), icon=":material/info:")
-        return
-    captioned(escape_markdown(picture.caption), [picture], "query-key")
-
-
-def show_chart(picture: Picture, key: str, *, narrow: bool) -> None:
-    """A picture's figure."""
-    st.plotly_chart(
-        picture.figure(Layout(narrow=narrow, dark=is_dark())),
-        width="stretch",
-        # The figure brings its own fonts and colours; Streamlit's would be laid over them.
-        theme=None,
-        key=key,
-        config=style.CHART_CONFIG,
-        alt=picture.alt,
-    )
+        hint(escape_markdown(str(error)))
 
 
 def picked_cell(prepared: Prepared, view: HeadsView) -> tuple[Site, int, int] | None:
-    """The site, query and key of the cell that was clicked, if there is one on this trace."""
+    """The site, query and key of the clicked cell, if this trace has it."""
     if not view.cell:
         return None
     query, key = map(int, view.cell.split("."))
@@ -504,9 +483,9 @@ def picked_cell(prepared: Prepared, view: HeadsView) -> tuple[Site, int, int] | 
     return (sites[0], query, key) if inside else None
 
 
-def read_training(question: session.Question) -> Growth | None:
-    """What heads did while the model was trained; None where it was not measured."""
-    if question.trace is not None:
+def read_training(question: Question) -> Growth | None:
+    """The heads' measures during training; None where they were not recorded."""
+    if not isinstance(question, OfModel):
         return None
     try:
         return read_growth(question.folder)
@@ -516,67 +495,53 @@ def read_training(question: session.Question) -> Growth | None:
 
 
 def show_training(
-    question: session.Question,
-    view: HeadsView,
-    grown: Growth,
-    sites: Sequence[Site],
-    head: int,
+    question: OfModel, view: HeadsView, grown: Growth, sites: Sequence[Site], head: int
 ) -> None:
     """The curves of one measure, for each selected head's kind of attention."""
     there = [key for site in sites for key in grown.measures(site.kind)]
-    options = ["", *dict.fromkeys(there)]
+    options = {"": "What this head does most"}
+    options |= {key: training_curves.NAMES[key] for key in there}
     if view.grown not in options:
         # Another kind of attention has other measures.
         address.change(grown="")
         view = address.read(HeadsView)
-    st.selectbox(
-        "What the curves show",
-        options,
-        options.index(view.grown),
-        key="grown",
-        format_func=lambda key: training_curves.NAMES[key] if key else "What this head does most",
-        width=420,
-    )
+    menu("What the curves show", options, key="grown", width=420)
     for site in sites:
         measure = view.grown if view.grown in grown.measures(site.kind) else ""
         if measure := measure or grown.most(site, head) or "":
-            picture = pictures.HeadGrowth(
-                grown, measure, site, head, model_of(question)["checkpoint"]
-            )
+            picture = pictures.HeadGrowth(grown, measure, site, head, question.model_name)
             narrow = st.session_state.get("_width") == "narrow"
-            show_chart(picture, f"training-{site}", narrow=narrow)
-            captioned(escape_markdown(picture.caption), [picture], f"training-of-{site}")
+            show_picture(picture, f"training-of-{site}", narrow=narrow)
 
 
-def opening_place(question: session.Question, view: HeadsView) -> tuple[int, int]:
-    """The layer and head to begin with, of the kind of attention that is shown."""
+def opening_place(prepared: Prepared, view: HeadsView) -> tuple[int, int]:
+    """The layer and head that open, of the kind of attention that is shown."""
     kind = AttentionKind.CROSS if view.attention == JOINT else AttentionKind(view.attention)
-    prepared = prepare(question, view.reading)
     return opening_heads(prepared.seen.maps, prepared.labels)[kind]
 
 
-def is_newly_chosen(folder: Path) -> bool:
+def is_newly_chosen(model: str) -> bool:
     """Whether another model than the last one is shown, and no link asked for it."""
-    last: Path | None = st.session_state.get(_MODEL)
-    return last is not None and last != folder and not address.is_followed()
+    last: str | None = st.session_state.get(_MODEL)
+    return last is not None and last != model and not address.is_followed()
 
 
-def return_to_head(folder: Path) -> None:
-    """Go back to the head last seen of a model that was chosen again."""
-    if is_newly_chosen(folder):
+def return_to_head(model: str) -> None:
+    """Go back to the head last shown of a model that was chosen again."""
+    if is_newly_chosen(model):
         attention = address.read(HeadsView).attention
-        address.change(**st.session_state[_PLACES].get((folder, attention), {}))
+        address.change(**st.session_state[_PLACES].get((model, attention), {}))
 
 
-def note_place(folder: Path, view: HeadsView) -> None:
-    """Remember which head of which kind of attention was seen of this model."""
+def note_place(model: str, view: HeadsView) -> None:
+    """Remember which head of which kind of attention was shown of this model."""
     places = st.session_state.setdefault(_PLACES, {})
-    places[folder, view.attention] = {"layer": view.layer, "head": view.head}
-    st.session_state[_MODEL] = folder
+    places[model, view.attention] = {"layer": view.layer, "head": view.head}
+    st.session_state[_MODEL] = model
 
 
 def bring_head() -> None:
-    """Show the head that another page hands on, or again the one that was shown here."""
+    """Show the head of the page before, or again the one that was shown here."""
     heads = current_head.brought(VIEW.name)
     if heads is None:
         return
@@ -590,20 +555,19 @@ def bring_head() -> None:
         address.bring(compare="")
 
 
-def choose_attention(question: session.Question) -> None:
+def choose_attention(prepared: Prepared) -> None:
     """Show a kind of attention that there is, and note it where an address asked for another."""
     view = address.read(HeadsView)
-    trace = prepare(question, view.reading).trace
-    there = {str(site.kind) for site in trace.maps}
-    if set(map(str, JOINED)) <= there:
-        there.add(JOINT)
+    there = [str(kind) for kind in prepared.kinds]
+    if set(JOINED) <= set(prepared.kinds):
+        there.append(JOINT)
     if view.attention in there:
         return
     usual = BY_NAME["attention"].default
     if usual not in there:
-        usual = str(next(iter(trace.maps)).kind)
+        usual = there[0]
     address.change(attention=usual, layer=USUAL, head=USUAL)
-    if address.is_followed() and "attention" in address.asked():
+    if address.is_followed() and "attention" in address.query():
         address.note(
             "attention",
             f"The address asks for attention “{view.attention}”, which is not there; shown "
@@ -611,56 +575,54 @@ def choose_attention(question: session.Question) -> None:
         )
 
 
-def clamp_place(question: session.Question) -> None:
-    """Bring layer and head into this model's range, and note it of each that was not."""
-    return_to_head(question.folder)
-    choose_attention(question)
+def clamp_place(prepared: Prepared) -> None:
+    """Bring layer and head into this model's range, and note what had to change."""
+    trace, model = prepared.trace, prepared.question.name
+    return_to_head(model)
+    choose_attention(prepared)
     view = address.read(HeadsView)
-    trace = prepare(question, view.reading).trace
     kinds = JOINED if view.attention == JOINT else (AttentionKind(view.attention),)
     n_layers = max(len(trace.layers(kind)) for kind in kinds)
     n_heads = min(seen.n_heads for site, seen in trace.maps.items() if site.kind in kinds)
     places = (("layer", view.layer, n_layers), ("head", view.head, n_heads))
-    is_file = question.trace is not None and question.facts is None
-    shown = "This trace" if is_file else "This model"
-    if is_newly_chosen(question.folder) and any(asked >= count for _, asked, count in places):
+    shown = "This trace" if isinstance(prepared.question, OfTrace) else "This model"
+    if is_newly_chosen(model) and any(asked >= count for _, asked, count in places):
         # Nobody asked for that head of this model.
         places = (("layer", USUAL, n_layers), ("head", USUAL, n_heads))
     usual = None
     for place, (name, asked, count) in enumerate(places):
         if asked == USUAL:
-            usual = usual or opening_place(question, view)
+            usual = usual or opening_place(prepared, view)
             address.change(**{name: usual[place]})
         elif asked >= count:
             address.change(**{name: count - 1})
             address.note(
                 name,
-                f"{shown} has the {name}s 0 to {count - 1} there and no {name} {asked}; shown "
-                f"instead: {name} {count - 1}.",
+                f"{shown} has {name}s 0 to {count - 1} there and no {name} {asked}; shown instead: "
+                f"{name} {count - 1}.",
             )
     if usual is not None and view.attention == BY_NAME["attention"].default:
-        sites, head = selected_sites(prepare(question, view.reading), address.read(HeadsView))
+        sites, head = selected_sites(prepared, address.read(HeadsView))
         current_head.open_with(VIEW.name, [(site, head) for site in sites])
 
 
-def offer_keys(question: session.Question) -> None:
-    """Say what keys do on a stage, as far as they do something."""
+def offer_keys(prepared: Prepared) -> None:
+    """Offer the keys that do something on a stage."""
     keys = ["Arrow keys: layer and head", "V: lines"]
-    trace = question.trace
-    if trace is None or len({site.kind for site in trace.maps}) > 1:
+    if len(prepared.kinds) > 1:
         keys.append("A: attention")
-    if trace is None:
+    if isinstance(prepared.question, OfModel):
         keys.append("X: switch the head off")
     stage.offer(" · ".join(keys))
 
 
-address.open_address(VIEW.parameters)
-question = bar.asked()
-if question is not None:
+def show(question: Question) -> None:
+    """Everything, for a question that has an answer."""
     bring_head()
-    clamp_place(question)
-    offer_keys(question)
+    prepared = prepare(question, address.read(HeadsView).reading)
+    clamp_place(prepared)
+    offer_keys(prepared)
     if "explorer" not in st.session_state:
         # Another page was shown meanwhile, and this explorer knows nothing yet.
-        st.session_state.pop(_HEARD, None)
+        st.session_state.pop(_KNOWN, None)
     show_explorer(question)

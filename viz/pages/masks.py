@@ -1,4 +1,4 @@
-"""Masks: every mask the model uses, two side by side, and what the model does with others."""
+"""Masks: every mask of the model, two side by side, and what the model does under others."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -6,30 +6,20 @@ from dataclasses import replace
 import numpy as np
 import streamlit as st
 
-from model.checkpoints.checkpoint import CheckpointError
 from model.record.intervention import Intervention
 from model.record.mask_presets import PRESETS
-from model.record.mask_rules import MaskError
 from model.trace.attention_map import AttentionKind, FloatArray, Site
 from model.trace.trace import Trace
-from model.translate.translator import DeviceError, TextError
+from model.translate.sentences import TextError
 from viz.browser.matrices import matrices
 from viz.draw.labels import axis_texts, escape_markdown, visible
 from viz.links.mask_edits import EDITABLE
-from viz.masks.mask import (
-    batch_masks,
-    edited_mask,
-    mask_difference,
-    preset_mask,
-    token_grid,
-)
+from viz.masks.mask import batch_masks, edited_mask, preset_mask, token_grid
 from viz.masks.panels import (
-    difference_words,
     grid_html,
     lesson_html,
     most_moved,
     moved_heads,
-    moved_words,
     row_panels,
     sentence_name,
     square_panels,
@@ -53,7 +43,7 @@ from viz.pages.masks_change import show_editor
 from viz.pages.masks_selection import (
     FIRST_SETTINGS,
     NO_SCORES,
-    Chosen,
+    Selection,
     current_edits,
     largest_score,
     preset_allowed,
@@ -62,21 +52,25 @@ from viz.pages.masks_selection import (
     show_translations,
 )
 from viz.pages.masks_stage import offer_keys, show_compared, show_factors, show_steps
-from viz.service import jobs, session
+from viz.service import session
+from viz.service.jobs import Translate
+from viz.service.questions import OfModel
+from viz.service.results import Batch
 from viz.shell import address, bar, current_head, stage
 from viz.shell.save_menu import captioned, save_button
 from viz.shell.theme import is_dark
+from viz.shell.widgets import hint, menu, segments
 from viz.shell.width import watch_width
 
 _SUITED = "_suited_batch"
-"""What was taken from a model's examples, for want of sentences that somebody typed."""
+"""The sentences taken from a model's examples while nobody typed any."""
 
 COMPARED_HEIGHT = 15
-"""Of the matrices of a comparison in rem: on a small screen the translations fit above them."""
+"""The height of compared matrices in rem: a small screen then shows the translations as well."""
 
 
 def bring_head() -> None:
-    """Show the head that another page hands on, or again the one that was shown here."""
+    """Show the head of the page before, or again the one that was shown here."""
     heads = current_head.brought(VIEW.name)
     if heads is None:
         return
@@ -90,8 +84,8 @@ def bring_head() -> None:
         address.bring(masked=str(site.kind), layer=site.layer, head=head)
 
 
-def clamp_view(question: session.Question) -> MasksView:
-    """The view, with the sentence, the layer and the head in the range of this batch and model."""
+def clamp_view(question: OfModel) -> MasksView:
+    """The view, with sentence, layer and head in the range of this batch and model."""
     view = address.read(MasksView)
     places = {"layer": view.layer, "head": view.head}
     if USUAL in places.values():
@@ -107,19 +101,21 @@ def clamp_view(question: session.Question) -> MasksView:
     return address.read(MasksView)
 
 
-def opening_head(question: session.Question, view: MasksView) -> dict[str, int]:
-    """The layer and head from which the mask hides most; the first where it hides nothing."""
+def opening_head(question: OfModel, view: MasksView) -> dict[str, int]:
+    """The layer and head from which the mask hides most weight; the first if it hides none."""
     number = min(view.number, view.n_sentences)
-    chosen = chosen_of(question, replace(view, number=number, layer=0, head=0))
-    found = None
-    if chosen is not None:
-        sites = [seen for site, seen in chosen.trace.maps.items() if site.kind is view.kind]
-        found = most_masked(sites, chosen.lengths)
-    return dict(zip(("layer", "head"), found or (0, 0), strict=True))
+    selection = selection_of(question, replace(view, number=number, layer=0, head=0))
+    place = None
+    if selection is not None:
+        sites = [
+            attention for site, attention in selection.trace.maps.items() if site.kind is view.kind
+        ]
+        place = most_masked(sites, selection.lengths)
+    return dict(zip(("layer", "head"), place or (0, 0), strict=True))
 
 
-def counts(question: session.Question, kind: AttentionKind) -> dict[str, int]:
-    """How many layers and heads an attention of the model has."""
+def counts(question: OfModel, kind: AttentionKind) -> dict[str, int]:
+    """The numbers of layers and heads of a kind of attention."""
     config = session.translator(question.checkpoint).model.config
     is_encoder = kind is AttentionKind.ENCODER
     return {
@@ -128,42 +124,27 @@ def counts(question: session.Question, kind: AttentionKind) -> dict[str, int]:
     }
 
 
-def show_choice(question: session.Question, view: MasksView) -> None:
-    """The part, the batch, and which of its sentences and of the model's heads to look at."""
+def show_choice(question: OfModel, view: MasksView) -> None:
+    """The fields for the part, the batch, the sentence and the head."""
     with st.container(horizontal=True, vertical_alignment="center", gap="xsmall"):
-        st.segmented_control(
-            "Part",
-            PARTS,
-            default=view.part,
-            key="part",
-            required=True,
-            format_func=PARTS.__getitem__,
-            label_visibility="collapsed",
-        )
+        segments("Part", PARTS, key="part")
         show_further(view)
         if view.n_sentences > 1:
-            st.selectbox(
-                "Sentence",
-                range(1, view.n_sentences + 1),
-                view.number - 1,
-                key="number",
-                format_func=lambda number: f"Sentence {number}",
-                label_visibility="collapsed",
-                width=136,
-            )
-        # Where all masks are shown there is no head to choose.
+            sentences = {number: f"Sentence {number}" for number in range(1, view.n_sentences + 1)}
+            menu("Sentence", sentences, key="number", hides_label=True, width=136)
+        # All masks together belong to no head.
         if view.part != "see":
             show_heads(question, view)
     if len(view.further) >= MOST_SENTENCES:
         st.warning(
-            f"A batch has up to {MOST_SENTENCES} sentences here, the one above included; the last "
+            f"A batch has up to {MOST_SENTENCES} sentences here, with the one above; the last "
             f"{len(view.further) - MOST_SENTENCES + 1} are left out.",
             icon=":material/content_cut:",
         )
 
 
 def show_further(view: MasksView) -> None:
-    """The sentences of the batch below the one of the bar, where they can be typed."""
+    """A field for the further sentences of the batch."""
     count = view.n_sentences
     with st.popover(
         f"Batch of {count}" if count > 1 else "One sentence",
@@ -176,51 +157,37 @@ def show_further(view: MasksView) -> None:
             key="batch",
             height=170,
             width=440,
-            placeholder="None: the batch then has one sentence, and no padding",
+            placeholder="None: a batch of one sentence has no padding",
         )
         show_caption(
-            f"Up to {MOST_SENTENCES} with the one above. They are padded to one length, as in "
-            "training. Press Ctrl+Enter when they stand."
+            f"Up to {MOST_SENTENCES} with the one above, padded to one length as in training. "
+            "Press Ctrl+Enter to apply."
         )
 
 
-def show_heads(question: session.Question, view: MasksView) -> None:
-    """Which attention, layer and head."""
-    st.segmented_control(
-        "Attention",
-        [str(kind) for kind in EDITABLE],
-        default=view.masked,
-        key="masked",
-        required=True,
-        format_func=lambda kind: AttentionKind(kind).short_name,
-        label_visibility="collapsed",
-    )
+def show_heads(question: OfModel, view: MasksView) -> None:
+    """Fields for the attention, the layer and the head."""
+    segments("Attention", {str(kind): kind.short_name for kind in EDITABLE}, key="masked")
     for name, count in counts(question, view.kind).items():
-        st.selectbox(
-            name.capitalize(),
-            range(count),
-            address.value_of(name),
-            key=name,
-            format_func=f"{name.capitalize()} {{}}".format,
-            label_visibility="collapsed",
-            width=116,
-        )
+        title = name.capitalize()
+        numbers = {number: f"{title} {number}" for number in range(count)}
+        menu(title, numbers, key=name, hides_label=True, width=116)
 
 
-def chosen_of(question: session.Question, view: MasksView) -> Chosen | None:
-    """The batch and what of it to look at; None where a sentence cannot be translated."""
+def selection_of(question: OfModel, view: MasksView) -> Selection | None:
+    """The batch and the selection in it; None if a sentence cannot be translated."""
     asked = replace(
         question, further=tuple(view.further[: MOST_SENTENCES - 1]), number=view.number - 1
     )
     made = batch_of(asked)
-    return None if made is None else Chosen(asked, made, view.kind, view.layer, view.head)
+    return None if made is None else Selection(asked, made, view.kind, view.layer, view.head)
 
 
-def batch_of(question: session.Question) -> jobs.Batch | None:
-    """The traces of a batch; what is wrong with a sentence is said, by its number."""
+def batch_of(question: OfModel) -> Batch | None:
+    """The traces of a batch; None, with a warning, if something is wrong with a sentence."""
     for number, sentence in enumerate(question.sentences):
         try:
-            session.translate(question.checkpoint, sentence)
+            session.ask(Translate(question.version, sentence))
         except TextError as error:
             named = sentence_name(number, sentence)
             st.warning(
@@ -228,7 +195,7 @@ def batch_of(question: session.Question) -> jobs.Batch | None:
             )
             return None
     try:
-        return session.batch(question)
+        return session.ask(question.record_batch)
     except TextError as error:
         st.warning(
             escape_markdown(f"These sentences do not make a batch. {error}"),
@@ -237,212 +204,201 @@ def batch_of(question: session.Question) -> jobs.Batch | None:
         return None
 
 
-def show_masks(chosen: Chosen) -> None:
+def show_masks(selection: Selection) -> None:
     """The batch with its padding, and every mask of one sentence."""
     sides = {
-        "Source": token_grid(chosen.batch.padded, "source"),
-        "Target, as the decoder reads it": token_grid(chosen.batch.padded, "target"),
+        "Source": token_grid(selection.batch.padded, "source"),
+        "Target, as the decoder reads it": token_grid(selection.batch.padded, "target"),
     }
-    st.html(grid_html(sides, chosen.number, dark=is_dark()))
+    st.html(grid_html(sides, selection.number, dark=is_dark()))
     captioned(
-        "Sentences of one batch are padded to one length. Padding is hatched: no word may look "
-        "at it. The chosen sentence is framed; its masks are below."
-        if len(chosen.sentences) > 1
-        else "One sentence alone needs no padding: its padding masks allow everything. Add "
-        "sentences to the batch to see padding.",
-        [BatchTokens(chosen.at, chosen.batch.padded)],
+        "Sentences are padded to one length. Padding is hatched: no word may look at it. The masks "
+        "below belong to the framed sentence."
+        if len(selection.sentences) > 1
+        else "One sentence needs no padding; add sentences to the batch to see some.",
+        [BatchTokens(selection.at, selection.batch.padded)],
         "batch",
     )
-    every = chosen.masks
-    factors, others = DecoderFactors(chosen.at, every), OtherMasks(chosen.at, every)
-    st.subheader(f"How the decoder's mask of sentence {chosen.number + 1} is made", anchor=False)
+    every = selection.masks
+    factors, others = DecoderFactors(selection.at, every), OtherMasks(selection.at, every)
+    st.subheader(f"How the decoder's mask of sentence {selection.number + 1} is made", anchor=False)
     matrices(factors.panels, key="factors", height=21)
     captioned(
-        "Cell by cell: a query (row) may look at a key (column) where both factors allow it. Point "
-        "at a cell to see it in all three.",
+        f"{factors.caption} Point at a cell to see it in all three.",
         [factors],
         "factors",
     )
-    st.subheader(f"The other masks of sentence {chosen.number + 1}", anchor=False)
+    st.subheader(f"The other masks of sentence {selection.number + 1}", anchor=False)
     matrices(square_panels(every), key="others", height=21)
     matrices(row_panels(every), key="rows", height=8)
     captioned(
-        "The padding masks are one row, the same for every query; the model broadcasts them to the "
-        "matrices above them.",
+        others.caption,
         [others],
         "others",
     )
 
 
-def show_inside(chosen: Chosen) -> None:
+def show_inside(selection: Selection) -> None:
     """From scores to output, with the mask and without it."""
-    seen, head = chosen.seen, chosen.head
-    if seen.scores is None or seen.v is None:
-        st.info(NO_SCORES, icon=":material/info:")
+    attention, head = selection.attention, selection.head
+    if attention.scores is None or attention.v is None:
+        hint(NO_SCORES)
         return
-    with_mask = head_steps(seen, head)
-    without = head_steps(seen, head, np.ones_like(with_mask.allowed))
-    limit = largest_score(chosen, with_mask)
+    with_mask = head_steps(attention, head)
+    without = head_steps(attention, head, np.ones_like(with_mask.allowed))
+    limit = largest_score(selection, with_mask)
     longest = max(float(without.contributions.max()), float(with_mask.contributions.max()), 1e-6)
     for key, heading, inside in (
         ("with-mask", "With the mask", with_mask),
         ("without-mask", "Without the mask", without),
     ):
-        st.subheader(f"{heading}: sentence {chosen.number + 1}", anchor=False)
-        picture = HeadSteps(chosen.at, seen, inside, limit, longest, hatched=inside is with_mask)
+        st.subheader(f"{heading}: sentence {selection.number + 1}", anchor=False)
+        picture = HeadSteps(
+            selection.at, attention, inside, limit, longest, hatched=inside is with_mask
+        )
         matrices(picture.panels, key=key, height=18)
         save_button([picture], key)
     show_caption(
-        f"{chosen.at.title}. The mask takes "
-        "scores out before the softmax, so the weights of the other keys grow; the last picture "
-        "is the length of weight times value: what each key adds to this head's output, before "
-        "W_O. Without the mask, only this head's own step is computed again, from the same scores."
+        f"{selection.at.title}. The mask removes scores before the softmax, so other weights grow. "
+        "The last picture is the length of weight times value: what each key adds to this head's "
+        "output, before W_O. Without the mask, only this head's step is computed again."
     )
-    show_lesson(chosen, with_mask)
+    show_lesson(selection, with_mask)
 
 
-def show_lesson(chosen: Chosen, inside: Steps) -> None:
-    """What becomes of a row with nothing to look at, by what is written over its scores."""
+def show_lesson(selection: Selection, inside: Steps) -> None:
+    """What happens to a row with nothing to look at, for each value that may replace its scores."""
     st.subheader("A row with nothing to look at", anchor=False)
-    queries, keys = (axis_texts(axis) for axis in (chosen.seen.queries, chosen.seen.keys))
-    row = chosen.lengths[0] - 1
+    queries, keys = (
+        axis_texts(axis) for axis in (selection.attention.queries, selection.attention.keys)
+    )
+    row = selection.lengths[0] - 1
     lesson = fill_lesson(inside.scores[row], np.zeros(len(keys), dtype=np.bool_))
     st.html(lesson_html(lesson, keys, dark=is_dark()))
     captioned(
         escape_markdown(
-            f"The query {queries[row]} ({row}) of this head with every key forbidden, in three "
-            f"ways. {lesson.explanation}"
+            f"The query {queries[row]} ({row}) with every key forbidden in three ways. "
+            f"{lesson.explanation}"
         ),
-        [RowLesson(chosen.at, lesson, chosen.seen.keys)],
+        [RowLesson(selection.at, lesson, selection.attention.keys)],
         "lesson",
     )
 
 
-def slots(chosen: Chosen) -> dict[str, NamedMask]:
+def slots(selection: Selection) -> dict[str, NamedMask]:
     """Every mask that can be compared, by its name in the address."""
-    found = []
-    for number in range(len(chosen.sentences)):
-        for name, mask in batch_masks(chosen.batch.padded, number).items():
+    masks = []
+    for number in range(len(selection.sentences)):
+        for name, mask in batch_masks(selection.batch.padded, number).items():
             title = f"Sentence {number + 1}: {mask.short}"
-            found.append(NamedMask(f"{number + 1}.{name}", title, mask))
-    own = chosen.own
+            masks.append(NamedMask(f"{number + 1}.{name}", title, mask))
+    own = selection.own
     for name, preset in PRESETS.items():
-        if chosen.kind in preset.kinds:
-            allowed = preset_allowed(preset, chosen, FIRST_SETTINGS)
+        if selection.kind in preset.kinds:
+            allowed = preset_allowed(preset, selection, FIRST_SETTINGS)
             made = preset_mask(
                 preset.title,
                 allowed,
                 own.queries,
                 own.keys,
-                kind=chosen.kind,
+                kind=selection.kind,
                 reason=preset.reason,
                 causal=preset.causal,
             )
-            found.append(NamedMask(f"preset.{name}", f"Preset: {preset.title}", made))
-    for edit in current_edits(chosen):
-        mask = edited_mask(chosen.masks[str(edit.kind)], edit.allowed)
+            masks.append(NamedMask(f"preset.{name}", f"Preset: {preset.title}", made))
+    for edit in current_edits(selection):
+        mask = edited_mask(selection.masks[str(edit.kind)], edit.allowed)
         title = f"Edited: {edit.kind.short_name.lower()}"
-        found.append(NamedMask(f"edited.{edit.kind}", title, mask))
-    return {each.name: each for each in found}
+        masks.append(NamedMask(f"edited.{edit.kind}", title, mask))
+    return {each.name: each for each in masks}
 
 
-def choose_slots(chosen: Chosen, found: Mapping[str, NamedMask]) -> TwoMasks:
+def choose_slots(selection: Selection, masks: Mapping[str, NamedMask]) -> TwoMasks:
     """The masks A and B."""
-    # Only in the decoder does the model's own mask differ from none in more than padding.
-    other = "none" if chosen.kind is AttentionKind.DECODER else "window"
-    usual = {"a": f"{chosen.number + 1}.{chosen.kind}", "b": f"preset.{other}"}
+    # Only the decoder's own mask hides more than padding.
+    other = "none" if selection.kind is AttentionKind.DECODER else "window"
+    usual = {"a": f"{selection.number + 1}.{selection.kind}", "b": f"preset.{other}"}
     before = st.session_state.get("_usual_slots", {})
     st.session_state["_usual_slots"] = usual
     view = address.read(MasksView)
     with st.container(horizontal=True, gap="medium"):
         for slot, asked in {"a": view.a, "b": view.b}.items():
-            # What nobody chose goes along with another sentence or another attention.
-            if asked not in found or asked == before.get(slot):
-                if asked and asked not in found:
+            # A default follows the sentence and the attention.
+            if asked not in masks or asked == before.get(slot):
+                if asked and asked not in masks:
                     address.note(
                         slot,
                         f"There is no mask “{visible(asked)}” here; shown instead: "
-                        f"{visible(found[usual[slot]].title)}.",
+                        f"{visible(masks[usual[slot]].title)}.",
                     )
                 address.change(**{slot: usual[slot]})
             if not stage.is_on():
                 titles = {
-                    name: visible(f"{slot.upper()}: {each.title}") for name, each in found.items()
+                    name: visible(f"{slot.upper()}: {each.title}") for name, each in masks.items()
                 }
-                st.selectbox(
-                    f"Mask {slot.upper()}",
-                    list(titles),
-                    list(titles).index(address.value_of(slot)),
-                    key=slot,
-                    format_func=titles.__getitem__,
-                    label_visibility="collapsed",
-                )
+                menu(f"Mask {slot.upper()}", titles, key=slot, hides_label=True)
     view = address.read(MasksView)
-    return TwoMasks(found[view.a], found[view.b])
+    return TwoMasks(masks[view.a], masks[view.b])
 
 
-def show_comparison(chosen: Chosen) -> None:
-    """What two masks change: in words, in one head and in all; then the masks, cell by cell."""
-    found = slots(chosen)
-    both = choose_slots(chosen, found)
-    picture = ComparedMasks(chosen.at, both)
+def show_comparison(selection: Selection) -> None:
+    """What two masks change: the translation, one head, all heads; then the masks themselves."""
+    masks = slots(selection)
+    both = choose_slots(selection, masks)
+    picture = ComparedMasks(selection.at, both)
     if stage.is_on():
-        show_compared(picture, list(found))
+        show_compared(picture, list(masks))
         return
-    shape = chosen.own.cells.shape
+    shape = selection.own.cells.shape
     if any(mask.cells.shape != shape for mask in both.masks):
         show_masks_compared(picture)
         if both.a.mask.cells.shape == both.b.mask.cells.shape:
-            st.info(
-                f"These masks are not of the size of {chosen.kind.full_name.lower()} "
-                f"({shape[0]} × {shape[1]}), so the model cannot run with them there. Choose masks "
-                "of that attention to see what it does.",
-                icon=":material/info:",
+            hint(
+                f"The model cannot run with these masks: {selection.kind.full_name.lower()} has "
+                f"{shape[0]} × {shape[1]} cells. Choose masks of that size to see what it does."
             )
         return
     one, other = (
-        session.run(chosen.question, Intervention(masks={chosen.kind: mask.allowed}))
+        session.run(selection.question, Intervention(masks={selection.kind: mask.allowed}))
         for mask in both.masks
     )
-    show_translations(chosen, one, other, both.names)
-    show_moved(chosen, both, (one.forced, other.forced))
+    show_translations(selection, one, other, both.names)
+    show_moved(selection, both, (one.forced, other.forced))
     st.subheader("The masks A and B", anchor=False)
     show_masks_compared(picture)
-    sides = chosen.log_probs(one.forced), chosen.log_probs(other.forced)
-    show_probabilities(LogProbs(chosen.at, both, sides))
+    sides = selection.log_probs(one.forced), selection.log_probs(other.forced)
+    show_probabilities(LogProbs(selection.at, both, sides))
 
 
-def show_moved(chosen: Chosen, both: TwoMasks, passes: tuple[Trace, Trace]) -> None:
-    """One head's weights in two passes, and how much every head moved."""
-    first, second = (each.attention(chosen.kind, chosen.layer) for each in passes)
-    weights = ComparedWeights(chosen.at, both, (first, second))
-    lengths = chosen.batch.n_source[chosen.number], chosen.batch.n_target[chosen.number]
+def show_moved(selection: Selection, both: TwoMasks, passes: tuple[Trace, Trace]) -> None:
+    """One head's weights under both masks, and how much the weights of every head moved."""
+    first, second = (each.attention(selection.kind, selection.layer) for each in passes)
+    weights = ComparedWeights(selection.at, both, (first, second))
+    lengths = selection.batch.n_source[selection.number], selection.batch.n_target[selection.number]
     moved = moved_heads(*passes, lengths)
-    overview = MovedHeads(chosen.at, both, moved, lengths)
+    overview = MovedHeads(selection.at, both, moved, lengths)
     head, heads = st.columns((3, 1), gap="small")
     with head:
         matrices(weights.panels, key="compared-weights", height=COMPARED_HEIGHT)
     with heads:
         matrices(overview.panels, key="moved-heads", height=COMPARED_HEIGHT)
     captioned(
-        f"Weights: {chosen.at.title}, under teacher "
-        "forcing, with A or B in all layers of this attention. A cell of the last matrix is a "
-        "head: the share of its weight that moved to other keys, averaged over its rows. "
-        f"{moved_words(moved)}",
+        f"Weights: {selection.at.title}, under teacher "
+        f"forcing, with A or B in all layers of this attention. {overview.caption}",
         [weights, overview],
         "compared-weights",
     )
-    offer_most_moved(chosen, moved)
+    offer_most_moved(selection, moved)
 
 
-def offer_most_moved(chosen: Chosen, moved: Mapping[Site, FloatArray]) -> None:
-    """A button to the head of this attention that moved most, unless it is shown already."""
-    here = {site: heads for site, heads in moved.items() if site.kind is chosen.kind}
+def offer_most_moved(selection: Selection, moved: Mapping[Site, FloatArray]) -> None:
+    """A button to the head of this attention whose weights moved most, unless it is shown."""
+    here = {site: heads for site, heads in moved.items() if site.kind is selection.kind}
     site, head = most_moved(here)
-    if (site.layer, head) == (chosen.layer, chosen.head) or not here[site][head]:
+    if (site.layer, head) == (selection.layer, selection.head) or not here[site][head]:
         return
     st.button(
-        f"Show layer {site.layer}, head {head}, which moved most in this attention",
+        f"Show layer {site.layer}, head {head}, whose weights moved most",
         icon=":material/trending_up:",
         key="most-moved",
         on_click=address.change,
@@ -451,70 +407,57 @@ def offer_most_moved(chosen: Chosen, moved: Mapping[Site, FloatArray]) -> None:
 
 
 def show_masks_compared(picture: ComparedMasks) -> None:
-    """Two masks, and where they are of one size what differs."""
+    """Two masks, and their difference if they have the same size."""
     matrices(picture.panels, key="compared", height=20)
-    try:
-        difference = mask_difference(*picture.both.masks)
-    except ValueError as error:
-        save_button([picture], "compared")
-        st.info(escape_markdown(str(error)), icon=":material/info:")
-        return
-    captioned(
-        f"{difference_words(difference)} Point at a cell to see it in all three; zoom "
-        "and scrolling go together.",
-        [picture],
-        "compared",
-    )
+    a, b = picture.both.masks
+    hint = " Point at a cell to see it in all three." if a.cells.shape == b.cells.shape else ""
+    captioned(picture.caption + hint, [picture], "compared")
 
 
-def suit_batch(question: session.Question) -> None:
-    """Let the other sentences, while nobody typed any, be of the language or task of the model."""
+def suit_batch(question: OfModel) -> None:
+    """Give the batch sentences of the model's language or task, while nobody typed any."""
     batch = address.read(MasksView).batch
     if batch not in (FURTHER, st.session_state.get(_SUITED)):
         return
     suited = FURTHER
     if not bar.reads(question.folder, FURTHER.splitlines()[0]):
-        found = [each.source for each in session.examples(question.folder)]
-        others = sorted((each for each in found if each != question.sentence), key=len)
+        examples = [each.source for each in session.examples(question.folder)]
+        others = sorted((each for each in examples if each != question.sentence), key=len)
         suited = "\n".join([*others[:1], *others[len(others) // 2 :][:1]])
     if suited != batch:
         address.change(batch=suited)
     st.session_state[_SUITED] = suited
 
 
-def show_page(question: session.Question) -> None:
+def show(question: OfModel) -> None:
     """Everything, for a question that has an answer."""
+    show_part(question)
+    watch_width()
+
+
+def show_part(question: OfModel) -> None:
+    """The selected part."""
     suit_batch(question)
     bring_head()
     view = clamp_view(question)
     if not stage.is_on():
         show_choice(question, view)
     current_head.note(VIEW.name, [(Site(view.kind, view.layer), view.head)])
-    chosen = chosen_of(question, view)
-    if chosen is None:
+    selection = selection_of(question, view)
+    if selection is None:
         return
     if stage.is_on():
-        offer_keys(chosen, view.part)
+        offer_keys(selection, view.part)
     match view.part:
         case "inside" if stage.is_on():
-            show_steps(chosen)
+            show_steps(selection)
         case "inside":
-            show_inside(chosen)
+            show_inside(selection)
         case "compare":
-            show_comparison(chosen)
+            show_comparison(selection)
         case "change":
-            show_editor(chosen)
+            show_editor(selection)
         case _ if stage.is_on():
-            show_factors(chosen)
+            show_factors(selection)
         case _:
-            show_masks(chosen)
-
-
-address.open_address(VIEW.parameters)
-question = bar.asked()
-if question is not None:
-    try:
-        show_page(question)
-    except (CheckpointError, DeviceError, MaskError) as error:
-        st.error(escape_markdown(str(error)), icon=":material/error:")
-watch_width()
+            show_masks(selection)

@@ -1,8 +1,8 @@
-"""The part of the masks page on which masks are painted, and the model answers."""
+"""The part of the masks page on which masks are painted and the model answers."""
 
 import html
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -17,14 +17,13 @@ from viz.decoding.view import DecodingView
 from viz.draw.labels import axis_texts, escape_markdown
 from viz.draw.panels import PAINTING_HELP
 from viz.links.mask_edits import Edit, intervention, write
-from viz.links.parameters import write as write_view
 from viz.masks.mask import edited_mask
 from viz.masks.panels import empty_words, is_unchanged, translations_html
 from viz.masks.pictures import EditedWeights, Edits, LogProbs
-from viz.masks.view import VIEW, MasksView
+from viz.masks.view import MasksView
 from viz.pages.masks_selection import (
     FIRST_SETTINGS,
-    Chosen,
+    Selection,
     current_edits,
     preset_allowed,
     show_caption,
@@ -33,68 +32,63 @@ from viz.pages.masks_selection import (
     store,
 )
 from viz.registry.pages import SENTENCE, TARGET
-from viz.service import jobs, session
+from viz.service import session
+from viz.service.results import Outcome
 from viz.shell import address, stage
 from viz.shell.fragments import fragment
 from viz.shell.theme import is_dark
+from viz.shell.widgets import hint, menu
 
 HAS_CAUSAL = {"none", "causal", "strictly_causal", "look_ahead", "causal_window"}
-"""Presets that are no use together with the causal mask, or hold it already."""
+"""Presets that make no sense together with the causal mask, or contain it."""
 
 
 def edit_of(edits: Sequence[Edit], kind: AttentionKind, layer: int) -> Edit | None:
-    """The edit of one kind of attention that holds in a layer, or else another of that kind."""
+    """The edit of a kind of attention that applies to a layer, or else another of that kind."""
     of_kind = [edit for edit in edits if edit.kind is kind]
     here = [edit for edit in of_kind if edit.layers is not None and layer in edit.layers]
     everywhere = [edit for edit in of_kind if edit.layers is None]
     return next(iter([*here, *everywhere, *of_kind]), None)
 
 
-def edited_to(chosen: Chosen, allowed: BoolArray) -> list[Edit]:
-    """All edits, with this mask in the place of the one that is shown."""
-    edits = current_edits(chosen)
-    old = edit_of(edits, chosen.kind, chosen.layer)
+def edited_to(selection: Selection, allowed: BoolArray) -> list[Edit]:
+    """All edits, with this mask instead of the one that is shown."""
+    edits = current_edits(selection)
+    old = edit_of(edits, selection.kind, selection.layer)
     others = [edit for edit in edits if edit is not old]
-    # Beside another edit of the same attention, the model's own mask in some layers is an edit too.
-    alone = all(edit.kind is not chosen.kind for edit in others)
-    if alone and np.array_equal(allowed, chosen.own.allowed):
+    # Beside another edit of the same attention, the model's own mask in some layers is an edit.
+    alone = all(edit.kind is not selection.kind for edit in others)
+    if alone and np.array_equal(allowed, selection.own.allowed):
         return others
-    return [*others, Edit(chosen.kind, chosen_layers(chosen), allowed)]
+    return [*others, Edit(selection.kind, ticked_layers(selection), allowed)]
 
 
-def show_presets(chosen: Chosen, edits: tuple[Edit, ...]) -> None:
-    """Masks to begin with."""
-    known = {name: each for name, each in PRESETS.items() if chosen.kind in each.kinds}
+def show_presets(selection: Selection, edits: tuple[Edit, ...]) -> None:
+    """The row of presets and of the layers to which a mask applies."""
+    known = {name: each for name, each in PRESETS.items() if selection.kind in each.kinds}
     if st.session_state.get("preset") not in known:
         st.session_state["preset"] = next(iter(known))
     with st.container(horizontal=True, vertical_alignment="center", gap="xsmall"):
-        name = st.selectbox(
-            "Preset",
-            list(known),
-            list(known).index(address.value_of("preset")),
-            key="preset",
-            format_func=lambda name: known[name].title,
-            label_visibility="collapsed",
-            width=200,
-        )
-        preset = known[name]
-        show_settings(preset, chosen)
-        if has_causal_toggle(chosen):
+        titles = {name: each.title for name, each in known.items()}
+        menu("Preset", titles, key="preset", hides_label=True, width=200)
+        preset = known[st.session_state["preset"]]
+        show_settings(preset, selection)
+        if has_causal_toggle(selection):
             st.toggle(
                 "And causal",
                 value=True,
                 key="preset-causal",
-                help="Forbids later positions as well, as in training.",
+                help="Also forbids later positions, as in training.",
             )
-        show_layers(chosen, edit_of(edits, chosen.kind, chosen.layer))
-        st.button("Apply", type="primary", on_click=apply_preset, args=(chosen,), key="apply")
+        show_layers(selection, edit_of(edits, selection.kind, selection.layer))
+        st.button("Apply", type="primary", on_click=apply_preset, args=(selection,), key="apply")
         show_edits(edits)
         show_caption(f"{preset.description} Or paint on the mask below.")
 
 
-def show_settings(preset: Preset, chosen: Chosen) -> None:
-    """What a preset can be told, under keys such as preset-k."""
-    most = max(len(chosen.own.queries), len(chosen.own.keys))
+def show_settings(preset: Preset, selection: Selection) -> None:
+    """The settings of a preset, under keys such as preset-k."""
+    most = max(len(selection.own.queries), len(selection.own.keys))
     for setting, said in {"k": "Positions ahead", "width": "Positions each way"}.items():
         if setting not in preset.settings:
             continue
@@ -104,11 +98,11 @@ def show_settings(preset: Preset, chosen: Chosen) -> None:
             said, 0, most, address.value_of(key), key=key, label_visibility="collapsed", width=130
         )
     if "keys" in preset.settings:
-        texts = axis_texts(chosen.own.keys)
+        texts = axis_texts(selection.own.keys)
         blocked = st.session_state.get("preset-keys", FIRST_SETTINGS["keys"])
         st.session_state["preset-keys"] = [place for place in blocked if place < len(texts)]
         st.multiselect(
-            "Words that nobody may look at",
+            "Blocked words",
             range(len(texts)),
             address.value_of("preset-keys"),
             key="preset-keys",
@@ -119,53 +113,53 @@ def show_settings(preset: Preset, chosen: Chosen) -> None:
         )
 
 
-def has_causal_toggle(chosen: Chosen) -> bool:
-    """Whether the chosen preset can be joined with the causal mask."""
-    return chosen.kind is AttentionKind.DECODER and st.session_state["preset"] not in HAS_CAUSAL
+def has_causal_toggle(selection: Selection) -> bool:
+    """Whether the selected preset can be combined with the causal mask."""
+    return selection.kind is AttentionKind.DECODER and st.session_state["preset"] not in HAS_CAUSAL
 
 
-def apply_preset(chosen: Chosen) -> None:
-    """Put the chosen preset in the place of the mask."""
+def apply_preset(selection: Selection) -> None:
+    """Replace the mask by the selected preset."""
     settings = {
         name: st.session_state.get(f"preset-{name}", first)
         for name, first in FIRST_SETTINGS.items()
     }
     preset = PRESETS[st.session_state["preset"]]
-    allowed = preset_allowed(preset, chosen, settings)
-    if has_causal_toggle(chosen) and st.session_state.get("preset-causal", True):
-        allowed = allowed & chosen.masks["causal"].allowed
-    edits = edited_to(chosen, allowed)
+    allowed = preset_allowed(preset, selection, settings)
+    if has_causal_toggle(selection) and st.session_state.get("preset-causal", True):
+        allowed = allowed & selection.masks["causal"].allowed
+    edits = edited_to(selection, allowed)
     store(edits)
-    if np.array_equal(allowed, chosen.own.allowed):
+    if np.array_equal(allowed, selection.own.allowed):
         st.session_state["_mask_notice"] = (
-            f"“{preset.title}” is the model's own mask here, so it edits nothing."
+            f"“{preset.title}” is the model's own mask here, so nothing is edited."
         )
 
 
-def show_layers(chosen: Chosen, edit: Edit | None) -> None:
-    """In which layers an edit holds."""
-    every, key = tick_layers(chosen, edit)
-    layers = chosen_layers(chosen)
+def show_layers(selection: Selection, edit: Edit | None) -> None:
+    """A field for the layers to which an edit applies."""
+    every, key = tick_layers(selection, edit)
+    layers = ticked_layers(selection)
     if layers is None:
         said = f"In all {len(every)} layers" if len(every) > 1 else "In the one layer"
     else:
         said = f"In layer{'s' * (len(layers) > 1)} {', '.join(map(str, layers))}"
     with st.popover(said, key="layers-menu"):
         st.pills(
-            "The mask holds in the layers",
+            "Layers to which the mask applies",
             every,
             selection_mode="multi",
             default=address.value_of(key),
             key=key,
             on_change=on_layers,
-            args=(chosen,),
+            args=(selection,),
         )
 
 
-def tick_layers(chosen: Chosen, edit: Edit | None) -> tuple[tuple[int, ...], str]:
-    """Every layer there is, and the key of those in which the edit holds, which are then set."""
-    every = chosen.trace.layers(chosen.kind)
-    key = f"layers-{chosen.kind}"
+def tick_layers(selection: Selection, edit: Edit | None) -> tuple[tuple[int, ...], str]:
+    """Every layer, and the key of the edit's layers, which are then set."""
+    every = selection.trace.layers(selection.kind)
+    key = f"layers-{selection.kind}"
     if edit is not None:
         st.session_state[key] = list(edit.layers or every)
     elif not st.session_state.get(key):
@@ -174,117 +168,118 @@ def tick_layers(chosen: Chosen, edit: Edit | None) -> tuple[tuple[int, ...], str
 
 
 def store_shown(edits: Sequence[Edit]) -> None:
-    """Keep edits that the painted matrix shows already; any other text begins it anew."""
+    """Keep edits that the painted matrix shows already, so that it does not begin again."""
     store(edits)
-    st.session_state["_mask_heard"] = address.read(MasksView).edit
+    st.session_state["_mask_shown"] = address.read(MasksView).edit
 
 
-def on_edit(chosen: Chosen) -> None:
-    """Take over what was painted."""
-    allowed = edited("editor", chosen.painted, chosen.own.cells.shape)
+def on_edit(selection: Selection) -> None:
+    """Take over a painted mask."""
+    allowed = edited("editor", selection.painted, selection.own.cells.shape)
     if allowed is not None:
-        store_shown(edited_to(chosen, allowed))
+        store_shown(edited_to(selection, allowed))
 
 
-def on_layers(chosen: Chosen) -> None:
-    """Take over in which layers an edit holds."""
-    edits = current_edits(chosen)
-    old = edit_of(edits, chosen.kind, chosen.layer)
-    layers = chosen_layers(chosen)
+def on_layers(selection: Selection) -> None:
+    """Take over the layers of an edit."""
+    edits = current_edits(selection)
+    old = edit_of(edits, selection.kind, selection.layer)
+    layers = ticked_layers(selection)
     store_shown([Edit(edit.kind, layers, edit.allowed) if edit is old else edit for edit in edits])
 
 
-def chosen_layers(chosen: Chosen) -> tuple[int, ...] | None:
-    """The layers that are ticked; None for all of them."""
-    every = chosen.trace.layers(chosen.kind)
-    ticked = tuple(sorted(st.session_state.get(f"layers-{chosen.kind}") or every))
+def ticked_layers(selection: Selection) -> tuple[int, ...] | None:
+    """The ticked layers; None for all."""
+    every = selection.trace.layers(selection.kind)
+    ticked = tuple(sorted(st.session_state.get(f"layers-{selection.kind}") or every))
     return None if ticked == every else ticked
 
 
 def epoch(written: str) -> int:
-    """Counts how often the mask came from elsewhere than from painting: a preset, a link, Back."""
-    if written != st.session_state.get("_mask_heard", ""):
-        st.session_state["_mask_heard"] = written
+    """How often the mask came from anything but painting: a preset, a link, Back."""
+    if written != st.session_state.get("_mask_shown", ""):
+        st.session_state["_mask_shown"] = written
         st.session_state["_mask_epoch"] = st.session_state.get("_mask_epoch", 0) + 1
     count: int = st.session_state.get("_mask_epoch", 0)
     return count
 
 
 @fragment
-def show_editor(chosen: Chosen) -> None:
-    """The mask to paint on, and what the model does with it."""
+def show_editor(selection: Selection) -> None:
+    """The mask to paint on, and what the model does under it."""
     if address.is_navigating():
         # A fragment runs alone, and another page concerns the whole app.
         st.rerun()
-    edits = current_edits(chosen)
+    edits = current_edits(selection)
     # Only now, since edits that do not fit were dropped.
     written = address.read(MasksView).edit
-    edit = edit_of(edits, chosen.kind, chosen.layer)
+    edit = edit_of(edits, selection.kind, selection.layer)
     if stage.is_on():
-        tick_layers(chosen, edit)
+        tick_layers(selection, edit)
     else:
-        show_presets(chosen, edits)
-    own = chosen.own
+        show_presets(selection, edits)
+    own = selection.own
     allowed = edit.allowed if edit else own.allowed
-    before = session.run(chosen.question)
-    after = session.run(chosen.question, intervention(edits))
-    first, second = (each.forced.attention(chosen.kind, chosen.layer) for each in (before, after))
-    picture = EditedWeights(chosen.at, Edits(edits), own, allowed, (first, second))
+    before = session.run(selection.question)
+    after = session.run(selection.question, intervention(edits))
+    first, second = (
+        each.forced.attention(selection.kind, selection.layer) for each in (before, after)
+    )
+    picture = EditedWeights(selection.at, Edits(edits), own, allowed, (first, second))
     with stage.picture():
         if stage.is_on():
             names = ("Before", "After")
             texts = before.free.text, after.free.text
-            given = typed_log_probs(chosen, before, after)
+            given = typed_log_probs(selection, before, after)
             st.html(translations_html(*texts, names, dark=is_dark(), given=given))
         matrices(
-            # Three are as many as can be read from the back row.
+            # More than three cannot be read from the back row.
             picture.panels[:3] if stage.is_on() else picture.panels,
             key="editor",
             height=15,
             epoch=epoch(written),
-            name=chosen.painted,
+            name=selection.painted,
             stage=stage.is_on(),
-            on_edit=partial(on_edit, chosen),
+            on_edit=partial(on_edit, selection),
         )
     if not stage.is_on():
-        show_change(chosen, picture, before, after)
+        show_change(selection, picture, before, after)
     address.write_address()
     st.html(f'<span class="headscope-done" data-done="{html.escape(written)}"></span>')
 
 
 def typed_log_probs(
-    chosen: Chosen, before: jobs.Outcome, after: jobs.Outcome
+    selection: Selection, before: Outcome, after: Outcome
 ) -> tuple[float, float] | None:
-    """The mean log-probability of a token of the typed target in two runs; None without one."""
-    if not chosen.at.is_typed:
+    """The mean log-probability of the typed target's tokens in two runs; None without a target."""
+    if not selection.at.is_typed:
         return None
-    one, other = (chosen.log_probs(run.forced)[1] for run in (before, after))
+    one, other = (selection.log_probs(run.forced)[1] for run in (before, after))
     return float(one.mean()), float(other.mean())
 
 
 def show_change(
-    chosen: Chosen, picture: EditedWeights, before: jobs.Outcome, after: jobs.Outcome
+    selection: Selection, picture: EditedWeights, before: Outcome, after: Outcome
 ) -> None:
-    """What edits change, below the matrices, which are `picture`."""
-    show_translations(chosen, before, after, ("Before", "After"), [picture])
-    offer_decoding(chosen, picture.edits.edits)
-    show_caption(f"{chosen.at.sentence}: the model reads its own words so far.")
-    show_notices(chosen, picture.edits.edits, before, after)
-    sides = chosen.log_probs(before.forced), chosen.log_probs(after.forced)
-    show_probabilities(LogProbs(chosen.at, picture.edits, sides))
+    """What edits change, below the matrices of `picture`."""
+    show_translations(selection, before, after, ("Before", "After"), [picture])
+    offer_decoding(selection, picture.edits.edits)
+    show_caption(f"{selection.at.sentence}: the model reads its own words so far.")
+    show_notices(selection, picture.edits.edits, before, after)
+    sides = selection.log_probs(before.forced), selection.log_probs(after.forced)
+    show_probabilities(LogProbs(selection.at, picture.edits, sides))
     show_caption(
-        "Painting: drag on the first matrix to turn cells, on its labels to turn rows or columns; "
-        f"{PAINTING_HELP} Beside it: "
-        f"{chosen.at.title}, under teacher forcing."
+        "Drag on the first matrix to turn cells, on its labels to turn rows or columns; "
+        f"{PAINTING_HELP} Beside it: {selection.at.title}, under teacher forcing."
     )
 
 
-def offer_decoding(chosen: Chosen, edits: tuple[Edit, ...]) -> None:
-    """A button to how the sentence is decoded under its edits."""
+def offer_decoding(selection: Selection, edits: tuple[Edit, ...]) -> None:
+    """A button to the decoding of the sentence under its edits."""
     if not edits:
         return
     n_source, n_target = (
-        counts[chosen.number] for counts in (chosen.batch.n_source, chosen.batch.n_target)
+        counts[selection.number] for counts in (selection.batch.n_source, selection.batch.n_target)
     )
     alone = [own for edit in edits if (own := edit.without_padding(n_source, n_target)) is not None]
     fits = len(alone) == len(edits)
@@ -292,50 +287,39 @@ def offer_decoding(chosen: Chosen, edits: tuple[Edit, ...]) -> None:
         "Decode under this mask",
         key="decode-under",
         icon=DECODING.icon,
-        help="Opens the decoding page: step by step, as a tree, with other searches."
+        help="Opens the decoding page."
         if fits
-        else "This mask lets words look at padding, and a sentence that is decoded alone has none.",
+        else "This mask opens padding, and a sentence that is decoded alone has none.",
         disabled=not fits,
         on_click=decode_under,
-        args=(chosen, alone),
+        args=(selection, alone),
     )
 
 
-def decode_under(chosen: Chosen, edits: Sequence[Edit]) -> None:
-    """Show how the chosen sentence is decoded under edits that say nothing of padding."""
-    _, query = address.current()
-    ours = {each.name for each in (*VIEW.parameters, TARGET)}
-    around = {name: text for name, text in query.items() if name not in ours}
-    # Words that were taken there once are not what was asked for now.
-    shown = replace(address.last(DecodingView), mask=write(edits), taken="", at=1)
-    address.navigate(
-        DECODING.name,
-        around
-        | {SENTENCE.name: chosen.sentences[chosen.number]}
-        | write_view(asdict(shown), DECODING.parameters),
-    )
+def decode_under(selection: Selection, edits: Sequence[Edit]) -> None:
+    """Show how the sentence is decoded under edits without padding."""
+    # Words that were forced there once were not asked for now.
+    view = replace(address.last(DecodingView), mask=write(edits), taken="", at=1)
+    sentence = selection.sentences[selection.number]
+    address.open_view(DECODING, view, **{SENTENCE.name: sentence, TARGET.name: ""})
 
 
 def show_notices(
-    chosen: Chosen, edits: tuple[Edit, ...], before: jobs.Outcome, after: jobs.Outcome
+    selection: Selection, edits: tuple[Edit, ...], before: Outcome, after: Outcome
 ) -> None:
-    """What has to be said of the edits."""
+    """Notices about the edits."""
     if notice := st.session_state.pop("_mask_notice", None):
-        st.info(escape_markdown(notice), icon=":material/info:")
+        hint(escape_markdown(notice))
     unchanged = is_unchanged((before.forced, before.free), (after.forced, after.free))
     if edits and unchanged:
-        st.info(
-            "This edit changes nothing: every weight, every probability and the translation are as "
-            "before.",
-            icon=":material/info:",
-        )
-    shown = edit_of(edits, chosen.kind, chosen.layer)
-    if shown and (said := empty_words(edited_mask(chosen.own, shown.allowed))):
+        hint("This edit changes nothing: weights, probabilities and translation stay the same.")
+    shown = edit_of(edits, selection.kind, selection.layer)
+    if shown and (said := empty_words(edited_mask(selection.own, shown.allowed))):
         st.warning(escape_markdown(said), icon=":material/visibility_off:")
 
 
 def show_edits(edits: tuple[Edit, ...]) -> None:
-    """Every edit by name, and how to be rid of it."""
+    """Every edit by name, with a button to clear it."""
     counted = f"{len(edits)} edit{'s' * (len(edits) > 1)}" if edits else "No edit"
     with st.popover(counted, key="edits-menu", disabled=not edits):
         for place, edit in enumerate(edits):

@@ -1,4 +1,4 @@
-"""What the masks page looks at, and what its parts share: edits, translations, probabilities."""
+"""The selection on the masks page, and what its parts share: edits, translations, probabilities."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -20,42 +20,42 @@ from viz.masks.pictures import HeadInBatch, LogProbs
 from viz.masks.steps import Steps
 from viz.masks.view import MasksView
 from viz.save.picture import Picture
-from viz.service import jobs, session
+from viz.service.questions import OfModel
+from viz.service.results import Batch, Outcome
 from viz.shell import address
-from viz.shell.save_menu import save_button, show
+from viz.shell.save_menu import save_button, show_picture
 from viz.shell.theme import is_dark
 
 AHEAD = (
-    "Word by word there are no later words to look at: opening future cells of the decoder shows "
-    "under teacher forcing alone."
+    "Opening future cells of the decoder has an effect only under teacher forcing: word by word "
+    "there are no later words."
 )
 HONESTY = (
-    "The model was trained with its own masks. Under others it is off its training distribution: a "
-    "better number under teacher forcing, where the right words so far are given, is no better "
-    "translation. What it writes on its own stands above."
+    "The model was trained with its own masks and never saw others. A better number here, where "
+    "the words so far are given, does not mean a better translation, which stands above."
 )
 NO_SCORES = "This model's scores were not recorded."
 _EDITS = "_edits"
-"""The text in the address that was read or written last, with its edits."""
+"""The text of edits that was read or written last, with the edits."""
 
 FIRST_SETTINGS: dict[str, Any] = {"k": 1, "width": 2, "keys": (0,)}
-"""What a preset begins with."""
+"""The first settings of presets."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Chosen:
-    """What the page looks at.
+class Selection:
+    """What the masks page shows.
 
     Attributes:
-        question: of the sentence bar, with the batch and which of its sentences.
+        question: the bar's, with the batch and the number of its sentence.
         batch: its traces.
         kind: which attention.
         layer: from 0.
         head: from 0.
     """
 
-    question: session.Question
-    batch: jobs.Batch
+    question: OfModel
+    batch: Batch
     kind: AttentionKind
     layer: int
     head: int
@@ -67,44 +67,44 @@ class Chosen:
 
     @property
     def number(self) -> int:
-        """Which sentence of it, from 0."""
+        """Which sentence of the batch, from 0."""
         return self.question.number
 
     @property
     def at(self) -> HeadInBatch:
-        """The chosen head and sentence, for pictures."""
+        """The head and the sentence, for pictures."""
         return HeadInBatch(
             self.sentences, self.number, self.question.target, self.kind, self.layer, self.head
         )
 
     @property
     def trace(self) -> Trace:
-        """The chosen sentence's trace, with the rows and columns of its padding."""
+        """The sentence's trace, with the rows and columns of its padding."""
         return self.batch.padded[self.number]
 
     @property
-    def seen(self) -> AttentionMap:
-        """The chosen site."""
+    def attention(self) -> AttentionMap:
+        """The attention of the layer."""
         return self.trace.attention(self.kind, self.layer)
 
     @property
     def head_name(self) -> str:
         """Which head, in words."""
-        return self.seen.site.head_name(self.head)
+        return self.attention.site.head_name(self.head)
 
     @property
     def masks(self) -> dict[str, Mask]:
-        """Every mask of the chosen sentence."""
+        """Every mask of the sentence."""
         return batch_masks(self.batch.padded, self.number)
 
     @property
     def own(self) -> Mask:
-        """The model's own mask of the chosen attention."""
+        """The model's own mask of the attention."""
         return self.masks[str(self.kind)]
 
     @property
     def lengths(self) -> tuple[int, int]:
-        """How many queries and keys of the chosen site are no padding."""
+        """How many queries and keys are not padding."""
         n_source, n_target = (
             counts[self.number] for counts in (self.batch.n_source, self.batch.n_target)
         )
@@ -112,33 +112,33 @@ class Chosen:
 
     @property
     def painted(self) -> str:
-        """What a stroke is one of, so that it never lands on another mask."""
+        """The name of the mask that is painted, so that no stroke lands on another."""
         return f"{self.number}.{self.kind}.{self.layer}"
 
     def log_probs(self, forced: Trace) -> tuple[Tokens, FloatArray]:
-        """What a pass predicts of the chosen sentence, without its padding, and how surely."""
+        """The tokens a pass predicts, without padding, and their log-probabilities."""
         assert forced.log_probs is not None, "every trace of a translator holds them"
         n_target = self.batch.n_target[self.number]
         return forced.predictions[:n_target], forced.log_probs[:n_target]
 
 
 def show_caption(text: str) -> None:
-    """How to read what stands above."""
+    """A caption in plain text."""
     st.caption(escape_markdown(text))
 
 
-def current_edits(chosen: Chosen) -> tuple[Edit, ...]:
-    """The edits in the address, if they fit this batch; what does not fit is said and dropped."""
+def current_edits(selection: Selection) -> tuple[Edit, ...]:
+    """The edits in the address; if they do not fit this batch, none, and a notice."""
     text = address.read(MasksView).edit
     known, edits = st.session_state.get(_EDITS, ("", ()))
-    shapes = {kind: chosen.masks[str(kind)].cells.shape for kind in EDITABLE}
+    shapes = {kind: selection.masks[str(kind)].cells.shape for kind in EDITABLE}
     try:
         if text != known:
             edits = parse(text, shapes)
             st.session_state[_EDITS] = text, edits
         for edit in edits:
             require_shape(edit.allowed.shape, shapes[edit.kind])
-            edit.require_layers(chosen.trace.layers(edit.kind))
+            edit.require_layers(selection.trace.layers(edit.kind))
     except ValueError as error:
         address.change(edit="")
         address.note("edit", f"{error} The model's own masks are shown.")
@@ -147,7 +147,7 @@ def current_edits(chosen: Chosen) -> tuple[Edit, ...]:
 
 
 def store(edits: Sequence[Edit]) -> None:
-    """Keep edits in the address; what keeps them from it is said in the next run."""
+    """Keep edits in the address; the next run says so if they cannot be kept."""
     try:
         text = write(edits)
     except ValueError as error:
@@ -157,18 +157,18 @@ def store(edits: Sequence[Edit]) -> None:
     st.session_state[_EDITS] = text, tuple(edits)
 
 
-def largest_score(chosen: Chosen, inside: Steps) -> float:
-    """The size of the largest score, by which scores are coloured.
+def largest_score(selection: Selection, inside: Steps) -> float:
+    """The size of the largest score of a word, by which scores are coloured.
 
-    Padding may have scores far beyond those of words, whose colours it would wash out.
+    Padding may have far larger scores, which would wash out all others.
     """
-    n_queries, n_keys = chosen.lengths
+    n_queries, n_keys = selection.lengths
     return max(float(np.abs(inside.scores[:n_queries, :n_keys]).max()), 1e-6)
 
 
-def preset_allowed(preset: Preset, chosen: Chosen, settings: Mapping[str, Any]) -> BoolArray:
-    """A preset on the padded axes; padding stays forbidden unless the preset is about it."""
-    own = chosen.own
+def preset_allowed(preset: Preset, selection: Selection, settings: Mapping[str, Any]) -> BoolArray:
+    """A preset on the padded axes; padding stays forbidden unless the preset is about padding."""
+    own = selection.own
     known = {
         **settings,
         "lengths": sentence_lengths(own.queries),
@@ -184,15 +184,15 @@ def preset_allowed(preset: Preset, chosen: Chosen, settings: Mapping[str, Any]) 
 
 
 def show_translations(
-    chosen: Chosen,
-    one: jobs.Outcome,
-    other: jobs.Outcome,
+    selection: Selection,
+    one: Outcome,
+    other: Outcome,
     names: tuple[str, str],
     pictures: Sequence[Picture] = (),
 ) -> None:
     """What the model writes on its own under two sets of masks.
 
-    Beside the heading stands what saves `pictures`, those that end above it.
+    Beside the heading stands the button that saves `pictures`, which end above it.
     """
     before, after = one.free.text, other.free.text
     same = "stays the same" if before == after else "changes"
@@ -203,12 +203,12 @@ def show_translations(
 
 
 def show_probabilities(picture: LogProbs) -> None:
-    """How probable the given words are under two sets of masks."""
+    """The probabilities of the given words under two sets of masks."""
     (_, before), (_, after) = picture.sides
     changed = (
         "stay as probable" if np.array_equal(before, after) else "become more or less probable"
     )
     st.subheader(f"Under teacher forcing, the given words {changed}", anchor=False)
-    show(picture, picture.name)
+    show_picture(picture, picture.name)
     is_decoder = picture.at.kind is AttentionKind.DECODER
     show_caption(f"{HONESTY} {AHEAD}" if is_decoder else HONESTY)

@@ -1,8 +1,6 @@
-"""The masks page on a stage: the main matrices of each part, and what keys change there."""
+"""The masks page on a stage: the main matrices of each part, and the keys."""
 
 from collections.abc import Sequence
-
-import streamlit as st
 
 from viz.browser.matrices import matrices
 from viz.draw.labels import escape_markdown
@@ -11,62 +9,64 @@ from viz.masks.mask import mask_difference
 from viz.masks.pictures import ComparedMasks, DecoderFactors, HeadSteps
 from viz.masks.steps import head_steps
 from viz.masks.view import PARTS
-from viz.pages.masks_selection import NO_SCORES, Chosen, largest_score
+from viz.pages.masks_selection import NO_SCORES, Selection, largest_score
 from viz.service import session
+from viz.service.jobs import Translate
 from viz.shell import stage
+from viz.shell.widgets import hint
 
 
-def offer_keys(chosen: Chosen, part: str) -> None:
-    """What keys change, and what the foot says."""
-    sentence = chosen.sentences[chosen.number]
-    own = session.translate(chosen.question.checkpoint, sentence).translation.text
-    typed = chosen.question.target if chosen.number == 0 else ""
+def offer_keys(selection: Selection, part: str) -> None:
+    """The keys of the part, and the texts of the foot."""
+    sentence = selection.sentences[selection.number]
+    own = session.ask(Translate(selection.question.version, sentence)).translation.text
+    typed = selection.question.target if selection.number == 0 else ""
     stage.name(sentence, typed or own)
     more = {"v": stage.Step("part", list(PARTS), part, cycles=True)}
     if part == "compare":
-        # Which masks there are is known only where they are compared.
+        # `show_compared` knows the masks, and offers the other keys.
         stage.offer("V: part", more=more)
         return
     if part == "see":
-        numbers = range(1, len(chosen.sentences) + 1)
+        numbers = range(1, len(selection.sentences) + 1)
         stage.offer(
             "Left and right: sentence · V: part",
-            across=stage.Step("number", numbers, chosen.number + 1),
+            across=stage.Step("number", numbers, selection.number + 1),
             more=more,
         )
         return
     kinds = [str(kind) for kind in EDITABLE]
     stage.offer(
         "Arrow keys: layer and head · V: part · A: attention",
-        across=stage.Step("head", range(chosen.seen.n_heads), chosen.head),
-        down=stage.Step("layer", chosen.trace.layers(chosen.kind), chosen.layer),
-        more={**more, "a": stage.Step("masked", kinds, str(chosen.kind), cycles=True)},
+        across=stage.Step("head", range(selection.attention.n_heads), selection.head),
+        down=stage.Step("layer", selection.trace.layers(selection.kind), selection.layer),
+        more={**more, "a": stage.Step("masked", kinds, str(selection.kind), cycles=True)},
     )
-    stage.say(f"{PARTS[part]}: {chosen.at.title}")
+    stage.say(f"{PARTS[part]}: {selection.at.title}")
 
 
-def show_factors(chosen: Chosen) -> None:
+def show_factors(selection: Selection) -> None:
     """How the decoder's mask is made."""
-    stage.say(f"How the decoder's mask of sentence {chosen.number + 1} is made")
+    stage.say(f"How the decoder's mask of sentence {selection.number + 1} is made")
     with stage.picture():
-        matrices(DecoderFactors(chosen.at, chosen.masks).panels, key="factors", stage=True)
+        matrices(DecoderFactors(selection.at, selection.masks).panels, key="factors", stage=True)
 
 
-def show_steps(chosen: Chosen) -> None:
+def show_steps(selection: Selection) -> None:
     """From scores to output, with the mask."""
-    seen = chosen.seen
-    if seen.scores is None or seen.v is None:
-        st.info(NO_SCORES, icon=":material/info:")
+    attention = selection.attention
+    if attention.scores is None or attention.v is None:
+        hint(NO_SCORES)
         return
-    inside = head_steps(seen, chosen.head)
-    limit, longest = largest_score(chosen, inside), max(float(inside.contributions.max()), 1e-6)
-    picture = HeadSteps(chosen.at, seen, inside, limit, longest, hatched=True)
+    inside = head_steps(attention, selection.head)
+    limit, longest = largest_score(selection, inside), max(float(inside.contributions.max()), 1e-6)
+    picture = HeadSteps(selection.at, attention, inside, limit, longest, hatched=True)
     with stage.picture():
         matrices(picture.panels, key="with-mask", stage=True)
 
 
 def show_compared(picture: ComparedMasks, names: Sequence[str]) -> None:
-    """Two masks, and where they differ; `names` are those of all that can be compared."""
+    """Two masks and their difference; `names` are all masks that can be compared."""
     stage.say("Two masks compared")
     stage.offer(
         "Up and down: mask A · Left and right: mask B",
@@ -76,6 +76,6 @@ def show_compared(picture: ComparedMasks, names: Sequence[str]) -> None:
     try:
         mask_difference(*picture.both.masks)
     except ValueError as error:
-        st.info(escape_markdown(str(error)), icon=":material/info:")
+        hint(escape_markdown(str(error)))
     with stage.picture():
         matrices(picture.panels, key="compared", stage=True)

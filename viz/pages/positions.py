@@ -1,4 +1,4 @@
-"""Positions: what the model knows of order, read from its own table, and what it is for."""
+"""Positions: what the model knows about order, from its own table, and what it is for."""
 
 import json
 from dataclasses import replace
@@ -8,13 +8,13 @@ from pathlib import Path
 import numpy as np
 import streamlit as st
 
-from model.checkpoints.checkpoint import CONFIG, CheckpointError
+from model.checkpoints.checkpoint import CONFIG
 from model.explain import position_measures
 from model.record.intervention import Intervention, PositionEdit, PositionError
 from model.trace.attention_map import FloatArray, Tokens
-from model.translate.translator import DeviceError, Translator
+from model.translate.translator import Translator
 from viz.browser.matrices import matrices
-from viz.browser.word_order import chosen_order, word_order
+from viz.browser.word_order import dragged_order, word_order
 from viz.draw import css, word_diff
 from viz.draw.labels import NOTHING, axis_texts, escape_html, escape_markdown, visible
 from viz.pages import positions_stage as on_stage
@@ -24,12 +24,15 @@ from viz.positions.shuffle import (
     moved_words,
     reordered,
 )
-from viz.positions.view import FARTHEST, LENGTHS, PARTS, SIDES, VIEW, PositionsView, written_order
+from viz.positions.view import FARTHEST, LENGTHS, PARTS, SIDES, PositionsView, written_order
 from viz.service import model_menu, session
-from viz.shell import address, bar, stage
+from viz.service.jobs import TermShares
+from viz.service.questions import OfModel
+from viz.shell import address, stage
 from viz.shell.fragments import fragment
-from viz.shell.save_menu import captioned, show
+from viz.shell.save_menu import captioned, show_picture
 from viz.shell.theme import is_dark
+from viz.shell.widgets import hint, segments
 from viz.shell.width import is_narrow, watch_width
 
 SHORT_PARTS = {
@@ -41,7 +44,7 @@ SHORT_PARTS = {
     "learned": "Learned",
     "formula": "What if",
 }
-"""For a phone, where the whole names with their icons take four lines."""
+"""For a phone, where the full names with their icons take four lines."""
 
 PART_ICONS = {
     "table": ":material/grid_on:",
@@ -56,21 +59,21 @@ OF_ANY_MODEL = ("without", "shuffle", "formula")
 """Parts that need no table of encodings."""
 
 ONE_COLUMN = {"words", "without", "formula", "shuffle"}
-"""Parts that set no figures beside each other."""
+"""Parts that place no figures beside each other."""
 
 LONG_TEXT = 120
-"""Characters of a translation from which on it is set smaller, so that two still fit the screen."""
+"""Translations of more characters are set smaller, so that two still fit on the screen."""
 
 PARTS_HEIGHT = 17
-"""Of each matrix where positions meet words, in rem."""
+"""The height in rem of a matrix where positions meet words."""
 
 MOST_WAVES = 8
 FEW_POSITIONS = 64
-"""Positions under the waves of a short sentence: fewer show no wave, and many only a thicket."""
+"""Positions under the waves of a short sentence: fewer show no wave, many only a thicket."""
 
 
 def parts_of(model: Translator) -> dict[str, str]:
-    """The parts that there is something to show in; `topic` becomes one of them."""
+    """The parts that apply to the model; `topic` becomes one of them."""
     parts = {name: PARTS[name] for name in (PARTS if model.positions.is_added else OF_ANY_MODEL)}
     if address.read(PositionsView).topic not in parts:
         address.change(topic=next(iter(parts)))
@@ -78,35 +81,27 @@ def parts_of(model: Translator) -> dict[str, str]:
 
 
 def table_of(model: Translator, view: PositionsView, n_tokens: int) -> FloatArray | None:
-    """The model's own table at the chosen length; None where it has none so long."""
+    """The model's own table at the selected length; None if it has none of that length."""
     limit = model.model.config.max_positions
     length = {"sentence": n_tokens, "limit": limit, "beyond": 2 * limit}[view.length]
     try:
         return model.position_table(length)
     except PositionError as error:
-        st.info(escape_markdown(str(error)), icon=":material/info:")
+        hint(escape_markdown(str(error)))
         return None
 
 
-def show_table(model: Translator, view: PositionsView, sentence: str) -> None:
-    """The matrix, chosen dimensions as waves, and one pair on its circle."""
-    tokens = session.translate(model_menu.checkpoints()[model.name], sentence).translation.source
-    st.segmented_control(
-        "Positions",
-        LENGTHS,
-        default=view.length,
-        key="length",
-        required=True,
-        format_func=LENGTHS.__getitem__,
-        label_visibility="collapsed",
-    )
+def show_table(question: OfModel, model: Translator, view: PositionsView) -> None:
+    """The matrix, some dimensions as waves, and one pair on its circle."""
+    tokens = session.ask(question.translate).translation.source
+    segments("Positions", LENGTHS, key="length")
     table = table_of(model, view, len(tokens))
     if table is None:
         return
     base, trained = model.positions.base, model.trained_positions()
     is_short = view.length == "sentence"
-    show(
-        pictures.Positions(table, base, trained, sentence, tokens if is_short else None),
+    show_picture(
+        pictures.Positions(table, base, trained, question.sentence, tokens if is_short else None),
         "encoding",
     )
     few = min(max(FEW_POSITIONS, len(tokens)), model.model.config.max_positions)
@@ -115,14 +110,14 @@ def show_table(model: Translator, view: PositionsView, sentence: str) -> None:
 
 
 def left_out(model: Translator, length: int) -> str:
-    """What has to be said of a picture of a table, of which the rows never trained are left out."""
+    """The note of a picture that leaves out the table's rows that were never trained."""
     if not model.positions.is_learned:
         return ""
     return figures.untrained_words(length, model.trained_positions(), shown=False)
 
 
 def show_waves(model: Translator, view: PositionsView, table: FloatArray) -> None:
-    """Chosen dimensions over position, without rows that training never reached."""
+    """Some dimensions over position, without rows that training never reached."""
     base, said = model.positions.base, left_out(model, len(table))
     table = table[: model.trained_positions()]
     d_model = table.shape[1]
@@ -134,7 +129,7 @@ def show_waves(model: Translator, view: PositionsView, table: FloatArray) -> Non
         key="wave-choice",
         max_selections=MOST_WAVES,
         on_change=keep_waves,
-        help=f"Up to {MOST_WAVES} of them. Take all away, and the first four come back.",
+        help=f"Up to {MOST_WAVES}. If you remove all, the first four come back.",
     )
     picked = st.session_state["wave-choice"]
     if picked:
@@ -144,7 +139,7 @@ def show_waves(model: Translator, view: PositionsView, table: FloatArray) -> Non
             if base
             else ""
         )
-        show(
+        show_picture(
             pictures.Waves(table, picked, base),
             "waves",
             after=formula + said,
@@ -152,7 +147,7 @@ def show_waves(model: Translator, view: PositionsView, table: FloatArray) -> Non
 
 
 def keep_waves() -> None:
-    """Keep the chosen dimensions for the address."""
+    """Keep the selected dimensions in the address."""
     address.change(waves=".".join(map(str, st.session_state["wave-choice"])))
 
 
@@ -167,19 +162,19 @@ def show_circle(model: Translator) -> None:
     pair, at = min(view.pair, d_model // 2 - 1), min(view.at, length - 1)
     address.change(pair=pair, at=at)
     one, other = st.columns(2, gap="small" if is_narrow() else "large")
-    one.slider("Pair of dimensions", 0, d_model // 2 - 1, key="pair")
-    other.slider("Position", 0, length - 1, key="at")
+    one.slider("Pair of dimensions", 0, d_model // 2 - 1, pair, key="pair")
+    other.slider("Position", 0, length - 1, at, key="at")
     dimensions = (2 * pair, 2 * pair + 1)
     one, other = st.columns(2, gap="large")
     with one:
-        show(
+        show_picture(
             pictures.Circle(table, pair, at, base),
             "circle",
             columns=2,
             after=left_out(model, model.max_tokens),
         )
     with other:
-        show(pictures.Waves(table, dimensions, base, at), "pair-waves", columns=2)
+        show_picture(pictures.Waves(table, dimensions, base, at), "pair-waves", columns=2)
     address.write_address()
 
 
@@ -190,30 +185,31 @@ def show_likeness(model: Translator, view: PositionsView) -> None:
     said = left_out(model, model.max_tokens)
     one, other = st.columns(2, gap="large")
     with one:
-        show(pictures.Similarity(table, view.cosine), "likeness", columns=2, after=said)
+        show_picture(pictures.Similarity(table, view.cosine), "likeness", columns=2, after=said)
     with other:
-        show(pictures.ByOffset(table, view.cosine), "by-offset", columns=2, after=said)
+        show_picture(pictures.ByOffset(table, view.cosine), "by-offset", columns=2, after=said)
 
 
-def show_words(checkpoint: Path, model: Translator, sentence: str) -> None:
-    """Word, scaling, position and their sum, and what the first layer's scores come from."""
+def show_words(question: OfModel, model: Translator) -> None:
+    """Word, scaling, position and their sum, and the terms of the first layer's scores."""
+    sentence = question.sentence
     parts = model.embedding_parts(sentence)
     matrices(word_and_position.parts_panels(parts), key="parts", height=PARTS_HEIGHT, abreast=2)
     picture = pictures.EmbeddingSum(parts, sentence)
     captioned(escape_markdown(picture.caption), [picture], "parts-of-words")
     try:
-        shares = session.term_shares(checkpoint, sentence)
+        shares = session.ask(TermShares(question.version, sentence))
     except PositionError as error:
-        st.info(escape_markdown(str(error)), icon=":material/info:")
+        hint(escape_markdown(str(error)))
         return
-    show(pictures.TermShares(shares, sentence), "terms")
+    show_picture(pictures.TermShares(shares, sentence), "terms")
 
 
 @fragment
-def show_without(question: session.Question) -> None:
-    """The translation and the heads while positions fade, move on or turn round."""
+def show_without(question: OfModel) -> None:
+    """The translation and the heads while positions fade, shift or are reversed."""
     if address.read(PositionsView).reverse:
-        # While the decoder writes, nobody knows its last position.
+        # While the decoder writes, its last position is not known.
         address.change(side="encoder")
     view = address.read(PositionsView)
     with st.container(
@@ -241,18 +237,10 @@ def show_without(question: session.Question) -> None:
             "Reverse",
             view.reverse,
             key="reverse",
-            help="The first word gets the last position. Only in the encoder: while the decoder "
-            "writes, nobody knows its last position.",
+            help="The first word gets the last position. Only in the encoder, since the decoder's "
+            "last position is not known while it writes.",
         )
-        st.segmented_control(
-            "Where",
-            SIDES,
-            default=view.side,
-            key="side",
-            required=True,
-            format_func=SIDES.__getitem__,
-            disabled=view.reverse,
-        )
+        segments("Where", SIDES, key="side", hides_label=False, disabled=view.reverse)
     before = session.run(question)
     try:
         after = session.run(question, Intervention(positions=view.edit))
@@ -263,7 +251,7 @@ def show_without(question: session.Question) -> None:
     heads = word_and_position.neighbour_heads(before.forced, after.forced)
     if heads:
         picture = pictures.NeighbourHeads(heads, question.sentence, view.edit)
-        show(picture, "neighbours")
+        show_picture(picture, "neighbours")
     address.write_address()
 
 
@@ -280,19 +268,16 @@ def show_translations(heading: str, before: str, after: str) -> None:
     words = moved_words(before, after)
     if words:
         listed = ", ".join(f"“{word}”" for word in words)
-        st.caption(escape_markdown(f"In both, at another place: {listed}."))
+        st.caption(escape_markdown(f"In both, but at another place: {listed}."))
 
 
 @fragment
-def show_shuffle(question: session.Question, model: Translator) -> None:
+def show_shuffle(question: OfModel, model: Translator) -> None:
     """The source's words in another order, with positions and without."""
-    tokens = session.translate(question.checkpoint, question.sentence).translation.source
+    tokens = session.ask(question.translate).translation.source
     texts = axis_texts(tokens)[:-1]
     usual, order = tuple(range(len(texts))), address.read(PositionsView).order(len(texts))
-    st.caption(
-        "Drag the source's tokens into another order, or move one with the arrow keys. The end of "
-        "the sentence stays last."
-    )
+    st.caption("Drag the source's tokens into another order, or move one with the arrow keys.")
     word_order(texts, order or usual, key="word-order", on_order=partial(keep_order, len(texts)))
     with st.container(horizontal=True):
         st.button(
@@ -314,15 +299,15 @@ def show_shuffle(question: session.Question, model: Translator) -> None:
         order = usual
     if order == usual:
         st.markdown(
-            "Nothing has moved yet: drag a token, or press Shuffle. Without positions the encoder "
-            "cannot tell one order from another; with them it can."
+            "Nothing has moved yet: drag a token, or press Shuffle. Only with positions can the "
+            "encoder tell one order from another."
         )
     else:
         show_reordered(question, model, order)
     address.write_address()
 
 
-def show_reordered(question: session.Question, model: Translator, order: tuple[int, ...]) -> None:
+def show_reordered(question: OfModel, model: Translator, order: tuple[int, ...]) -> None:
     """What another order changes, with positions and without."""
     one, other = st.columns(2, gap="small" if is_narrow() else "large")
     for column, heading, edit in (
@@ -336,7 +321,7 @@ def show_reordered(question: session.Question, model: Translator, order: tuple[i
             )
             show_translations(heading, before.free.text, after.free.text)
     sentence = question.sentence
-    tokens = session.translate(question.checkpoint, sentence).translation.source
+    tokens = session.ask(question.translate).translation.source
     show_distances(model, sentence, tokens, order)
 
 
@@ -344,7 +329,7 @@ def show_distances(
     model: Translator, sentence: str, tokens: Tokens, order: tuple[int, ...]
 ) -> None:
     """How far each token's row moved in the encoder's output."""
-    show(distances_picture(model, sentence, tokens, order), "distances")
+    show_picture(distances_picture(model, sentence, tokens, order), "distances")
 
 
 def distances_picture(
@@ -367,32 +352,31 @@ def distances_picture(
 
 
 def refuse_order(n_words: int) -> None:
-    """Say that the order is for another sentence, wherever it came from."""
-    st.info(
-        f"The order that was set is none of this sentence's {n_words} tokens, so they stand in "
-        "their own. Drag them, or press Shuffle.",
-        icon=":material/info:",
+    """Say that the order is for another sentence."""
+    hint(
+        f"The order in the address does not fit this sentence's {n_words} tokens; they keep their "
+        "own. Drag them, or press Shuffle."
     )
 
 
 def keep_order(n_words: int) -> None:
-    """Take over what was dragged."""
-    order = chosen_order("word-order", n_words)
+    """Take over a dragged order."""
+    order = dragged_order("word-order", n_words)
     if order is not None:
         address.change(shuffled=written_order(order))
 
 
 def shuffle(n_words: int) -> None:
-    """Another order by chance."""
+    """Shuffle the words."""
     order = address.read(PositionsView).order(n_words) or tuple(range(n_words))
     address.change(shuffled=written_order(other_order(order)))
 
 
 def other_order(before: tuple[int, ...]) -> tuple[int, ...]:
-    """An order by chance, another than before where there is one."""
+    """A random order, other than before if there is another."""
     chance = np.random.default_rng()
     order = before
-    # Of few words, chance often gives the order that they have.
+    # For a few words, chance often gives the same order.
     while order == before and len(before) > 1:
         order = tuple(chance.permutation(len(before)).tolist())
     return order
@@ -411,30 +395,26 @@ def checkpoint_with(kind: str) -> Path | None:
 
 
 def other_checkpoint(model: Translator) -> Path | None:
-    """A checkpoint with the other kind of positions; that there is none is said."""
+    """A checkpoint with the other kind of positions; None, with a hint, if there is none."""
     wanted = "sinusoidal" if model.positions.is_learned else "learned"
     other = checkpoint_with(wanted)
     if other is None:
-        st.info(
-            f"There is no checkpoint with {wanted} positions beside this one: train one with "
-            f"`--set model.positions={wanted}`, and put its folder under checkpoints.",
-            icon=":material/info:",
+        hint(
+            f"There is no checkpoint with {wanted} positions; train one with "
+            f"`--set model.positions={wanted}` and put its folder under checkpoints."
         )
     return other
 
 
-def show_learned(model: Translator) -> None:
-    """This model's positions beside those of one that learned its own, or sinusoids."""
+def show_learned(question: OfModel, model: Translator) -> None:
+    """This model's positions beside those of a model with the other kind."""
     other = other_checkpoint(model)
     if other is None:
         return
-    asked = bar.asked()
-    assert asked is not None, "the page shows nothing else"
-    beside = session.Question(other, asked.sentence, "")
-    for column, each, question in zip(
+    for column, each, asked in zip(
         st.columns(2, gap="large"),
         (model, session.translator(other)),
-        (asked, beside),
+        (question, OfModel(other, question.sentence)),
         strict=True,
     ):
         kind = each.model.config.positions
@@ -448,15 +428,14 @@ def show_learned(model: Translator) -> None:
                 (pictures.Similarity(reached), "likeness", said),
                 (pictures.ByOffset(reached), "by-offset", said),
             ):
-                show(picture, f"{name}-{kind}", columns=2, after=after, question=question)
+                show_picture(picture, f"{name}-{kind}", columns=2, after=after, question=asked)
 
 
 @fragment
 def show_formula() -> None:
-    """The formula alone, for any width, length and base."""
+    """The formula for any width, length and base."""
     st.warning(
-        "This is the formula of section 3.5, and not the model: nothing here was read from a "
-        "checkpoint.",
+        "This is the formula of the paper's section 3.5, not the model's own table.",
         icon=":material/calculate:",
     )
     view = address.read(PositionsView)
@@ -464,23 +443,29 @@ def show_formula() -> None:
     d_model, base = view.d_model - view.d_model % 2, float(view.base)
     address.change(d_model=d_model)
     one, two, three = st.columns(3, gap="small" if is_narrow() else "large")
-    one.slider("d_model", 2, 1024, step=2, key="d_model")
-    two.slider("Positions", 2, 1024, key="rows")
-    three.slider("Base", 2, 100_000, key="base", help="10,000 in the paper.")
+    one.slider("d_model", 2, 1024, d_model, step=2, key="d_model")
+    two.slider("Positions", 2, 1024, view.rows, key="rows")
+    three.slider("Base", 2, 100_000, view.base, key="base", help="10,000 in the paper.")
     table = position_measures.formula_table(d_model, view.rows, base)
-    show(pictures.Formula(table, base), "formula")
+    show_picture(pictures.Formula(table, base), "formula")
     dimensions = sorted({0, d_model // 8, d_model // 4, d_model // 2})
-    show(pictures.FormulaWaves(table, dimensions, base), "formula-waves")
+    show_picture(pictures.FormulaWaves(table, dimensions, base), "formula-waves")
     address.write_address()
 
 
 def part_name(part: str) -> str:
-    """What a part is called on its button."""
+    """A part's name on its button."""
     return SHORT_PARTS[part] if is_narrow() else f"{PART_ICONS[part]} {PARTS[part]}"
 
 
-def show_page(question: session.Question) -> None:
-    """The chosen part, of the model's own translation."""
+def show(question: OfModel) -> None:
+    """Everything, for a question that has an answer."""
+    show_part(question)
+    watch_width(1 if address.read(PositionsView).topic in ONE_COLUMN else 2)
+
+
+def show_part(question: OfModel) -> None:
+    """The selected part, for the model's own translation."""
     model, question = session.translator(question.checkpoint), replace(question, target="")
     if stage.is_on():
         show_on_stage(question, model)
@@ -488,40 +473,31 @@ def show_page(question: session.Question) -> None:
     parts = parts_of(model)
     view = address.read(PositionsView)
     if not model.positions.is_added:
-        st.info(
-            "This model adds nothing to its embeddings: every self-attention "
-            f"{model.positions.acts}. There is no table of encodings to show. A shift moves all "
-            "tokens alike and changes nothing, for only the distance of two tokens counts.",
-            icon=":material/info:",
+        hint(
+            "This model has no table of encodings: it adds nothing to its embeddings, and every "
+            f"self-attention {model.positions.acts}. A shift changes nothing, since only the "
+            "distance of two tokens counts."
         )
-    st.segmented_control(
-        "Part",
-        parts,
-        default=view.topic,
-        key="topic",
-        required=True,
-        format_func=part_name,
-        label_visibility="collapsed",
-    )
+    segments("Part", {part: part_name(part) for part in parts}, key="topic")
     match view.topic:
         case "likeness":
             show_likeness(model, view)
         case "words":
-            show_words(question.checkpoint, model, question.sentence)
+            show_words(question, model)
         case "without":
             show_without(question)
         case "shuffle":
             show_shuffle(question, model)
         case "learned":
-            show_learned(model)
+            show_learned(question, model)
         case "formula":
             show_formula()
         case _:
-            show_table(model, view, question.sentence)
+            show_table(question, model, view)
 
 
-def show_on_stage(question: session.Question, model: Translator) -> None:
-    """The main figure of the chosen part alone."""
+def show_on_stage(question: OfModel, model: Translator) -> None:
+    """The main figure of the selected part."""
     sentence = question.sentence
     parts = parts_of(model)
     view = address.read(PositionsView)
@@ -543,7 +519,7 @@ def show_on_stage(question: session.Question, model: Translator) -> None:
         case "formula":
             on_stage.show_formula(view)
         case _:
-            tokens = session.translate(question.checkpoint, sentence).translation.source
+            tokens = session.ask(question.translate).translation.source
             on_stage.offer_lengths(view.length)
             table = table_of(model, view, len(tokens))
             if table is not None:
@@ -555,12 +531,10 @@ def show_on_stage(question: session.Question, model: Translator) -> None:
                 )
 
 
-def show_shuffle_on_stage(
-    question: session.Question, model: Translator, view: PositionsView
-) -> None:
-    """The words, and what another order of them changes."""
+def show_shuffle_on_stage(question: OfModel, model: Translator, view: PositionsView) -> None:
+    """The words, and the effects of their order."""
     sentence = question.sentence
-    tokens = session.translate(question.checkpoint, sentence).translation.source
+    tokens = session.ask(question.translate).translation.source
     n_words = len(tokens) - 1
     usual = tuple(range(n_words))
     order = view.order(n_words)
@@ -579,13 +553,3 @@ def show_shuffle_on_stage(
         "Down: shuffle · Up: as it was",
         down=stage.Step("shuffled", [*written, written_order(other_order(order))], written[-1]),
     )
-
-
-address.open_address(VIEW.parameters)
-question = bar.asked()
-if question is not None:
-    try:
-        show_page(question)
-    except (CheckpointError, DeviceError) as error:
-        st.error(escape_markdown(str(error)), icon=":material/error:")
-watch_width(1 if address.read(PositionsView).topic in ONE_COLUMN else 2)

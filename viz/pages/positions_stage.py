@@ -1,4 +1,4 @@
-"""The positions page on a stage: the main figure of each part, and what keys change there."""
+"""The positions page on a stage: the main figure of each part, and the keys."""
 
 import streamlit as st
 
@@ -12,6 +12,7 @@ from viz.masks import panels as mask_panels
 from viz.positions import pictures, word_and_position
 from viz.positions.view import LENGTHS, PositionsView
 from viz.service import session
+from viz.service.questions import OfModel
 from viz.shell import stage
 from viz.shell.theme import is_dark
 
@@ -55,7 +56,7 @@ def show_words(model: Translator, sentence: str) -> None:
         matrices(panels, key="parts", abreast=2, stage=True)
 
 
-def show_without(question: session.Question, view: PositionsView) -> None:
+def show_without(question: OfModel, view: PositionsView) -> None:
     """The translation and the heads while positions fade."""
     stage.say(f"{view.scale}% of the encoding")
     stage.offer("Up and down: strength", down=stage.Step("scale", SCALES, view.scale))
@@ -77,8 +78,8 @@ def show_without(question: session.Question, view: PositionsView) -> None:
             stage.show((picture, "neighbours"))
 
 
-def show_reordered(question: session.Question, order: tuple[int, ...]) -> None:
-    """The translations of another order, with positions and without."""
+def show_reordered(question: OfModel, order: tuple[int, ...]) -> None:
+    """The translations of another order, with and without positions."""
 
     def text_under(positions: PositionEdit) -> str:
         under = Intervention(positions=positions, source_order=order)
@@ -97,7 +98,7 @@ def text_html(text: str) -> str:
 
 
 def show_learned(one: Translator, other: Translator) -> None:
-    """This model's positions beside those of another kind."""
+    """This model's positions beside those of a model with the other kind."""
     drawn = []
     for each in (one, other):
         kind = each.model.config.positions
@@ -114,9 +115,9 @@ def show_learned(one: Translator, other: Translator) -> None:
 
 
 def show_formula(view: PositionsView) -> None:
-    """The formula alone, for any base."""
+    """The formula for any base."""
     base = view.base
-    stage.say(f"What if the base were {base:,}? The formula alone, and not the model")
+    stage.say(f"What if the base were {base:,}? The formula, not the model")
     stage.offer("Up and down: base", down=stage.Step("base", BASES[::-1], base))
     table = position_measures.formula_table(view.d_model - view.d_model % 2, view.rows, float(base))
     with stage.picture():

@@ -517,6 +517,7 @@ class _OfFormula(Picture):
 
     __slots__ = ()
     needs_model = False
+    origin = ()
 
     rows: FloatArray
     base: float

@@ -1,6 +1,6 @@
-"""The pages of the app, and what every address may hold besides what they keep there.
+"""The pages of the app, and the parameters that every address may hold besides theirs.
 
-`python -m viz.registry.pages README.md` writes all of it into the README's tables.
+`python -m viz.registry.pages docs/parameters.md` writes their tables into that page.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any
 
 from viz.about.view import VIEW as ABOUT
 from viz.decoding.view import VIEW as DECODING
+from viz.door.view import VIEW as DOOR
 from viz.effects.view import VIEW as EFFECTS
 from viz.heads.view import VIEW as HEADS
 from viz.links.parameters import (
@@ -30,19 +31,19 @@ from viz.masks.view import VIEW as MASKS
 from viz.positions.view import VIEW as POSITIONS
 
 VIEWS: Mapping[str, View] = MappingProxyType(
-    {view.name: view for view in (HEADS, EFFECTS, DECODING, MASKS, POSITIONS, ABOUT)}
+    {view.name: view for view in (DOOR, HEADS, EFFECTS, DECODING, MASKS, POSITIONS, ABOUT)}
 )
 """Every page by its name, in the order of the navigation."""
 
-HOME = HEADS.name
-"""The page that opens first, and has no path of its own in an address."""
+HOME = DOOR.name
+"""The page that opens first, whose path is empty."""
 
 DEFAULT_SENTENCE = "He has bought a new computer."
-"""Every word of it is one token, and in German and French words change places."""
+"""Every word of it is one token, and words change places in German and French."""
 
 
 def _of_model(name: str, meaning: str, values: str) -> Parameter[Any]:
-    """What may stand there depends on the models that there are; the sentence bar knows them."""
+    """A parameter whose values depend on the models that there are; the sentence bar parses it."""
     return Parameter(name, None, str, meaning=meaning, values=values)
 
 
@@ -58,54 +59,52 @@ CHECKPOINT = _of_model(
 )
 STEP = _of_model(
     "step",
-    "of a model with snapshots: after how many steps of training",
+    "the training step, for a model with snapshots",
     "one of its steps; default: the last",
 )
 SHARED = (SENTENCE, TARGET, CHECKPOINT, STEP)
-"""What the sentence bar keeps in the address."""
+"""The parameters of the sentence bar."""
 
 PRESENT = flag("present", meaning="on stage")
-"""Whether the page is on stage; the address holds it, so that a link can open on stage."""
+"""Whether the page is on stage; in the address, so that a link can open on stage."""
 
 MOST_SCENES = 100
-SCENE = integer(
-    "scene", 0, low=0, high=MOST_SCENES, meaning="the scene of a talk that was shown last"
-)
+SCENE = integer("scene", 0, low=0, high=MOST_SCENES, meaning="the scene shown last")
 """Counted from 1; 0 before the first."""
 
 MARK = r"[0-9a-f]{8}"
 TALK = pattern(
     "talk",
     MARK,
-    "the mark of a talk such as 1a2b3c4d",
-    "whose talk it is; none: the one that comes with the app",
+    "the mark of a talk, such as 1a2b3c4d",
+    "your talk; none: the included one",
 )
-"""Which of a person's own talks; empty for the one that comes with the app."""
+"""One of a person's own talks; empty for the app's talk."""
 
-READ = flag("read", meaning="the talk is read, with its notes at the foot of the page")
-"""Whether the talk is read, at one's own pace: its notes then stand below the page."""
+READ = flag("read", meaning="the talk as a reading, with its notes at the foot of the page")
+"""Whether the talk is read at one's own pace, with its notes below the page."""
 
 AROUND = (PRESENT, SCENE, TALK, READ)
-"""What is no part of a view: how it is shown, and from where one came."""
+"""Parameters that are no part of a view: how it is shown, and in which talk."""
 
 
 def names(page: str) -> frozenset[str]:
-    """What a page and the sentence bar above it keep in the address."""
+    """The parameters of a page and of the sentence bar above it."""
     view = VIEWS[page]
     return frozenset(each.name for each in (*view.parameters, *(SHARED if view.asks else ())))
 
 
-def with_tables(readme: str) -> str:
-    """A README with the tables of parameters as they are, each after its comment."""
+def with_tables(page: str) -> str:
+    """A page with the present tables of parameters, each after its comment."""
     tables = {"shared": (*SHARED, *AROUND)} | {
         view.name: view.parameters for view in VIEWS.values() if view.parameters
     }
     for name, parameters in tables.items():
         start = f"<!-- parameters: {name} -->\n"
-        before, after = readme.split(start)
+        before, after = page.split(start)
         rest = re.sub(r"\A(\|.*\n)*", "", after)
-        readme = f"{before}{start}{table(parameters)}\n{rest}"
-    return readme
+        page = f"{before}{start}{table(parameters)}\n{rest}"
+    return page
 
 
 if __name__ == "__main__":

@@ -10,14 +10,11 @@ from viz.decoding.pictures import (
     SearchTree,
     SearchWidths,
 )
-from viz.effects.pictures import (
-    AlignmentMap,
-    EffectMap,
-    ExamplesCurve,
-    MapBesideTruth,
-    MapRanking,
-    RemovalCurve,
-)
+from viz.effects.alignment_map import AlignmentMap
+from viz.effects.effect_map import EffectMap
+from viz.effects.estimate_vs_deletion import MapBesideTruth
+from viz.effects.ranking import MapRanking
+from viz.effects.removal_curve import ExamplesCurve, RemovalCurve
 from viz.heads.pictures import EveryHead, OneHead, QueryKey, WeightMatrices
 from viz.links.request import Exported
 from viz.masks.pictures import OneMask
@@ -39,4 +36,4 @@ _CLASSES: tuple[type[Exported], ...] = (
 )
 
 PICTURES = {picture.slug: picture for picture in _CLASSES}
-"""To add one, write a class with a slug in its wing's pictures.py and name it above."""
+"""To add one, write a class with a slug in its wing and name it above."""

@@ -118,7 +118,8 @@ def image(
     scale: int = 2,
     *,
     caption: str = "",
-    source: Sequence[str] = (),
+    sentence: str = "",
+    model: str = "",
 ) -> bytes:
     """A figure as a file, `sized`; text stays text in SVG and PDF, and cells are shapes in them.
 
@@ -130,7 +131,8 @@ def image(
         width: as in `sized`.
         scale: of a PNG: 1 to 4 pixels for every 1/96 inch. It has no meaning for the others.
         caption: how to read the figure, in plain text; it stands below the figure.
-        source: sentence and model, in one line below the caption; a long sentence is shortened.
+        sentence: below the caption, shortened to one line.
+        model: in the same line.
 
     Raises:
         ExportError: if there is no such format, width or scale, if this machine has no Chromium or
@@ -140,7 +142,7 @@ def image(
         raise ExportError(f"There is no image format {format!r}; choose png, svg or pdf.")
     if scale not in SCALES:
         raise ExportError(f"A PNG can be scaled 1 to 4 times; {scale} is none of them.")
-    below = _caption(figure, width, caption, source)
+    below = _caption(figure, width, caption, sentence, model)
     room = 0.0 if below is None else float(below.layout.height)
     pixels, height, size = _plan(figure, width, room)
     printed = sized(figure, width, room)
@@ -153,7 +155,7 @@ def image(
 
 
 def _caption(
-    figure: go.Figure, width: Width, caption: str, source: Sequence[str]
+    figure: go.Figure, width: Width, caption: str, sentence: str, model: str
 ) -> go.Figure | None:
     """What stands below a figure, as a figure of its own, so that the two never overlap."""
     pixels, _, scale = _plan(figure, width)
@@ -165,16 +167,16 @@ def _caption(
         (line, max(_CAPTION, least), ink)
         for line in textwrap.wrap(visible(caption), _letters(caption, pixels, _CAPTION))
     ]
-    parts = [" ".join(visible(part).split()) for part in source if part]
-    if parts:
-        sentence, *rest = parts
-        ends = [textwrap.shorten(part, 40, placeholder="…") or part[:39] + "…" for part in rest]
-        room = _letters("".join(parts), pixels, _SOURCE) - sum(len(end) + 3 for end in ends)
+    sentence, model = (" ".join(visible(text).split()) for text in (sentence, model))
+    model = textwrap.shorten(model, 40, placeholder="…") or model[:39]
+    if sentence:
+        room = _letters(sentence + model, pixels, _SOURCE) - len(model) - 3
         if len(sentence) > room:
             sentence = f"{sentence[: max(room - 1, 1)].rstrip()}…"
         # Kept to itself, or a sentence that runs to the left would turn round what follows it.
-        said = " · ".join([f"\u2068“{sentence}”\u2069", *ends])
-        lines.append((said, max(_SOURCE, least), theme.muted))
+        sentence = f"\u2068“{sentence}”\u2069"
+    if origin := " · ".join(filter(None, [sentence, model])):
+        lines.append((origin, max(_SOURCE, least), theme.muted))
     if not lines:
         return None
     notes, top = [], _EDGE / 2

@@ -1,13 +1,15 @@
-"""The Python of a picture: lines for a notebook that make the same figure, the last of them it.
+"""The Python of a picture: lines for a notebook that draw the same figure.
 
-Every text of a person is written as a literal of Python's, so it stays data and becomes no code.
-Functions give the lines without the model they run on, which `code` adds.
+A person's text is always written as a Python literal, so it stays data and never becomes code.
+These lines do not load the model; `code` adds that.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
+import ast
+from collections.abc import Mapping, Sequence
+from dataclasses import MISSING, fields, is_dataclass
+from enum import Enum
 
 Lines = list[str]
 
@@ -15,12 +17,12 @@ Lines = list[str]
 def code(
     lines: Sequence[str], *, checkpoint: str | None = None, snapshot: int | None = None
 ) -> str:
-    """Lines as a cell for a notebook, wherever it was started.
+    """A notebook cell made of these lines; it runs in any folder.
 
     Args:
-        lines: imports among them, which go first; the last one is the figure.
+        lines: the last one is the figure; imports move to the top.
         checkpoint: the model's name or folder; None for lines that need no model.
-        snapshot: which of its snapshots, counted from 0; None for the model as it was trained.
+        snapshot: one of its snapshots, counted from 0; None for the fully trained model.
     """
     imports = [line for line in lines if line.startswith("from ")]
     rest = [line for line in lines if not line.startswith("from ")]
@@ -31,21 +33,60 @@ def code(
 
 
 def public(value: object) -> str:
-    """A search or a layout as a cell writes it, by the names of `headscope`."""
-    return re.sub(r"\b(Search|Sampling|Layout)\(", r"hs.\1(", repr(value))
+    """A value as a cell writes it: classes by the names of `headscope`, defaults left out."""
+    match value:
+        case Enum():
+            return repr(value.value)
+        case list():
+            return f"[{', '.join(map(public, value))}]"
+        case tuple():
+            return f"({', '.join(map(public, value))}{',' * (len(value) == 1)})"
+        case Mapping():
+            return f"{{{', '.join(f'{key!r}: {public(each)}' for key, each in value.items())}}}"
+    if not is_dataclass(value) or isinstance(value, type):
+        return repr(value)
+    arguments = []
+    for each in fields(value):
+        own = getattr(value, each.name)
+        if own != each.default:
+            is_positional = each.default is MISSING and not each.kw_only
+            arguments.append(f"{'' if is_positional else f'{each.name}='}{public(own)}")
+    return f"hs.{type(value).__name__}({', '.join(arguments)})"
+
+
+def assigned(lines: Sequence[str]) -> set[str]:
+    """The names to which lines of Python assign."""
+    return {
+        node.id
+        for statement in ast.parse("\n".join(lines)).body
+        if isinstance(statement, ast.Assign)
+        for target in statement.targets
+        for node in ast.walk(target)
+        if isinstance(node, ast.Name)
+    }
 
 
 def recorded(sentence: str, target: str = "") -> str:
-    """The line that records a sentence, with a translation of one's own if it is given."""
+    """The line that records a sentence, with a person's own translation if there is one."""
     given = f"{sentence!r}, {target!r}" if target else repr(sentence)
     return f"trace = translator.trace({given})"
 
 
+def traced(sentence: str, target: str = "") -> Lines:
+    """The same, with names for the texts: `sentence`, and `target` if there is one."""
+    if not target:
+        return [f"sentence = {sentence!r}", "trace = translator.trace(sentence)"]
+    return [
+        f"sentence, target = {sentence!r}, {target!r}",
+        "trace = translator.trace(sentence, target)",
+    ]
+
+
 def recorded_elsewhere(folder: str, text: str) -> str:
-    """The line that records a text with a model that only reads, by its name or folder."""
+    """The line that records a text with a model that only reads, named by its name or folder."""
     return f"trace = hs.load_reader({folder!r}).read({text!r}).trace"
 
 
 def opened(file: str) -> str:
-    """The line that reads a saved trace, from the folder in which the notebook was started."""
+    """The line that reads a saved trace from the notebook's folder."""
     return f"trace = hs.Trace.load({file!r})"

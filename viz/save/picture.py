@@ -1,16 +1,16 @@
-"""A picture: one class, which page, stage, Save menu, command line and notebook all read."""
+"""A picture: one class that page, stage, Save menu, command line and notebook all read."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import MISSING, asdict, dataclass, fields
+from typing import Any, ClassVar
 
 import plotly.graph_objects as go
 
 from viz.save.formats import IMAGES, NUMBERS
-from viz.save.notebook import Lines
+from viz.save.notebook import Lines, assigned, public
 from viz.save.numbers import Numbers
 
 
@@ -44,11 +44,14 @@ class Layout:
 
 
 class Picture(ABC):
-    """One picture, and all that can be made of it.
+    """One picture in all its forms.
 
-    A subclass is a frozen dataclass of what it shows. It overrides what it has; what it does not
-    override is not offered.
+    A subclass is a frozen dataclass of what it shows. It overrides the forms it has; nobody offers
+    the others. `headscope/figures.py` lists it if it has Python.
     """
+
+    origin: ClassVar[tuple[str, ...]] = ("sentence", "model")
+    """What its image names below the caption, of what it was made from."""
 
     @property
     def needs_model(self) -> bool:
@@ -58,57 +61,92 @@ class Picture(ABC):
     @property
     @abstractmethod
     def title(self) -> str:
-        """What it is, in sentence case."""
+        """What it shows, in sentence case."""
 
     @property
     @abstractmethod
     def name(self) -> str:
-        """Of its files: letters, digits and hyphens, without "headscope" and a suffix."""
+        """The stem of its files: letters, digits and hyphens, without "headscope"."""
 
     @property
     def texts(self) -> Mapping[str, str]:
-        """What was given to the model besides the sentence, to go with the numbers."""
+        """What the model was given besides the sentence; saved with the numbers."""
         return {}
 
     @property
     def alt(self) -> str:
-        """The figure in words, for those who do not see it."""
+        """The figure in words, for people who do not see it."""
         raise NotImplementedError
 
     @property
     def caption(self) -> str:
-        """How to read the figure, in plain text."""
+        """What to look at, in one line of plain text."""
         raise NotImplementedError
 
+    @property
+    def more(self) -> str:
+        """What else helps to read the figure, in plain text; pages show it behind *More*."""
+        return ""
+
+    @property
+    def words(self) -> str:
+        """The caption with all that stands behind *More*, for files."""
+        return f"{self.caption} {self.more}".strip() if self.has("caption") else ""
+
     def figure(self, layout: Layout) -> go.Figure:
-        """Draw it."""
+        """The figure."""
         raise NotImplementedError
 
     def numbers(self) -> Numbers:
-        """Those it shows, as exact as they were recorded."""
+        """The numbers it shows, as exact as they were recorded."""
+        raise NotImplementedError
+
+    @property
+    def setup(self) -> Lines:
+        """Lines of a notebook that compute fields, each under its field's name."""
         raise NotImplementedError
 
     def python(self, layout: Layout) -> Lines:
-        """The lines that make the same figure in a notebook, the last of them it; see `code`."""
-        raise NotImplementedError
+        """Lines that draw the same figure in a notebook; the last one is the figure.
+
+        The fields that `setup` does not compute are written out where they differ from their
+        defaults.
+        """
+        computed = assigned(self.setup)
+        arguments = []
+        for each in fields(self):  # type: ignore[arg-type]
+            value = getattr(self, each.name)
+            if each.name in computed:
+                written = each.name
+            elif value == each.default:
+                continue
+            else:
+                written = public(value)
+            arguments.append(written if each.default is MISSING else f"{each.name}={written}")
+        name = type(self).__name__
+        return [
+            *self.setup,
+            f"picture = hs.figures.{name}({', '.join(arguments)})",
+            f"picture.figure({public(layout)})",
+        ]
 
     def page(self, dark: bool) -> str:
-        """An HTML document of its own, dark or as its reader likes it."""
+        """A complete HTML document, dark or in the reader's own theme."""
         raise NotImplementedError
 
     @classmethod
     def has(cls, part: str) -> bool:
-        """Whether a picture of this class has a part, by the name of its method."""
+        """Whether this class overrides a part, by the name of its method."""
         return getattr(cls, part) is not getattr(Picture, part)
 
     @property
     def formats(self) -> list[str]:
-        """What it can be saved as."""
+        """The kinds of file it can be saved as."""
         offered = dict.fromkeys(IMAGES, self.has("figure"))
         offered |= dict.fromkeys(NUMBERS, self.has("numbers"))
         offered["html"] = self.has("page") or self.has("figure")
-        offered["py"] = self.has("python")
-        return [format for format, is_there in offered.items() if is_there]
+        offered["py"] = self.has("setup") or self.has("python")
+        return [format for format, is_offered in offered.items() if is_offered]
 
 
 def _arguments(options: Mapping[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""The large scripts of our components, from memory, each at an address that names its content."""
+"""The large scripts of our components, served from memory at addresses that name their content."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ SCRIPT = "text/javascript"
 
 
 class ComponentCode:
-    """Answers whatever is asked below `ADDRESS`; all else goes on.
+    """Answers requests below `ADDRESS`; all others are passed on.
 
-    A name that is not known gets no page, as Streamlit would give it, but a 404 that nobody keeps:
-    another version of the app, which stands beside this one for a while, may know it.
+    An unknown name gets a 404 that no browser keeps, where Streamlit would send its page: another
+    version of the app, running beside this one for a while, may know that name.
     """
 
     def __init__(self, app: ASGIApp) -> None:

@@ -1,7 +1,7 @@
-"""Which names the server answers to, so that no page elsewhere can read it under a name of its own.
+"""The names that the server answers to, so that no other site can read it.
 
-A stranger's page can point its own name at this machine (DNS rebinding). The browser then takes the
-app for a part of that page, but still sends the stranger's name in the Host header.
+A stranger's site can point its own name at this machine (DNS rebinding). The browser then treats
+the app as a part of that site, but still sends the stranger's name in the Host header.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 VARIABLE = "HEADSCOPE_HOSTS"
-"""Holds further names, with commas between them; *.example.org admits all names below one."""
+"""Holds further names, separated by commas; *.example.org admits all names below it."""
 
 HOSTED = ("*.streamlit.app", "*.hf.space")
-"""Where the app is hosted under a name that the platform gives it."""
+"""The names that platforms give to hosted apps."""
 
 
 def known_names() -> frozenset[str]:
@@ -34,10 +34,10 @@ def known_names() -> frozenset[str]:
 
 
 class KnownHosts:
-    """Answers requests for names it knows and for IP addresses, and refuses all others.
+    """Answers requests for known names and for IP addresses, and refuses all others.
 
     Args:
-        app: what answers.
+        app: answers what is not refused.
         names: as `known_names` gives them.
     """
 
@@ -56,7 +56,7 @@ class KnownHosts:
         await self.app(scope, receive, send)
 
     def knows(self, host: str) -> bool:
-        """Whether a Host header has an IP address or a name that is known, with any port."""
+        """Whether a Host header has an IP address or a known name, with any port."""
         try:
             name = _plain(urlsplit(f"//{host}").hostname or "")
         except ValueError:
@@ -71,7 +71,7 @@ def _plain(name: str) -> str:
 
 
 def _is_ip_address(name: str) -> bool:
-    # Nobody else can point an address of numbers elsewhere.
+    # Nobody can point a numeric address elsewhere.
     try:
         ipaddress.ip_address(name)
     except ValueError:

@@ -1,7 +1,7 @@
-"""When garbage is collected: while nobody waits.
+"""Garbage is collected while nobody waits.
 
 Streamlit would collect after every run (`runner.postScriptGC`, off in .streamlit/config.toml), and
-Python in the middle of one. Either looks at all that every session keeps and holds everybody up
+Python in the middle of one. Both scan everything that any session keeps, and everybody waits
 meanwhile: with fifty sessions, for longer than all pages together take.
 """
 
@@ -12,22 +12,22 @@ import threading
 import time
 
 LOOK_SECONDS = 0.25
-"""How often it is looked whether somebody waits."""
+"""How often to check whether somebody waits."""
 
 IDLE = 0.2
-"""The share of a core up to which nobody does."""
+"""The share of a core up to which nobody is waiting."""
 
 LATEST_SECONDS = 30.0
-"""How long garbage may lie at most, however busy the server is."""
+"""The longest that garbage may stay, however busy the server is."""
 
 _NEVER = 1_000_000
-"""Of the young generations that Python may collect before it takes the old one by itself."""
+"""So many collections of young objects would have to pass before Python collects the old ones."""
 
 
 def collect_when_idle() -> threading.Event:
-    """Take garbage collection into one's own hands, from a thread; set the event to end it.
+    """Let a thread collect the garbage instead of Python; set the event to end it.
 
-    What was loaded so far is set aside for good: half a million objects that never go away.
+    What was loaded so far is exempt for good: half a million objects that never go away.
     """
     gc.collect()
     gc.freeze()
@@ -52,8 +52,8 @@ def is_due(busy: float, seconds: float, young: int) -> bool:
     """Whether to collect now.
 
     Args:
-        busy: the share of a core that the process has just used.
-        seconds: since it was collected last.
-        young: how often Python has collected the younger objects since; what survived is old.
+        busy: the share of a core that the process just used.
+        seconds: since the last collection.
+        young: how often Python has collected young objects since; the survivors are old now.
     """
     return young > 0 and (busy <= IDLE or seconds >= LATEST_SECONDS)

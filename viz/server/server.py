@@ -1,6 +1,6 @@
-"""The server around the app: what it has loaded before it opens, and what its answers allow.
+"""The server around the app: what it loads before it opens, and the headers of its answers.
 
-`streamlit run app.py` finds an `App` in app.py and serves it; this is what that one is given.
+`streamlit run app.py` finds an `App` in app.py and serves it with what is here.
 """
 
 from __future__ import annotations
@@ -29,23 +29,24 @@ from streamlit.web.server import server_util
 from viz.server import idle_gc
 from viz.server.component_code import ComponentCode
 from viz.server.hosts import KnownHosts
+from viz.server.old_addresses import OldAddresses
 from viz.server.static_files import StaticFiles
 from viz.service import session
 from viz.shell.uploaded_trace import MOST_MEGABYTES
 
 EVERYBODY = ("0.0.0.0", "::")
-"""Addresses that stand for all networks of this machine."""
+"""Addresses that mean all networks of this machine."""
 
 FRAMES = ("'self'", "https://*.streamlit.app", "https://huggingface.co")
-"""Where the app may stand in a frame: on pages of its own, and where it is hosted in one."""
+"""Who may show the app in a frame: its own pages, and hosts that run it in one."""
 
 
 @asynccontextmanager
 async def lifespan(_: App) -> AsyncIterator[None]:
-    """Load everything, and only then let people in: until here, connections wait at the door."""
-    # What a person opens stays in memory: larger files would go by way of a temporary one.
+    """Load everything before the server accepts connections; until then they wait."""
+    # A file that a person opens stays in memory: Starlette would spool a larger one to disk.
     MultiPartParser.spool_max_size = (MOST_MEGABYTES + 1) << 20
-    # The model's process begins while this one loads what it needs itself.
+    # The model's process starts while this one loads its own part.
     await asyncio.gather(asyncio.to_thread(session.warm_up), visit())
     ended = idle_gc.collect_when_idle()
     announce()
@@ -54,10 +55,10 @@ async def lifespan(_: App) -> AsyncIterator[None]:
 
 
 async def visit() -> None:
-    """Be the first visitor of the first page, so that nobody else is.
+    """Visit the first page, so that no person has to wait for what it loads.
 
-    Whatever a page needs is loaded by then: torch, the model, its labels. What is wrong, such as a
-    damaged checkpoint, the page tells everyone who comes.
+    Torch, the model and its labels are loaded after it. If something is wrong, such as a damaged
+    checkpoint, the page says so to everyone who comes.
     """
     server = runtime.get_instance()
     visitor = _Visitor()
@@ -65,20 +66,20 @@ async def visit() -> None:
     message = BackMsg()
     message.rerun_script.query_string = ""
     server.handle_backmsg(name, message)
-    await visitor.seen.wait()
+    await visitor.answered.wait()
     server.close_session(name)
 
 
 class _Visitor(SessionClient):
-    """A browser that shows nothing, and says when the page stands."""
+    """A browser that shows nothing, and knows when the page is complete."""
 
     def __init__(self) -> None:
-        self.seen = asyncio.Event()
+        self.answered = asyncio.Event()
 
     def write_forward_msg(self, msg: ForwardMsg) -> None:
-        """Look at what the server says."""
+        """Take a message of the server."""
         if msg.WhichOneof("type") == "script_finished":
-            self.seen.set()
+            self.answered.set()
 
 
 def announce() -> None:
@@ -94,7 +95,7 @@ def announce() -> None:
 
 
 def headers() -> dict[str, str]:
-    """What every answer tells the browser to refuse."""
+    """The security headers of every answer: what the browser is to refuse."""
     page = (Path(st.__file__).parent / "static" / "index.html").read_text(encoding="utf-8")
     inline = [
         base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
@@ -102,7 +103,7 @@ def headers() -> dict[str, str]:
     ]
     policy = {
         "default-src": ["'self'"],
-        # Streamlit makes modules of the code of components, at addresses of their own.
+        # Streamlit turns components' code into modules with blob addresses.
         "script-src": ["'self'", "blob:", *(f"'sha256-{each}'" for each in inline)],
         # Streamlit, Plotly and the components write styles into the page.
         "style-src": ["'self'", "'unsafe-inline'"],
@@ -120,7 +121,7 @@ def headers() -> dict[str, str]:
             f"{name} {' '.join(values)}" for name, values in policy.items()
         ),
         "X-Content-Type-Options": "nosniff",
-        # An address holds the sentence, which is nobody else's business.
+        # An address holds the sentence, which is private.
         "Referrer-Policy": "no-referrer",
         "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
     }
@@ -147,6 +148,7 @@ class SecurityHeaders:
 MIDDLEWARE = (
     Middleware(SecurityHeaders),
     Middleware(KnownHosts),
+    Middleware(OldAddresses),
     Middleware(ComponentCode),
     Middleware(StaticFiles),
 )

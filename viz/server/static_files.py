@@ -1,7 +1,7 @@
-"""Streamlit's own code, from memory: sixty files that every browser asks for before it connects.
+"""Streamlit's own code, served from memory: sixty files that every browser loads first.
 
-Streamlit reads each from the disk for each visitor and sends it as it is: for a hall of people who
-open one link, more work than their pages, and 2.3 MB for each where 0.7 would do.
+Streamlit would read each file from disk for each visitor and send it uncompressed. When a hall of
+people opens one link, that is more work than their pages, and 2.3 MB each instead of 0.7.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from streamlit.url_util import make_url_path
 
 FOLDER = Path(st.__file__).parent / "static" / "static"
-"""Their names change with what is in them, so a browser may keep them for ever."""
+"""File names change with their content, so a browser may keep them for ever."""
 
 KEPT = "public, immutable, max-age=31536000"
 
 
 class StaticFiles:
-    """Answers what a browser asks of `FOLDER`; all else, and whoever takes no gzip, goes on."""
+    """Answers requests for `FOLDER` from browsers that take gzip; all others are passed on."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -48,7 +48,7 @@ class StaticFiles:
 
 
 def takes_all(scope: Scope) -> bool:
-    """Whether a browser asks for the whole of a file and reads what gzip has compressed."""
+    """Whether a request is for a whole file and accepts gzip."""
     headers = Headers(scope=scope)
     encodings = headers.get("accept-encoding", "")
     return scope["method"] == "GET" and "gzip" in encodings and "range" not in headers

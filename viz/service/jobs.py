@@ -1,419 +1,265 @@
-"""What can be asked of a model, as values that know how to compute themselves."""
+"""What can be asked of a model, as values that know how to compute themselves.
+
+A job computes all that it needs. What is kept already it can be given along: `Job.prepared` asks
+for it, and such fields have no part in whether two jobs are equal.
+"""
 
 from __future__ import annotations
 
-import contextlib
-import functools
-import os
-import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
-from model.checkpoints.checkpoint import SNAPSHOTS, CheckpointError, snapshot_file, snapshots
 from model.explain import measures, source_rows
+from model.explain.ablation_results import Effects, Removal
+from model.explain.attribution import (
+    Agreements,
+    AttributionPart,
+    Attributions,
+    SelfAttributions,
+)
 from model.explain.attribution_methods import (
     AttributionPiece,
     attribution_part,
     cross_attributions,
     self_attributions,
 )
+from model.explain.block_outputs import block_outputs
 from model.explain.deletion import deletion_losses
 from model.explain.examples import example_traces, read_examples
 from model.explain.head_ablation import effects_of, removal, rewritten
 from model.paper.search import Search
 from model.record.head_edits import MeanAblation
 from model.record.intervention import UNCHANGED, Intervention
-from model.serving.queue import ServiceError
 from model.trace.attention_map import AttentionMap, FloatArray, Site
-from model.trace.text_result import Answer
+from model.trace.blocks import Blocks
+from model.trace.logit_lens import LogitLens
 from model.trace.trace import Trace
 from model.trace.translation import Decoding, Translation
-from model.translate.text_models import Reader, load_reader
-from model.translate.translator import TextError, Translator, load
+from model.translate.text_models import Reader
+from model.translate.translator import Translator
 from viz.positions import word_and_position
+from viz.service.loaded import Device, reader, translator
+from viz.service.results import Batch, Decoded, Outcome, Timed, TimedAnswer
+from viz.service.versions import ModelVersion
 
-MAX_MODELS = 2
-"""How many trained models are kept."""
+T = TypeVar("T")
 
-MAX_SNAPSHOTS = 16
-"""How many models of snapshots are kept: those of a whole run, which are tiny."""
 
-MAX_READERS = 1
-"""How many other models are kept; those of Hugging Face's may be large."""
+class Ask(Protocol):
+    """Gives a job's result, such as `viz.service.session.ask`."""
 
-WARM_UP = "One."
-"""Translated once at load: a model packs its weights at its first sentence, which takes longer."""
-
-Device = Literal["auto", "cpu"]
+    def __call__(self, job: Job[T], /) -> T:
+        """The result."""
 
 
 @dataclass(frozen=True, slots=True)
-class ModelVersion:
-    """A checkpoint, or one of its snapshots, with the files that it had at one moment.
-
-    A folder that is replaced while the app runs is another version, and nothing that is kept of
-    the one before is shown for it.
-
-    Attributes:
-        checkpoint: its folder, or one of its snapshots.
-        files: name, size, inode and time of the last change of each file, in nanoseconds.
-    """
-
-    checkpoint: Path
-    files: tuple[tuple[str, int, int, int], ...]
-
-    @property
-    def folder(self) -> Path:
-        """The checkpoint's folder."""
-        return folder_of(self.checkpoint)
-
-
-def version_of(checkpoint: Path) -> ModelVersion:
-    """The version of a checkpoint, or of one of its snapshots, that is there now."""
-    found = []
-    with contextlib.suppress(OSError), os.scandir(folder_of(checkpoint)) as entries:
-        for entry in entries:
-            with contextlib.suppress(OSError):
-                if entry.is_file():
-                    state = os.stat(entry.path)
-                    found.append((entry.name, state.st_size, state.st_ino, state.st_mtime_ns))
-    if is_snapshot(checkpoint):
-        with contextlib.suppress(OSError):
-            state = checkpoint.stat()
-            found.append((checkpoint.name, state.st_size, state.st_ino, state.st_mtime_ns))
-    return ModelVersion(checkpoint, tuple(sorted(found)))
-
-
-def snapshot_of(folder: Path, step: int) -> Path:
-    """A checkpoint as it was after so many steps, for whatever here takes a checkpoint.
-
-    It is the path of the snapshot's file, so that everything kept under a checkpoint is kept apart
-    for each of its snapshots.
-    """
-    return snapshot_file(folder, step)
-
-
-def folder_of(checkpoint: Path) -> Path:
-    """The folder of a checkpoint, or of what `snapshot_of` gave."""
-    return checkpoint.parents[1] if is_snapshot(checkpoint) else checkpoint
-
-
-def is_snapshot(checkpoint: Path) -> bool:
-    """Whether it is what `snapshot_of` gave."""
-    return checkpoint.suffix == ".safetensors" and checkpoint.parent.name == SNAPSHOTS
-
-
-_loading = threading.Lock()
-
-
-def translator(version: ModelVersion, device: Device = "auto") -> Translator:
-    """The translator of a version, loaded once a process.
-
-    Args:
-        version: as `version_of` gave it.
-        device: "auto" for a GPU where there is one, and then ready for its first sentence.
-
-    Raises:
-        CheckpointError: if the folder is incomplete or damaged, or has become another version.
-    """
-    # Apart, so that moving through a run's snapshots does not push the large models out.
-    kept = _SNAPSHOTS if is_snapshot(version.checkpoint) else _TRAINED
-    with _loading:
-        return kept[device](version)
-
-
-def _loaded(device: Device, version: ModelVersion) -> Translator:
-    # Several people's requests share the cores; more threads a request would only fight for them.
-    torch.set_num_threads(1)
-    checkpoint, folder = version.checkpoint, version.folder
-    number = None
-    if is_snapshot(checkpoint):
-        steps = [snapshot_of(folder, step) for step in snapshots(folder)]
-        if checkpoint not in steps:
-            raise CheckpointError(
-                f"The checkpoint {folder} no longer has the snapshot {checkpoint.name}; choose "
-                "another training step."
-            )
-        number = steps.index(checkpoint)
-    loaded = load(folder, device=device, snapshot=number)
-    _require_same(version)
-    if device == "auto":
-        # A vocabulary may hold none of its letters; such a model warms up at its first sentence.
-        with contextlib.suppress(TextError):
-            loaded.trace(WARM_UP)
-    return loaded
-
-
-def _kept(most: int) -> dict[Device, Callable[[ModelVersion], Translator]]:
-    devices: tuple[Device, ...] = ("auto", "cpu")
-    return {
-        device: functools.lru_cache(most)(functools.partial(_loaded, device)) for device in devices
-    }
-
-
-_TRAINED, _SNAPSHOTS = _kept(MAX_MODELS), _kept(MAX_SNAPSHOTS)
-
-
-def reader(version: ModelVersion, device: Device = "auto") -> Reader:
-    """A Hugging Face folder, or half a Transformer, as a model, loaded once a process.
-
-    Raises:
-        CheckpointError: as `load_reader`, or if the folder has become another version.
-    """
-    with _loading:
-        return _reader(version, device)
-
-
-@functools.lru_cache(MAX_READERS)
-def _reader(version: ModelVersion, device: Device) -> Reader:
-    torch.set_num_threads(1)
-    loaded = load_reader(version.folder, device=device)
-    _require_same(version)
-    return loaded
-
-
-def _require_same(version: ModelVersion) -> None:
-    if version_of(version.checkpoint) != version:
-        # Its files may be of two versions.
-        raise CheckpointError(
-            f"The checkpoint {version.folder} was replaced while it was read; ask again in a "
-            "moment."
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class Timed:
-    """A translation, the seconds it took when it was made, and the device that made it."""
-
-    translation: Translation
-    seconds: float
-    device: str
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Batch:
-    """Several sentences in one padded pass, each with the model's own translation.
-
-    Attributes:
-        padded: a trace a sentence, with the rows and columns of its padding.
-        n_source: tokens of each source, without padding.
-        n_target: tokens of each decoder input, without padding.
-    """
-
-    padded: tuple[Trace, ...]
-    n_source: tuple[int, ...]
-    n_target: tuple[int, ...]
-
-    @property
-    def nbytes(self) -> int:
-        """What all traces hold, in bytes."""
-        return sum(trace.nbytes for trace in self.padded)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Outcome:
-    """What the model does with one sentence of a batch under an intervention.
-
-    Attributes:
-        forced: the pass over its own unchanged translation, with the rows and columns of padding.
-        free: the translation it writes under the intervention, token by token, without padding.
-    """
-
-    forced: Trace
-    free: Trace
-
-    @property
-    def nbytes(self) -> int:
-        """What both traces hold, in bytes."""
-        return self.forced.nbytes + self.free.nbytes
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Decoded:
-    """A translation with the record of its decoding, and what every head did for it.
-
-    Attributes:
-        decoding: without the distributions of its steps, which are large.
-        trace: of its translation, under the same intervention.
-    """
-
-    decoding: Decoding
-    trace: Trace
-
-    @property
-    def nbytes(self) -> int:
-        """What its trace holds, in bytes; all else is little."""
-        return self.trace.nbytes
-
-
-@dataclass(frozen=True, slots=True)
-class Job(ABC):
+class Job(ABC, Generic[T]):
     """Something to be computed with a model. Equal jobs have equal results."""
 
-    version: ModelVersion
+    doing: ClassVar[str] = "Comparing…"
+    """What a person reads who waits for it."""
 
     @property
-    def doing(self) -> str:
-        """What a person is told who waits for it."""
-        return "Comparing…"
+    def texts(self) -> Mapping[str, str]:
+        """What a person typed, by what an error calls it."""
+        return {}
 
-    def model(self, device: Device = "auto") -> Any:
-        """What `results` takes, as `translator` gives it."""
-        return translator(self.version, device)
+    def prepared(self, ask: Ask) -> Self:
+        """An equal job that brings along what it needs of others."""
+        return self
 
     @abstractmethod
-    def results(self, model: Any) -> Mapping[Job, Any]:
-        """Its result, and results of other jobs that came with it.
+    def model(self, device: Device = "auto") -> Any:
+        """What `result` takes, loaded."""
+
+    @abstractmethod
+    def result(self, model: Any) -> T:
+        """What is asked for.
 
         Raises:
             TextError, DecodingError, MaskError, PositionError, HeadError: as the translator does.
         """
 
+    def beside(self, result: T, model: Any) -> Mapping[Job[Any], Any]:
+        """Results of other jobs that cost little once this one's result is there."""
+        return {}
+
 
 @dataclass(frozen=True, slots=True)
-class Translate(Job):
-    """The model's translation of a sentence, `Timed`; its trace comes with it."""
+class ModelJob(Job[T]):
+    """A job for a translator."""
+
+    version: ModelVersion
+
+    def model(self, device: Device = "auto") -> Translator:
+        return translator(self.version, device)
+
+
+@dataclass(frozen=True, slots=True)
+class SentenceJob(ModelJob[T]):
+    """A job about a sentence."""
 
     sentence: str
 
     @property
-    def doing(self) -> str:
-        """As above."""
-        return "Translating…"
-
-    def results(self, model: Translator) -> Mapping[Job, Any]:
-        """As above."""
-        ((_, results),) = translate_together([self], model)
-        return results
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class TimedAnswer:
-    """What a model of Hugging Face's made of a text, and the seconds that it took."""
-
-    answer: Answer
-    seconds: float
-
-    @property
-    def nbytes(self) -> int:
-        """What its trace holds, in bytes; all else is little."""
-        return self.answer.nbytes
+    def texts(self) -> Mapping[str, str]:
+        return {"text": self.sentence}
 
 
 @dataclass(frozen=True, slots=True)
-class Read(Job):
-    """What a model that reads one text makes of it, `TimedAnswer`."""
+class Translate(SentenceJob[Timed]):
+    """The model's translation of a sentence; its trace comes with it.
 
+    Nearly every page shows both, and recording takes a tenth of translating.
+    """
+
+    doing = "Translating…"
+
+    def result(self, model: Translator) -> Timed:
+        started = time.perf_counter()
+        translation = model.translate(self.sentence)
+        return Timed(translation, time.perf_counter() - started, model.device.type)
+
+    def beside(self, result: Timed, model: Translator) -> Mapping[Job[Any], Any]:
+        return {Record(self.version, self.sentence): model.trace_of(result.translation)}
+
+
+@dataclass(frozen=True, slots=True)
+class Read(Job[TimedAnswer]):
+    """What a model that reads one text makes of it."""
+
+    version: ModelVersion
     text: str
+    doing = "Reading…"
 
     @property
-    def doing(self) -> str:
-        """As above."""
-        return "Reading…"
+    def texts(self) -> Mapping[str, str]:
+        return {"text": self.text}
 
     def model(self, device: Device = "auto") -> Reader:
-        """As above."""
         return reader(self.version, device)
 
-    def results(self, model: Reader) -> Mapping[Job, Any]:
-        """As above."""
+    def result(self, model: Reader) -> TimedAnswer:
         started = time.perf_counter()
         answer = model.read(self.text)
-        return {self: TimedAnswer(answer, time.perf_counter() - started)}
+        return TimedAnswer(answer, time.perf_counter() - started)
 
 
 @dataclass(frozen=True, slots=True)
-class Record(Job):
-    """What every head does on a sentence, as a trace.
+class Record(SentenceJob[Trace]):
+    """What every head does on a sentence.
 
     Attributes:
         sentence: the source.
-        target: a translation to record; None records the model's own.
-        own: the model's own translation, where it is known; None has it translate.
+        target: a translation to record; empty for the model's own.
+        own: the model's own translation, where it is known.
     """
 
-    sentence: str
-    target: str | None = None
+    target: str = ""
     own: Translation | None = field(default=None, compare=False)
 
-    def results(self, model: Translator) -> Mapping[Job, Any]:
-        """As above."""
-        if self.target is None and self.own is not None:
-            return {self: model.trace_of(self.own)}
-        return {self: model.trace(self.sentence, self.target)}
+    @property
+    def texts(self) -> Mapping[str, str]:
+        return {"text": self.sentence, "target": self.target}
+
+    def prepared(self, ask: Ask) -> Self:
+        if self.target:
+            return self
+        return replace(self, own=ask(Translate(self.version, self.sentence)).translation)
+
+    def result(self, model: Translator) -> Trace:
+        if self.own is not None:
+            return model.trace_of(self.own)
+        return model.trace(self.sentence, self.target or None)
 
 
 @dataclass(frozen=True, slots=True)
-class RecordBatch(Job):
-    """Sentences padded to one length and recorded in one pass, as a `Batch`.
+class RecordBatch(ModelJob[Batch]):
+    """Sentences padded to one length, as in training, and recorded in one pass.
 
     Attributes:
         sentences: as they are typed.
         target: a target for the first of them; empty for the model's own translation.
-        own: the model's own translations.
+        own: the model's own translations, where they are known.
     """
 
     sentences: tuple[str, ...]
-    target: str
-    own: tuple[Translation, ...] = field(compare=False)
+    target: str = ""
+    own: tuple[Translation, ...] = field(default=(), compare=False)
 
     @property
-    def targets(self) -> list[str | Translation]:
-        """What the decoder is given."""
-        return [self.target or self.own[0], *self.own[1:]]
+    def texts(self) -> Mapping[str, str]:
+        return {"target": self.target}
 
-    def results(self, model: Translator) -> Mapping[Job, Any]:
-        """As above."""
-        made = model.trace_batch(self.sentences, self.targets)
-        return {self: Batch(made.padded, made.source_lengths, made.target_lengths)}
+    def prepared(self, ask: Ask) -> Self:
+        own = [ask(Translate(self.version, each)).translation for each in self.sentences]
+        return replace(self, own=tuple(own))
+
+    def targets(self, model: Translator) -> list[str | Translation]:
+        """What the decoder is given."""
+        own = self.own or [model.translate(each) for each in self.sentences]
+        return [self.target or own[0], *own[1:]]
+
+    def result(self, model: Translator) -> Batch:
+        made = model.trace_batch(self.sentences, self.targets(model))
+        return Batch(made.padded, made.source_lengths, made.target_lengths)
 
 
 @dataclass(frozen=True, slots=True)
-class Intervene(Job):
-    """What the model does with one sentence of a batch under an intervention, as an `Outcome`.
+class Intervene(Job[Outcome]):
+    """What the model does with one sentence of a batch under an intervention.
 
     Attributes:
         batch: the sentences.
         number: which of them is looked at, from 0.
-        under: what the model is asked to do differently with it.
-        n_source: tokens of each source of the batch, without padding.
-        n_target: of what the decoder reads in the chosen one, likewise.
+        under: what the model is asked to do differently with it; masks are of the padded lengths.
+        made: the batch without any intervention, where it is known, and without its traces.
     """
 
     batch: RecordBatch
     number: int
     under: Intervention
-    n_source: tuple[int, ...] = field(compare=False)
-    n_target: int = field(compare=False)
+    made: Batch | None = field(default=None, compare=False)
 
-    def results(self, model: Translator) -> Mapping[Job, Any]:
-        """As above."""
+    @property
+    def texts(self) -> Mapping[str, str]:
+        return self.batch.texts
+
+    def prepared(self, ask: Ask) -> Self:
+        # Its traces would only make the way to the worker longer.
+        made = replace(ask(self.batch), padded=())
+        return replace(self, batch=self.batch.prepared(ask), made=made)
+
+    def model(self, device: Device = "auto") -> Translator:
+        return self.batch.model(device)
+
+    def result(self, model: Translator) -> Outcome:
         sentences, number, under = self.batch.sentences, self.number, self.under
+        made = self.made or self.batch.result(model)
         # In one pass all sentences stand at the same positions.
         other = Intervention(positions=under.positions)
         each = [under if place == number else other for place in range(len(sentences))]
-        forced = model.trace_batch(sentences, self.batch.targets, under=each).padded[number]
-        alone = under.without_padding(self.n_source[number], self.n_target)
+        targets = self.batch.targets(model)
+        forced = model.trace_batch(sentences, targets, under=each).padded[number]
+        alone = under.without_padding(made.n_source[number], made.n_target[number])
         if alone is None:
             # Decoded beside the longest sentence, for as much padding as in the batch.
-            longest = sentences[self.n_source.index(max(self.n_source))]
+            longest = sentences[made.n_source.index(max(made.n_source))]
             free = model.trace_batch([sentences[number], longest], under=[under, other]).traces[0]
         else:
             free = model.trace(sentences[number], under=alone)
-        return {self: Outcome(forced, free)}
+        return Outcome(forced, free)
 
 
 @dataclass(frozen=True, slots=True)
-class Decode(Job):
-    """How a sentence is translated, as `Decoded`.
+class Decode(SentenceJob[Decoded]):
+    """How a sentence is translated.
 
     Attributes:
         sentence: the source.
@@ -421,141 +267,150 @@ class Decode(Job):
         under: what the model is asked to do differently.
     """
 
-    sentence: str
     search: Search
     under: Intervention = UNCHANGED
+    doing = "Translating…"
 
-    @property
-    def doing(self) -> str:
-        """As above."""
-        return "Translating…"
-
-    def results(self, model: Translator) -> Mapping[Job, Any]:
-        """As above."""
+    def result(self, model: Translator) -> Decoded:
         decoding = model.decode(self.sentence, search=self.search, under=self.under)
         trace = model.trace_of(decoding.translation, under=self.under)
         translation = replace(decoding.translation, distributions=None)
-        return {self: Decoded(replace(decoding, translation=translation), trace)}
+        return Decoded(replace(decoding, translation=translation), trace)
 
 
 @dataclass(frozen=True, slots=True)
-class ReadLayers(Job):
-    """What each decoder layer would say at every step, as `model.trace.logit_lens.LogitLens`.
-
-    Attributes:
-        decode: asks for the decoding.
-        trace: of its translation.
-    """
+class DecodeJob(Job[T]):
+    """A job about a decoding."""
 
     decode: Decode
-    trace: Trace = field(compare=False)
 
     @property
-    def doing(self) -> str:
-        """As above."""
-        return "Reading every layer…"
+    def texts(self) -> Mapping[str, str]:
+        return self.decode.texts
 
-    def results(self, model: Translator) -> Mapping[Job, Any]:
-        """As above."""
-        return {self: model.logit_lens(self.trace, under=self.decode.under)}
+    def model(self, device: Device = "auto") -> Translator:
+        return self.decode.model(device)
 
 
 @dataclass(frozen=True, slots=True)
-class ReadBranches(Job):
-    """What every hypothesis of a search looked at in the source, by site of cross-attention.
+class ReadLayers(DecodeJob[LogitLens]):
+    """What each decoder layer would say at every step.
 
     Attributes:
-        decode: asks for the decoding.
-        decoding: itself.
+        trace: of the decoding's translation, where it is known.
     """
 
-    decode: Decode
-    decoding: Decoding = field(compare=False)
+    trace: Trace | None = field(default=None, compare=False)
+    doing = "Reading every layer…"
 
-    @property
-    def doing(self) -> str:
-        """As above."""
-        return "Reading every branch…"
+    def prepared(self, ask: Ask) -> Self:
+        return replace(self, trace=ask(self.decode).trace)
 
-    def results(self, model: Translator) -> Mapping[Job, Any]:
-        """As above."""
-        return {self: model.cross_attention(self.decoding, under=self.decode.under)}
+    def result(self, model: Translator) -> LogitLens:
+        trace = self.trace or self.decode.result(model).trace
+        return model.logit_lens(trace, under=self.decode.under)
 
 
 @dataclass(frozen=True, slots=True)
-class MeasureEffects(Job):
-    """What a translation loses without each head, as `model.explain.ablation_results.Effects`.
+class ReadBranches(DecodeJob[Mapping[Site, FloatArray]]):
+    """What every hypothesis of a search looked at, as `Translator.cross_attention` gives it.
 
     Attributes:
-        recorded: asks for the trace of that translation.
+        decoding: itself, where it is known.
     """
 
-    recorded: Record
+    decoding: Decoding | None = field(default=None, compare=False)
+    doing = "Reading every branch…"
 
-    @property
-    def doing(self) -> str:
-        """As above."""
-        return "Switching every head off…"
+    def prepared(self, ask: Ask) -> Self:
+        return replace(self, decoding=ask(self.decode).decoding)
 
-    def results(self, model: Translator) -> Mapping[Job, Any]:
-        """As above."""
-        (trace,) = self.recorded.results(model).values()
-        return {self: effects_of(model, trace)}
+    def result(self, model: Translator) -> Mapping[Site, FloatArray]:
+        decoding = self.decoding or self.decode.result(model).decoding
+        return model.cross_attention(decoding, under=self.decode.under)
 
 
 @dataclass(frozen=True, slots=True)
-class RemoveHeads(MeasureEffects):
-    """A translation while heads go one after another; see `model.explain.ablation_results`."""
+class RecordJob(Job[T]):
+    """A job about a translation that is recorded."""
+
+    record: Record
 
     @property
-    def doing(self) -> str:
-        """As above."""
-        return "Removing heads one after another…"
+    def texts(self) -> Mapping[str, str]:
+        return self.record.texts
 
-    def results(self, model: Translator) -> Mapping[Job, Any]:
-        """As above."""
-        (trace,) = self.recorded.results(model).values()
-        return {self: removal(model, trace, effects_of(model, trace))}
+    def prepared(self, ask: Ask) -> Self:
+        return replace(self, record=self.record.prepared(ask))
+
+    def model(self, device: Device = "auto") -> Translator:
+        return self.record.model(device)
+
+    def result(self, model: Translator) -> T:
+        return self.of(model, self.record.result(model))
+
+    @abstractmethod
+    def of(self, model: Translator, trace: Trace) -> T:
+        """The result, of the translation's trace."""
 
 
 @dataclass(frozen=True, slots=True)
-class Attribute(MeasureEffects):
-    """Maps of cross-attention beside what deletion does; see `model.explain.attribution`."""
+class MeasureEffects(RecordJob[Effects]):
+    """What a translation loses without each head."""
 
-    @property
-    def doing(self) -> str:
-        """As above."""
-        return "Deleting every source token…"
+    doing = "Switching every head off…"
 
-    def results(self, model: Translator) -> Mapping[Job, Any]:
-        """As above."""
-        (trace,) = self.recorded.results(model).values()
-        return {self: cross_attributions(model, trace)}
+    def of(self, model: Translator, trace: Trace) -> Effects:
+        return effects_of(model, trace)
 
 
 @dataclass(frozen=True, slots=True)
-class AttributeInPart(Attribute):
-    """Some of these maps, as `model.explain.attribution.AttributionPart`.
+class ReadBlocks(RecordJob[Blocks]):
+    """What the blocks beside attention do on a sentence."""
+
+    doing = "Translating…"
+
+    def of(self, model: Translator, trace: Trace) -> Blocks:
+        return block_outputs(model, trace)
+
+
+@dataclass(frozen=True, slots=True)
+class RemoveHeads(RecordJob[Removal]):
+    """What is left of a translation while heads are removed one after another."""
+
+    doing = "Removing heads one after another…"
+
+    def of(self, model: Translator, trace: Trace) -> Removal:
+        return removal(model, trace, effects_of(model, trace))
+
+
+@dataclass(frozen=True, slots=True)
+class Attribute(RecordJob[Attributions]):
+    """Maps of cross-attention beside what deleting source tokens does."""
+
+    doing = "Deleting every source token…"
+
+    def of(self, model: Translator, trace: Trace) -> Attributions:
+        return cross_attributions(model, trace)
+
+
+@dataclass(frozen=True, slots=True)
+class AttributeInPart(RecordJob[AttributionPart]):
+    """Some of these maps.
 
     Attributes:
         piece: which.
     """
 
     piece: AttributionPiece
+    doing = "Estimating what matters…"
 
-    @property
-    def doing(self) -> str:
-        """As above."""
-        return "Estimating what matters…"
-
-    def results(self, model: Translator) -> Mapping[Job, Any]:
-        """As above."""
-        (trace,) = self.recorded.results(model).values()
-        return {self: attribution_part(model, trace, self.piece)}
+    def of(self, model: Translator, trace: Trace) -> AttributionPart:
+        return attribution_part(model, trace, self.piece)
 
 
 @dataclass(frozen=True, slots=True)
-class DeleteTokens(Attribute):
+class DeleteTokens(RecordJob[FloatArray]):
     """What the translation loses without some of the source tokens, (target, some of the source).
 
     Attributes:
@@ -563,55 +418,53 @@ class DeleteTokens(Attribute):
     """
 
     columns: range
+    doing = Attribute.doing
 
-    def results(self, model: Translator) -> Mapping[Job, Any]:
-        """As above."""
-        (trace,) = self.recorded.results(model).values()
-        return {self: deletion_losses(model, trace, self.columns)}
+    def of(self, model: Translator, trace: Trace) -> FloatArray:
+        return deletion_losses(model, trace, self.columns)
 
 
 @dataclass(frozen=True, slots=True)
-class AttributeSelf(MeasureEffects):
-    """Maps of a site of self-attention, as `model.explain.attribution.SelfAttributions`.
+class AttributeSelf(RecordJob[SelfAttributions]):
+    """Maps of a site of self-attention.
 
     Attributes:
         site: of the encoder or of the decoder.
-        token: the target token, from 0, that gradients are of; None as there.
+        token: the target token, from 0, that gradients are of; None for all.
     """
 
     site: Site
     token: int | None
+    doing = "Making the maps…"
 
-    @property
-    def doing(self) -> str:
-        """As above."""
-        return "Making the maps…"
-
-    def results(self, model: Translator) -> Mapping[Job, Any]:
-        """As above."""
-        (trace,) = self.recorded.results(model).values()
-        return {self: self_attributions(model, trace, self.site, token=self.token)}
+    def of(self, model: Translator, trace: Trace) -> SelfAttributions:
+        return self_attributions(model, trace, self.site, token=self.token)
 
 
 @dataclass(frozen=True, slots=True)
-class HoldAgainstTruth(Attribute):
-    """How well these maps agree with deletion: small enough to keep.
+class MeasureAgreement(RecordJob[Agreements]):
+    """How well the maps of `Attribute` agree with deletion: small enough to keep.
 
     Attributes:
-        later: the layers that are read one row later.
+        later: as `FindLaterRows` gives it, where it is known.
     """
 
-    later: tuple[int, ...]
+    later: Mapping[int, bool] | None = field(default=None, compare=False)
+    doing = Attribute.doing
 
-    def results(self, model: Translator) -> Mapping[Job, Any]:
-        """As above."""
-        (trace,) = self.recorded.results(model).values()
-        later = dict.fromkeys(self.later, True)
-        return {self: cross_attributions(model, trace).agreements(later=later)}
+    def prepared(self, ask: Ask) -> Self:
+        later = ask(FindLaterRows(self.record.version))
+        return replace(self, record=self.record.prepared(ask), later=later)
+
+    def of(self, model: Translator, trace: Trace) -> Agreements:
+        later = self.later
+        if later is None:
+            later = FindLaterRows(self.record.version).result(model)
+        return cross_attributions(model, trace).agreements(later=later)
 
 
 @dataclass(frozen=True, slots=True)
-class WriteWithout(Job):
+class WriteWithout(SentenceJob[tuple[str, ...]]):
     """What the model writes without each head of a site, one at a time, as texts.
 
     Attributes:
@@ -619,150 +472,74 @@ class WriteWithout(Job):
         site: whose heads.
     """
 
-    sentence: str
     site: Site
+    doing = "Translating without single heads…"
 
-    @property
-    def doing(self) -> str:
-        """As above."""
-        return "Translating without single heads…"
-
-    def results(self, model: Translator) -> Mapping[Job, Any]:
-        """As above."""
-        return {self: tuple(each.text for each in rewritten(model, self.sentence, self.site))}
+    def result(self, model: Translator) -> tuple[str, ...]:
+        return tuple(each.text for each in rewritten(model, self.sentence, self.site))
 
 
 @dataclass(frozen=True, slots=True)
-class Survey(Job):
-    """What is measured over the checkpoint's examples; each of its results is asked for alone.
-
-    Attributes:
-        about: "read_later", "resting" or "means".
-    """
-
-    about: Literal["read_later", "resting", "means"]
-
-    @property
-    def doing(self) -> str:
-        """As above."""
-        return "Comparing the rows…" if self.about == "read_later" else "Comparing the heads…"
-
-    def results(self, model: Translator) -> Mapping[Job, Any]:
-        """As above."""
-        examples = read_examples(self.version.folder)
-        traces = example_traces(model, examples)
-        if self.about == "means":
-            return {self: head_means(traces)}
-        if self.about == "resting":
-            return {self: measures.resting(traces) if traces else {}}
-        sources = [source_rows.token_sources(model, trace) for trace in traces]
-        return {self: dict(source_rows.read_later(traces, sources))}
-
-
-def head_means(traces: Sequence[Trace]) -> Mapping[Site, FloatArray]:
-    """The mean of what each head gives over all queries of recorded sentences.
-
-    By site, (head, d_v); empty without sentences.
-    """
-    by_site: dict[Site, list[AttentionMap]] = {}
-    for trace in traces:
-        for site, seen in trace.maps.items():
-            by_site.setdefault(site, []).append(seen)
-    return {
-        site: np.array([MeanAblation.over(maps, head).mean for head in range(maps[0].n_heads)])
-        for site, maps in by_site.items()
-    }
-
-
-@dataclass(frozen=True, slots=True)
-class TermShares(Job):
+class TermShares(SentenceJob[Mapping[str, NDArray[np.float64]]]):
     """Which share of each head's scores comes from each term, in the encoder's first layer.
 
-    The terms of a long sentence hold a hundred times what is kept, and take as long to make.
+    The terms of a long sentence hold a hundred times what is kept, and take as long to make. There
+    are none for additive attention, whose scores are no such sum: it raises PositionError.
     """
 
-    sentence: str
-
-    def results(self, model: Translator) -> Mapping[Job, Any]:
-        """As above."""
-        found: Mapping[str, NDArray[np.float64]]
-        found = word_and_position.term_shares(model.score_terms(self.sentence).terms)
-        return {self: found}
+    def result(self, model: Translator) -> Mapping[str, NDArray[np.float64]]:
+        return word_and_position.term_shares(model.score_terms(self.sentence).terms)
 
 
-MOST_TOGETHER_CHARACTERS = 300
-"""A longer sentence is translated alone: others would wait for the last of its words."""
+@dataclass(frozen=True, slots=True)
+class ExamplesJob(ModelJob[T]):
+    """A job about the checkpoint's examples; its result is empty where there are none."""
+
+    doing = "Comparing the heads…"
+
+    def result(self, model: Translator) -> T:
+        return self.over(model, example_traces(model, read_examples(self.version.folder)))
+
+    @abstractmethod
+    def over(self, model: Translator, traces: Sequence[Trace]) -> T:
+        """The result, of the examples' traces."""
 
 
-def fit_together(one: Job, other: Job) -> bool:
-    """Whether two jobs are computed in less time together."""
-    return (
-        isinstance(one, Translate)
-        and isinstance(other, Translate)
-        and one.version == other.version
-        and max(len(one.sentence), len(other.sentence)) <= MOST_TOGETHER_CHARACTERS
-    )
+@dataclass(frozen=True, slots=True)
+class FindLaterRows(ExamplesJob[Mapping[int, bool]]):
+    """Which layers look at the source of a token in the row that has read it.
 
-
-def translate_together(
-    asked: Sequence[Translate], model: Translator
-) -> Iterator[tuple[int, Mapping[Job, Any]]]:
-    """The results of each as soon as they are there, by its place.
-
-    Nearly every page shows a translation and its trace, and recording takes a tenth of translating.
-
-    Raises:
-        TextError: as the translator does, for any of the sentences.
+    See model.explain.source_rows.
     """
-    started = time.perf_counter()
-    translations = model.translate_batch([each.sentence for each in asked])
-    seconds = time.perf_counter() - started
-    for place, (job, translation) in enumerate(zip(asked, translations, strict=True)):
-        timed = Timed(translation, seconds, model.device.type)
-        recorded = Record(job.version, job.sentence)
-        yield place, {job: timed, recorded: model.trace_of(translation)}
+
+    doing = "Comparing the rows…"
+
+    def over(self, model: Translator, traces: Sequence[Trace]) -> Mapping[int, bool]:
+        sources = [source_rows.token_sources(model, trace) for trace in traces]
+        return dict(source_rows.read_later(traces, sources))
 
 
-def compute(jobs: Sequence[Job]) -> Iterator[tuple[int, Any]]:
-    """What a queue asks for: results of each job by its place, or the exception to be raised.
+@dataclass(frozen=True, slots=True)
+class CountResting(ExamplesJob[Mapping[str, tuple[int, int]]]):
+    """How many heads rest on the sentence's start or end or on punctuation.
 
-    Jobs of which the first fits with each of the others are computed together.
+    See model.explain.measures.
     """
-    left = dict(enumerate(jobs))
-    together = [job for job in jobs if isinstance(job, Translate)]
-    if len(together) == len(jobs) > 1:
-        # Whatever is wrong with one of them it says alone, as does a GPU.
-        with contextlib.suppress(ValueError, RuntimeError):
-            for place, results in translate_together(together, translator(together[0].version)):
-                del left[place]
-                yield place, results
-    for place, job in left.items():
-        try:
-            yield place, _results(job)
-        except Exception as error:
-            yield place, error
+
+    def over(self, model: Translator, traces: Sequence[Trace]) -> Mapping[str, tuple[int, int]]:
+        return measures.resting(traces) if traces else {}
 
 
-def _results(job: Job) -> Mapping[Job, Any]:
-    """A job's results, on the GPU where there is one, and else on the CPU.
+@dataclass(frozen=True, slots=True)
+class AverageHeads(ExamplesJob[Mapping[Site, FloatArray]]):
+    """The mean of what each head gives, before W_O, over all queries; by site, (head, d_v)."""
 
-    A GPU that is full, or gone, is left alone for this job; the next one tries it again.
-
-    Raises:
-        CheckpointError: if the checkpoint is incomplete or damaged.
-        ServiceError: if there is too little memory.
-        TextError, MaskError, PositionError, HeadError: as `Job.results`.
-    """
-    try:
-        try:
-            return job.results(job.model())
-        except RuntimeError:
-            if not torch.cuda.is_available():
-                raise
-        return job.results(job.model("cpu"))
-    except (MemoryError, RuntimeError) as error:
-        if isinstance(error, MemoryError) or "alloc" in str(error):
-            raise ServiceError(
-                "This machine has too little memory left for this; try something shorter."
-            ) from None
-        raise
+    def over(self, model: Translator, traces: Sequence[Trace]) -> Mapping[Site, FloatArray]:
+        by_site: dict[Site, list[AttentionMap]] = {}
+        for trace in traces:
+            for site, attention in trace.maps.items():
+                by_site.setdefault(site, []).append(attention)
+        return {
+            site: np.array([MeanAblation.over(maps, head).mean for head in range(maps[0].n_heads)])
+            for site, maps in by_site.items()
+        }

@@ -1,4 +1,4 @@
-"""What the model menu offers, by name: models of ours and others', and traces saved as files."""
+"""What the model menu offers, by name: our models, other models, and saved traces."""
 
 from __future__ import annotations
 
@@ -29,37 +29,36 @@ from viz.draw.labels import visible
 DEFAULT_CHECKPOINT = "en-de"
 
 CHECKPOINTS_VARIABLE = "HEADSCOPE_CHECKPOINTS"
-"""Names another folder of checkpoints than the one that comes with the app, or one checkpoint, or
-several of them as PATH does."""
+"""Names another folder of checkpoints than the app's own, one checkpoint, or several as in PATH."""
 
 TRACES_VARIABLE = "HEADSCOPE_TRACES"
-"""Names a folder of saved traces, or one trace, or several of them as PATH does."""
+"""Names a folder of saved traces, or one trace, or several, as in PATH."""
 
 TOY = "toy-"
 """How the names of toys begin: tiny models of a task that is no translation."""
 
 DROPPED = "dropped"
-"""What an address calls the trace that a person dropped on the page: its file's name is theirs."""
+"""The name in the address of a trace that a person dropped on the page; its own stays private."""
 
 TRACE_SUFFIX = ".npz"
 
 
 MOST_READ, LONGEST_TITLE, LONGEST_LINE = 4096, 60, 160
-"""Bytes of a card that are read, and characters that a menu shows of its title and its text."""
+"""Bytes that are read of a card; characters that a menu shows of its title, and of its text."""
 
 _HEADING = re.compile(r"# [^:]+: +(.+)")
 _LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")
 
 
 class Kind(Enum):
-    """What is opened, by what is behind it."""
+    """What an entry opens."""
 
     CHECKPOINT = "checkpoint"
-    """A folder of ours: every page shows it."""
+    """One of our checkpoint folders: every page shows it."""
     READER = "reader"
-    """A Hugging Face folder, or half a Transformer of ours: its heads are shown, on a text."""
+    """A Hugging Face folder, or half a Transformer of ours: the heads page shows it on a text."""
     TRACE = "trace"
-    """What some model did once: nothing can be asked of it."""
+    """A saved trace, without a model to run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +66,9 @@ class Openable:
     """One entry of the menu.
 
     Attributes:
-        kind: what is behind it.
-        path: its folder or its file; of a trace that was dropped, the file's bare name.
-        is_dropped: whether this session alone holds it, in memory.
+        kind: what it opens.
+        path: its folder or file; for a dropped trace, the file's bare name.
+        is_dropped: whether only this session holds it, in memory.
     """
 
     kind: Kind
@@ -83,27 +82,27 @@ def checkpoints() -> dict[str, Path]:
     Raises:
         CheckpointError: if there is none.
     """
-    found = {name: path for name, path in _configured().items() if not is_reader(path)}
+    folders = {name: path for name, path in _configured().items() if not is_reader(path)}
     for folder in _folders():
         usual = folder / DEFAULT_CHECKPOINT
-        # A folder en-de without a configuration is taken all the same: it is damaged, not absent.
+        # A folder en-de without a configuration counts all the same: it is damaged, not absent.
         if usual.is_dir() and not is_reader(usual):
-            found.setdefault(DEFAULT_CHECKPOINT, usual)
-    if not found:
+            folders.setdefault(DEFAULT_CHECKPOINT, usual)
+    if not folders:
         named = " or ".join(map(str, _folders()))
         raise CheckpointError(
             f"There is no trained model in {named} yet: put a checkpoint folder there, or set "
             f"{CHECKPOINTS_VARIABLE} to a folder that holds one."
         )
-    return {name: found[name] for name in sorted(found, key=_usual_first)}
+    return {name: folders[name] for name in sorted(folders, key=_usual_first)}
 
 
 def readers() -> dict[str, Path]:
     """The folders of other models beside them, by name: toys first, then by alphabet."""
-    found = {name: path for name, path in _configured().items() if is_reader(path)}
+    folders = {name: path for name, path in _configured().items() if is_reader(path)}
     return {
-        name: found[name]
-        for name in sorted(found, key=lambda name: (not name.startswith(TOY), name))
+        name: folders[name]
+        for name in sorted(folders, key=lambda name: (not name.startswith(TOY), name))
     }
 
 
@@ -114,12 +113,12 @@ def _folders() -> list[Path]:
 
 def _configured() -> dict[str, Path]:
     """The folders with a configuration, by name; of two of one name, the first counts."""
-    found: dict[str, Path] = {}
+    folders: dict[str, Path] = {}
     for folder in _folders():
         with contextlib.suppress(OSError):
             for config in (*folder.glob(CONFIG), *folder.glob(f"*/{CONFIG}")):
-                found.setdefault(config.parent.name, config.parent)
-    return found
+                folders.setdefault(config.parent.name, config.parent)
+    return folders
 
 
 def _usual_first(name: str) -> tuple[bool, bool, str]:
@@ -134,24 +133,24 @@ def toy_task(folder: Path) -> Task | None:
 
 
 def copies(folder: Path) -> bool:
-    """Whether a model learned to copy its target, for want of a causal mask, and cannot write."""
+    """Whether a model was trained without a causal mask, so that it copies and cannot write."""
     return trained_without_causal_mask(_metrics(folder))
 
 
 def _metrics(folder: Path) -> dict[str, Any]:
-    """What a checkpoint folder tells of its training; nothing where it cannot be read."""
+    """The record of a checkpoint's training; empty where it cannot be read."""
     try:
         return read_json(own_file(folder, METRICS))
     except CheckpointError:
         return {}
 
 
-def titles(found: Mapping[str, Openable]) -> dict[str, str]:
-    """What the menu calls each entry, in plain text; no two are alike.
+def titles(entries: Mapping[str, Openable]) -> dict[str, str]:
+    """The title of each entry in the menu, in plain text; no two are alike.
 
-    A model has its card's title, or its folder's name and its type; a trace its file's name.
+    A model has its card's title, or its folder's name and type; a trace has its file's name.
     """
-    named = {name: _shortened(_title(name, each), LONGEST_TITLE) for name, each in found.items()}
+    named = {name: _shortened(_title(name, each), LONGEST_TITLE) for name, each in entries.items()}
     counts = Counter(named.values())
     return {
         name: title if counts[title] == 1 else f"{title} ({visible(name)})"
@@ -210,28 +209,27 @@ def traces() -> dict[str, Path]:
 
     Of two files of one name, the one of the first folder counts.
     """
-    found: dict[str, Path] = {}
+    files: dict[str, Path] = {}
     for named in filter(None, os.environ.get(TRACES_VARIABLE, "").split(os.pathsep)):
         try:
             for file in _files(Path(named)):
-                found.setdefault(file.name, file)
+                files.setdefault(file.name, file)
         except OSError:
             continue
-    return dict(sorted(found.items()))
+    return dict(sorted(files.items()))
 
 
 def _files(place: Path) -> list[Path]:
     if place.is_file():
         return [place]
-    found = place.iterdir()
-    return [file for file in found if file.suffix == TRACE_SUFFIX and file.is_file()]
+    return [file for file in place.iterdir() if file.suffix == TRACE_SUFFIX and file.is_file()]
 
 
 def openables(dropped: str | None = None) -> Mapping[str, Openable]:
-    """All that there is to choose from, by its name in the address, which never becomes a path.
+    """Every entry by its name in the address, which never becomes a path.
 
     Args:
-        dropped: the name of the file that this person dropped on the page; None for none.
+        dropped: the name of the file that this person dropped; None for none.
 
     Raises:
         CheckpointError: if there is nothing.

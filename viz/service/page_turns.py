@@ -1,8 +1,8 @@
-"""One page is built at a time: building pages concurrently delays all of them.
+"""Pages take turns: building them concurrently delays all of them.
 
-Python runs one thread at a time. Of several pages that are built at once, each gives way to the
-others hundreds of times, with every message to its browser, and none stands before nearly all do.
-In turn, the first one stands while the others have not begun.
+Python runs one thread at a time. Pages built together give way to each other with every message to
+a browser, hundreds of times, so none is complete before nearly all are. In turns, the first page is
+complete before the second one begins.
 """
 
 from __future__ import annotations
@@ -14,23 +14,23 @@ from collections.abc import Generator
 from contextlib import contextmanager
 
 MOST_SECONDS = 1.0
-"""After so long the next one begins beside a page that is still being built: a very large one, or
-one that waits for something else than the model."""
+"""After so long the next page begins although this one is still being built: it is very large, or
+waits for something other than the model."""
 
 
 class _Turn:
-    """A thread that waits to be let in, or is."""
+    """A thread that waits for its turn, or has it."""
 
     def __init__(self) -> None:
-        self.come = threading.Event()
+        self.let_in = threading.Event()
         self.since = 0.0
 
 
 class Turns:
-    """Turns that threads take, in the order in which they came; safe to share among threads.
+    """Turns that threads take in the order in which they came; safe to share among threads.
 
     Args:
-        most_seconds: how long a turn keeps the others waiting at most.
+        most_seconds: the longest that one turn keeps the others waiting.
     """
 
     def __init__(self, most_seconds: float = MOST_SECONDS) -> None:
@@ -40,9 +40,14 @@ class Turns:
         self._waiting: deque[_Turn] = deque()
         self._own = threading.local()
 
+    @property
+    def n_waiting(self) -> int:
+        """How many threads wait for their turn."""
+        return len(self._waiting)
+
     @contextmanager
     def turn(self) -> Generator[None]:
-        """A turn of this thread's; within one, nothing more."""
+        """Wait for this thread's turn and hold it; within a turn, does nothing."""
         if self._mine is not None:
             yield
             return
@@ -54,7 +59,7 @@ class Turns:
 
     @contextmanager
     def pause(self) -> Generator[None]:
-        """Lets others in while this thread waits for something; nothing outside of a turn."""
+        """Let others in while this thread waits for something; outside a turn, does nothing."""
         if self._mine is None:
             yield
             return
@@ -73,13 +78,13 @@ class Turns:
         with self._guard:
             self._waiting.append(mine)
             self._let_in()
-        while not mine.come.wait(self._most_seconds):
+        while not mine.let_in.wait(self._most_seconds):
             with self._guard:
                 self._let_in()
 
     def _give(self) -> None:
         with self._guard:
-            # Another may have begun long since.
+            # Another thread may have been let in long ago.
             if self._current is self._mine:
                 self._current = None
             self._let_in()
@@ -91,7 +96,7 @@ class Turns:
         if self._waiting and (current is None or now - current.since >= self._most_seconds):
             self._current = self._waiting.popleft()
             self._current.since = now
-            self._current.come.set()
+            self._current.let_in.set()
 
 
 BUILDING = Turns()

@@ -1,1 +1,1 @@
-"""What stands around every page: address, session, sentence bar, stage, talks, the window."""
+"""The frame around every page: address, sentence bar, Save menu, stage, sharing."""

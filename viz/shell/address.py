@@ -1,29 +1,30 @@
-"""The state of a view in its address, both ways: what a link opens, and what a click writes.
+"""A view's state in its address, both ways: what a link opens, and what a click writes.
 
-One module owns the address. Widgets bound to it one by one (`bind="query-params"`) leave
-`st.query_params` behind what the browser shows, and two writers overwrite each other.
+One module owns the address. With widgets bound to it one by one (`bind="query-params"`),
+`st.query_params` lags behind what the browser shows, and two writers overwrite each other.
 
 A run of the app goes: `begin_run` in the router, `open_address` for what the sentence bar and then
 the page keep in the address, each before its widgets, and `write_address` at the end. A fragment
 ends with `write_address` as well, since it runs without its page.
 
 Streamlit makes every change of the query an entry of the browser's history, and Back a new run with
-the older query; so Back undoes, and nothing may be written that says no more than the address says.
-A message that the browser sent before it heard of an address brings an older query as well, and may
-undo nothing; `_Visit.unheard` tells the two apart.
+the older query. So Back undoes, and nothing may be written that adds nothing to the address. A
+message that the browser sent before it received an address brings an older query too, and must not
+undo anything; `_Visit.unheard` tells the two apart.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any, TypeVar
 
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from viz.draw.labels import escape_markdown
-from viz.links.parameters import Parameter, parse, write
+from viz.links.parameters import Parameter, View, parse, write
+from viz.registry.pages import HOME, VIEWS
 
 V = TypeVar("V")
 
@@ -33,20 +34,20 @@ _VISIT, _NAVIGATING = "_visit", "_going"
 
 @dataclass(slots=True)
 class _Visit:
-    """What one session knows about its address.
+    """What a session knows about its address.
 
     Attributes:
         page: where it is.
         query: what the browser shows, as far as is known.
-        reading: whether values come from the address, and not from the session.
-        opened: the parameters that were read from this address already.
+        reading: whether values come from the address instead of the session.
+        opened: the parameters already read from this address.
         parameters: those of the sentence bar and of the page, by name.
         kept: the last value of every parameter of every page.
         shown: the values that the address stands for; None if it has yet to be written.
         unheard: the queries that the browser may still send, until it sends the last one written.
         before: the values that it may still send until then, by parameter.
-        blanks: what an address without a query stood for when its page was come to, by page.
-        notices: what is to be said of the values that are shown, by parameter.
+        blanks: the values of an address without a query when its page was opened, by page.
+        notices: notices about the values that are shown, by parameter.
         script: Streamlit's mark of the page.
     """
 
@@ -64,64 +65,64 @@ class _Visit:
     script: str = ""
 
     def values(self) -> dict[str, Any]:
-        """The session's value of every parameter at hand."""
+        """The session's value of every open parameter."""
         return {
             name: st.session_state.get(name, self.kept.get(name, parameter.default))
             for name, parameter in self.parameters.items()
         }
 
     def is_following(self) -> bool:
-        """Whether no run has come to its end yet since the address was another."""
+        """Whether no run has ended yet since the address changed."""
         return self.reading and self.shown is None
 
     def follow(self, page: str, query: dict[str, str], *, reads: bool = True) -> None:
-        """Go where an address leads, by `query` or, unless `reads`, with what the session has."""
+        """Open an address with the values of `query`, or the session's own unless `reads`."""
         for name, value in self.kept.items():
             self.before.setdefault(name, []).append(value)
         self.page, self.query, self.reading, self.shown = page, query, reads, None
         self.opened.clear()
 
     def write(self, query: dict[str, str]) -> None:
-        """Let the browser show another query."""
+        """Write another query."""
         st.query_params.from_dict(query)
         self.unheard.append(self.query)
         self.query = query
 
     def hear(self, query: dict[str, str]) -> None:
-        """Take note of what the browser says of its address."""
+        """Note the query that the browser sends."""
         if query == self.query and not self.is_following():
             self.unheard.clear()
             self.before.clear()
 
     def is_stale(self, page: str, query: dict[str, str]) -> bool:
-        """Whether the browser said this before it heard of the address, and not to go back."""
+        """Whether the browser sent this before it received the address, and not to go back."""
         context = get_script_run_ctx()
         goes_back = context is not None and context.is_history_navigation
-        # A slow browser says the new query before it says its page.
+        # A slow browser sends the new query before the new page.
         is_half_heard = page != self.page and query == self.query and bool(self.unheard)
         return (is_half_heard or query in self.unheard) and not goes_back
 
     def restore(self) -> None:
-        """Say again what the address says where the browser has not heard of it.
+        """Put back the values of the address where the browser has not received them.
 
-        With every run the browser sends the values of all widgets. Until it has heard of the run
-        that followed an address, those are still the values from before.
+        The browser sends the values of all widgets with every run. Until it receives the run that
+        followed an address, these are still the values from before.
         """
         for name in self.parameters:
             if st.session_state.get(name) in self.before.get(name, ()):
                 st.session_state[name] = self.kept[name]
 
     def is_touched(self) -> bool:
-        """Whether a widget changed a value since the address was last looked after."""
+        """Whether a widget changed a value since the last run ended."""
         return any(self.kept.get(name, value) != value for name, value in self.values().items())
 
 
 def begin_run(page: str, pages: Sequence[Any] = ()) -> None:
-    """Find out whether this run follows the address or the widgets; the router calls it first.
+    """Decide whether this run follows the address or the widgets; the router calls it first.
 
     Args:
         page: the page's path, which tells pages apart.
-        pages: every st.Page, among which `navigate` leads.
+        pages: every st.Page, as targets of `navigate`.
     """
     visit: _Visit | None = st.session_state.get(_VISIT)
     target: tuple[str, dict[str, str]] | None = st.session_state.get(_NAVIGATING)
@@ -133,7 +134,7 @@ def begin_run(page: str, pages: Sequence[Any] = ()) -> None:
         st.session_state[_VISIT] = _Visit(page, query, script=_script())
         return
     if page != visit.page and query and visit.is_stale(page, query):
-        # Sent from the page that was left. Without a query it would be a click on a page's name.
+        # Sent from the page that was left; a click on a page's name comes without a query.
         st.switch_page(_page_of(visit.page, pages), query_params=visit.query)
     visit.script = _script()
     visit.hear(query)
@@ -146,30 +147,30 @@ def begin_run(page: str, pages: Sequence[Any] = ()) -> None:
         if not query:
             visit.blanks[page] = dict(visit.kept)
         visit.parameters.clear()
-        # A click on a page's name brings an address without a query, and means: the same, there.
+        # A click on a page's name brings no query, and means: the same values, there.
         visit.follow(page, query, reads=bool(query))
     elif leads:
-        # Else not visit.reading = False: a run that was interrupted leaves the rest to be read.
+        # Otherwise visit.reading stays: an interrupted run leaves the rest to be read.
         visit.follow(page, query)
 
 
 def _follow(
     visit: _Visit, page: str, target: tuple[str, dict[str, str]], pages: Sequence[Any]
 ) -> None:
-    """Let this run show what `navigate` asked for, whatever the browser says of its address."""
+    """Let this run show what `navigate` asked for, whatever query the browser sends."""
     other, query = target
     if other != page:
         st.switch_page(_page_of(other, pages), query_params=query)
     visit.script = _script()
-    # A newer run may have ended this one below.
+    # A newer run may have ended this one further below.
     if not visit.is_following() or (page, query) != (visit.page, visit.query):
         visit.write(query)
         if page != visit.page:
             visit.parameters.clear()
         visit.notices.clear()
         visit.follow(page, query)
-    # Only now, and only there: a message that the browser sent from here may overtake the other
-    # page's run.
+    # Only now, and only on that page: a message that the browser sent from the page before may
+    # overtake its run.
     del st.session_state[_NAVIGATING]
 
 
@@ -178,7 +179,7 @@ def _page_of(path: str, pages: Sequence[Any]) -> Any:
 
 
 def begin_fragment() -> None:
-    """Call it first where a part of a page runs by itself."""
+    """Call it first in a part of a page that runs by itself."""
     visit: _Visit = st.session_state[_VISIT]
     query = st.query_params.to_dict()
     visit.hear(query)
@@ -187,50 +188,68 @@ def begin_fragment() -> None:
 
 
 def navigate(page: str, query: Mapping[str, str]) -> None:
-    """Let the next run of the app show another view; call it in a callback.
+    """Let the next run show another view; call it in a callback.
 
     Args:
         page: the page's path.
-        query: all that its address is to hold; what is missing has its default.
+        query: everything in its address; what is missing has its default.
     """
     st.session_state[_NAVIGATING] = (page, dict(query))
 
 
+def open_view(view: View, values: Any, **shared: str) -> None:
+    """Let the next run show another page, with what the address holds besides the page it leaves.
+
+    Call it in a callback.
+
+    Args:
+        view: the page.
+        values: what it shows, as a value of its dataclass.
+        shared: other texts for what the sentence bar keeps; "" for its default.
+    """
+    page, query = current()
+    left = {each.name for each in VIEWS[page or HOME].parameters} | shared.keys()
+    around = {name: text for name, text in query.items() if name not in left}
+    around |= {name: text for name, text in shared.items() if text}
+    opened = write(asdict(values), view.parameters)
+    navigate("" if view.name == HOME else view.name, around | opened)
+
+
 def is_navigating() -> bool:
-    """Whether `navigate` was called and the app has not run since, as in a fragment."""
+    """Whether `navigate` was called and the whole app has not run since, as in a fragment."""
     return _NAVIGATING in st.session_state
 
 
 def is_followed() -> bool:
-    """Whether this run shows what its address asks for, and not what a widget changed.
+    """Whether this run shows what its address asks for, not what a widget changed.
 
-    In a callback: whether the last run was to do so, and was cut short; or whether this was told
-    on a page that was left since.
+    In a callback: whether the last run should have done so and was cut short, or whether the
+    message comes from a page that was left since.
     """
     visit: _Visit = st.session_state[_VISIT]
     return visit.is_following() or _script() != visit.script
 
 
 def _script() -> str:
-    """Streamlit's mark of the page that the browser shows, as far as the browser said."""
+    """Streamlit's mark of the page that the browser says it shows."""
     context = get_script_run_ctx()
     return context.page_script_hash if context else ""
 
 
 def current() -> tuple[str, dict[str, str]]:
-    """The page's path, and the query that opens it as it is now, without the defaults."""
+    """The page's path, and the query that reopens it, without defaults."""
     visit: _Visit = st.session_state[_VISIT]
     return visit.page, write(visit.values(), visit.parameters.values())
 
 
-def asked() -> dict[str, str]:
+def query() -> dict[str, str]:
     """The query that the browser shows."""
     visit: _Visit = st.session_state[_VISIT]
     return dict(visit.query)
 
 
 def plain(query: Mapping[str, str]) -> dict[str, str]:
-    """A query of this page without the defaults in it, and without what the page does not know."""
+    """A query of this page without defaults and without unknown parameters."""
     visit: _Visit = st.session_state[_VISIT]
     values, _ = parse(query, visit.parameters.values())
     return write(values, visit.parameters.values())
@@ -239,11 +258,11 @@ def plain(query: Mapping[str, str]) -> dict[str, str]:
 def open_address(parameters: Iterable[Parameter[Any]]) -> None:
     """Put a value for every parameter into the session state; call it before their widgets.
 
-    The values are those of the address when a session begins, and again when the address is another
-    than the one last written (Back, a link). Else the session's own values stay, also those of
-    widgets that another page did not show, which Streamlit forgets.
+    The values come from the address when a session begins, and again when the address is not the
+    one last written (Back, a link). Otherwise the session keeps its values, also those of widgets
+    that another page did not show, which Streamlit forgets.
 
-    What is illegal in the address is noted for `show_notices`.
+    Illegal values in the address are noted for `show_notices`.
     """
     visit: _Visit = st.session_state[_VISIT]
     parameters = tuple(parameters)
@@ -257,7 +276,7 @@ def open_address(parameters: Iterable[Parameter[Any]]) -> None:
     if not visit.query:
         blank = visit.blanks.get(visit.page, {})
         values |= {name: blank[name] for name in values if name in blank}
-    # First of all, since a newer run may end this one wherever it uses the session state, and then
+    # First, since a newer run may end this one wherever it uses the session state; that run then
     # restores what is kept.
     visit.kept |= values
     visit.opened |= values.keys()
@@ -271,21 +290,21 @@ def open_address(parameters: Iterable[Parameter[Any]]) -> None:
 
 
 def read(view: type[V]) -> V:
-    """What the page's parameters are now, as one value.
+    """The page's parameters as one value.
 
-    Read it when all was opened, and again after `change`; a fragment and a callback read it anew,
-    since they run without their page. Its values are the defaults of widgets, as of `value_of`.
+    Read it once all parameters are open, and again after `change`. Fragments and callbacks read it
+    again, since they run without their page. Widgets take its values as defaults, as of `value_of`.
 
     Args:
         view: a dataclass with a field for each, by name, and their defaults.
     """
     visit: _Visit = st.session_state[_VISIT]
-    # A callback may be one of a page that was left, or that was come to and not run so far.
+    # The callback's page may have been left, or not run yet.
     return _view(view, visit.kept | visit.values())
 
 
 def last(view: type[V]) -> V:
-    """What a page's parameters were when it was last shown; before that, what it opens with.
+    """A page's parameters when it was last shown; before that, the values it opens with.
 
     Args:
         view: a dataclass with a field for each, by name, and their defaults.
@@ -300,14 +319,14 @@ def _view(view: type[V], values: Mapping[str, Any]) -> V:
 
 
 def change(**values: Any) -> None:
-    """Give parameters other values, by name; of those whose widgets stand already, in callbacks."""
+    """Give parameters other values by name; if their widgets exist already, in a callback."""
     st.session_state.update(values)
 
 
 def bring(**values: Any) -> None:
-    """Give parameters of the page that is just come to values from another page, by name.
+    """Give parameters of a page that was just opened values of another page, by name.
 
-    As `change`; and Back, from what is then written, leads to them too.
+    As `change`, and Back leads to them too.
     """
     visit: _Visit = st.session_state[_VISIT]
     change(**values)
@@ -316,15 +335,15 @@ def bring(**values: Any) -> None:
 
 
 def note(name: str, notice: str) -> None:
-    """Let `show_notices` say a sentence of plain text about a parameter, as if of its address."""
+    """Let `show_notices` show a sentence of plain text about a parameter."""
     visit: _Visit = st.session_state[_VISIT]
     visit.notices[name] = notice
 
 
 def show_notices() -> None:
-    """Show what an address got wrong, and what else was noted, with a button that puts it right.
+    """Show what was wrong in the address and what else was noted, with a button that corrects it.
 
-    Both stay until the visitor changes something. Call it once a run, when all was opened.
+    Both stay until the visitor changes something. Call it once a run, after the page.
     """
     visit: _Visit = st.session_state[_VISIT]
     notices = [escape_markdown(notice) for notice in visit.notices.values()]
@@ -334,7 +353,7 @@ def show_notices() -> None:
         if len(notices) == 1:
             st.warning(notices[0], icon=":material/link_off:")
         else:
-            # Folded, since a list would push the picture off the first screen.
+            # Folded, since a list would push the picture off the screen.
             with st.expander(
                 f"{len(notices)} parts of this address could not be shown as asked",
                 icon=":material/link_off:",
@@ -350,7 +369,7 @@ def show_notices() -> None:
 
 
 def clean() -> None:
-    """Let the address say what is shown and nothing else; call it in a callback."""
+    """Let the address hold what is shown and nothing else; call it in a callback."""
     visit: _Visit = st.session_state[_VISIT]
     visit.notices.clear()
     values = visit.values()
@@ -359,20 +378,20 @@ def clean() -> None:
 
 
 def value_of(name: str) -> Any:
-    """What the session holds under a name: the default to give to the widget of that name.
+    """The session's value of a name: the default to give to the widget of that name.
 
-    Streamlit tells the browser of a value that the script set in the run that set it, and only of
-    the default in later ones. A widget whose code is still being loaded when the second run comes,
-    as on a slow line, hears nothing but that default, begins with it and sends it back as chosen.
+    Streamlit sends the browser a value that the script set only in the run that set it, and only
+    the default in later runs. On a slow line, a widget's code may still be loading when the second
+    run comes. The widget then begins with that default and sends it back as the person's choice.
     """
     return st.session_state[name]
 
 
 def write_address() -> None:
-    """Let the address say what is shown now: what the sentence bar and this page keep there.
+    """Write what the sentence bar and this page keep in the address.
 
-    Writes nothing while the address already stands for it. The values of other pages leave the
-    address and stay with the session.
+    Writes nothing if the address stands for it already. The values of other pages leave the address
+    and stay in the session.
     """
     visit: _Visit = st.session_state[_VISIT]
     values = visit.values()

@@ -1,4 +1,4 @@
-"""A link to copy, and its QR code to hold a phone against."""
+"""A link to copy, and its QR code for a phone."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ _copy_link = st.components.v2.component(
 
 
 def copy_link(link: str, code: Code | None, notes: Sequence[str] = ()) -> None:
-    """Mount a link; the script runs again when the browser has gone to another address since.
+    """Mount a link; the script runs again when the browser's address has changed since.
 
     Args:
         link: the address, as plain text.
         code: its QR code; None shows none.
-        notes: what is to be said of them, in sentences of plain text.
+        notes: sentences of plain text about them.
     """
     drawn = {"size": code.size, "path": code.path} if code else None
-    # A callback is what makes Streamlit keep the trigger; the new run is all that is wanted of it.
+    # Streamlit keeps a trigger only with a callback; the new run is all that is needed.
     _copy_link(
         key="copy-link",
         data={"link": link, "code": drawn, "notes": list(notes)},

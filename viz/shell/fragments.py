@@ -1,4 +1,4 @@
-"""Parts of a page that run by themselves, and never one within another."""
+"""Parts of a page that run by themselves, never one within another."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ _WITH_PAGE: ContextVar[bool] = ContextVar("fragment_with_page", default=False)
 
 
 def fragment(part: Callable[P, None]) -> Callable[P, None]:
-    """A function whose widgets run it alone; called within another such part, it belongs to that.
+    """A function whose widgets rerun only it; called within another such part, it belongs to that.
 
-    Streamlit allows fragments within fragments, but when a run of the outer one is overtaken before
-    all of it was sent, it drops the outer one's containers and still sends what the inner one put
-    into them (Streamlit 1.67): the browser then shows nothing at all.
+    Streamlit allows fragments within fragments. But if a run of the outer one is overtaken before
+    all of it was sent, Streamlit 1.67 drops the outer one's containers and still sends what the
+    inner one put into them: the browser then shows nothing at all.
     """
 
     @wraps(part)

@@ -1,4 +1,4 @@
-"""A list of heads to choose from, and heads in an address that a model does not have."""
+"""A field for any number of heads, and what to do with unknown heads in an address."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from viz.shell import address
 
 
 def keep_known(parameter: str, written: str, model: Translator, rest: str) -> None:
-    """Take heads that the model does not have out of the address, and say so.
+    """Remove heads that the model does not have from the address, with a notice.
 
     Args:
         parameter: that names the heads.
         written: its value.
         model: whose heads they are to be.
-        rest: what becomes of the others, as the end of a sentence.
+        rest: what happens to the others, as the end of a sentence.
     """
     heads = read_heads(written)
     n_heads = model.model.config.n_heads
@@ -32,7 +32,7 @@ def keep_known(parameter: str, written: str, model: Translator, rest: str) -> No
 def choose_heads(
     label: str,
     names: Mapping[str, str],
-    chosen: Iterable[Head],
+    selected: Iterable[Head],
     *,
     key: str,
     parameter: str,
@@ -43,13 +43,13 @@ def choose_heads(
     Args:
         label: of the field.
         names: what each head is called, by kind.layer.head.
-        chosen: those chosen now.
+        selected: those selected now.
         key: of the widget.
         parameter: in which the address has them as one text.
-        placeholder: stands there while none is chosen.
+        placeholder: shown while none is selected.
     """
     st.session_state[key] = [
-        written for site, head in chosen if (written := f"{site}.{head}") in names
+        written for site, head in selected if (written := f"{site}.{head}") in names
     ]
     st.multiselect(
         label,

@@ -1,4 +1,4 @@
-"""Whether a text is in the language that a model reads."""
+"""A guess whether a text is in the language that a model reads."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ import functools
 
 from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
-UNLIKELY, LIKELY = 0.01, 0.1
-"""A text is foreign whose own language is less likely than the first of these, while another is
-at least as likely as the second. A name or a number fits every language, and so none very well.
+LANGUAGES = {"de": "German", "en": "English", "fr": "French"}
+"""Languages by their codes."""
 
-Of 3,000 English sentences of Tatoeba this takes none for foreign, and of their German translations
-2,943.
+UNLIKELY, LIKELY = 0.01, 0.1
+"""A text is foreign if the expected language is less likely than the first of these and another is
+at least as likely as the second. A name or a number fits every language, and none very well.
+
+Of 3,000 English sentences of Tatoeba, none counts as foreign; of their German translations, 2,943.
 """
 
 
@@ -21,12 +23,12 @@ def _identifier() -> LanguageIdentifier:
 
 
 def is_foreign(text: str, language: str) -> bool:
-    """Whether a text is hardly in a language; a guess from its letters, which knows no meaning.
+    """Whether a text is probably not in a language, guessed from its letters.
 
     A naive Bayes classifier over sequences of bytes (Lui and Baldwin 2012, langid.py).
 
     Args:
-        text: any text; of one that is too short to tell, False.
+        text: any text; False if it is too short to tell.
         language: its code, such as "en"; False for one that the classifier does not know.
     """
     chances = dict(_identifier().rank(text))

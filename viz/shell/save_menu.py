@@ -1,7 +1,7 @@
-"""Saving a picture: the button below it, with the files, the numbers and the Python it can become.
+"""The Save button below a picture: the picture as a file, as numbers, or as Python.
 
-Nothing is computed while the button is closed, and what is chosen in it runs nothing but itself, or
-the fragment of the page that it is in.
+While the menu is closed, nothing is computed. A choice in it reruns only the menu, or the fragment
+of the page that it is in.
 """
 
 from __future__ import annotations
@@ -13,14 +13,13 @@ from typing import Any
 import streamlit as st
 
 from model.checkpoints.checkpoint import CheckpointError
-from model.checkpoints.shipped import checkpoint_name
 from model.trace.attention_map import TraceError
 from viz.draw import style
 from viz.draw.labels import escape_markdown
 from viz.save import image, notebook
 from viz.save.formats import FORMAT_NAMES, IMAGES, MIME, NUMBERS, ExportError
 from viz.save.picture import Layout, Picture
-from viz.service.session import Question
+from viz.service.questions import OfModel, Question
 from viz.shell import address, bar, stage
 from viz.shell.fragments import fragment
 from viz.shell.theme import is_dark
@@ -33,24 +32,24 @@ WIDTH_NAMES: dict[str, str] = {
 }
 
 AT_ONCE = 60_000
-"""So many numbers are written without being asked for: before anybody could."""
+"""Up to so many numbers are written at once, before anybody could ask."""
 
 MOST_WRITTEN = 1_500_000
-"""More numbers than that become no CSV or JSON here: as text they take a server's memory."""
+"""More numbers are not written as CSV or JSON: as text they would fill the server's memory."""
 
 REFUSED = (CheckpointError, ExportError, IndexError, TraceError, ValueError)
-"""What figures and numbers raise, with a sentence for the person."""
+"""The errors of figures and numbers, with a sentence for the person."""
 
 MENU_WIDTH = 530
-"""Pixels: every format beside each other, where the screen has that many."""
+"""Pixels: room for every format side by side."""
 
-_CHOSEN, _MADE = "_keep", "_kept"
+_CHOICES, _MADE = "_keep", "_kept"
 _USUAL: dict[str, Any] = {"format": "png", "width": "two-columns", "scale": 2, "dark": False}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Made:
-    """A file, for as long as the picture stays and nothing else is chosen."""
+    """A file, kept while picture and choices stay the same."""
 
     pictures: tuple[Picture, ...]
     asked: tuple[Any, ...]
@@ -61,37 +60,43 @@ def save_button(pictures: Sequence[Picture], key: str, *, question: Question | N
     """The button that saves a picture; put it directly below.
 
     Args:
-        pictures: what there is to save, the picture itself first; none shows nothing.
+        pictures: what can be saved, the picture itself first; none shows nothing.
         key: of the widgets, one a page.
-        question: of which model and sentence it is; None takes the sentence bar's.
+        question: of which model and sentence it is; None for the sentence bar's.
     """
-    question = question or bar.asked()
+    question = question or bar.opened()
     if pictures and question is not None and not stage.is_on():
         _offer(tuple(pictures), key, question)
 
 
-def show(
+def show_picture(
     picture: Picture,
     key: str,
     *,
     columns: int = 1,
+    narrow: bool | None = None,
     after: str = "",
     question: Question | None = None,
     drawn: Picture | None = None,
 ) -> None:
-    """A picture's figure with its words, and what saves it.
+    """A picture's figure with its caption and its Save button; on a stage, the figure alone.
 
     Args:
-        picture: with a figure, its words and a caption.
+        picture: with a figure and a caption.
         key: of the chart.
         columns: how many figures stand beside each other.
-        after: what else its caption says, in plain text.
+        narrow: whether the place is narrow, where that is known otherwise.
+        after: more of the caption, in plain text.
         question: of which model it is; None for the sentence bar's.
-        drawn: whose figure stands there, where it is not that of the picture, which is saved.
+        drawn: the picture whose figure is shown, if it is not the one that is saved.
     """
-    # Two quick clicks are two clicks, and not a double one that draws everything anew.
+    narrow = is_narrow(columns) if narrow is None else narrow
+    if stage.is_on():
+        stage.show((picture, key), narrow=narrow)
+        return
+    # Two quick clicks are two clicks, not a double click that redraws everything.
     config = style.CHART_CONFIG | ({"doubleClick": False} if drawn else {})
-    figure = (drawn or picture).figure(Layout(narrow=is_narrow(columns), dark=is_dark()))
+    figure = (drawn or picture).figure(Layout(narrow=narrow, dark=is_dark()))
     st.plotly_chart(
         figure,
         width="stretch",
@@ -106,9 +111,12 @@ def show(
 def captioned(
     caption: str, pictures: Sequence[Picture], key: str, *, question: Question | None = None
 ) -> None:
-    """How to read a picture, in Markdown, and beside it the `save_button`."""
+    """A picture's caption in Markdown; beside it what stands behind *More*, and `save_button`."""
     with st.container(horizontal=True, vertical_alignment="center", key=f"captioned-{key}"):
         st.caption(caption)
+        if pictures and pictures[0].more and not stage.is_on():
+            with st.popover("More", type="tertiary", icon=":material/info:", key=f"more-{key}"):
+                st.markdown(escape_markdown(pictures[0].more))
         save_button(pictures, key, question=question)
 
 
@@ -162,7 +170,7 @@ NO_BROWSER = escape_markdown(image.NEEDS_BROWSER)
 
 def _choose_format(picture: Picture, key: str, can_draw: bool) -> str:
     formats = picture.formats
-    usual = _chosen()["format"]
+    usual = _choices()["format"]
     if usual not in formats or (usual in IMAGES and not can_draw):
         usual = next((each for each in formats if can_draw or each not in IMAGES), formats[0])
     widget = f"{key}-format"
@@ -182,9 +190,9 @@ def _choose_format(picture: Picture, key: str, can_draw: bool) -> str:
 
 
 def _choose_layout(picture: Picture, key: str, format: str) -> tuple[Layout, image.Width, int]:
-    """How large and on which ground, as far as the format asks for it."""
-    chosen = _chosen()
-    width, scale, dark = chosen["width"], chosen["scale"], False
+    """The fields for size and background, as far as the format has them."""
+    choices = _choices()
+    width, scale, dark = choices["width"], choices["scale"], False
     has_figure = picture.has("figure") and format not in NUMBERS
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         if has_figure and format != "html":
@@ -193,8 +201,8 @@ def _choose_layout(picture: Picture, key: str, format: str) -> tuple[Layout, ima
             scale = _one_of("Scale", "scale", image.SCALES, key, "{}×".format, 90)
         if has_figure or format == "html":
             name = f"{key}-dark"
-            st.session_state.setdefault(name, chosen["dark"])
-            dark = st.toggle("Dark ground", address.value_of(name), key=name)
+            st.session_state.setdefault(name, choices["dark"])
+            dark = st.toggle("Dark background", address.value_of(name), key=name)
             _remember("dark", dark)
     if format == "html":
         return Layout(dark=dark), "two-columns", scale
@@ -209,9 +217,9 @@ def _one_of(
     written: Callable[[Any], str],
     pixels: int,
 ) -> Any:
-    """One of some options; what was chosen last is chosen elsewhere too."""
+    """A field for one of some options; the choice applies to every menu."""
     widget = f"{key}-{name}"
-    st.session_state.setdefault(widget, _chosen()[name])
+    st.session_state.setdefault(widget, _choices()[name])
     listed = list(options)
     chosen = st.selectbox(
         label,
@@ -225,18 +233,21 @@ def _one_of(
     return chosen
 
 
-def _chosen() -> dict[str, Any]:
-    return _USUAL | st.session_state.get(_CHOSEN, {})
+def _choices() -> dict[str, Any]:
+    return _USUAL | st.session_state.get(_CHOICES, {})
 
 
 def _remember(name: str, value: Any) -> None:
-    # Streamlit forgets a widget that is not shown, as when the menu closes.
-    st.session_state[_CHOSEN] = st.session_state.get(_CHOSEN, {}) | {name: value}
+    # Streamlit forgets a widget that is not shown, as in a closed menu.
+    st.session_state[_CHOICES] = st.session_state.get(_CHOICES, {}) | {name: value}
 
 
 def _show_python(picture: Picture, layout: Layout, question: Question) -> None:
-    model = model_of(question) if picture.needs_model else {}
-    st.code(notebook.code(picture.python(layout), **model), language="python", height=220)
+    checkpoint = snapshot = None
+    if picture.needs_model and isinstance(question, OfModel):
+        checkpoint, snapshot = question.model_name, question.snapshot
+    code = notebook.code(picture.python(layout), checkpoint=checkpoint, snapshot=snapshot)
+    st.code(code, language="python", height=220)
 
 
 def _show_file(
@@ -246,7 +257,7 @@ def _show_file(
     question: Question,
     asked: tuple[Any, ...],
 ) -> None:
-    """The file to download, made when it is asked for; small ones are there at once."""
+    """The file to download; a small one is made at once, others on request."""
     _, format, width, scale, layout = asked
     made: _Made | None = st.session_state.get(_MADE)
     slot = st.empty()
@@ -260,7 +271,7 @@ def _show_file(
         if content is None:
             return
         made = _Made(pictures, asked, content)
-        # One at a time: what a person has saved is no longer needed here.
+        # One at a time: a saved file is no longer needed here.
         st.session_state[_MADE] = made
     file_name = f"headscope-{picture.name}.{format}"
     slot.download_button(
@@ -278,7 +289,7 @@ def _show_file(
 
 
 def _is_wanted(slot: Any, key: str, format: str) -> bool:
-    """The button that makes a file which takes its time."""
+    """The button for a file that takes time to make."""
     pressed: bool = slot.button(
         f"Make the {FORMAT_NAMES[format]} file", key=f"{key}-make", type="primary", width="stretch"
     )
@@ -288,16 +299,16 @@ def _is_wanted(slot: Any, key: str, format: str) -> bool:
 def _written(
     picture: Picture, format: str, question: Question, slot: Any, key: str
 ) -> bytes | None:
-    """The numbers as a file; None until many of them are asked for."""
+    """The numbers as a file; None until a person asks for many of them."""
     numbers = picture.numbers()
     if numbers.size > MOST_WRITTEN and format != "npz":
         raise ExportError(
-            f"These are {numbers.size:,} numbers, too many for {FORMAT_NAMES[format]}; choose NPZ, "
-            "which holds them all."
+            f"These {numbers.size:,} numbers are too many for {FORMAT_NAMES[format]}; choose NPZ."
         )
     if numbers.size > AT_ONCE and not _is_wanted(slot, key, format):
         return None
-    texts = {**texts_of(question), **picture.texts, **numbers.texts}
+    texts = {**question.texts, **picture.texts, **numbers.texts}
+    texts = {name: text for name, text in texts.items() if text}
     with slot, st.spinner("Writing…"):
         return replace(numbers, texts=texts).encode(format)  # type: ignore[arg-type]
 
@@ -316,38 +327,23 @@ def _drawn(
     figure = picture.figure(layout)
     if format == "html":
         return image.page(figure).encode()
-    texts = texts_of(question)
-    source = [texts["sentence"], next(texts[name] for name in MODELS if name in texts)]
     return image.image(
         figure,
         format,  # type: ignore[arg-type]
         width,
         scale,
-        caption=picture.caption if picture.has("caption") else "",
-        source=source if picture.needs_model else (),
+        **written_below(picture, question),
     )
 
 
-MODELS = ("checkpoint", "model", "trace")
-"""What `texts_of` calls what a picture was made by."""
-
-
-def texts_of(question: Question) -> dict[str, str]:
-    """What a picture is of, to go with its numbers."""
-    if question.trace is not None:
-        kind = "trace" if question.facts is None else "model"
-        return {"sentence": question.sentence, kind: question.checkpoint.name}
-    texts = {"sentence": question.sentence, "checkpoint": question.folder.name}
-    if question.target:
-        texts["target"] = question.target
-    if question.snapshot is not None:
-        texts["snapshot"] = question.checkpoint.stem
-    return texts
-
-
-def model_of(question: Question) -> dict[str, Any]:
-    """The model as `notebook.code` takes it."""
-    return {"checkpoint": checkpoint_name(question.folder), "snapshot": question.snapshot}
+def written_below(picture: Picture, question: Question) -> dict[str, str]:
+    """What stands below an image: caption, sentence and model, as far as the picture has them."""
+    texts = {**question.texts, **picture.texts}
+    return {
+        "caption": picture.words,
+        "sentence": texts["sentence"] if "sentence" in picture.origin else "",
+        "model": texts.get("checkpoint", question.name) if "model" in picture.origin else "",
+    }
 
 
 def _size(n_bytes: int) -> str:

@@ -1,4 +1,4 @@
-"""A link to what is shown, and its QR code."""
+"""Links and their QR codes."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from urllib.parse import unquote_plus, urlencode, urlsplit, urlunsplit
 import segno
 
 QUIET_ZONE = 4
-"""Modules around a code that have to stay light (ISO/IEC 18004, section 6.3.8)."""
+"""Light modules around a code (ISO/IEC 18004, section 6.3.8)."""
 
 FINE = 77
-"""Modules across, without the quiet zone; codes of more are hard to read from the back row."""
+"""Modules across, without the quiet zone; larger codes are hard to read from the back row."""
 
 _UNSAFE_ENDS = "-._~+"
 
@@ -24,7 +24,7 @@ class Code:
 
     Attributes:
         size: modules across and down, with the quiet zone.
-        path: its dark modules as the path of an SVG, in modules; nothing but numbers and letters.
+        path: its dark modules as an SVG path, in modules; only numbers and letters.
     """
 
     size: int
@@ -37,18 +37,18 @@ class Code:
 
 
 def link(base: str, query: Mapping[str, str]) -> str:
-    """An address with a query that every browser reads back as it was.
+    """An address with a query that every browser reads back unchanged.
 
     Args:
         base: the address of a page, without a query.
-        query: the texts by name, as they stand in the address.
+        query: the texts by name, as in the address.
     """
     parts = urlsplit(base)
     page = urlunsplit(parts._replace(path=parts.path or "/"))
     if not query:
         return page
     written = f"{page}?{urlencode(query)}"
-    # A full stop or a space at the end would be left out by whoever makes links of text.
+    # Programs that make links from text leave out a full stop or a space at the end.
     if written[-1] in _UNSAFE_ENDS:
         end = unquote_plus(written[-1])
         return f"{written[:-1]}%{ord(end):02X}"
@@ -56,10 +56,10 @@ def link(base: str, query: Mapping[str, str]) -> str:
 
 
 def qr_code(link: str) -> Code:
-    """The code of a link: as coarse as it can be, and as error-tolerant as that allows.
+    """The code of a link: as coarse as possible, and as error-tolerant as that allows.
 
     Raises:
-        ValueError: if the link is longer than a QR code can be, 2,953 bytes.
+        ValueError: if the link has more than the 2,953 bytes of the largest QR code.
     """
     try:
         made = segno.make_qr(link, error="l", boost_error=True)
@@ -78,7 +78,7 @@ def qr_code(link: str) -> Code:
 
 
 def _dark_runs(row: bytes) -> list[tuple[int, int]]:
-    """Where dark modules begin that lie side by side, and how many there are."""
+    """The starts and lengths of runs of dark modules."""
     runs: list[tuple[int, int]] = []
     for x, is_dark in enumerate(row):
         if not is_dark:
@@ -91,7 +91,7 @@ def _dark_runs(row: bytes) -> list[tuple[int, int]]:
 
 
 def is_local(url: str) -> bool:
-    """Whether an address means the machine of whoever opens it."""
+    """Whether an address means the machine on which it is opened."""
     host = urlsplit(url).hostname or ""
     if host == "localhost" or host.endswith(".localhost"):
         return True

@@ -15,29 +15,28 @@ WIDTH = 340
 """Pixels; the popover would else be as wide as the page leaves it."""
 
 EVERYWHERE = ("", "0.0.0.0", "::")
-"""What a server listens to that other machines reach under whatever name they know."""
+"""Server addresses that other machines can reach."""
 
 DOCUMENTATION = ("192.0.2.1", 9)
-"""An address that belongs to nobody (RFC 5737), for asking which way out there would be."""
+"""An address that belongs to nobody (RFC 5737), used to look up the route to others."""
 
 HERE_ALONE = (
-    "This link opens on this machine alone, so phones cannot follow it. Start the app with “make "
-    "run ADDRESS=0.0.0.0” to let others in the same network reach it."
+    "This link opens only on this machine, not on phones. Start the app with “make run "
+    "ADDRESS=0.0.0.0” to let others in the same network reach it."
 )
-NO_NETWORK = "This link opens on this machine alone, which is part of no network now."
-SAME_NETWORK = "Whoever is in the same network as this machine can open it."
-FINE_CODE = "So long a link makes a fine code: from the back row, phones may have to zoom."
+NO_NETWORK = "This link opens only on this machine, which is not in a network now."
+SAME_NETWORK = "Anyone in the same network as this machine can open it."
+FINE_CODE = "This long link makes a fine code: from the back row, phones may have to zoom."
 
 
-NOT_THEIRS = "The trace that you dropped here is open on this page alone, and not behind the link."
-"""Of a file that is in one person's session."""
+NOT_THEIRS = "The trace that you dropped here is open only on this page, not behind the link."
 
 
 @fragment
 def show_share() -> None:
     """A button that opens the link to this view.
 
-    A fragment, so that opening it costs no run of the page.
+    As a fragment, it opens without a run of the page.
     """
     panel = st.popover("Share", icon=":material/share:", key="share", on_change="rerun")
     if not panel.open:
@@ -60,7 +59,7 @@ def show_share() -> None:
 
 
 def _base() -> tuple[str, list[str]]:
-    """The address of this page for others, and what has to be said of it."""
+    """The address of this page for others, with notes on who can reach it."""
     url = st.context.url or f"http://localhost:{st.get_option('server.port')}"
     if not share.is_local(url):
         return url, []
@@ -73,14 +72,14 @@ def _base() -> tuple[str, list[str]]:
 
 
 def own_address() -> str | None:
-    """This machine's address in the network it is part of; None if it is in none.
+    """This machine's address in its network; None if it is in none.
 
-    Nothing is sent: a datagram socket that is told its peer only looks up its own end.
+    Nothing is sent: connecting a datagram socket only looks up its own end.
     """
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asked:
         try:
             asked.connect(DOCUMENTATION)
         except OSError:
             return None
-        found = str(asked.getsockname()[0])
-    return None if share.is_local(f"//{found}") else found
+        own = str(asked.getsockname()[0])
+    return None if share.is_local(f"//{own}") else own

@@ -1,8 +1,8 @@
-"""The stage: a page as it is shown in a talk, without anything but its picture.
+"""The stage: a page as it is shown in a talk, with nothing but its picture.
 
-A run of the app goes: `begin` in the router, before anything is shown; the sentence bar and the
-page then say what stands in the foot (`name`, `say`), and what keys change (`offer`); and
-`show_foot` ends the run.
+In a run of the app, the router calls `begin` before anything is shown. The sentence bar and the
+page then set the foot's texts (`name`, `say`) and what keys change (`offer`). `show_foot` ends the
+run.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import plotly.graph_objects as go
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from viz.browser.stage import do_presses, stage_foot
+from viz.browser.stage import handle_presses, stage_foot
 from viz.draw import css, style
 from viz.draw.labels import visible
 from viz.registry.pages import PRESENT
@@ -36,7 +36,7 @@ class Step:
 
     Attributes:
         name: in the session state.
-        options: every value, in their order.
+        options: all values in order.
         now: the present one; it may be a number between options, which then rise or fall.
         cycles: whether the first follows the last.
     """
@@ -47,7 +47,7 @@ class Step:
     cycles: bool = False
 
     def to(self, direction: int) -> Any:
-        """The next value that way, 1 or -1; the present one at an end, the first for no option."""
+        """The next value in a direction, 1 or -1; at an end the present one, else the first."""
         options = list(self.options)
         if self.now not in options:
             if not isinstance(self.now, int | float):
@@ -65,7 +65,7 @@ class Step:
 
 @dataclass(slots=True)
 class _Cue:
-    """What a run of the page says to the stage."""
+    """What a run of the page sets for the stage."""
 
     source: str = ""
     translation: str = ""
@@ -85,13 +85,13 @@ def is_on() -> bool:
 
 
 def begin() -> None:
-    """Find out whether this run shows a stage, and dress the page; before anything is shown."""
+    """Decide whether this run shows a stage, and style the page; before anything is shown."""
     address.open_address([PRESENT])
     st.session_state[_CUE] = _Cue()
-    # In one piece, since a second one would move what follows, and draw it anew.
+    # In one piece, since a second one would move what follows and draw it again.
     dark = is_dark()
-    worn = css.stage_css(style.stage_look(dark)) if is_on() else ""
-    st.html(css.PAGE_CSS + (css.DARK_PAGE_CSS if dark else "") + css.TOOLS_CSS + worn)
+    stage_css = css.stage_css(style.stage_look(dark)) if is_on() else ""
+    st.html(css.PAGE_CSS + (css.DARK_PAGE_CSS if dark else "") + css.TOOLS_CSS + stage_css)
 
 
 def show_button() -> None:
@@ -107,24 +107,24 @@ def show_button() -> None:
 
 
 def turn(on: bool) -> None:
-    """Bring the page to the stage, or back."""
+    """Put the page on stage, or take it off."""
     st.session_state[PRESENT.name] = on
 
 
 def picture() -> DeltaGenerator:
-    """The container of what a stage shows alone; an ordinary one elsewhere."""
-    # Of one name, since what is in a container of another name is drawn anew and forgets its state.
+    """The container of what a stage shows; an ordinary one elsewhere."""
+    # Always of this name: in a container of another name, its content would lose its state.
     return st.container(key="picture")
 
 
 def show(*pictures: tuple[Picture, str], narrow: bool = False) -> None:
-    """Pictures beside each other in what is left of the stage, enlarged to it.
+    """Pictures beside each other, enlarged to fill the stage.
 
     Args:
         pictures: each with the key of its chart.
         narrow: whether each is laid out for a narrow place.
     """
-    # Enlarged, texts of a narrow picture would lie over each other.
+    # Enlarged texts of a narrow picture would overlap.
     usual = is_phone() or is_narrow()
     dark, enlarged = is_dark(), 1.0 if usual else style.STAGE_ENLARGED
     with st.container(key="stage-figures", horizontal=True, gap=None):
@@ -142,12 +142,12 @@ def show(*pictures: tuple[Picture, str], narrow: bool = False) -> None:
 
 
 def name(source: str, translation: str, languages: tuple[str, str] | None = None) -> None:
-    """Let the foot name the sentence and its translation, any text.
+    """Name the sentence and its translation in the foot; any text.
 
     Args:
         source: the sentence.
         translation: of it.
-        languages: the codes of both, "" where one is not known; None for those named before.
+        languages: the codes of both, "" for an unknown one; None for those named before.
     """
     cue = _cue()
     cue.source, cue.translation = visible(source), visible(translation)
@@ -155,23 +155,23 @@ def name(source: str, translation: str, languages: tuple[str, str] | None = None
 
 
 def add(aside: str) -> None:
-    """Let the foot say something after the translation, such as how far the training had come."""
+    """Add a text to the foot after the translation, such as the progress of the training."""
     _cue().aside = aside
 
 
 def say(shown: str) -> None:
-    """Let the foot say what is shown; what nobody says is the explorer's to say."""
+    """Describe in the foot what is shown; otherwise the explorer does."""
     _cue().shown = shown
 
 
 def name_scene(number: int, count: int, title: str, views: Sequence[Mapping[str, str]]) -> None:
-    """Let the stage name a scene of a talk, and lead to the ones beside it.
+    """Name a scene of a talk on the stage, with keys to the scenes beside it.
 
     Args:
         number: of the scene, counted from 1.
         count: of all scenes.
         title: plain text.
-        views: the queries that show the scene; with any other, the stage says that it was left.
+        views: the queries that show the scene; with any other, the stage says so.
     """
     _cue().scene = {
         "number": number,
@@ -182,7 +182,7 @@ def name_scene(number: int, count: int, title: str, views: Sequence[Mapping[str,
 
 
 def scene_views() -> Sequence[Mapping[str, str]]:
-    """The queries that show the scene that was named; none where none was."""
+    """The queries that show the scene of the stage; none without a scene."""
     scene = _cue().scene
     return scene["views"] if scene else ()
 
@@ -196,12 +196,12 @@ def offer(
     more: Mapping[str, Step] | None = None,
     scrolls: bool = False,
 ) -> None:
-    """Say what keys do on this page; several offers of one run are added up.
+    """Define what keys do on this page; several offers of one run add up.
 
     Args:
         help: the keys in a few words, such as "Left and right: head"; "" for none.
-        across: for the arrows to the left and the right.
-        down: for the arrows up and down.
+        across: for the left and right arrows.
+        down: for the up and down arrows.
         training: for [ and ].
         more: by key, a small letter.
         scrolls: whether up and down scroll the page.
@@ -222,11 +222,11 @@ def offer(
 
 
 def show_foot() -> None:
-    """What is shown and of which sentence, and the way back; at the end of a run on stage."""
+    """The foot of the stage and the way back; at the end of a run."""
     if not is_on():
         return
     cue = _cue()
-    # Only now: a run that a quick press interrupts leaves the steps of the one before it.
+    # Only now: a run that a quick press interrupts keeps the steps of the run before.
     st.session_state[_STEPS] = cue.steps
     stage_foot(
         source=cue.source,
@@ -238,7 +238,7 @@ def show_foot() -> None:
         keys=list(cue.steps),
         scrolls=cue.scrolls,
         scene=cue.scene,
-        on_press=partial(do_presses, press),
+        on_press=partial(handle_presses, press),
     )
     st.button(
         "Back",
@@ -252,14 +252,14 @@ def show_foot() -> None:
 
 
 def press(key: str) -> None:
-    """Do what a key does on the page that was shown last; nothing for a key that does nothing."""
+    """Do what a key does on the page shown last."""
     steps: dict[str, tuple[Step, int]] = st.session_state.get(_STEPS, {})
     if key not in steps:
         return
     step, direction = steps[key]
     value = step.to(direction)
     st.session_state[step.name] = value
-    # A press that came together with this one goes on from here.
+    # Another press of the same message goes on from here.
     for other, (each, way) in steps.items():
         if each is step:
             steps[other] = (Step(step.name, step.options, value, step.cycles), way)
@@ -274,11 +274,11 @@ _PIXELS_WITHIN = {
     "pad": frozenset({"l", "r", "t", "b"}),
     "line": frozenset({"width"}),
 }
-"""What Plotly takes in pixels, wherever it stands, and within what."""
+"""Plotly's properties in pixels, anywhere and within others."""
 
 
 def for_stage(figure: go.Figure, *, dark: bool, times: float = style.STAGE_ENLARGED) -> go.Figure:
-    """A copy of a figure for the back row: larger, in stronger colours, as high as its place.
+    """A copy of a figure for the back row: larger, in stronger colours, filling its place.
 
     Args:
         figure: in the colours of style.look and the sizes of a page.
@@ -294,7 +294,7 @@ def for_stage(figure: go.Figure, *, dark: bool, times: float = style.STAGE_ENLAR
             if part.get("lenmode") == "pixels":
                 pixels |= {"len"}
             return {
-                # Rounded, since Plotly takes some of them as whole numbers alone.
+                # Rounded, since Plotly takes some of them only as whole numbers.
                 key: round(value * times)
                 if key in pixels and isinstance(value, int | float)
                 else enlarged(value, key)
@@ -304,7 +304,7 @@ def for_stage(figure: go.Figure, *, dark: bool, times: float = style.STAGE_ENLAR
             return [enlarged(each, within) for each in part]
         return colors.get(part, part) if isinstance(part, str) else part
 
-    # Part by part, since the dictionary of a whole figure holds its numbers as text.
+    # Part by part, since the dictionary of a whole figure encodes its numbers.
     made = go.Figure(
         [enlarged(trace.to_plotly_json()) for trace in figure.data],
         enlarged(figure.layout.to_plotly_json()),

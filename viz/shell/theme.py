@@ -1,4 +1,4 @@
-"""Whether the page is light or dark, and a new run when that changes or the server does."""
+"""Whether the page is light or dark, and a new run when that or the server changes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _watcher = st.components.v2.component(
 
 
 def watch_theme() -> None:
-    """Run the page again whenever its reader changes the theme, or is connected anew.
+    """Run the page again when its reader changes the theme or is reconnected.
 
     Mount it once a page.
     """
@@ -23,5 +23,5 @@ def watch_theme() -> None:
 
 
 def is_dark() -> bool:
-    """Whether the page is dark as its reader sees it."""
+    """Whether the reader's page is dark."""
     return st.context.theme.type == "dark"

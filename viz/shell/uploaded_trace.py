@@ -1,4 +1,4 @@
-"""A saved trace that a person drops on the page: held in memory, for this session alone."""
+"""A saved trace that a person drops on the page: kept in memory, for this session only."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from viz.heads.standalone import drawable
 from viz.service.model_menu import DROPPED
 
 MOST_MEGABYTES = 64
-"""A larger file is not taken; .streamlit/config.toml has the same."""
+"""A larger file is refused; .streamlit/config.toml has the same."""
 
 MOST_ARRAY_BYTES = 256 << 20
-"""What the arrays in it may hold together."""
+"""The most bytes of its arrays together."""
 
 ALL_BYTES = 2 << 30
-"""What the dropped traces of all sessions of a server may hold together."""
+"""The most bytes of the dropped traces of all sessions of a server."""
 
 _DROPPED, _OPENED = "_dropped", "_dropped_opened"
 _NUMBER, _REFUSAL = "_dropped_number", "_dropped_refusal"
@@ -30,7 +30,7 @@ _NUMBER, _REFUSAL = "_dropped_number", "_dropped_refusal"
 
 @dataclass(frozen=True, eq=False)
 class _Dropped:
-    """A trace, and what its file is called."""
+    """A trace and the name of its file."""
 
     name: str
     trace: Trace
@@ -40,19 +40,19 @@ _held: weakref.WeakSet[_Dropped] = weakref.WeakSet()
 
 
 def name() -> str | None:
-    """What the file was called that this person dropped last; None for none."""
+    """The name of the file that this person dropped last; None for none."""
     held: _Dropped | None = st.session_state.get(_DROPPED)
     return None if held is None else held.name
 
 
 def trace() -> Trace:
-    """What it holds."""
+    """The trace that this person dropped."""
     held: _Dropped = st.session_state[_DROPPED]
     return held.trace
 
 
 def offer() -> None:
-    """The button that opens a file; what is wrong with one is said below it."""
+    """The button that opens a file; errors appear below it."""
     with st.popover(
         "Open a trace",
         icon=":material/upload_file:",
@@ -66,7 +66,7 @@ def offer() -> None:
             key=_key(),
             max_upload_size=MOST_MEGABYTES,
             on_change=_take,
-            help="It stays in the memory of this app until you close the page or open another.",
+            help="It stays in this app's memory until you close the page or open another trace.",
         )
         if refusal := st.session_state.get(_REFUSAL):
             st.error(escape_markdown(refusal), icon=":material/error:")
@@ -77,7 +77,7 @@ def _key() -> str:
 
 
 def _take() -> None:
-    """Open the file that came."""
+    """Open the uploaded file."""
     state = st.session_state
     file = state[_key()]
     if file is None:
@@ -92,17 +92,15 @@ def _take() -> None:
         state[_DROPPED] = opened
         state["checkpoint"] = DROPPED
         state[_OPENED] = state.get(_OPENED, 0) + 1
-    # Another key is another field, with nothing in it; and what was in this one is let go of.
+    # Another key gives an empty field, and frees what was in this one.
     state[_NUMBER] = state.get(_NUMBER, 0) + 1
     if (context := get_script_run_ctx()) is not None:
         context.uploaded_file_mgr.remove_session_files(context.session_id)
 
 
 def _read(content: bytes) -> Trace:
-    found = drawable(Trace.load(io.BytesIO(content), most_bytes=MOST_ARRAY_BYTES))
+    trace = drawable(Trace.load(io.BytesIO(content), most_bytes=MOST_ARRAY_BYTES))
     st.session_state.pop(_DROPPED, None)
-    if sum(each.trace.nbytes for each in _held) + found.nbytes > ALL_BYTES:
-        raise TraceError(
-            "This app holds as many dropped traces as it can; try again when others have left."
-        )
-    return found
+    if sum(each.trace.nbytes for each in _held) + trace.nbytes > ALL_BYTES:
+        raise TraceError("This app cannot hold more dropped traces now; try again later.")
+    return trace

@@ -1,11 +1,11 @@
-"""How wide the page is, and a new run when figures have to be laid out in another way."""
+"""The page's width, and a new run when figures need another layout."""
 
 from __future__ import annotations
 
 import streamlit as st
 
 from viz.browser.files import joined
-from viz.browser.messages import told
+from viz.browser.messages import message_of
 from viz.draw import style
 
 GAP = 64
@@ -13,7 +13,7 @@ GAP = 64
 
 _KEY, _KEPT = "width", "_abreast"
 
-_teller = st.components.v2.component(
+_watcher = st.components.v2.component(
     "headscope_width",
     html='<div aria-hidden="true" aria-busy="true"></div>',
     css=joined("width.css"),
@@ -22,12 +22,12 @@ _teller = st.components.v2.component(
 
 
 def watch_width(columns: int = 1) -> None:
-    """Run the page again whenever other figures fit it; mount it once a page, after them.
+    """Run the page again when another number of figures fits; mount it once a page, after them.
 
     Args:
-        columns: the most in which the page sets figures beside each other.
+        columns: the most figures that the page places beside each other.
     """
-    _teller(
+    _watcher(
         key=_KEY,
         height=1,
         data={"abreast": _abreast(), "columns": columns, "room": style.NARROW, "gap": GAP},
@@ -36,7 +36,7 @@ def watch_width(columns: int = 1) -> None:
 
 
 def is_narrow(columns: int = 1) -> bool:
-    """Whether a figure has fewer than `style.NARROW` pixels across.
+    """Whether a figure is less than `style.NARROW` pixels wide.
 
     Args:
         columns: how many of them stand beside each other, with a large gap.
@@ -45,20 +45,20 @@ def is_narrow(columns: int = 1) -> bool:
 
 
 def _abreast() -> int:
-    """How many figures of `style.NARROW` pixels have room beside each other."""
+    """How many figures of `style.NARROW` pixels fit beside each other."""
     if _KEPT in st.session_state:
         abreast: int = st.session_state[_KEPT]
         return abreast
-    # Before the page has told: most others are laptops.
+    # Before the page has reported: most others are laptops.
     return 0 if is_phone() else 1
 
 
 def is_phone() -> bool:
-    """Whether the browser says that it is a phone's."""
+    """Whether the browser says that it runs on a phone."""
     return "Mobi" in (st.context.headers.get("User-Agent") or "")
 
 
 def _on_message() -> None:
-    abreast = told(_KEY, "abreast")
+    abreast = message_of(_KEY, "abreast")
     if type(abreast) is int and abreast >= 0:
         st.session_state[_KEPT] = abreast

@@ -14,10 +14,11 @@ import streamlit as st
 
 from model.trace.attention_map import AttentionKind
 from viz.browser.focus import bring_focus, focus_on
-from viz.browser.messages import told
+from viz.browser.messages import message_of
 from viz.browser.speaker import moved_scene, notes_button, scene_handles, talk
 from viz.draw import css
 from viz.draw.labels import escape_markdown, visible
+from viz.heads.view import VIEW as HEADS
 from viz.registry.pages import HOME, MARK, PRESENT, READ, SCENE, TALK, VIEWS, names
 from viz.shell import address, stage
 from viz.shell.fragments import fragment
@@ -103,7 +104,7 @@ def title_scene() -> None:
     views: list[dict[str, str]] = []
     if (page or HOME) == scene.page:
         views = [dict(scene.view), of_page(address.plain(scene.view))]
-        if of_page(address.asked()) in views:
+        if of_page(address.query()) in views:
             # A page chooses what the view leaves open, such as the head that it begins with.
             state[_SETTLED] = state["talk"], number, of_page(settled)
         match state.get(_SETTLED):
@@ -248,14 +249,14 @@ def _here() -> Scene:
 
 def _suggested(page: str, view: Mapping[str, str]) -> str:
     """A short title for a view."""
-    if page == HOME:
+    if page == HEADS.name:
         names = {str(kind): kind.full_name for kind in AttentionKind}
         kind = names.get(view.get("attention", str(AttentionKind.CROSS)), "All attention")
         if "compare" in view:
             return f"{kind}, {view['compare'].count('-') + 1} heads"
         return f"{kind}, layer {view['layer']}, head {view['head']}" if "layer" in view else kind
     part = view.get("part") or view.get("topic")
-    return f"{page.capitalize()}: {part}" if part else page.capitalize()
+    return f"{VIEWS[page].title}: {part}" if part else VIEWS[page].title
 
 
 # ---- what the browser tells ----------------------------------------------------------------------
@@ -263,7 +264,7 @@ def _suggested(page: str, view: Mapping[str, str]) -> str:
 
 def _on_go() -> None:
     state = st.session_state
-    match told("talk-keys", "go"):
+    match message_of("talk-keys", "go"):
         # While the talk is not known yet, the browser goes on telling.
         case [int(move), int(number)] if move > state.get(_WENT, 0) and _shown() is not None:
             # True counts as a number. It is heard only when it is made: a newer message may end
@@ -274,7 +275,7 @@ def _on_go() -> None:
 
 def _on_look() -> None:
     """Show a view on stage, in the window with the notes, which has it beside the next note."""
-    asked = told("talk-keys", "look")
+    asked = message_of("talk-keys", "look")
     page, view = (asked.get("page"), asked.get("view")) if isinstance(asked, dict) else (None, None)
     if not isinstance(page, str) or (page or HOME) not in VIEWS or not isinstance(view, dict):
         return
@@ -285,7 +286,7 @@ def _on_look() -> None:
 
 def _on_kept() -> None:
     """Take over the talks that this browser kept."""
-    kept = told("talk-keys", "kept")
+    kept = message_of("talk-keys", "kept")
     talks = [
         (pair[0], pair[1].encode("utf-8", "surrogatepass"))
         for pair in (kept[:MAX_TALKS] if isinstance(kept, list) else ())

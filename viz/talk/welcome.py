@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from viz.about import glossary
-from viz.browser.messages import told
+from viz.browser.messages import message_of
 from viz.browser.welcome import LINES, welcome
 from viz.draw.labels import escape_markdown, visible
 from viz.shell import stage
@@ -16,21 +16,23 @@ _KEY = "welcome-lines"
 
 
 def show_welcome() -> None:
-    """The two lines, each until it is dismissed; call it once a run, above the page."""
-    # Always there, since what comes and goes moves all that follows, and has it drawn anew.
-    with st.container(key="welcome"):
-        if stage.is_on() or is_reading():
-            return
-        folder = talk_files.folder()
-        welcome(
-            key=_KEY,
-            talk=visible(ready_talk().title),
-            question=glossary.TITLE,
-            terms=glossary.TERMS,
-            dismissed=talk_files.dismissed(folder, LINES) if folder else None,
-            on_read=read_ready_talk,
-            on_dismissed=_on_dismissed,
-        )
+    """The two lines, each until it is dismissed; call it once a run.
+
+    Within a container that is always there, since what comes and goes moves all that follows, and
+    has it drawn anew.
+    """
+    if stage.is_on() or is_reading():
+        return
+    folder = talk_files.folder()
+    welcome(
+        key=_KEY,
+        talk=visible(ready_talk().title),
+        question=glossary.TITLE,
+        terms=glossary.TERMS,
+        dismissed=talk_files.dismissed(folder, LINES) if folder else None,
+        on_read=read_ready_talk,
+        on_dismissed=_on_dismissed,
+    )
 
 
 def show_glossary() -> None:
@@ -48,6 +50,6 @@ def glossary_text() -> str:
 
 def _on_dismissed() -> None:
     """Remember it for the desktop window, whose own storage goes when it is closed."""
-    name = told(_KEY, "dismissed")
+    name = message_of(_KEY, "dismissed")
     if name in LINES and (folder := talk_files.folder()):
         talk_files.dismiss(folder, name)

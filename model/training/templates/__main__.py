@@ -1,29 +1,26 @@
 """Write sentence pairs from templates: `python -m model.training.templates --help`.
 
-Each pair is right by a rule of German grammar: negation, reasons and the pronouns that refer back,
+A rule of German grammar makes each pair right: negation, reasons and the pronouns that refer back,
 possessives, passives, word order, relative clauses, numbers, names and words of several senses.
 """
 
 from __future__ import annotations
 
-import argparse
 import lzma
-import sys
 from pathlib import Path
 
-from model.training.corpus import CorpusError, keys_in, read_pairs
+from model.training.command import Program, command
+from model.training.corpus import keys_in, read_pairs
 from model.training.templates.writing import around_nouns, from_templates
 
 SOURCE, DICTIONARY = "templates", "carriers"
 """The first column of pairs from the lexicon, and of pairs around a dictionary's nouns."""
 
 
-def main(argv: list[str] | None = None) -> int:
-    """The command line; gives the exit status."""
-    parser = argparse.ArgumentParser(
-        prog="python -m model.training.templates",
-        description="Write English-German sentence pairs from templates; a .tsv or .tsv.xz file.",
-    )
+@command
+def main(argv: list[str] | None) -> None:
+    """The command line."""
+    parser = Program(__spec__, __doc__, threads=0)
     parser.add_argument("--output", type=Path, required=True, help=".tsv or .tsv.xz")
     parser.add_argument("--count", type=int, default=60_000, help="pairs (default 60000)")
     parser.add_argument("--seed", type=int, default=1)
@@ -32,35 +29,25 @@ def main(argv: list[str] | None = None) -> int:
         type=Path,
         nargs="*",
         default=[],
-        help=".tsv files; no sentence of any of their columns is written",
+        help=".tsv files of sentences to leave out, in any column",
     )
     parser.add_argument(
-        "--dictionary", type=Path, help="a file of words: sentences around its nouns come as well"
+        "--dictionary", type=Path, help="a file of words: adds sentences around its nouns"
     )
     parser.add_argument("--each", type=int, default=2, help="sentences for each of its nouns")
-    arguments = parser.parse_args(argv)
-    try:
-        held_out = keys_in(arguments.held_out)
-        rows = [(SOURCE, *row) for row in from_templates(arguments.count, arguments.seed, held_out)]
-        if arguments.dictionary:
-            words = read_pairs([arguments.dictionary])
-            found = around_nouns(words, arguments.each, arguments.seed, held_out)
-            rows += [(DICTIONARY, *row) for row in found]
-        text = "".join(f"{name}\t{kind}\t{pair[0]}\t{pair[1]}\n" for name, kind, pair in rows)
-        data = text.encode()
-        arguments.output.parent.mkdir(parents=True, exist_ok=True)
-        arguments.output.write_bytes(
-            lzma.compress(data) if arguments.output.suffix == ".xz" else data
-        )
-    except CorpusError as error:
-        print(error, file=sys.stderr)
-        return 1
-    except OSError as error:
-        print(f"{arguments.output} cannot be written: {error.strerror}.", file=sys.stderr)
-        return 1
+    arguments = parser.parse(argv)
+    held_out = keys_in(arguments.held_out)
+    rows = [(SOURCE, *row) for row in from_templates(arguments.count, arguments.seed, held_out)]
+    if arguments.dictionary:
+        words = read_pairs([arguments.dictionary])
+        carriers = around_nouns(words, arguments.each, arguments.seed, held_out)
+        rows += [(DICTIONARY, *row) for row in carriers]
+    text = "".join(f"{name}\t{kind}\t{pair[0]}\t{pair[1]}\n" for name, kind, pair in rows)
+    data = text.encode()
+    arguments.output.parent.mkdir(parents=True, exist_ok=True)
+    arguments.output.write_bytes(lzma.compress(data) if arguments.output.suffix == ".xz" else data)
     print(f"{len(rows):,} pairs in {arguments.output}")
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main())

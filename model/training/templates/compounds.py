@@ -1,4 +1,4 @@
-"""Dictionary nouns whose German gender is certain: by their ending, or by the compound's last part.
+"""Dictionary nouns of certain German gender, by their ending or by the compound's last part.
 
 A German compound has the gender of its last part, and a few endings have one gender only.
 """
@@ -20,7 +20,7 @@ _TOO_SHORT = ("ion", "lein", "ling")
 _ENGLISH = re.compile(r"[a-z]+(?: [a-z]+)?")
 _GERMAN = re.compile(r"[A-ZÄÖÜ][a-zäöüß]{4,}")
 _NO_COMPOUNDS = frozenset({"ei", "uhr", "rock", "tor", "see", "leiter", "stift", "platz", "esel"})
-"""Nouns that end other words by chance, or have two genders."""
+"""Nouns that end unrelated words, or have two genders."""
 
 _HEADS = {
     noun.german.lower(): noun
@@ -30,7 +30,7 @@ _HEADS = {
 
 
 def nouns_of(dictionary: Iterable[Pair]) -> Iterator[Noun]:
-    """The nouns in the singular whose gender follows from their form.
+    """The singular nouns whose form shows their gender.
 
     Args:
         dictionary: English words and their German translations.

@@ -1,4 +1,4 @@
-"""What every template draws with, and the register of templates."""
+"""The random choices of templates, and their registry."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Draw:
         return options[int(self._random.random() * len(options))]
 
     def chance(self, share: float) -> bool:
-        """True in so many of the cases."""
+        """True with this probability."""
         return self._random.random() < share
 
     def two(self, options: Sequence[T]) -> tuple[T, T]:
@@ -39,8 +39,17 @@ class Draw:
 
     @staticmethod
     def article(word: str, noun: str) -> str:
-        """An English determiner and noun, "a" as "an" before a vowel."""
+        """An English determiner with its noun, "a" as "an" before a vowel."""
         return f"{'an' if word == 'a' and noun[0] in 'aeiou' else word} {noun}"
+
+    def pair(self, *options: str) -> tuple[str, str]:
+        """English and German of one of the options, each "English | German"."""
+        english, german = self.one(options).split(" | ")
+        return english, german
+
+    def sentence_of(self, *options: str) -> Pair:
+        """One of the options, as `sentence` writes it."""
+        return self.sentence(*self.pair(*options))
 
     @staticmethod
     def sentence(english: str, german: str) -> Pair:
@@ -53,7 +62,7 @@ class Template:
     """A function that writes one pair.
 
     Attributes:
-        kind: what it teaches.
+        kind: the rule it teaches.
         weight: its share of the pairs, relative to the others.
         write: the function.
     """
@@ -77,26 +86,26 @@ def template(kind: str, weight: int) -> Callable[[Callable[[Draw], Pair]], Calla
 
 
 def english_pronoun(noun: Noun) -> str:
-    """The pronoun that English has for a subject."""
+    """The English pronoun for a subject."""
     return "he" if noun.english in _HE else ("she" if noun.english in FEMALE else "it")
 
 
 def german_pronoun(noun: Noun) -> str:
-    """The German subject pronoun: by gender, but "sie" for a girl, as people say."""
+    """The German pronoun for a subject: by gender, but "sie" for a girl, as people say."""
     return "sie" if noun.english == "girl" else pronoun(noun.gender, NOMINATIVE)
 
 
 def adjective_stem(adjective: str) -> str:
-    """What an adjective's ending is added to."""
+    """The stem of a German adjective, without its ending."""
     return STEMS.get(adjective, adjective.removesuffix("e"))
 
 
 def a_job(draw: Draw, female: bool) -> tuple[str, str]:
-    """A job with its English article, and the German noun for a man or a woman."""
+    """A job in English with its article, then in German, for a man or a woman."""
     english, german = draw.one(tuple(JOBS.items()))
     return f"{draw.article('a', english)}", german[female]
 
 
 def a_name(draw: Draw) -> tuple[str, str]:
-    """A name, and its owner's column."""
+    """A name with the declension column of its owner."""
     return (draw.one(MEN), "m") if draw.chance(0.5) else (draw.one(WOMEN), "f")

@@ -1,4 +1,4 @@
-"""Words of the templates: English and German, with what German grammar asks for."""
+"""Words of the templates: English and German, with their German grammar."""
 
 from __future__ import annotations
 

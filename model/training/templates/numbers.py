@@ -3,20 +3,8 @@
 from __future__ import annotations
 
 from model.training.corpus import Pair
-from model.training.templates.draw import (
-    Draw,
-    a_job,
-    a_name,
-    template,
-)
-from model.training.templates.german import (
-    ACCUSATIVE,
-    DATIVE,
-    NOMINATIVE,
-    Noun,
-    phrase,
-    pronoun,
-)
+from model.training.templates.draw import Draw, a_job, a_name, template
+from model.training.templates.german import ACCUSATIVE, DATIVE, NOMINATIVE, Noun, phrase, pronoun
 from model.training.templates.lexicon import (
     ANIMALS,
     CITIES,
@@ -40,27 +28,17 @@ def numbers(draw: Draw) -> Pair:
     name, _ = a_name(draw)
     he, er = draw.one((("he", "er"), ("she", "sie"), (name, name)))
     it, der = f"the {noun.english}", phrase("der", noun, NOMINATIVE)
-    return draw.sentence(
-        *draw.one(
-            (
-                (f"{he} is {english} years old.", f"{er} ist {german} Jahre alt."),
-                (f"my {who.english} is {english} years old.", f"{mein} ist {german} Jahre alt."),
-                (f"my {who.english} is {digits} years old.", f"{mein} ist {digits} Jahre alt."),
-                (f"I have {english} {noun.english_plural}.", f"ich habe {german} {plural}."),
-                (
-                    f"{he} bought {english} {noun.english_plural}.",
-                    f"{er} kaufte {german} {plural}.",
-                ),
-                (f"{he} was born in {year}.", f"{er} wurde {year} geboren."),
-                (f"{he} has lived in {city} since {year}.", f"{er} wohnt seit {year} in {stadt}."),
-                (f"{it} costs {english} euros.", f"{der} kostet {german} Euro."),
-                (f"{it} costs {digits}.{cents} euros.", f"{der} kostet {digits},{cents} Euro."),
-                (
-                    f"the city has {digits},000 inhabitants.",
-                    f"die Stadt hat {digits}.000 Einwohner.",
-                ),
-            )
-        )
+    return draw.sentence_of(
+        f"{he} is {english} years old. | {er} ist {german} Jahre alt.",
+        f"my {who.english} is {english} years old. | {mein} ist {german} Jahre alt.",
+        f"my {who.english} is {digits} years old. | {mein} ist {digits} Jahre alt.",
+        f"I have {english} {noun.english_plural}. | ich habe {german} {plural}.",
+        f"{he} bought {english} {noun.english_plural}. | {er} kaufte {german} {plural}.",
+        f"{he} was born in {year}. | {er} wurde {year} geboren.",
+        f"{he} has lived in {city} since {year}. | {er} wohnt seit {year} in {stadt}.",
+        f"{it} costs {english} euros. | {der} kostet {german} Euro.",
+        f"{it} costs {digits}.{cents} euros. | {der} kostet {digits},{cents} Euro.",
+        f"the city has {digits},000 inhabitants. | die Stadt hat {digits}.000 Einwohner.",
     )
 
 
@@ -71,33 +49,27 @@ def clock(draw: Draw) -> Pair:
     (hour, stunde), (_, naechste) = HOURS[place], HOURS[(place + 1) % 12]
     minutes, digits = draw.one(range(10, 60)), draw.one(range(1, 24))
     full = "ein" if stunde == "eins" else stunde
-    times = draw.one(
-        (
-            (f"half past {hour}", f"halb {naechste}"),
-            (f"half past {hour}", f"halb {naechste}"),
-            (f"a quarter past {hour}", f"Viertel nach {stunde}"),
-            (f"a quarter to {hour}", f"Viertel vor {stunde}"),
-            (f"ten past {hour}", f"zehn nach {stunde}"),
-            (f"ten to {hour}", f"zehn vor {stunde}"),
-            (f"{hour} o'clock", f"{full} Uhr"),
-            (f"{digits}:{minutes}", f"{digits}:{minutes} Uhr"),
-        )
+    times = draw.pair(
+        f"half past {hour} | halb {naechste}",
+        f"half past {hour} | halb {naechste}",
+        f"a quarter past {hour} | Viertel nach {stunde}",
+        f"a quarter to {hour} | Viertel vor {stunde}",
+        f"ten past {hour} | zehn nach {stunde}",
+        f"ten to {hour} | zehn vor {stunde}",
+        f"{hour} o'clock | {full} Uhr",
+        f"{digits}:{minutes} | {digits}:{minutes} Uhr",
     )
     time, zeit = times
-    return draw.sentence(
-        *draw.one(
-            (
-                (f"it is {time}.", f"es ist {zeit}."),
-                (f"it's {time}.", f"es ist {zeit}."),
-                (f"the train leaves at {time}.", f"der Zug fährt um {zeit} ab."),
-                (f"the bus arrives at {time}.", f"der Bus kommt um {zeit} an."),
-                (f"I got up at {time}.", f"ich bin um {zeit} aufgestanden."),
-                (f"the shop closes at {time}.", f"der Laden schließt um {zeit}."),
-                (f"the film starts at {time}.", f"der Film beginnt um {zeit}."),
-                (f"she left the house at {time}.", f"sie verließ das Haus um {zeit}."),
-                (f"dinner is served at {time}.", f"das Abendessen wird um {zeit} serviert."),
-            )
-        )
+    return draw.sentence_of(
+        f"it is {time}. | es ist {zeit}.",
+        f"it's {time}. | es ist {zeit}.",
+        f"the train leaves at {time}. | der Zug fährt um {zeit} ab.",
+        f"the bus arrives at {time}. | der Bus kommt um {zeit} an.",
+        f"I got up at {time}. | ich bin um {zeit} aufgestanden.",
+        f"the shop closes at {time}. | der Laden schließt um {zeit}.",
+        f"the film starts at {time}. | der Film beginnt um {zeit}.",
+        f"she left the house at {time}. | sie verließ das Haus um {zeit}.",
+        f"dinner is served at {time}. | das Abendessen wird um {zeit} serviert.",
     )
 
 
@@ -113,33 +85,23 @@ def names(draw: Draw) -> Pair:
     thing, (his, sein) = draw.one(THINGS), (("his", "sein"), ("her", "ihr"))[column == "f"]
     object_ = phrase(sein, thing, ACCUSATIVE)
     him, ihn = (("him", "ihn"), ("her", "sie"))[column == "f"]
-    return draw.sentence(
-        *draw.one(
-            (
-                (f"{name} lives in {city}.", f"{name} wohnt in {stadt}."),
-                (f"{name} and {other} live in {city}.", f"{name} und {other} leben in {stadt}."),
-                (f"{name} flew from {city} to {to}.", f"{name} flog von {stadt} nach {nach}."),
-                (f"we flew from {city} to {to}.", f"wir flogen von {stadt} nach {nach}."),
-                (f"I want to go to {city}.", f"ich möchte nach {stadt} fahren."),
-                (f"have you ever been to {city}?", f"warst du schon einmal in {stadt}?"),
-                (f"I have never been to {city}.", f"ich war noch nie in {stadt}."),
-                (f"{name} gave {other} {his} {thing.english}.", f"{name} gab {other} {object_}."),
-                (f"{name} was born in {city}.", f"{name} wurde in {stadt} geboren."),
-                (f"do you know {name}?", f"kennst du {name}?"),
-                (f"my name is {name}.", f"ich heiße {name}."),
-                (
-                    f"my name is {name} and I live in {city}.",
-                    f"ich heiße {name} und wohne in {stadt}.",
-                ),
-                (f"{name} is {job}.", f"{name} ist {beruf}."),
-                (f"{name} is not {job}.", f"{name} ist kein{'e' * (column == 'f')} {beruf}."),
-                (
-                    f"{name} didn't come, so I called {him}.",
-                    f"{name} kam nicht, also rief ich {ihn} an.",
-                ),
-                (f"{name} loves {other}.", f"{name} liebt {other}."),
-            )
-        )
+    return draw.sentence_of(
+        f"{name} lives in {city}. | {name} wohnt in {stadt}.",
+        f"{name} and {other} live in {city}. | {name} und {other} leben in {stadt}.",
+        f"{name} flew from {city} to {to}. | {name} flog von {stadt} nach {nach}.",
+        f"we flew from {city} to {to}. | wir flogen von {stadt} nach {nach}.",
+        f"I want to go to {city}. | ich möchte nach {stadt} fahren.",
+        f"have you ever been to {city}? | warst du schon einmal in {stadt}?",
+        f"I have never been to {city}. | ich war noch nie in {stadt}.",
+        f"{name} gave {other} {his} {thing.english}. | {name} gab {other} {object_}.",
+        f"{name} was born in {city}. | {name} wurde in {stadt} geboren.",
+        f"do you know {name}? | kennst du {name}?",
+        f"my name is {name}. | ich heiße {name}.",
+        f"my name is {name} and I live in {city}. | ich heiße {name} und wohne in {stadt}.",
+        f"{name} is {job}. | {name} ist {beruf}.",
+        f"{name} is not {job}. | {name} ist kein{'e' * (column == 'f')} {beruf}.",
+        f"{name} didn't come, so I called {him}. | {name} kam nicht, also rief ich {ihn} an.",
+        f"{name} loves {other}. | {name} liebt {other}.",
     )
 
 
@@ -154,30 +116,17 @@ def with_noun(draw: Draw, noun: Noun) -> Pair:
     nom, acc, dat = (phrase("der", noun, case) for case in (NOMINATIVE, ACCUSATIVE, DATIVE))
     the = f"the {noun.english}"
     er, ein = pronoun(noun.gender, NOMINATIVE), phrase("dies", noun, NOMINATIVE)
-    return draw.sentence(
-        *draw.one(
-            (
-                (f"where is {the}?", f"wo ist {nom}?"),
-                (f"there is {the}.", f"da ist {nom}."),
-                (f"I can't find {the}.", f"ich kann {acc} nicht finden."),
-                (f"do you see {the}?", f"siehst du {acc}?"),
-                (f"I saw {the} yesterday.", f"ich habe {acc} gestern gesehen."),
-                (f"we talked about {the}.", f"wir sprachen über {acc}."),
-                (f"what happened to {the}?", f"was ist mit {dat} passiert?"),
-                (f"this {noun.english} is very important.", f"{ein} ist sehr wichtig."),
-                (f"{the} is not here.", f"{nom} ist nicht hier."),
-                (
-                    f"is this {noun.english} new? No, it is old.",
-                    f"ist {ein} neu? Nein, {er} ist alt.",
-                ),
-                (
-                    f"I don't like this {noun.english}.",
-                    f"ich mag {phrase('dies', noun, ACCUSATIVE)} nicht.",
-                ),
-                (
-                    f"which {noun.english} do you mean?",
-                    f"{phrase('welch', noun, ACCUSATIVE)} meinst du?",
-                ),
-            )
-        )
+    return draw.sentence_of(
+        f"where is {the}? | wo ist {nom}?",
+        f"there is {the}. | da ist {nom}.",
+        f"I can't find {the}. | ich kann {acc} nicht finden.",
+        f"do you see {the}? | siehst du {acc}?",
+        f"I saw {the} yesterday. | ich habe {acc} gestern gesehen.",
+        f"we talked about {the}. | wir sprachen über {acc}.",
+        f"what happened to {the}? | was ist mit {dat} passiert?",
+        f"this {noun.english} is very important. | {ein} ist sehr wichtig.",
+        f"{the} is not here. | {nom} ist nicht hier.",
+        f"is this {noun.english} new? No, it is old. | ist {ein} neu? Nein, {er} ist alt.",
+        f"I don't like this {noun.english}. | ich mag {phrase('dies', noun, ACCUSATIVE)} nicht.",
+        f"which {noun.english} do you mean? | {phrase('welch', noun, ACCUSATIVE)} meinst du?",
     )

@@ -56,31 +56,29 @@ def relatives_relative(draw: Draw) -> Pair:
     """Write "My mother's sister is a doctor"."""
     first, second = draw.two(RELATIVES)
     my, mein = draw.one(MY)
-    whose = phrase(mein, first, GENITIVE)
+    genitive = phrase(mein, first, GENITIVE)
     adjective = draw.chance(0.2)
     if first.english in ("friend", "girlfriend", "boyfriend", "colleague") and adjective:
-        whose = phrase(mein, first, GENITIVE, adjective="best")
+        genitive = phrase(mein, first, GENITIVE, adjective="best")
         my = f"{my} best"
     elif adjective:
         english, german = draw.one((("old", "alt"), ("young", "jung"), ("poor", "arm")))
-        whose = phrase(mein, first, GENITIVE, adjective=german)
+        genitive = phrase(mein, first, GENITIVE, adjective=german)
         my = f"{my} {english}"
-    who = f"{phrase('der', second, NOMINATIVE)} {whose}"
+    who = f"{phrase('der', second, NOMINATIVE)} {genitive}"
     city, stadt = draw.one(tuple(CITIES.items()))
     job, beruf = a_job(draw, second.english in FEMALE)
-    is_ill, ist_krank = draw.one(
-        (
-            (f"is {job}", f"ist {beruf}"),
-            (f"is {job}", f"ist {beruf}"),
-            (f"lives in {city}", f"wohnt in {stadt}"),
-            (f"lives in {city}", f"lebt in {stadt}"),
-            ("is very ill", "ist sehr krank"),
-            ("works at a bank", "arbeitet bei einer Bank"),
-            ("plays the piano", "spielt Klavier"),
-            ("is not at home", "ist nicht zu Hause"),
-            (f"was born in {city}", f"wurde in {stadt} geboren"),
-            ("died last year", "ist letztes Jahr gestorben"),
-        )
+    is_ill, ist_krank = draw.pair(
+        f"is {job} | ist {beruf}",
+        f"is {job} | ist {beruf}",
+        f"lives in {city} | wohnt in {stadt}",
+        f"lives in {city} | lebt in {stadt}",
+        "is very ill | ist sehr krank",
+        "works at a bank | arbeitet bei einer Bank",
+        "plays the piano | spielt Klavier",
+        "is not at home | ist nicht zu Hause",
+        f"was born in {city} | wurde in {stadt} geboren",
+        "died last year | ist letztes Jahr gestorben",
     )
     return draw.sentence(
         f"{my} {first.english}'s {second.english} {is_ill}.", f"{who} {ist_krank}."
@@ -96,26 +94,20 @@ def relatives_thing(draw: Draw) -> Pair:
         owner, (my, mein) = draw.one(PEOPLE), ("the", "der")
     thing = draw.one(THINGS + ANIMALS[:12])
     color, farbe = draw.one(tuple((COLORS | SIZES).items()))
-    whose, surface = phrase(mein, owner, GENITIVE), draw.one(NOUNS["surface"])
+    genitive, surface = phrase(mein, owner, GENITIVE), draw.one(NOUNS["surface"])
     left = f"{my} {owner.english}'s {thing.english}"
     the, der = phrase("der", thing, NOMINATIVE), phrase("der", thing, ACCUSATIVE)
     if thing in ANIMALS:
         color, farbe = draw.one((("old", "alt"), ("small", "klein"), ("big", "groß")))
-    return draw.sentence(
-        *draw.one(
-            (
-                (f"{left} is {color}.", f"{the} {whose} ist {farbe}."),
-                (f"this is {left}.", f"das ist {the} {whose}."),
-                (f"that is not {left}.", f"das ist nicht {the} {whose}."),
-                (f"where is {left}?", f"wo ist {the} {whose}?"),
-                (
-                    f"{left} is on the {surface.english}.",
-                    f"{the} {whose} ist auf {phrase('der', surface, DATIVE)}.",
-                ),
-                (f"I found {left}.", f"ich habe {der} {whose} gefunden."),
-                (f"have you seen {left}?", f"hast du {der} {whose} gesehen?"),
-            )
-        )
+    return draw.sentence_of(
+        f"{left} is {color}. | {the} {genitive} ist {farbe}.",
+        f"this is {left}. | das ist {the} {genitive}.",
+        f"that is not {left}. | das ist nicht {the} {genitive}.",
+        f"where is {left}? | wo ist {the} {genitive}?",
+        f"{left} is on the {surface.english}."
+        f" | {the} {genitive} ist auf {phrase('der', surface, DATIVE)}.",
+        f"I found {left}. | ich habe {der} {genitive} gefunden.",
+        f"have you seen {left}? | hast du {der} {genitive} gesehen?",
     )
 
 
@@ -139,20 +131,18 @@ def own_thing(draw: Draw) -> Pair:
     its = "her" if she else ("its" if owner in ANIMALS else "his")
     sein = "ihr" if owner.english == "girl" else possessor(owner.gender)
     thing = draw.one(THINGS)
-    past, german = draw.one(
-        (
-            ("lost", "verlor {}"),
-            ("forgot", "vergaß {}"),
-            ("found", "fand {}"),
-            ("sold", "verkaufte {}"),
-            ("was looking for", "suchte {}"),
-            ("has lost", "hat {} verloren"),
-            ("loves", "liebt {}"),
-            ("can't find", "kann {} nicht finden"),
-            ("didn't sell", "verkaufte {} nicht"),
-            ("took", "nahm {}"),
-            ("needs", "braucht {}"),
-        )
+    past, german = draw.pair(
+        "lost | verlor {}",
+        "forgot | vergaß {}",
+        "found | fand {}",
+        "sold | verkaufte {}",
+        "was looking for | suchte {}",
+        "has lost | hat {} verloren",
+        "loves | liebt {}",
+        "can't find | kann {} nicht finden",
+        "didn't sell | verkaufte {} nicht",
+        "took | nahm {}",
+        "needs | braucht {}",
     )
     if owner in ANIMALS:
         part, teil = draw.one(
@@ -165,16 +155,14 @@ def own_thing(draw: Draw) -> Pair:
                 ("head", Noun("", "Kopf", "m", "", "")),
             )
         )
-        past, german = draw.one(
-            (
-                ("hurt", "verletzte {}"),
-                ("has hurt", "hat {} verletzt"),
-                ("is washing", "putzt {}"),
-                ("lost", "verlor {}"),
-                ("is looking for", "sucht {}"),
-                ("moved", "bewegte {}"),
-                ("is licking", "leckt {}"),
-            )
+        past, german = draw.pair(
+            "hurt | verletzte {}",
+            "has hurt | hat {} verletzt",
+            "is washing | putzt {}",
+            "lost | verlor {}",
+            "is looking for | sucht {}",
+            "moved | bewegte {}",
+            "is licking | leckt {}",
         )
         if part == "food" and "wash" not in past and "lick" not in past:
             past, german = "ate", "fraß {}"
@@ -189,7 +177,7 @@ def own_thing(draw: Draw) -> Pair:
 
 @template("giving", 5)
 def giving(draw: Draw) -> Pair:
-    """Who gives whom what: a dative, an accusative, and whose it is."""
+    """Who gives whom what: a dative, an accusative and a possessive."""
     giver, taker = draw.two(PEOPLE)
     thing = draw.one(THINGS)
     verb, gab, gegeben = draw.one(

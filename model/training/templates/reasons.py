@@ -28,11 +28,7 @@ class _Action:
     """A verb with who may do it to what, and adjectives that are reasons for it or against it."""
 
     def __init__(
-        self,
-        verb: str,
-        objects: tuple[Noun, ...],
-        who: tuple[Noun, ...],
-        *reasons: str,
+        self, verb: str, objects: tuple[Noun, ...], who: tuple[Noun, ...], *reasons: str
     ) -> None:
         self.base, self.past, self.german_past, self.participle, self.infinitive = verb.split()
         self.objects, self.who = objects, who
@@ -190,15 +186,13 @@ def until(draw: Draw) -> Pair:
     """Write "not … until", which German says with "erst"."""
     action = draw.one(_ACTIONS)
     who, what = draw.one(action.who), draw.one(action.objects)
-    when, wann = draw.one(
-        (
-            ("it was dark", "es dunkel war"),
-            ("the sun was shining", "die Sonne schien"),
-            ("the rain stopped", "der Regen aufhörte"),
-            ("everyone was asleep", "alle schliefen"),
-            ("it was too late", "es zu spät war"),
-            ("the music stopped", "die Musik aufhörte"),
-        )
+    when, wann = draw.pair(
+        "it was dark | es dunkel war",
+        "the sun was shining | die Sonne schien",
+        "the rain stopped | der Regen aufhörte",
+        "everyone was asleep | alle schliefen",
+        "it was too late | es zu spät war",
+        "the music stopped | die Musik aufhörte",
     )
     return draw.sentence(
         f"the {who.english} didn't {action.base} the {what.english} until {when}.",
@@ -213,14 +207,7 @@ def does_not_fit(draw: Draw) -> Pair:
     thing, container = draw.one(NOUNS["thing"]), draw.one(NOUNS["container"])
     if thing.english == container.english:
         return not_because(draw)
-    big, gross = draw.one(
-        (
-            ("big", "groß"),
-            ("large", "groß"),
-            ("wide", "breit"),
-            ("long", "lang"),
-        )
-    )
+    big, gross = draw.one((("big", "groß"), ("large", "groß"), ("wide", "breit"), ("long", "lang")))
     small, klein = draw.one((("small", "klein"), ("narrow", "schmal"), ("full", "voll")))
     of_container = draw.chance(0.5)
     about = container if of_container else thing
@@ -241,19 +228,17 @@ def does_not_fit(draw: Draw) -> Pair:
 def on_a_surface(draw: Draw) -> Pair:
     """An animal or a person rests on something, sometimes because of what it is like."""
     who, surface = draw.one(_WHO), draw.one(NOUNS["surface"])
-    english, german = draw.one(
-        (
-            ("sat on", "saß auf"),
-            ("sat on", "saß auf"),
-            ("lay on", "lag auf"),
-            ("slept on", "schlief auf"),
-            ("is sitting on", "sitzt auf"),
-            ("is lying on", "liegt auf"),
-            ("is sleeping on", "schläft auf"),
-            ("was standing on", "stand auf"),
-            ("doesn't sit on", "sitzt nicht auf"),
-            ("sits on", "sitzt auf"),
-        )
+    english, german = draw.pair(
+        "sat on | saß auf",
+        "sat on | saß auf",
+        "lay on | lag auf",
+        "slept on | schlief auf",
+        "is sitting on | sitzt auf",
+        "is lying on | liegt auf",
+        "is sleeping on | schläft auf",
+        "was standing on | stand auf",
+        "doesn't sit on | sitzt nicht auf",
+        "sits on | sitzt auf",
     )
     word, wort = draw.one((("the", "der"), ("the", "der"), ("a", "ein"), ("this", "dies")))
     left = f"{draw.article(word, who.english)} {english} the {surface.english}"
@@ -278,52 +263,27 @@ def but_it_is_too(draw: Draw) -> Pair:
     mein, meinen = phrase("mein", thing, NOMINATIVE), phrase("mein", thing, ACCUSATIVE)
     surface = draw.one(NOUNS["surface"])
     me, mich = draw.one((("my room", "mein Zimmer"), ("me", "mich"), ("my son", "meinen Sohn")))
-    return draw.sentence(
-        *draw.one(
-            (
-                (
-                    f"I bought {a}, but it is too {english}.",
-                    f"ich habe {ein} gekauft, aber {er} ist zu {german}.",
-                ),
-                (
-                    f"I bought {a}, but it is too {english} for {me}.",
-                    f"ich habe {ein} gekauft, aber {er} ist zu {german} für {mich}.",
-                ),
-                (
-                    f"she bought {a}, but it was too {english}.",
-                    f"sie kaufte {ein}, aber {er} war zu {german}.",
-                ),
-                (
-                    f"where is my {thing.english}? It was on the {surface.english}.",
-                    f"wo ist {mein}? {er.capitalize()} war auf {phrase('der', surface, DATIVE)}.",
-                ),
-                (
-                    f"I lost my {thing.english} and couldn't find it.",
-                    f"ich habe {meinen} verloren und konnte {ihn} nicht finden.",
-                ),
-                (
-                    f"the {thing.english} was too {english}, so I didn't buy it.",
-                    f"{der} war zu {german}, also habe ich {ihn} nicht gekauft.",
-                ),
-                (
-                    f"the {thing.english} is too {english}, I can't use it.",
-                    f"{der} ist zu {german}, ich kann {ihn} nicht benutzen.",
-                ),
-                (
-                    f"the {thing.english} is dirty. Please clean it.",
-                    f"{der} ist schmutzig. Bitte mach {ihn} sauber.",
-                ),
-                (
-                    f"this {thing.english} is broken. Can you repair it?",
-                    f"{phrase('dies', thing, NOMINATIVE)} ist kaputt. Kannst du {ihn} reparieren?",
-                ),
-                (
-                    f"I like this {thing.english} because it is {english}.",
-                    f"ich mag {phrase('dies', thing, ACCUSATIVE)}, weil {er} {german} ist.",
-                ),
-                (f"he found {a} and gave it to me.", f"er fand {ein} und gab {ihn} mir."),
-            )
-        )
+    return draw.sentence_of(
+        f"I bought {a}, but it is too {english}."
+        f" | ich habe {ein} gekauft, aber {er} ist zu {german}.",
+        f"I bought {a}, but it is too {english} for {me}."
+        f" | ich habe {ein} gekauft, aber {er} ist zu {german} für {mich}.",
+        f"she bought {a}, but it was too {english}. | sie kaufte {ein}, aber {er} war zu {german}.",
+        f"where is my {thing.english}? It was on the {surface.english}."
+        f" | wo ist {mein}? {er.capitalize()} war auf {phrase('der', surface, DATIVE)}.",
+        f"I lost my {thing.english} and couldn't find it."
+        f" | ich habe {meinen} verloren und konnte {ihn} nicht finden.",
+        f"the {thing.english} was too {english}, so I didn't buy it."
+        f" | {der} war zu {german}, also habe ich {ihn} nicht gekauft.",
+        f"the {thing.english} is too {english}, I can't use it."
+        f" | {der} ist zu {german}, ich kann {ihn} nicht benutzen.",
+        f"the {thing.english} is dirty. Please clean it."
+        f" | {der} ist schmutzig. Bitte mach {ihn} sauber.",
+        f"this {thing.english} is broken. Can you repair it?"
+        f" | {phrase('dies', thing, NOMINATIVE)} ist kaputt. Kannst du {ihn} reparieren?",
+        f"I like this {thing.english} because it is {english}."
+        f" | ich mag {phrase('dies', thing, ACCUSATIVE)}, weil {er} {german} ist.",
+        f"he found {a} and gave it to me. | er fand {ein} und gab {ihn} mir.",
     )
 
 
@@ -342,13 +302,11 @@ def still_works(draw: Draw) -> Pair:
     english, german = draw.one((("old", "alt"), ("cheap", "billig"), ("small", "klein")))
     er = pronoun(thing.gender, NOMINATIVE)
     word, wort = draw.one((("the", "der"), ("this", "dies"), ("my", "mein")))
-    works, funktioniert = draw.one(
-        (
-            (f"is {english}, but it still works", f"ist {german}, aber {er} funktioniert noch"),
-            (f"is {english}, but it works well", f"ist {german}, aber {er} funktioniert gut"),
-            ("is new, but it doesn't work", f"ist neu, aber {er} funktioniert nicht"),
-            ("doesn't work because it is broken", f"funktioniert nicht, weil {er} kaputt ist"),
-        )
+    works, funktioniert = draw.pair(
+        f"is {english}, but it still works | ist {german}, aber {er} funktioniert noch",
+        f"is {english}, but it works well | ist {german}, aber {er} funktioniert gut",
+        f"is new, but it doesn't work | ist neu, aber {er} funktioniert nicht",
+        f"doesn't work because it is broken | funktioniert nicht, weil {er} kaputt ist",
     )
     return draw.sentence(
         f"{word} {thing.english} {works}.", f"{phrase(wort, thing, NOMINATIVE)} {funktioniert}."
@@ -359,43 +317,21 @@ def still_works(draw: Draw) -> Pair:
 def food_and_it(draw: Draw) -> Pair:
     """Food, and "it" in the next clause."""
     food = draw.one(NOUNS["food"])
-    english, german = draw.one(
-        (
-            ("hot", "heiß"),
-            ("cold", "kalt"),
-            ("salty", "salzig"),
-            ("old", "alt"),
-            ("hard", "hart"),
-            ("sweet", "süß"),
-        )
+    english, german = draw.pair(
+        "hot | heiß", "cold | kalt", "salty | salzig", "old | alt", "hard | hart", "sweet | süß"
     )
     er, ihn = pronoun(food.gender, NOMINATIVE), pronoun(food.gender, ACCUSATIVE)
     der, den = phrase("der", food, NOMINATIVE), phrase("der", food, ACCUSATIVE)
-    return draw.sentence(
-        *draw.one(
-            (
-                (
-                    f"the {food.english} is too {english}, I can't eat it.",
-                    f"{der} ist zu {german}, ich kann {ihn} nicht essen.",
-                ),
-                (
-                    f"the {food.english} was {english}, so I didn't eat it.",
-                    f"{der} war {german}, also habe ich {ihn} nicht gegessen.",
-                ),
-                (
-                    f"the {food.english} is {english}. Don't eat it!",
-                    f"{der} ist {german}. Iss {ihn} nicht!",
-                ),
-                (
-                    f"I didn't eat the {food.english} because it was too {english}.",
-                    f"ich habe {den} nicht gegessen, weil {er} zu {german} war.",
-                ),
-                (
-                    f"the {food.english} smells good. Where did you buy it?",
-                    f"{der} riecht gut. Wo hast du {ihn} gekauft?",
-                ),
-            )
-        )
+    return draw.sentence_of(
+        f"the {food.english} is too {english}, I can't eat it."
+        f" | {der} ist zu {german}, ich kann {ihn} nicht essen.",
+        f"the {food.english} was {english}, so I didn't eat it."
+        f" | {der} war {german}, also habe ich {ihn} nicht gegessen.",
+        f"the {food.english} is {english}. Don't eat it! | {der} ist {german}. Iss {ihn} nicht!",
+        f"I didn't eat the {food.english} because it was too {english}."
+        f" | ich habe {den} nicht gegessen, weil {er} zu {german} war.",
+        f"the {food.english} smells good. Where did you buy it?"
+        f" | {der} riecht gut. Wo hast du {ihn} gekauft?",
     )
 
 

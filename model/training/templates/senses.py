@@ -16,7 +16,7 @@ _NAMES = ("Peter", "Anna", "Paul", "Lisa", "Max", "Emma", "John", "Sarah", "Davi
 
 @template("sense", 14)
 def senses(draw: Draw) -> Pair:
-    """A frame of the list, with somebody in it where it has a place for a person."""
+    """A sentence of the list, with a person in it if it has a place for one."""
     english, german = draw.one(_PAIRS)
     kind = draw.one(range(4))
     masculine_only = " his " in english

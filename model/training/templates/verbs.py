@@ -3,12 +3,7 @@
 from __future__ import annotations
 
 from model.training.corpus import Pair
-from model.training.templates.draw import (
-    Draw,
-    a_job,
-    english_pronoun,
-    template,
-)
+from model.training.templates.draw import Draw, a_job, english_pronoun, template
 from model.training.templates.german import (
     ACCUSATIVE,
     DATIVE,
@@ -59,21 +54,17 @@ def passive(draw: Draw) -> Pair:
     by = f" by the {agent.english}" if has_agent else ""
     von = f" {_by(agent)}" if has_agent else ""
     the, der = f"the {what.english}", phrase("der", what, NOMINATIVE)
-    return draw.sentence(
-        *draw.one(
-            (
-                (f"{the} was {pp}{by}.", f"{der} wurde{von} {pz}."),
-                (f"{the} was {pp}{by}.", f"{der} wurde{von} {pz}."),
-                (f"{the} wasn't {pp}{by}.", f"{der} wurde nicht{von} {pz}."),
-                (f"{the} has been {pp}{by}.", f"{der} ist{von} {pz} worden."),
-                (f"{the} has not been {pp}{by}.", f"{der} ist nicht{von} {pz} worden."),
-                (f"{the} will be {pp}{by}.", f"{der} wird{von} {pz} werden."),
-                (f"{the} must be {pp}{by}.", f"{der} muss{von} {pz} werden."),
-                (f"{the} can't be {pp}{by}.", f"{der} kann nicht{von} {pz} werden."),
-                (f"was {the} {pp}{by}?", f"wurde {der}{von} {pz}?"),
-                (f"{the} is being {pp}{by}.", f"{der} wird gerade{von} {pz}."),
-            )
-        )
+    return draw.sentence_of(
+        f"{the} was {pp}{by}. | {der} wurde{von} {pz}.",
+        f"{the} was {pp}{by}. | {der} wurde{von} {pz}.",
+        f"{the} wasn't {pp}{by}. | {der} wurde nicht{von} {pz}.",
+        f"{the} has been {pp}{by}. | {der} ist{von} {pz} worden.",
+        f"{the} has not been {pp}{by}. | {der} ist nicht{von} {pz} worden.",
+        f"{the} will be {pp}{by}. | {der} wird{von} {pz} werden.",
+        f"{the} must be {pp}{by}. | {der} muss{von} {pz} werden.",
+        f"{the} can't be {pp}{by}. | {der} kann nicht{von} {pz} werden.",
+        f"was {the} {pp}{by}? | wurde {der}{von} {pz}?",
+        f"{the} is being {pp}{by}. | {der} wird gerade{von} {pz}.",
     )
 
 
@@ -94,26 +85,22 @@ def subject_and_object(draw: Draw) -> Pair:
     this, dies = f"this {whom.english}", phrase("dies", whom, ACCUSATIVE)
     past, pp, pz = verb.past, verb.participle, verb.german_participle
     pres, er_pres, er_past = verb.present, verb.er_present, verb.er_past
-    return draw.sentence(
-        *draw.one(
-            (
-                (f"{the} {past} {obj}.", f"{der} {er_past} {den}."),
-                (f"{the} {past} {obj}.", f"{der} hat {den} {pz}."),
-                (f"nobody {past} {obj}.", f"niemand {er_past} {den}."),
-                (f"nobody {past} {obj}.", f"niemand hat {den} {pz}."),
-                (f"{the} {past} nobody.", f"{der} {er_past} niemanden."),
-                (f"nobody has ever {pp} {this}.", f"niemand hat {dies} je {pz}."),
-                (f"no one has ever {pp} {this}.", f"niemand hat {dies} jemals {pz}."),
-                (f"{the} has never {pp} {this}.", f"{der} hat {dies} noch nie {pz}."),
-                (f"everyone {pres} {obj}.", f"jeder {er_pres} {den}."),
-                (f"everybody {past} {obj}.", f"jeder {er_past} {den}."),
-                (f"{the} {past} everyone.", f"{der} {er_past} alle."),
-                (f"{the} didn't {verb.base} {obj}.", f"{der} hat {den} nicht {pz}."),
-                (f"who {past} {obj}?", f"wer hat {den} {pz}?"),
-                (f"whom did {the} {verb.base}?", f"wen hat {der} {pz}?"),
-                (f"who did {the} {verb.base}?", f"wen hat {der} {pz}?"),
-            )
-        )
+    return draw.sentence_of(
+        f"{the} {past} {obj}. | {der} {er_past} {den}.",
+        f"{the} {past} {obj}. | {der} hat {den} {pz}.",
+        f"nobody {past} {obj}. | niemand {er_past} {den}.",
+        f"nobody {past} {obj}. | niemand hat {den} {pz}.",
+        f"{the} {past} nobody. | {der} {er_past} niemanden.",
+        f"nobody has ever {pp} {this}. | niemand hat {dies} je {pz}.",
+        f"no one has ever {pp} {this}. | niemand hat {dies} jemals {pz}.",
+        f"{the} has never {pp} {this}. | {der} hat {dies} noch nie {pz}.",
+        f"everyone {pres} {obj}. | jeder {er_pres} {den}.",
+        f"everybody {past} {obj}. | jeder {er_past} {den}.",
+        f"{the} {past} everyone. | {der} {er_past} alle.",
+        f"{the} didn't {verb.base} {obj}. | {der} hat {den} nicht {pz}.",
+        f"who {past} {obj}? | wer hat {den} {pz}?",
+        f"whom did {the} {verb.base}? | wen hat {der} {pz}?",
+        f"who did {the} {verb.base}? | wen hat {der} {pz}?",
     )
 
 
@@ -124,47 +111,20 @@ def nobody_and_things(draw: Draw) -> Pair:
     if thing in NOUNS["place"]:
         verb = draw.one(tuple(v for v in TO_THINGS if v.base in ("sell", "buy", "see", "use")))
     dies, den = phrase("dies", thing, ACCUSATIVE), phrase("der", thing, ACCUSATIVE)
-    return draw.sentence(
-        *draw.one(
-            (
-                (
-                    f"nobody has ever {verb.participle} this {thing.english}.",
-                    f"niemand hat {dies} je {verb.german_participle}.",
-                ),
-                (
-                    f"nobody {verb.past} the {thing.english}.",
-                    f"niemand hat {den} {verb.german_participle}.",
-                ),
-                (
-                    f"nobody can {verb.base} this {thing.english}.",
-                    f"niemand kann {dies} {verb.infinitive}.",
-                ),
-                (
-                    f"nobody wants to {verb.base} the {thing.english}.",
-                    f"niemand will {den} {verb.infinitive}.",
-                ),
-                (
-                    f"everyone wants to {verb.base} the {thing.english}.",
-                    f"jeder will {den} {verb.infinitive}.",
-                ),
-                (
-                    f"I don't want to {verb.base} this {thing.english}.",
-                    f"ich will {dies} nicht {verb.infinitive}.",
-                ),
-                (
-                    f"you don't have to {verb.base} the {thing.english}.",
-                    f"du musst {den} nicht {verb.infinitive}.",
-                ),
-                (
-                    f"you must not {verb.base} the {thing.english}.",
-                    f"du darfst {den} nicht {verb.infinitive}.",
-                ),
-                (
-                    f"she can't {verb.base} her {thing.english}.",
-                    f"sie kann {phrase('ihr', thing, ACCUSATIVE)} nicht {verb.infinitive}.",
-                ),
-            )
-        )
+    return draw.sentence_of(
+        f"nobody has ever {verb.participle} this {thing.english}."
+        f" | niemand hat {dies} je {verb.german_participle}.",
+        f"nobody {verb.past} the {thing.english}. | niemand hat {den} {verb.german_participle}.",
+        f"nobody can {verb.base} this {thing.english}. | niemand kann {dies} {verb.infinitive}.",
+        f"nobody wants to {verb.base} the {thing.english}. | niemand will {den} {verb.infinitive}.",
+        f"everyone wants to {verb.base} the {thing.english}. | jeder will {den} {verb.infinitive}.",
+        f"I don't want to {verb.base} this {thing.english}."
+        f" | ich will {dies} nicht {verb.infinitive}.",
+        f"you don't have to {verb.base} the {thing.english}."
+        f" | du musst {den} nicht {verb.infinitive}.",
+        f"you must not {verb.base} the {thing.english}. | du darfst {den} nicht {verb.infinitive}.",
+        f"she can't {verb.base} her {thing.english}."
+        f" | sie kann {phrase('ihr', thing, ACCUSATIVE)} nicht {verb.infinitive}.",
     )
 
 
@@ -175,14 +135,12 @@ def relative_clause(draw: Draw) -> Pair:
     job, beruf = a_job(draw, english_pronoun(who) == "she")
     thing, to_thing = draw.one(THINGS), draw.one(_DEEDS)
     color, farbe = draw.one(tuple((COLORS | SIZES).items()))
-    plays, spielt = draw.one(
-        (
-            (f"is {job}", f"ist {beruf}"),
-            ("plays the piano", "spielt Klavier"),
-            ("is tired", "ist müde"),
-            ("lives here", "wohnt hier"),
-            ("is very old", "ist sehr alt"),
-        )
+    plays, spielt = draw.pair(
+        f"is {job} | ist {beruf}",
+        "plays the piano | spielt Klavier",
+        "is tired | ist müde",
+        "lives here | wohnt hier",
+        "is very old | ist sehr alt",
     )
     the, der = f"the {who.english}", phrase("der", who, NOMINATIVE)
     den, the_girl = phrase("der", whom, ACCUSATIVE), f"the {whom.english}"
@@ -193,41 +151,22 @@ def relative_clause(draw: Draw) -> Pair:
     that = draw.one(("that ", "which ", ""))
     whom_word = draw.one(("whom ", "that ", ""))
     whom_der = phrase("der", whom, NOMINATIVE)
-    return draw.sentence(
-        *draw.one(
-            (
-                (
-                    f"{the} who {verb.present} {the_girl} {plays}.",
-                    f"{der}, {rel} {den} {verb.er_present}, {spielt}.",
-                ),
-                (
-                    f"{the} {whom_word}{the_girl} {verb.present} {plays}.",
-                    f"{der}, {rel_acc} {whom_der} {verb.er_present}, {spielt}.",
-                ),
-                (
-                    f"this is {the} who {verb.past} me.",
-                    f"das ist {der}, {rel} mich {pz} hat.",
-                ),
-                (f"this is {the} who helped me.", f"das ist {der}, {rel} mir geholfen hat."),
-                (f"this is {the} I helped.", f"das ist {der}, {dem} ich geholfen habe."),
-                (
-                    f"this is {the} whose {thing.english} is {color}.",
-                    f"das ist {der}, {whose} {thing.german} {farbe} ist.",
-                ),
-                (
-                    f"{the} I {met.past} yesterday {plays}.",
-                    f"{der}, {rel_acc} ich gestern {met.german_participle} habe, {spielt}.",
-                ),
-                (
-                    f"the {thing.english} {that}{the_girl} {to_thing.past} is {color}.",
-                    f"{it}, {which} {whom_der} {to_thing.german_participle} hat, ist {farbe}.",
-                ),
-                (
-                    f"the {thing.english} {that}I {to_thing.past} yesterday is {color}.",
-                    f"{it}, {which} ich gestern {to_thing.german_participle} habe, ist {farbe}.",
-                ),
-            )
-        )
+    return draw.sentence_of(
+        f"{the} who {verb.present} {the_girl} {plays}."
+        f" | {der}, {rel} {den} {verb.er_present}, {spielt}.",
+        f"{the} {whom_word}{the_girl} {verb.present} {plays}."
+        f" | {der}, {rel_acc} {whom_der} {verb.er_present}, {spielt}.",
+        f"this is {the} who {verb.past} me. | das ist {der}, {rel} mich {pz} hat.",
+        f"this is {the} who helped me. | das ist {der}, {rel} mir geholfen hat.",
+        f"this is {the} I helped. | das ist {der}, {dem} ich geholfen habe.",
+        f"this is {the} whose {thing.english} is {color}."
+        f" | das ist {der}, {whose} {thing.german} {farbe} ist.",
+        f"{the} I {met.past} yesterday {plays}."
+        f" | {der}, {rel_acc} ich gestern {met.german_participle} habe, {spielt}.",
+        f"the {thing.english} {that}{the_girl} {to_thing.past} is {color}."
+        f" | {it}, {which} {whom_der} {to_thing.german_participle} hat, ist {farbe}.",
+        f"the {thing.english} {that}I {to_thing.past} yesterday is {color}."
+        f" | {it}, {which} ich gestern {to_thing.german_participle} habe, ist {farbe}.",
     )
 
 
@@ -245,56 +184,28 @@ def conditional(draw: Draw) -> Pair:
     mein = phrase("mein", who, NOMINATIVE)
     rains, regnet = draw.one((("rains", "regnet"), ("snows", "schneit")))
     when, wann = draw.one((("tomorrow", "morgen"), ("today", "heute"), ("tonight", "heute Abend")))
-    stay, bleiben = draw.one(
-        (
-            ("we will stay at home", "bleiben wir zu Hause"),
-            ("I won't come", "komme ich nicht"),
-            ("she will take the car", "nimmt sie das Auto"),
-            ("they will play inside", "spielen sie drinnen"),
-            ("we won't go out", "gehen wir nicht aus"),
-        )
+    stay, bleiben = draw.pair(
+        "we will stay at home | bleiben wir zu Hause",
+        "I won't come | komme ich nicht",
+        "she will take the car | nimmt sie das Auto",
+        "they will play inside | spielen sie drinnen",
+        "we won't go out | gehen wir nicht aus",
     )
-    return draw.sentence(
-        *draw.one(
-            (
-                (
-                    f"if I were rich, I would buy {a}.",
-                    f"wenn ich reich wäre, würde ich {ein} kaufen.",
-                ),
-                (
-                    f"if I had {a}, I would {verb.base} it.",
-                    f"wenn ich {ein} hätte, würde ich {ihn} {verb.infinitive}.",
-                ),
-                (
-                    f"if the {thing.english} were {english}, I would buy it.",
-                    f"wenn {der} {german} wäre, würde ich {ihn} kaufen.",
-                ),
-                (
-                    f"if he had {verb.participle} the {thing.english}, I would have been happy.",
-                    f"wenn er {den} {verb.german_participle} hätte, wäre ich glücklich gewesen.",
-                ),
-                (
-                    f"if I had known that, I would have {verb.participle} the {thing.english}.",
-                    f"wenn ich das gewusst hätte, hätte ich {den} {verb.german_participle}.",
-                ),
-                (f"if it {rains} {when}, {stay}.", f"wenn es {wann} {regnet}, {bleiben}."),
-                (
-                    f"if my {who.english} were here, we would be happy.",
-                    f"wenn {mein} hier wäre, wären wir glücklich.",
-                ),
-                (
-                    f"if my {who.english} comes, I will tell you.",
-                    f"wenn {mein} kommt, sage ich es dir.",
-                ),
-                (f"I wonder if my {who.english} will come.", f"ich frage mich, ob {mein} kommt."),
-                (
-                    f"I don't know if the {thing.english} is new.",
-                    f"ich weiß nicht, ob {der} neu ist.",
-                ),
-                (
-                    f"what would you do if you had {a}?",
-                    f"was würdest du tun, wenn du {ein} hättest?",
-                ),
-            )
-        )
+    return draw.sentence_of(
+        f"if I were rich, I would buy {a}. | wenn ich reich wäre, würde ich {ein} kaufen.",
+        f"if I had {a}, I would {verb.base} it."
+        f" | wenn ich {ein} hätte, würde ich {ihn} {verb.infinitive}.",
+        f"if the {thing.english} were {english}, I would buy it."
+        f" | wenn {der} {german} wäre, würde ich {ihn} kaufen.",
+        f"if he had {verb.participle} the {thing.english}, I would have been happy."
+        f" | wenn er {den} {verb.german_participle} hätte, wäre ich glücklich gewesen.",
+        f"if I had known that, I would have {verb.participle} the {thing.english}."
+        f" | wenn ich das gewusst hätte, hätte ich {den} {verb.german_participle}.",
+        f"if it {rains} {when}, {stay}. | wenn es {wann} {regnet}, {bleiben}.",
+        f"if my {who.english} were here, we would be happy."
+        f" | wenn {mein} hier wäre, wären wir glücklich.",
+        f"if my {who.english} comes, I will tell you. | wenn {mein} kommt, sage ich es dir.",
+        f"I wonder if my {who.english} will come. | ich frage mich, ob {mein} kommt.",
+        f"I don't know if the {thing.english} is new. | ich weiß nicht, ob {der} neu ist.",
+        f"what would you do if you had {a}? | was würdest du tun, wenn du {ein} hättest?",
     )

@@ -1,4 +1,4 @@
-"""Distinct pairs from all templates, none of them held out."""
+"""Distinct pairs from all templates, without held-out sentences."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ MODULES = (numbers, possession, qualities, reasons, senses, verbs)
 
 
 def from_templates(count: int, seed: int, held_out: Collection[str]) -> Iterator[tuple[str, Pair]]:
-    """Distinct pairs with their kind.
+    """Distinct pairs, each after its kind.
 
     Args:
-        count: pairs wanted; fewer come if the templates have no more.
-        seed: the same one gives the same pairs.
-        held_out: keys of sentences that no side may equal.
+        count: the most pairs; templates may have fewer.
+        seed: equal seeds give equal pairs.
+        held_out: keys of sentences to leave out, on either side.
     """
     draw = Draw(seed)
     tickets = [each for each in TEMPLATES for _ in range(each.weight)]
@@ -41,13 +41,13 @@ def from_templates(count: int, seed: int, held_out: Collection[str]) -> Iterator
 def around_nouns(
     dictionary: Sequence[Pair], each: int, seed: int, held_out: Collection[str]
 ) -> Iterator[tuple[str, Pair]]:
-    """Sentences around those nouns of a dictionary whose German gender is certain.
+    """Sentences around the nouns of a dictionary, if their German gender is certain.
 
     Args:
         dictionary: English and German words.
         each: sentences for a noun.
-        seed: the same one gives the same sentences.
-        held_out: keys of sentences that no side may equal.
+        seed: equal seeds give equal sentences.
+        held_out: keys of sentences to leave out, on either side.
     """
     draw, known = Draw(seed), set[str]()
     for noun in nouns_of(dictionary):

@@ -122,7 +122,7 @@ def test_a_file_is_read_with_its_sure_and_possible_links(tmp_path: Path) -> None
         (a_line("0-0 1p3"), "names the target word 3, but there are 3, counted from 0"),
         (a_line("0-0 2p1"), "names the source word 2, but there are 2"),
         (a_line("0-0 1p1", "\t1 2"), r"links the target word 1 \(do\) and names it as one without"),
-        (a_line("0-0", "\t1 2"), r"says nothing of the source word 1 \(ja\)"),
+        (a_line("0-0", "\t1 2"), r"does not mention the source word 1 \(ja\)"),
         (a_line("0-0 1p1", "\tzwei"), "names 'zwei' as target words; give their numbers"),
     ],
 )

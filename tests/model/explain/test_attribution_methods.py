@@ -2,9 +2,9 @@
 
 import copy
 from collections.abc import Callable
-from dataclasses import astuple
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor
@@ -66,6 +66,11 @@ def run(model: Transformer) -> Run:
 def of(run: Run, name: str, site: Site, *, together: bool) -> Tensor:
     with torch.no_grad():
         return CLASSES[name].of(run, site, together=together)
+
+
+def of_whole(run: Run, name: str) -> Tensor:
+    with torch.no_grad():
+        return CLASSES[name].whole(run)
 
 
 def layer_of(model: Transformer, site: Site) -> Any:
@@ -345,6 +350,46 @@ def test_for_the_whole_model_other_maps_are_the_mean_of_layers_and_rollout_the_l
     torch.testing.assert_close(CLASSES["rollout"].whole(run), rollout)
 
 
+@torch.no_grad()
+@pytest.mark.parametrize("side", [("encoder", "cross"), ("decoder",)], ids=str)
+def test_integrated_gradients_add_up_to_what_a_prediction_loses_without_attention(
+    build: Callable[..., Transformer], monkeypatch: pytest.MonkeyPatch, side: tuple[str, ...]
+) -> None:
+    # More steps than in use, along a smooth curve: their error is small.
+    points, shares = np.polynomial.legendre.leggauss(32)
+    steps = np.stack([points + 1, shares]) / 2
+    monkeypatch.setattr("model.explain.attribution_methods._STEPS", steps)
+    model = build(activation="gelu").double()
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(1)
+        scatter(model)
+    install_taps(model)
+    run = Run(model, SOURCE, TARGET, PREDICTIONS, token=2)
+    sites = [site for site in SITES if site.kind in side]
+    maps = [of(run, "integrated_gradients", site, together=True) for site in sites]
+    of_model = of_whole(run, "integrated_gradients").sum(dim=1)
+
+    def log_probs() -> Tensor:
+        return model(SOURCE[None], TARGET[None])[0].log_softmax(dim=-1)[range(4), PREDICTIONS]
+
+    whole = log_probs()
+    for site in sites:
+        name = "cross_attention" if site.kind is AttentionKind.CROSS else "self_attention"
+        attention = getattr(layer_of(model, site), name)
+
+        def nothing(*given: Any, attend: Any = attention.attend_heads) -> Any:
+            heads, weights = attend(*given)
+            return torch.zeros_like(heads), weights
+
+        monkeypatch.setattr(attention, "attend_heads", nothing)
+    losses = whole - log_probs()
+    near = {"atol": 0.01 * float(losses.abs().max()), "rtol": 0.0}
+    assert losses.abs().max() > 0.1
+    torch.testing.assert_close(torch.stack([each.sum() for each in maps]).sum(), losses[2], **near)
+    if "cross" in side:
+        torch.testing.assert_close(of_model, losses, **near)
+
+
 def test_gradients_of_many_rows_are_those_of_each(
     tiny_model: Transformer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -389,5 +434,5 @@ def test_every_method_fits_the_contract(run: Run, name: str) -> None:
 def test_something_is_said_of_every_method() -> None:
     assert list(METHODS) == list(CLASSES)
     for each in METHODS.values():
-        assert all(astuple(each))
+        assert all((each.title, each.unit, each.paper, each.leaves_out))
         assert each.leaves_out.endswith(".")

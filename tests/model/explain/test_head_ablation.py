@@ -17,7 +17,8 @@ from model.paper.search import Search
 from model.paper.transformer import Transformer
 from model.record.intervention import Intervention
 from model.trace.attention_map import Site
-from model.translate.translator import TextError, Translator, load
+from model.translate.sentences import TextError
+from model.translate.translator import Translator, load
 
 Build = Callable[..., Transformer]
 

@@ -323,12 +323,13 @@ def test_notes_say_what_was_done(reading: Reading, notes: tuple[str, ...]) -> No
         ({}, ""),
         (
             {0: True, 1: False, 2: False, 3: False},
-            "A token's source is looked at more in the row that has read it in layer 0 and more "
-            "in the row that predicts it in layers 1 to 3 (over this model's examples).",
+            "Layer 0 looks at a token's source more in the row that has read it; layers 1 to 3 "
+            "look at a token's source more in the row that predicts it (over this model's "
+            "examples).",
         ),
         (
             {0: False, 2: False},
-            "A token's source is looked at more in the row that predicts it in layers 0 and 2 "
+            "Layers 0 and 2 look at a token's source more in the row that predicts it "
             "(over this model's examples).",
         ),
     ],

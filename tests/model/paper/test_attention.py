@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
+from model.checkpoints.layouts import batch_heads, fuse_qkv, split_qkv
 from model.paper.attention import (
     HEAD_LAYOUTS,
     SCORINGS,
@@ -21,10 +22,7 @@ from model.paper.attention import (
     MultiHeadAttention,
     ScaledDotProductAttention,
     SharedAdditiveAttention,
-    batch_heads,
-    fuse_qkv,
     masked_softmax,
-    split_qkv,
 )
 from model.paper.config import TransformerConfig
 from model.paper.masks import causal_allowed, padding_allowed

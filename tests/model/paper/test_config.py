@@ -91,7 +91,7 @@ UNBUILDABLE: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "rotary positions without a product": (
         {"positions": "rotary", "scoring": "additive"},
-        "product of query and key, which additive scoring does not take",
+        "product of query and key, which additive scoring does not use",
     ),
     "dropout of all weights": ({"attention_dropout": 1.0}, r"attention_dropout must be in \[0, 1"),
     "a layout of rows that are apart": ({"fused_layout": "by_head"}, "fused_qkv, which is off"),
@@ -110,7 +110,7 @@ UNBUILDABLE: dict[str, tuple[dict[str, Any], str]] = {
     "an infinite epsilon": ({"layer_norm_eps": math.inf}, "layer_norm_eps must be"),
     "fused projections of heads kept apart": (
         {"fused_qkv": True, "head_layout": "per_head"},
-        "choose one of them",
+        "choose one of the two",
     ),
     "a special token outside the vocabulary": ({"eos_id": 31}, "eos_id lies outside .* of 31"),
     "a negative special token": ({"pad_id": -1}, "pad_id lies outside"),

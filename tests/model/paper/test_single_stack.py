@@ -19,17 +19,18 @@ from model.checkpoints.checkpoint import (
     save_checkpoint,
 )
 from model.paper.config import ConfigError, TransformerConfig
+from model.paper.decoding_cache import LayerCache
 from model.paper.positions import sinusoidal_table
 from model.paper.single_stack import DecoderOnly, EncoderOnly, SingleStack, single_stack
-from model.paper.transformer import LayerCache, Transformer
+from model.paper.transformer import Transformer
 from model.record.recording import recording
 from model.record.taps import install_taps
 from model.trace.attention_map import AttentionKind, Site
 from model.trace.text_result import Purpose
 from model.training.toy_tasks import TASKS
 from model.training.toys import tokenizer_of
+from model.translate.sentences import TextError
 from model.translate.text_models import StackReader, is_reader, load_reader, reader_facts
-from model.translate.translator import TextError
 from tests.kit.tiny_checkpoint import write_tiny_checkpoint
 from tests.model.conftest import TINY
 from tests.model.paper.test_transformer import VARIANTS as WHOLE
@@ -136,11 +137,15 @@ def test_each_wants_its_own_configuration():
         TransformerConfig(vocab_size=9, n_encoder_layers=0, n_decoder_layers=0)
     with pytest.raises(ConfigError, match="n_encoder_layers must be a whole number of at least 0"):
         TransformerConfig(vocab_size=9, n_encoder_layers=-1)
-    with pytest.raises(ConfigError, match="of a decoder alone, and an encoder with a decoder is"):
+    with pytest.raises(ConfigError, match="describes a decoder alone, but this model needs"):
         Transformer(TransformerConfig(**{**TINY, **DECODER}))
-    with pytest.raises(ConfigError, match="of an encoder alone, and a decoder alone is wanted"):
+    with pytest.raises(
+        ConfigError, match="describes an encoder alone, but this model is a decoder"
+    ):
         DecoderOnly(TransformerConfig(**{**TINY, **ENCODER}))
-    with pytest.raises(ConfigError, match="of a whole Transformer, and an encoder alone is wanted"):
+    with pytest.raises(
+        ConfigError, match="describes a whole Transformer, but this model is an encoder"
+    ):
         EncoderOnly(TransformerConfig(**TINY))
 
 

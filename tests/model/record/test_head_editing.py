@@ -534,10 +534,10 @@ def test_a_mean_of_nothing_is_refused() -> None:
 @pytest.mark.parametrize(
     ("heads", "message"),
     [
-        ({(CROSS, 9, 0): 0}, r"There is no cross\.9 in this model whose heads"),
+        ({(CROSS, 9, 0): 0}, r"This model has no cross\.9 with heads"),
         ({(CROSS, 0, 4): 0}, r"There is no head 4 at cross\.0; choose one from 0 to 3\."),
-        ({(CROSS, 0, 0): [1.0] * 3}, "has 3 numbers, but the head gives 12"),
-        ({("module", 0, 0): 0}, r"There is no module\.0"),
+        ({(CROSS, 0, 0): [1.0] * 3}, "has 3 numbers, but the head's output has 12"),
+        ({("module", 0, 0): 0}, r"This model has no module\.0"),
     ],
 )
 def test_an_edit_that_does_not_fit_a_model_is_refused_and_leaves_it(
@@ -554,7 +554,7 @@ def test_an_edit_that_does_not_fit_a_model_is_refused_and_leaves_it(
 def test_heads_of_single_sentences_fit_the_batch_that_runs(build: Build) -> None:
     model, source, target = tapped(build)
     each = [{}, {(CROSS, 0, 0): 0}, {}]
-    with pytest.raises(HeadError, match="there are 2 and 3"), editing_heads(each):
+    with pytest.raises(HeadError, match="there are 2 sentences and 3"), editing_heads(each):
         model(source, target)
     with pytest.raises(CaptureError, match="one at a time"), editing_heads(each[1:]):
         greedy(model, source)

@@ -141,7 +141,7 @@ def test_a_tensor_is_the_same_mask_as_its_array() -> None:
 
 
 def test_an_intervention_with_a_wrong_mask_is_refused_at_once() -> None:
-    with pytest.raises(MaskError, match="must hold True"):
+    with pytest.raises(MaskError, match="must contain True"):
         Intervention(masks={"cross": [[0.5]]})
     wrong: Any = None
     with pytest.raises(MaskError, match="a NoneType does not say"):

@@ -28,7 +28,8 @@ from model.record.recording import CaptureError, recording
 from model.record.taps import install_taps
 from model.trace.attention_map import AttentionKind, AttentionMap, FloatArray, Site
 from model.trace.trace import Trace
-from model.translate.translator import TextError, Translator, load
+from model.translate.sentences import TextError
+from model.translate.translator import Translator, load
 from tests.kit.tiny_checkpoint import PAIRS
 
 Build = Callable[..., Transformer]
@@ -617,7 +618,7 @@ def test_a_batch_that_is_none_is_refused(translator: Translator) -> None:
     with pytest.raises(ValueError, match="there are 2 texts and 1 interventions"):
         translator.trace_batch(SIX[:2], under=[UNCHANGED])
     different = [Intervention(positions=PositionEdit(shift=shift)) for shift in (1, 2)]
-    with pytest.raises(PositionError, match="stand at the same positions"):
+    with pytest.raises(PositionError, match="share their positions"):
         translator.trace_batch(SIX[:2], under=different)
 
 
@@ -730,15 +731,15 @@ def test_nested_edits_do_not_add_up(translator: Translator) -> None:
             {ENCODER: lambda q, k: np.ones((3, q, k), dtype=bool)},
             r"encoder\.0 is for 3 heads, but there are 4;",
         ),
-        ({ENCODER: lambda q, k: np.ones((q, k))}, r"encoder\.0 must hold True .* float64"),
+        ({ENCODER: lambda q, k: np.ones((q, k))}, r"encoder\.0 must contain True .* float64"),
         (
             {(CROSS, 9): everything},
-            r"There is no cross\.9 to mask in this model; it has encoder\.0",
+            r"This model has no cross\.9 to mask; it has encoder\.0",
         ),
         ({"sideways": everything}, "'sideways' is none of these"),
-        ({"module": everything}, "There is no module to mask"),
-        ({DECODER: [[0.5]]}, "must hold True"),
-        ({DECODER: np.full((2, 2), np.nan)}, "must hold True"),
+        ({"module": everything}, "This model has no module to mask"),
+        ({DECODER: [[0.5]]}, "must contain True"),
+        ({DECODER: np.full((2, 2), np.nan)}, "must contain True"),
     ],
 )
 def test_a_mask_that_does_not_fit_is_refused_in_one_sentence(
@@ -777,7 +778,7 @@ def test_masks_for_single_sentences_fit_the_batch_that_runs(tiny_model: Transfor
     install_taps(tiny_model)
     source, target = torch.full((2, 4), 5), torch.full((2, 3), 6)
     both: list[Any] = [None, {ENCODER: everything}, None]
-    with pytest.raises(MaskError, match="there are 2 and 3"), editing(both):
+    with pytest.raises(MaskError, match="there are 2 sentences and 3"), editing(both):
         tiny_model(source, target)
     with pytest.raises(MaskError, match="there are 3 and 1"):
         editing(both, lengths=[SentenceLengths(4, 3)]).__enter__()

@@ -25,7 +25,8 @@ from model.record.recording import CaptureError
 from model.record.taps import install_taps
 from model.trace.attention_map import FloatArray
 from model.trace.terms import TERMS
-from model.translate.translator import TextError, Translator, load
+from model.translate.sentences import TextError
+from model.translate.translator import Translator, load
 from viz.positions.encoding import encoding_heatmap
 
 SENTENCE = "The cat sat on the mat."
@@ -175,7 +176,7 @@ def test_the_shipped_learned_table_is_as_it_was_drawn_where_no_sentence_reached(
 def test_an_unknown_side_and_an_empty_table_are_refused(translator: Translator) -> None:
     with pytest.raises(PositionError, match=r"no side 'both'; choose encoder or decoder\.$"):
         translator.position_table(side="both")  # type: ignore[arg-type]
-    with pytest.raises(PositionError, match=r"at least 1 position; 0 were asked for\.$"):
+    with pytest.raises(PositionError, match=r"at least 1 position, not 0\.$"):
         translator.position_table(0)
 
 
@@ -289,7 +290,9 @@ def test_a_given_target_can_be_read_with_reversed_positions(translator: Translat
 )
 def test_what_is_being_decoded_cannot_be_reversed(translator: Translator, search: Search) -> None:
     for edit in (PositionEdit(reverse=True), PositionEdit(reverse=True, side="decoder")):
-        with pytest.raises(PositionError, match=r"no known length, .* reverse the encoder's alone"):
+        with pytest.raises(
+            PositionError, match=r"length is unknown, .* reverse the encoder's alone"
+        ):
             translator.candidates(SENTENCE, under=moved(edit), search=search)
 
 
@@ -297,9 +300,9 @@ def test_a_shift_beyond_the_positions_of_the_model_is_refused_in_a_sentence(
     translator: Translator,
 ) -> None:
     for positions in (PositionEdit(shift=60), PositionEdit(shift=500, side="decoder")):
-        with pytest.raises(PositionError, match=r"has the positions 0 to 63; shift by less\.$"):
+        with pytest.raises(PositionError, match=r"has positions 0 to 63; shift by less\.$"):
             translator.trace(SENTENCE, TARGET, under=moved(positions))
-    with pytest.raises(PositionError, match=r"A shift by 64 takes position 0 to 64,"):
+    with pytest.raises(PositionError, match=r"A shift by 64 moves position 0 to 64,"):
         translator.translate(SENTENCE, under=moved(PositionEdit(shift=64, side="decoder")))
 
 
@@ -661,7 +664,7 @@ def test_inside_another_block_the_inner_edit_holds_alone(translator: Translator)
 
 def test_an_edit_that_meets_no_encoding_says_so(tiny_model: Transformer) -> None:
     with (
-        pytest.raises(CaptureError, match=r"No position encoding ran .* call install_taps"),
+        pytest.raises(CaptureError, match=r"encoding did not run, .* call install_taps"),
         editing_positions(WITHOUT),
     ):
         tiny_model.encode(torch.tensor([[5, 6, 3]]))

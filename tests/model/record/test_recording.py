@@ -396,8 +396,8 @@ def test_a_tapped_layer_in_another_model_is_recorded_at_its_new_place() -> None:
 
 
 def test_a_model_without_attention_is_refused() -> None:
-    known = r"known are this project's MultiHeadAttention .* torch's nn\.MultiheadAttention"
-    with pytest.raises(CaptureError, match=rf"Linear holds no attention .* recorded; {known}"):
+    known = r"Headscope knows its own MultiHeadAttention .* torch's nn\.MultiheadAttention"
+    with pytest.raises(CaptureError, match=rf"Linear has no attention .* recorded; {known}"):
         install_taps(nn.Linear(2, 2))
 
 
@@ -583,7 +583,7 @@ def test_labels_that_do_not_fit_the_recording_are_refused(tiny_model: Transforme
         seen.maps(2)
     with pytest.raises(CaptureError, match="no sentence -1"):
         seen.maps(-1)
-    with pytest.raises(CaptureError, match=r"encoder\.0 has 7 queries, but 8 labels"):
+    with pytest.raises(CaptureError, match=r"encoder\.0 has 7 queries, but there are 8 labels"):
         seen.maps(source=Tokens.unnamed(range(8)))
     with pytest.raises(CaptureError, match=r"attends to keys after the 5 that have labels"):
         seen.maps(source=Tokens.unnamed(range(5)))

@@ -209,7 +209,7 @@ def test_a_map_refuses_shapes_that_disagree(
 @pytest.mark.parametrize("name", ["queries", "keys"])
 def test_a_map_refuses_labels_that_do_not_fit(name: str) -> None:
     labels: dict[str, Any] = {"queries": TARGET, "keys": SOURCE}
-    with pytest.raises(TraceError, match=r"but its labels and heads make \("):
+    with pytest.raises(TraceError, match=r"but its labels and heads need \("):
         AttentionMap(
             Site(AttentionKind.CROSS, 0), **(labels | {name: labels[name][1:]}), **arrays(4, 3)
         )
@@ -293,9 +293,9 @@ def test_a_trace_gives_its_maps_by_kind_and_layer() -> None:
 
 @pytest.mark.parametrize("asked", [("cross", 2), ("module", 0), ("self", 0), ("cross", -1)])
 def test_a_trace_without_what_is_asked_for_lists_what_it_has(asked: tuple[str, int]) -> None:
-    with pytest.raises(TraceError, match="there is encoder 0, 1; decoder 0, 1; cross 0, 1"):
+    with pytest.raises(TraceError, match="it has encoder 0, 1; decoder 0, 1; cross 0, 1"):
         make_trace().attention(*asked)
-    with pytest.raises(TraceError, match="no map in this trace"):
+    with pytest.raises(TraceError, match="no map at all"):
         make_trace(maps={}).attention(*asked)
 
 
@@ -445,7 +445,7 @@ def forget(entries: dict[str, Any], name: str) -> None:
     ("change", "message"),
     [
         (lambda e: e.pop("format"), "no saved trace, or lacks its format"),
-        (lambda e: e.update(format=np.array("other")), "this version of Headscope"),
+        (lambda e: e.update(format=np.array("other")), "This version of Headscope"),
         (lambda e: e.update(format=np.zeros(3)), "format in the file must be one string"),
         (lambda e: e.pop("contents"), "lacks its contents"),
         (lambda e: e.pop("source.ids"), r"damaged: it lacks source\.ids"),

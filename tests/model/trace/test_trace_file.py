@@ -110,14 +110,14 @@ def weights_with(value: float) -> Callable[[dict[str, Any]], None]:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (weights_with(np.nan), r"^The weights of decoder\.1 hold NaN"),
-        (weights_with(np.inf), "hold NaN or an infinity"),
+        (weights_with(np.nan), r"^The weights of decoder\.1 contain NaN"),
+        (weights_with(np.inf), "contain NaN or infinity"),
         (weights_with(-0.1), "must lie from 0 to 1"),
         (weights_with(7), "must lie from 0 to 1"),
         (weights_with(0), "those of head 2 and query 3 add up to 0"),
         (lambda e: e.pop("target.tokens"), "damaged: it lacks target.tokens"),
         (lambda e: e.update({"decoder.0.weights": np.zeros(())}), r"shape \(head, query, key\)"),
-        (lambda e: e.update({"decoder.0.weights": np.zeros((4, 4, 5))}), r"make \(4, 4, 4\)"),
+        (lambda e: e.update({"decoder.0.weights": np.zeros((4, 4, 5))}), r"need \(4, 4, 4\)"),
         (lambda e: e.update({"target.tokens": np.array([1, 2, 3, 4])}), "list of strings"),
         (lambda e: e.update(text=np.array([object()])), "damaged or is no saved trace"),
     ],

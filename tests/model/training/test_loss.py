@@ -8,7 +8,7 @@ import torch.nn.functional as F
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model.paper.transformer import Dropout
+from model.paper.dropout import Dropout
 from model.training.loss import divergence, smoothed_cross_entropy
 
 

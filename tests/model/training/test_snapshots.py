@@ -22,7 +22,8 @@ from model.training.snapshots import (
     snapshot_scores,
     validation_loss,
 )
-from model.translate.translator import TextError, Translator, load
+from model.translate.sentences import TextError
+from model.translate.translator import Translator, load
 from tests.kit.tiny_checkpoint import PAIRS, SNAPSHOTS, write_tiny_snapshots
 
 pytestmark = pytest.mark.slow

@@ -101,8 +101,8 @@ def test_where_no_inputs_are_left_to_choose_by_the_command_says_so(
 SHOWN = {
     ("reverse", "b a c"): "“b” is read first and written last.",
     ("copy", "b a c"): "“b” is read first and written first, “c” last.",
-    ("sort", "c a a"): "“a” is written first; it is read at place 2 of 3.",
-    ("count", "b a b"): "“b” stands there most often: 2 of 3.",
+    ("sort", "c a a"): "“a” is written first; it is first read at place 2 of 3.",
+    ("count", "b a b"): "2 of the 3 letters are “b”.",
     ("numbers", "307"): "Digits become words: 3 are read, 3 are written.",
     ("dates", "2026-11-23"): "“11” is read for “November”; the year, read first, is written last.",
 }

@@ -15,7 +15,8 @@ from model.checkpoints.checkpoint import CheckpointError
 from model.paper.search import Search
 from model.trace.trace import Trace
 from model.translate.hf_folder import FILLS, Purpose, is_foreign, load_foreign
-from model.translate.translator import TextError, load
+from model.translate.sentences import TextError
+from model.translate.translator import load
 from tests.kit.foreign_folders import FAMILIES, save_foreign
 
 pytestmark = pytest.mark.slow

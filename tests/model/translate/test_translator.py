@@ -19,7 +19,9 @@ from model.paper.search import DecodingError, Sampling, Search
 from model.paper.tokenizer import BOS, EOS
 from model.record.intervention import Intervention, PositionEdit
 from model.record.mask_presets import PRESETS
-from model.translate.translator import DeviceError, TextError, load
+from model.translate.devices import DeviceError
+from model.translate.sentences import TextError
+from model.translate.translator import load
 from tests.kit.packing import needs_packing, needs_rows_apart
 from tests.kit.tiny_checkpoint import PAIRS
 
@@ -114,7 +116,7 @@ def test_a_prefix_goes_with_every_intervention(translator):
 def test_a_beginning_that_is_too_long_is_refused(translator):
     with pytest.raises(TextError, match="The beginning is too long"):
         translator.prefix("der " * 100)
-    with pytest.raises(DecodingError, match="as the beginning of the translation, but it may have"):
+    with pytest.raises(DecodingError, match="tokens, but the whole translation may have"):
         translator.translate("A man.", search=Search(prefix=(5,) * (translator.max_tokens + 1)))
 
 
@@ -226,7 +228,7 @@ def test_half_a_character_is_refused_wherever_it_stands(translator):
         lambda: translator.trace("The cat eats.", target="Die \udcff"),
         lambda: translator.require_room("\ud83d"),
     ):
-        with pytest.raises(TextError, match=r"holds half a character; write it anew\.$"):
+        with pytest.raises(TextError, match=r"contains half a character; write it anew\.$"):
             refused()
 
 

@@ -15,7 +15,8 @@ from model.checkpoints.export_hf import ExportError, export
 from model.paper.tokenizer import EOS
 from model.training.corpus import Pair
 from model.training.evaluate import evaluate_checkpoint
-from model.translate.translator import TextError, Translator, load
+from model.translate.sentences import TextError
+from model.translate.translator import Translator, load
 from tests.kit.tiny_checkpoint import PAIRS, write_tiny_checkpoint
 
 

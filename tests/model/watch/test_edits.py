@@ -311,8 +311,8 @@ def test_weights_that_dropout_changes_are_refused(x):
     ("under", "error", "message"),
     [
         ({"heads": {("encoder", 0, 2): 0}}, HeadError, "no head 2 at encoder.0; choose one from 0"),
-        ({"heads": {("decoder", 0, 0): 0}}, HeadError, "There is no decoder.0 in this model"),
-        ({"masks": {"cross": torch.ones(2, 2) > 0}}, MaskError, "There is no cross to mask"),
+        ({"heads": {("decoder", 0, 0): 0}}, HeadError, "This model has no decoder.0"),
+        ({"masks": {"cross": torch.ones(2, 2) > 0}}, MaskError, "This model has no cross to mask"),
         (
             {"masks": {"encoder": torch.ones(5, 6) > 0}},
             MaskError,
@@ -334,5 +334,5 @@ def test_edits_ask_for_sites_that_were_watched_before(x):
         run(Attention(), x, gate)
     with watching() as nothing:
         pass
-    with pytest.raises(HeadError, match=r"There is no encoder\.0"):
+    with pytest.raises(HeadError, match=r"This model has no encoder\.0"):
         run(Attention(), x, gate, like=nothing)

@@ -18,7 +18,9 @@ import pytest
 
 from model.explain.measures import MEASURES, Measure, head_facts, written
 from model.explain.reading import Seen, read
-from model.trace.attention_map import AttentionKind, Tokens
+from model.trace.attention_map import AttentionKind, AttentionMap, Site, Tokens
+from model.trace.blocks import Blocks
+from model.trace.trace import Trace
 from model.trace.translation import Decoding, DecodingStep, SearchNode, Translation
 from tests.kit.heads_page import HALF_A_STEP, scale
 from tests.viz.browser.test_explorer import a_trace, packed
@@ -28,6 +30,9 @@ from viz.browser.files import joined
 from viz.decoding.attention import HeadMean
 from viz.decoding.payload import pack as pack_decoding
 from viz.decoding.payload import pack_branches
+from viz.door.arcs import arcs_of
+from viz.door.payload import Figure
+from viz.door.payload import pack as pack_figure
 from viz.draw import style
 from viz.draw.constants import CONSTANTS
 from viz.draw.heatmap import alt_text
@@ -147,6 +152,60 @@ def a_decoding() -> dict[str, Any]:
     }
 
 
+def a_figure() -> dict[str, Any]:
+    """Figure 1 of two layers and three heads, on a target of two words and a source of two."""
+    random = np.random.default_rng(11)
+    source = Tokens(("▁The", "▁cat", "</s>"), (10, 11, 3))
+    target = Tokens(("<s>", "▁Kat", "ze"), (2, 20, 21))
+    axes = {
+        AttentionKind.ENCODER: (source, source),
+        AttentionKind.DECODER: (target, target),
+        AttentionKind.CROSS: (target, source),
+    }
+    maps = {}
+    for kind, (queries, keys) in axes.items():
+        for layer in range(2):
+            allowed = np.ones((len(queries), len(keys)), bool)
+            if kind is AttentionKind.DECODER:
+                allowed = np.tril(allowed)
+            weights = random.random((3, *allowed.shape)) * allowed
+            weights /= weights.sum(axis=-1, keepdims=True)
+            site = Site(kind, layer)
+            maps[site] = AttentionMap(
+                site, weights=weights, allowed=allowed, queries=queries, keys=keys
+            )
+    trace = Trace(
+        source=source,
+        target=target,
+        predictions=Tokens(("▁Kat", "ze", "</s>"), (20, 21, 3)),
+        text="Katze",
+        source_text="The cat",
+        maps=maps,
+        log_probs=np.log([0.5, 0.25, 0.75]),
+    )
+    blocks = Blocks(
+        added={
+            AttentionKind.ENCODER: np.array([[1, 2, 4], [4, 2, 1]], np.float32),
+            AttentionKind.DECODER: np.array([[3, 2, 1], [1, 2, 3]], np.float32),
+        },
+        likeliest=tuple(Tokens(("▁Kat", "ze", "</s>"), (20, 21, 3)) for _ in range(3)),
+        probabilities=np.array([[0.5, 0.2, 0.1], [0.5, 0.25, 0.1], [0.1, 0.1, 0.75]], np.float32),
+    )
+    arcs = arcs_of(trace, None)
+    figure = Figure(
+        trace=trace,
+        arcs=arcs,
+        blocks=blocks,
+        positions={AttentionKind.ENCODER: random.normal(size=(3, 4)).astype(np.float32)},
+        labels={},
+    )
+    return {
+        "envelope": encoded(pack_figure(figure, key="a")),
+        "arcs": arcs.weights.tolist(),
+        "weights": {str(site): seen.weights.reshape(3, -1).tolist() for site, seen in maps.items()},
+    }
+
+
 def branches() -> dict[str, Any]:
     """A tree whose first token goes on in two ways, both found, beside one that was pruned."""
     rows = (
@@ -237,6 +296,7 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
         "painted": list(painted()),
         "decoding": a_decoding(),
         "branches": branches(),
+        "figure": a_figure(),
         "bundles": {str(path.relative_to(VIZ)): joined(path) for path in components()},
     }
     file = tmp_path_factory.mktemp("javascript") / "fixtures.json"

@@ -10,9 +10,9 @@ import pytest
 import streamlit as st
 from streamlit.runtime.scriptrunner import StopException
 
-from viz.browser.clicks import do_clicks
-from viz.browser.messages import do_told, last_done
-from viz.browser.stage import do_presses
+from viz.browser.clicks import handle_clicks
+from viz.browser.messages import handle_once, last_handled
+from viz.browser.stage import handle_presses
 from viz.shell import stage
 from viz.shell.stage import Step
 from viz.talk import scene_panel
@@ -76,8 +76,8 @@ def cut(state: State, uses: int, run: Callable[[], None]) -> bool:
 def test_what_is_no_deed_is_left_out(state: State, told: Any) -> None:
     done: list[Any] = []
     state["part"] = {"deeds": told}
-    do_told("part", "deeds", lambda *what: done.append(what))
-    assert (done, last_done("part")) == ([], 0)
+    handle_once("part", "deeds", lambda *what: done.append(what))
+    assert (done, last_handled("part")) == ([], 0)
 
 
 def test_every_deed_is_done_once_and_in_order(state: State) -> None:
@@ -85,19 +85,19 @@ def test_every_deed_is_done_once_and_in_order(state: State) -> None:
 
     def hear(deeds: list[Any]) -> None:
         state["part"] = {"deeds": deeds}
-        do_told("part", "deeds", lambda *what: done.append(what))
+        handle_once("part", "deeds", lambda *what: done.append(what))
 
     hear([[2, "a"], [1, "z"]])
     hear([[4, "c"], [2, "a"], [3]])
     assert done == [("z",), ("a",), (), ("c",)]
-    assert (last_done("part"), last_done("another")) == (4, 0)
+    assert (last_handled("part"), last_handled("another")) == (4, 0)
 
 
 @pytest.mark.parametrize("what", [(), (1,), (None,), ("p", 2)])
 def test_what_is_no_press_is_not_heard(state: State, what: tuple[Any, ...]) -> None:
     pressed: list[str] = []
     state["stage"] = {"pressed": [[1, *what], [2, "p"]]}
-    do_presses(pressed.append)
+    handle_presses(pressed.append)
     assert pressed == ["p"]
 
 
@@ -110,10 +110,10 @@ def test_a_press_counts_once_wherever_the_next_one_ends_its_run(state: State) ->
             "_steps": {"ArrowRight": (step, 1), "ArrowLeft": (step, -1)},
         }
         state["stage"] = {"pressed": [[1, "ArrowRight"], [2, "ArrowRight"]]}
-        was_cut = cut(state, uses, lambda: do_presses(stage.press))
+        was_cut = cut(state, uses, lambda: handle_presses(stage.press))
         state["stage"] = {"pressed": [[1, "ArrowRight"], [2, "ArrowRight"], [3, "ArrowRight"]]}
-        do_presses(stage.press)
-        assert (state["part"], last_done("stage")) == ("d", 3), uses
+        handle_presses(stage.press)
+        assert (state["part"], last_handled("stage")) == ("d", 3), uses
         if not was_cut:
             break
     assert uses > 5, "it was cut at no use"
@@ -126,9 +126,9 @@ def test_a_click_counts_once_wherever_the_next_one_ends_its_run(state: State) ->
     for uses in range(100):
         state.values_of = {"off": frozenset()}
         state["map-clicks"] = {"clicks": [[1, "a"], [2, "b"]]}
-        was_cut = cut(state, uses, lambda: do_clicks("map", switch))
+        was_cut = cut(state, uses, lambda: handle_clicks("map", switch))
         state["map-clicks"] = {"clicks": [[1, "a"], [2, "b"], [3, "a"]]}
-        do_clicks("map", switch)
+        handle_clicks("map", switch)
         assert state["off"] == {"b"}, uses
         if not was_cut:
             break
@@ -162,7 +162,7 @@ def test_a_newer_run_waits_for_the_deed_of_the_older_one(state: State) -> None:
         done.append(what)
 
     state["part"] = {"deeds": [[1, "a"]]}
-    runs = [threading.Thread(target=do_told, args=("part", "deeds", do)) for _ in range(2)]
+    runs = [threading.Thread(target=handle_once, args=("part", "deeds", do)) for _ in range(2)]
     runs[0].start()
     assert begun.wait(60)
     runs[1].start()

@@ -10,8 +10,8 @@ import pytest
 from model.explain.alignment_file import read_alignment
 from model.explain.alignment_table import AlignmentTable, Read
 from tests.kit.pictures import LAYOUTS, require_same, values
-from viz.effects import alignment_map
-from viz.effects.pictures import AlignmentMap
+from viz.effects.alignment_map import AlignmentMap, alignment_sentences
+from viz.save.picture import Layout
 
 
 @pytest.fixture
@@ -23,7 +23,7 @@ def table(folder: Path) -> AlignmentTable:
 
 def test_every_head_and_all_together_stand_in_both_maps(table: AlignmentTable) -> None:
     for narrow in (False, True):
-        figure = alignment_map.alignment_figure(table, narrow=narrow)
+        figure = AlignmentMap(table, "").figure(Layout(narrow=narrow))
         for trace, later in zip(figure.data[:2], (False, True), strict=True):
             assert trace.z.shape == (3, 5)
             for layer in range(3):
@@ -45,13 +45,15 @@ def test_the_picture_comes_back_with_its_numbers(folder: Path, table: AlignmentT
     rates = list(table.rates.values())
     np.testing.assert_array_equal(values(picture, "error"), [rate.error for rate in rates])
     assert values(picture, "head").tolist().count("all") == 6
-    assert "7 sentence pairs of gold.tsv" in picture.caption
+    assert "7 sentence pairs of gold.tsv" in picture.words
 
 
 def test_the_nearest_are_named_with_their_numbers(table: AlignmentTable) -> None:
-    head, combination, diagonal = alignment_map.alignment_sentences(table)
+    head, combination, diagonal = alignment_sentences(table)
     # Head 0.0 has no errors in the output row.
-    assert head.startswith("Nearest by its weights alone: head 0.0, output row, with an error rate")
+    assert head.startswith(
+        "Best single head by its weights: head 0.0, output row, with an error rate"
+    )
     assert "0.0% [0.0, 50.0]" in head
     assert "head 0.0, output row with head 0.1, output row; by norms, row ∩ column" in combination
     assert "1.0% [0.0, 2.0]. The best of 66 combinations" in combination

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,9 +17,12 @@ from model.translate.translator import Translator
 from tests.kit.pictures import LAYOUTS, require_same, values
 from tests.kit.tiny_checkpoint import PAIRS
 from viz.draw import style
-from viz.effects import estimate_vs_deletion, ranking, self_maps
-from viz.effects.pictures import MapBesideTruth, MapRanking, SelfMap
+from viz.effects import ranking
+from viz.effects.estimate_vs_deletion import MapBesideTruth
+from viz.effects.ranking import MapRanking
+from viz.effects.self_maps import SelfMap, no_truth
 from viz.effects.view import EffectsView, written_part
+from viz.save.picture import Layout
 
 SENTENCE, TARGET = "The cat sat on the mat.", "Der Hund saß auf der Matte."
 CROSS, ENCODER, DECODER = (Site(kind, 1) for kind in ("cross", "encoder", "decoder"))
@@ -28,6 +33,16 @@ def found(translator: Translator) -> Attributions:
     return cross_attributions(translator, translator.trace(SENTENCE))
 
 
+def beside(
+    found: Attributions,
+    method: str,
+    site: Site | None = None,
+    head: int | None = None,
+    **more: Any,
+) -> MapBesideTruth:
+    return MapBesideTruth(found, SENTENCE, method=method, site=site, head=head, **more)
+
+
 @pytest.mark.parametrize("method", METHODS)
 def test_both_maps_are_drawn_as_they_are_each_on_its_own_scale(
     found: Attributions, method: str
@@ -35,7 +50,7 @@ def test_both_maps_are_drawn_as_they_are_each_on_its_own_scale(
     for site, head in ((None, None), (CROSS, None), (CROSS, 2)):
         estimate = found.map(method, site).of(head)
         for narrow in (False, True):
-            figure = estimate_vs_deletion.beside_figure(found, method, site, head, narrow=narrow)
+            figure = beside(found, method, site, head).figure(Layout(narrow=narrow))
             for trace, drawn in zip(figure.data, (found.deletion_losses, estimate), strict=False):
                 np.testing.assert_array_equal(trace.z, drawn)
                 limit = float(np.abs(drawn).max())
@@ -46,7 +61,7 @@ def test_both_maps_are_drawn_as_they_are_each_on_its_own_scale(
 def test_rings_are_where_deletion_costs_most_and_dots_where_the_estimate_is_greatest(
     found: Attributions,
 ) -> None:
-    figure = estimate_vs_deletion.beside_figure(found, "norms", CROSS, 2)
+    figure = beside(found, "norms", CROSS, 2).figure(Layout())
     in_truth, in_estimate, dots = figure.data[2:5]
     losses, norms = found.deletion_losses, found.map("norms", CROSS).heads[2]
     rows = [row for row in range(len(losses)) if losses[row].max() >= TELLING]
@@ -57,32 +72,40 @@ def test_rings_are_where_deletion_costs_most_and_dots_where_the_estimate_is_grea
     assert (in_truth.xaxis, in_estimate.xaxis, dots.xaxis) == ("x", "x2", "x2")
     assert list(dots.x) == norms.argmax(axis=1).tolist()
     agree = sum(losses[row].argmax() == norms[row].argmax() for row in rows)
-    alt = MapBesideTruth(found, SENTENCE, site=CROSS, head=2, method="norms").alt
+    alt = beside(found, "norms", CROSS, 2).alt
     assert f"In {agree} of {style.count_of(len(rows), 'row')}, both" in alt
 
 
 def test_a_layer_read_one_row_later_has_no_row_for_the_last_token(found: Attributions) -> None:
-    figure = estimate_vs_deletion.beside_figure(found, "weights", CROSS, later=True)
+    figure = beside(found, "weights", CROSS, later=True).figure(Layout())
     weights = found.map("weights", CROSS).together
     np.testing.assert_array_equal(figure.data[1].z[:-1], weights[1:])
     assert np.isnan(figure.data[1].z[-1]).all()
     assert len(found.target) - 1 not in figure.data[4].y
-    shown = MapBesideTruth(found, SENTENCE, site=CROSS, later=True)
-    assert "one row later" in shown.caption
+    assert "one row later" in beside(found, "weights", CROSS, later=True).more
     # A gradient is of what a row predicts, wherever its layer looks.
-    by_prediction = MapBesideTruth(
-        found, SENTENCE, site=CROSS, later=True, method="gradient_times_weight"
-    )
-    assert "one row later" not in by_prediction.caption
+    assert "one row later" not in beside(found, "gradient_times_weight", CROSS, later=True).more
     last = len(found.target) - 1
     by_method = {each.method: each for each in ranking.scores(found, CROSS, later=True, token=last)}
     assert np.isnan(by_method["weights"].correlation)
     assert not np.isnan(by_method["gradient_times_weight"].correlation)
 
 
+def test_a_ranking_says_which_maps_count_a_row_less(found: Attributions) -> None:
+    last, later = len(found.target) - 1, MapRanking(found, SENTENCE, site=CROSS, later=True)
+    assert "leaves out the last target token; only the methods that use gradients" in later.more
+    for each in ranking.scores(found, CROSS, later=True, token=last):
+        uses_gradients = "gradient" in METHODS[each.method].title.lower()
+        assert bool(np.isnan(each.correlation)) is not uses_gradients
+    for as_usual in (replace(later, later=False), replace(later, site=None)):
+        assert "one row later" not in as_usual.more
+        ranked = ranking.scores(found, as_usual.site, later=as_usual.later, token=last)
+        assert not any(np.isnan(each.correlation) for each in ranked)
+
+
 def test_one_map_alone_keeps_the_rings_of_the_truth(found: Attributions) -> None:
-    alone = estimate_vs_deletion.beside_figure(found, "weights", alone=True, narrow=True)
-    both = estimate_vs_deletion.beside_figure(found, "weights")
+    alone = beside(found, "weights", alone=True).figure(Layout(narrow=True))
+    both = beside(found, "weights").figure(Layout())
     np.testing.assert_array_equal(alone.data[0].z, found.map("weights", None).together)
     assert list(alone.data[1].x) == list(both.data[2].x)
     assert alone.data[1].marker.symbol == "circle-open"
@@ -102,7 +125,7 @@ def test_pictures_come_back_with_their_numbers(
     ):
         require_same(picture, folder, LAYOUTS[:2])
         np.testing.assert_array_equal(
-            values(picture, "deletion_loss"), picture.found.deletion_losses
+            values(picture, "deletion_loss"), picture.attributions.deletion_losses
         )
     pairs = PAIRS[2:5]
     later = {1: True}
@@ -158,14 +181,15 @@ def score(method: str, correlation: float, top: float) -> ranking.Score:
         (
             [score("rollout", 0.5, 0.25), score("weights", -0.25, 0.75)],
             "For this sentence, believe rollout first: rank correlation 0.50 with the truth; the "
-            "plain weights reach −0.25. The token that matters most is on top most often by "
-            "weights, 75%.",
+            "plain weights reach −0.25. The token that matters most comes out on top most often "
+            "with weights, 75%.",
         ),
         (
             [score("norms", 0.5, 1), score("weights", 0.5, 0.5), score("rollout", 0.4, 1)],
             "For this sentence, believe norms and weights first: rank correlation 0.50 with the "
             "truth. No other map does better than the plain weights. The token that matters most "
-            "is on top most often by norms and rollout, 100%; by the plain weights, 50%.",
+            "comes out on top most often with norms and rollout, 100%; with the plain weights, "
+            "50%.",
         ),
         (
             [score("norms", np.nan, np.nan), score("weights", np.nan, np.nan)],
@@ -210,8 +234,9 @@ def test_of_self_attention_a_map_stands_beside_the_weights(
     assert tokens == (trace.source if site is ENCODER else trace.target)
     for head in (None, 2):
         estimate = found.map(method).of(head)
+        picture = SelfMap(found, SENTENCE, head=head, method=method)
         expected = [estimate] if method == "weights" else [found.map("weights").of(head), estimate]
-        figure = self_maps.self_figure(found, method, head, narrow=head is None)
+        figure = picture.figure(Layout(narrow=head is None))
         maps = [trace for trace in figure.data if trace.type == "heatmap"]
         grounds = maps[len(expected) :]
         maps = maps[: len(expected)]
@@ -223,8 +248,7 @@ def test_of_self_attention_a_map_stands_beside_the_weights(
             assert (ground.xaxis, ground.yaxis) == (one.xaxis, one.yaxis)
         told = [each.name for each in figure.data if each.showlegend and each.name == "not allowed"]
         assert len(told) == bool(grounds)
-        caption = self_maps.self_caption(found, method, head)
-        assert ("Hatched: not allowed." in caption) is bool(grounds)
+        assert ("Hatched: not allowed." in picture.more) is bool(grounds)
         for drawn, one in zip(maps, expected, strict=True):
             np.testing.assert_array_equal(drawn.z, one)
     dots = [each for each in figure.data if each.type == "scatter" and each.x[0] is not None][-1]
@@ -242,7 +266,7 @@ def test_what_is_said_of_a_map_of_self_attention(translator: Translator) -> None
     rows = of_decoder.map("rollout").together.sum(axis=1)
     assert (rows < 1).all(), "no part of a row came from the source, so the caption says too much"
     said = {
-        (site, method): self_maps.self_caption(found, method, 0)
+        (site, method): SelfMap(found, SENTENCE, head=0, method=method).more
         for site, found in ((ENCODER, of_encoder), (DECODER, of_decoder))
         for method in METHODS
     }
@@ -251,11 +275,13 @@ def test_what_is_said_of_a_map_of_self_attention(translator: Translator) -> None
     assert "all target tokens together" in said[ENCODER, "gradient_times_weight"]
     assert "it goes on to predict" in said[DECODER, "gradient_times_weight"]
     chosen = self_attributions(translator, SENTENCE, ENCODER, token=1)
-    assert "chosen target token" in self_maps.self_caption(chosen, "gradient_times_weight", 0)
+    of_chosen = SelfMap(chosen, SENTENCE, head=0, method="gradient_times_weight")
+    assert "chosen target token" in of_chosen.more
     for method in METHODS:
-        assert "on average over the heads" in self_maps.self_caption(chosen, method, None)
-        assert "on average" not in self_maps.self_caption(chosen, method, 0)
-    assert "columns are target tokens" in self_maps.no_truth(AttentionKind.DECODER)
+        one = SelfMap(chosen, SENTENCE, head=0, method=method)
+        assert "averaged over the heads" in replace(one, head=None).more
+        assert "averaged" not in one.more
+    assert "columns are target tokens" in no_truth(AttentionKind.DECODER)
     alike = SelfMap(of_encoder, SENTENCE, method="rollout").alt
     both = [of_encoder.map(each).together.argmax(axis=1) for each in ("weights", "rollout")]
     assert f"In {(both[0] == both[1]).sum()} of {len(both[0])} rows" in alike
@@ -272,7 +298,7 @@ def test_pictures_of_self_attention_come_back_with_their_numbers(
     ):
         require_same(picture, folder, LAYOUTS[:2])
         np.testing.assert_array_equal(
-            values(picture, "estimate"), picture.found.map(picture.method).of(picture.head)
+            values(picture, "estimate"), picture.attributions.map(picture.method).of(picture.head)
         )
         assert picture.alone is ("beside" not in picture.title)
     shapes = SelfMap(decoder, SENTENCE, TARGET, token=1).figure(LAYOUTS[0]).layout.shapes

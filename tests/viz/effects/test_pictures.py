@@ -18,10 +18,25 @@ from model.trace.attention_map import AttentionKind, Site
 from model.translate.translator import Translator
 from tests.kit.pictures import LAYOUTS, require_same, values
 from viz.draw import style
-from viz.effects import effect_map
-from viz.effects.pictures import EffectMap, ExamplesCurve, RemovalCurve, WordMap, changed_words
+from viz.effects.effect_map import (
+    CERTAIN,
+    EffectMap,
+    WordMap,
+    change_words,
+    changed_words,
+    effect_sentences,
+)
+from viz.effects.head_map import (
+    CHANGED,
+    LOSS,
+    by_kind,
+    cross_colors,
+    effect_figure,
+    lower_first,
+)
+from viz.effects.removal_curve import ExamplesCurve, RemovalCurve
 from viz.effects.view import EffectsView
-from viz.links.head_refs import written_heads
+from viz.links.head_refs import KINDS, written_heads
 
 SENTENCE, TARGET = "The cat sat on the mat.", "Der Hund saß auf der Matte."
 
@@ -56,9 +71,9 @@ def test_each_kind_is_a_heatmap_of_layers_and_heads_on_one_scale(found: Effects)
     for token in (None, 1):
         values_of = found.of(token)
         for narrow in (False, True):
-            figure = effect_map.effect_figure(values_of, "T", narrow=narrow)
+            figure = effect_figure(values_of, "T", narrow=narrow)
             maps, numbers = figure.data[:3], figure.data[3:]
-            for kind, trace in zip(effect_map.KINDS, maps, strict=True):
+            for kind, trace in zip(KINDS, maps, strict=True):
                 assert trace.name == kind.full_name
                 rows = [values_of[site] for site in sorted(values_of) if site.kind is kind]
                 np.testing.assert_array_equal(trace.z, np.stack(rows))
@@ -72,16 +87,16 @@ def test_each_kind_is_a_heatmap_of_layers_and_heads_on_one_scale(found: Effects)
                 assert [text.replace("−", "-") for text in written.text] == [
                     f"{loss:.2f}" for loss in losses
                 ]
-            bare = effect_map.effect_figure(values_of, "T", numbered=False, narrow=narrow)
+            bare = effect_figure(values_of, "T", numbered=False, narrow=narrow)
             assert len(bare.data) == 3
 
 
-@pytest.mark.parametrize("unit", [effect_map.LOSS, effect_map.CHANGED])
+@pytest.mark.parametrize("unit", [LOSS, CHANGED])
 def test_heads_that_are_off_bear_a_cross_in_place_of_a_number(found: Effects, unit: str) -> None:
     values_of = {site: np.abs(each) for site, each in found.of().items()}
     site, head, _ = found.ranked()[0]
     off = [(site, head), (Site(AttentionKind.ENCODER, 1), 2), (Site(AttentionKind.ENCODER, 0), 1)]
-    bare, crossed = (effect_map.effect_figure(values_of, "T", unit, off=each) for each in ((), off))
+    bare, crossed = (effect_figure(values_of, "T", unit, off=each) for each in ((), off))
     marks = [*crossed.select_traces({"mode": "markers"})]
     assert len(crossed.data) == len(bare.data) + len(marks)
     maps = {each.xaxis: each for each in crossed.data[:3]}
@@ -91,7 +106,7 @@ def test_heads_that_are_off_bear_a_cross_in_place_of_a_number(found: Effects, un
         for layer, head in zip(each.y, each.x, strict=True)
     ]
     assert sorted(places) == sorted((str(each.kind), each.layer, number) for each, number in off)
-    place = effect_map.KINDS.index(site.kind)
+    place = KINDS.index(site.kind)
     written = [
         [*zip(each.data[3 + place].y, each.data[3 + place].x, strict=True)]
         for each in (bare, crossed)
@@ -103,7 +118,7 @@ def test_heads_that_are_off_bear_a_cross_in_place_of_a_number(found: Effects, un
 
 def test_maps_lie_beside_each_other_where_there_is_room_and_else_below(found: Effects) -> None:
     wide, narrow = (
-        effect_map.effect_figure(found.of(), "T", narrow=narrow).layout for narrow in (False, True)
+        effect_figure(found.of(), "T", narrow=narrow).layout for narrow in (False, True)
     )
     axes = ("", "2", "3")
     across = [wide[f"xaxis{each}"].domain for each in axes]
@@ -116,21 +131,19 @@ def test_maps_lie_beside_each_other_where_there_is_room_and_else_below(found: Ef
 @pytest.mark.parametrize("n_layers", [1, 2, 3, 4, 12])
 def test_a_map_of_few_layers_leaves_its_colour_bar_whole(n_layers: int) -> None:
     layers = {Site(AttentionKind.CROSS, layer): np.ones(4) for layer in range(n_layers)}
-    layout = effect_map.effect_figure(layers, "T").layout
+    layout = effect_figure(layers, "T").layout
     plot = layout.height - layout.margin.t - layout.margin.b
     assert plot >= max(150, 44 * n_layers)
 
 
 def test_a_map_without_any_effect_is_drawn_all_the_same() -> None:
     site = Site(AttentionKind.CROSS, 0)
-    figure = effect_map.effect_figure({site: np.zeros(2)}, "T")
+    figure = effect_figure({site: np.zeros(2)}, "T")
     np.testing.assert_array_equal(figure.data[0].z, [[0, 0]])
     with pytest.raises(ValueError, match="same number of heads"):
-        effect_map.effect_figure({}, "T")
+        effect_figure({}, "T")
     with pytest.raises(ValueError, match="same number of heads"):
-        effect_map.effect_figure(
-            {site: np.zeros(2), Site(AttentionKind.CROSS, 1): np.zeros(3)}, "T"
-        )
+        effect_figure({site: np.zeros(2), Site(AttentionKind.CROSS, 1): np.zeros(3)}, "T")
 
 
 def test_the_greatest_effects_are_said_in_numbers_that_hold(
@@ -142,13 +155,13 @@ def test_the_greatest_effects_are_said_in_numbers_that_hold(
     under = Intervention(heads={(site, head): 0})
     after = translator.trace_of(translator.translate(SENTENCE), under=under)
     assert after.log_probs is not None
-    sentence = effect_map.effect_sentences(found, 1)[0]
-    assert sentence.startswith(f"Without {effect_map.lower_first(site.head_name(head))}, “")
+    sentence = effect_sentences(found, 1)[0]
+    assert sentence.startswith(f"Without {lower_first(site.head_name(head))}, “")
     was, became = (float(np.exp(each.log_probs[1])) for each in (before, after))
-    if abs(was - became) >= effect_map.CERTAIN:
+    if abs(was - became) >= CERTAIN:
         assert f"from {was:.2f} to {became:.2f}." in sentence
         assert ("falls" in sentence) is (loss > 0)
-    whole = effect_map.effect_sentences(found, None, 3)
+    whole = effect_sentences(found, None, 3)
     assert len(whole) == 3
     assert "the translation’s log-probability" in whole[0]
     site, head, loss = found.ranked()[0]
@@ -165,11 +178,11 @@ def test_the_greatest_effects_are_said_in_numbers_that_hold(
     ],
 )
 def test_a_change_of_probability_in_words(log_prob: float, loss: float, words: str) -> None:
-    assert effect_map.change_words(log_prob, loss) == words
+    assert change_words(log_prob, loss) == words
 
 
 def test_tokens_are_no_markup_in_a_title(found: Effects) -> None:
-    figure = effect_map.effect_figure(found.of(), "<b>&</b>")
+    figure = effect_figure(found.of(), "<b>&</b>")
     assert figure.layout.title.text == "&lt;b&gt;&amp;&lt;/b&gt;"
 
 
@@ -181,7 +194,7 @@ def test_a_map_of_words_comes_back(folder: Path, translator: Translator) -> None
     before = translator.translate(SENTENCE).text
     picture = WordMap(SENTENCE, before, after, [(Site(AttentionKind.ENCODER, 0), 1)])
     require_same(picture, folder, LAYOUTS[:2])
-    assert "cross" in picture.caption
+    assert "cross" in picture.more
     texts = [text for each in after.values() for text in each]
     assert values(picture, "translation").tolist() == texts
     changed = values(picture, "words_changed")
@@ -204,7 +217,7 @@ def test_the_curve_of_removal_comes_back(folder: Path, translator: Translator) -
     np.testing.assert_array_equal(low.y, removed.at_random.min(axis=0))
     np.testing.assert_array_equal(high.y, removed.at_random.max(axis=0))
     assert least.x == removed.removed
-    assert f"{len(removed.at_random)} random orders" in picture.caption
+    assert f"{len(removed.at_random)} random orders" in picture.words
     assert f"With {removed.removed[6]} heads removed" in picture.alt
 
 
@@ -223,8 +236,8 @@ def test_curves_over_examples_come_back(folder: Path, tmp_path: Path) -> None:
         figure = picture.figure(LAYOUTS[0])
         np.testing.assert_array_equal(figure.data[0].y, curves.least_first)
         assert figure.layout.yaxis.title.text == picture.value
-        assert "7 examples" in picture.caption
-        assert "5 random orders" in picture.caption
+        assert "7 examples" in picture.words
+        assert "5 random orders" in picture.words
         assert picture.title in picture.alt
 
 
@@ -261,9 +274,9 @@ def test_heads_in_an_address_become_an_intervention() -> None:
 def test_a_cross_stands_on_the_colour_of_its_cell(found: Effects) -> None:
     values_of = found.of(None)
     for dark in (False, True):
-        colors = effect_map.cross_colors(values_of, dark=dark)
+        colors = cross_colors(values_of, dark=dark)
         assert {kind: np.shape(each) for kind, each in colors.items()} == {
-            str(kind): (*each.shape, 2) for kind, each in effect_map.by_kind(values_of).items()
+            str(kind): (*each.shape, 2) for kind, each in by_kind(values_of).items()
         }
         site, head, loss = max(found.ranked(), key=lambda each: abs(each[2]))
         fill, ink = colors[str(site.kind)][site.layer][head]

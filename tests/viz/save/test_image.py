@@ -182,7 +182,7 @@ def test_a_caption_stands_whole_below_the_figure_and_the_sentence_after_it(
 ) -> None:
     figure = attention_heatmap(hostile_map(), 0, narrow=width == "column")
     caption = "A row shows where the decoder looks in the source; it adds up to 1. " * 2
-    given = {"caption": caption, "source": ("<b>long</b> & wide " * 30, "en-de")}
+    given = {"caption": caption, "sentence": "<b>long</b> & wide " * 30, "model": "en-de"}
     plain = ElementTree.fromstring(image.image(figure, "svg", width))
     svg = image.image(figure, "svg", width, **given)  # type: ignore[arg-type]
     root = ElementTree.fromstring(svg)

@@ -16,10 +16,6 @@ def start(work: Callable[[], None]) -> threading.Thread:
     return thread
 
 
-def waiting(turns: Turns) -> int:
-    return len(turns._waiting)
-
-
 def until(true: Callable[[], bool]) -> None:
     pause = threading.Event()
     while not true():
@@ -35,9 +31,9 @@ def queue_up(turns: Turns, count: int, order: list[int]) -> list[threading.Threa
             with turns.turn():
                 order.append(number)
 
-        before = waiting(turns)
+        before = turns.n_waiting
         threads.append(start(work))
-        until(lambda before=before: waiting(turns) > before)
+        until(lambda before=before: turns.n_waiting > before)
     return threads
 
 
@@ -56,7 +52,7 @@ def test_a_part_within_a_page_belongs_to_its_turn() -> None:
     with turns.turn():
         with turns.turn():
             threads = queue_up(turns, 1, order)
-        assert waiting(turns) == 1
+        assert turns.n_waiting == 1
     threads[0].join(LONG)
     assert order == [0]
 
@@ -101,18 +97,21 @@ def test_a_page_that_fails_gives_its_turn_away() -> None:
 
 
 def test_a_page_that_takes_too_long_keeps_nobody_waiting() -> None:
-    turns = Turns(0.01)
-    ended = threading.Event()
+    turns, order = Turns(1.0), []
+    began, ended = threading.Event(), threading.Event()
 
     def take_long() -> None:
         with turns.turn():
+            began.set()
             ended.wait(LONG)
 
     slow = start(take_long)
-    until(lambda: turns._current is not None)
+    assert began.wait(LONG)
     with turns.turn():
-        mine = turns._current
         ended.set()
         slow.join(LONG)
         # Its end takes nothing from whoever has the turn by now.
-        assert turns._current is mine
+        threads = queue_up(turns, 1, order)
+        assert order == []
+    threads[0].join(LONG)
+    assert order == [0]

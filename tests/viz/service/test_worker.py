@@ -18,9 +18,11 @@ from model.serving.process import WorkerProcess
 from model.serving.queue import RequestQueue
 from model.serving.store import ResultStore
 from model.trace.trace import Trace
-from model.translate.translator import TextError, load
+from model.translate.sentences import TextError
+from model.translate.translator import load
 from tests.kit.tiny_checkpoint import PAIRS, write_tiny_checkpoint
-from viz.service import jobs
+from viz.service import batching, jobs
+from viz.service.versions import version_of
 
 pytestmark = pytest.mark.slow
 
@@ -42,10 +44,10 @@ def process() -> Iterator[WorkerProcess]:
 @pytest.fixture(scope="module")
 def queue(process: WorkerProcess) -> RequestQueue:
     process.start()
-    return RequestQueue(process, ResultStore(1000, 64, 10**9), together=jobs.fit_together)
+    return RequestQueue(process, ResultStore(1000, 64, 10**9), together=batching.fit_together)
 
 
-def answers(queue: RequestQueue, *asked: jobs.Job) -> list[Any]:
+def answers(queue: RequestQueue, *asked: jobs.Job[Any]) -> list[Any]:
     with ExitStack() as stack:
         requests = [stack.enter_context(queue.ask(job, number)) for number, job in enumerate(asked)]
         assert all(request.wait(SECONDS) for request in requests)
@@ -66,7 +68,7 @@ def assert_same(found: Trace, expected: Trace) -> None:
 
 
 def test_every_job_comes_over_as_the_translator_gives_it(queue: RequestQueue, folder: Path) -> None:
-    version, model = jobs.version_of(folder), load(folder, device="cpu")
+    version, model = version_of(folder), load(folder, device="cpu")
     sentences = [source for source, _ in PAIRS]
     timed = answers(queue, *(jobs.Translate(version, sentence) for sentence in sentences))
     for found, (sentence, german) in zip(timed, PAIRS, strict=True):
@@ -80,16 +82,16 @@ def test_every_job_comes_over_as_the_translator_gives_it(queue: RequestQueue, fo
     )
     assert_same(own, model.trace(sentences[0]))
     assert_same(forced, model.trace(sentences[0], "Der Hund schläft."))
-    batch = jobs.RecordBatch(version, (sentences[0],), "", (timed[0].translation,))
+    batch = jobs.RecordBatch(version, (sentences[0],))
     allowed = np.ones((len(own.source), len(own.source)), dtype=np.bool_)
     allowed[:, 0] = False
     under = Intervention(masks={"encoder": allowed})
     padded, outcome, shares, later = answers(
         queue,
         batch,
-        jobs.Intervene(version, batch, 0, under, (len(own.source),), len(own.target)),
+        jobs.Intervene(batch, 0, under),
         jobs.TermShares(version, sentences[0]),
-        jobs.Survey(version, "read_later"),
+        jobs.FindLaterRows(version),
     )
     assert_same(padded.padded[0], own)
     assert_same(outcome.free, model.trace(sentences[0], under=under))
@@ -101,15 +103,15 @@ def test_what_is_wrong_comes_over_as_the_same_sentence(
     queue: RequestQueue, folder: Path, tmp_path: Path
 ) -> None:
     with pytest.raises(TextError, match=r"^The text is empty; type a sentence to translate\.$"):
-        answers(queue, jobs.Translate(jobs.version_of(folder), " "))
+        answers(queue, jobs.Translate(version_of(folder), " "))
     with pytest.raises(CheckpointError, match="There is no checkpoint folder"):
-        answers(queue, jobs.Translate(jobs.version_of(tmp_path / "gone"), "The cat eats."))
+        answers(queue, jobs.Translate(version_of(tmp_path / "gone"), "The cat eats."))
 
 
 def test_a_killed_process_comes_back_and_whoever_waits_is_answered(
     queue: RequestQueue, process: WorkerProcess, folder: Path
 ) -> None:
-    version = jobs.version_of(folder)
+    version = version_of(folder)
     asked = [jobs.Translate(version, f"The {word} eats.") for word in ("man", "woman", "mat")]
     with ExitStack() as stack:
         requests = [stack.enter_context(queue.ask(job, job)) for job in asked]
@@ -131,9 +133,10 @@ def test_nothing_that_is_typed_is_printed_by_a_process_that_fails(folder: Path) 
     code = (
         "import sys; from pathlib import Path\n"
         "from model.serving.process import WorkerProcess; from viz.service import jobs\n"
+        "from viz.service.versions import version_of\n"
         "process = WorkerProcess('viz.service.worker'); folder = Path(sys.argv[1])\n"
-        "job = jobs.Translate(jobs.version_of(folder), 'Secret words.' * 200)\n"
-        "wrong = jobs.Record(jobs.version_of(folder), 'Secret words.', target=3)\n"
+        "job = jobs.Translate(version_of(folder), 'Secret words.' * 200)\n"
+        "wrong = jobs.Record(version_of(folder), 'Secret words.', target=3)\n"
         "for job in (job, wrong): assert isinstance(next(process([job]))[1], Exception)\n"
     )
     root = Path(__file__).resolve().parents[3]

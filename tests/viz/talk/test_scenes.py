@@ -289,8 +289,8 @@ def test_a_file_is_named_after_its_talk(title: str, name: str) -> None:
     assert scenes.file_name(Talk(title)) == name
 
 
-def test_the_readme_shows_a_talk_that_opens() -> None:
-    readme = (Path(__file__).parents[3] / "README.md").read_text(encoding="utf-8")
-    examples = re.findall(r"```json\n(.*?)```", readme, re.DOTALL)
+def test_the_guide_to_talks_shows_a_talk_that_opens() -> None:
+    guide = (Path(__file__).parents[3] / "docs" / "talk.md").read_text(encoding="utf-8")
+    examples = re.findall(r"```json\n(.*?)```", guide, re.DOTALL)
     (talk,) = [scenes.parse(each.encode()) for each in examples if f'"{scenes.FORMAT}"' in each]
     assert talk.scenes[0].view["layer"] == "1"

@@ -1,5 +1,5 @@
 // The branch of a search's tree that is pointed at: its words, and what was looked at while the last of them was written.
-// The tree is Plotly's chart, which tells what is pointed at; buttons lead along it without a pointer.
+// The tree is a Plotly chart, which reports the pointer; buttons lead along it without one.
 
 import constants from "../../draw/constants.json" with { type: "json" };
 import { drawn, element } from "../canvas/dom.js";
@@ -86,7 +86,7 @@ class Branches {
     this.target.replaceChildren(...grouped(path, (token) => (token === last ? now({ ...token, note: "now" }) : plain(token))));
     this.about.textContent = cross
       ? `${cross.name}, while “${last.text}” was written`
-      : "So large a tree has no attention here: shorten the sentence or make the beam narrower.";
+      : "This tree is too large to show attention; shorten the sentence or make the beam narrower.";
     this.source.replaceChildren(...(looked ? grouped(looked, lit) : []));
     if (aloud) this.spoken.textContent = this.tree.spoken(place);
     this.root.dataset.place = String(place);

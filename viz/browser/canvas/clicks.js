@@ -1,7 +1,7 @@
 // Clicks on a chart that Plotly draws.
 
 /**
- * Tells of clicks by their numbers until the server has answered them: a newer message may take the place of one that
+ * Sends clicks with their numbers until the server has answered them: a newer message may replace one that
  * nobody has read.
  *
  * @param {function} placeOf - what is told of Plotly's point, as a list; null for nothing.

@@ -23,7 +23,7 @@ export function drawn(tag, attributes, ...children) {
 export function fitted(canvas, width, height) {
   const density = window.devicePixelRatio || 1;
   const [wide, high] = [Math.max(1, Math.round(width * density)), Math.max(1, Math.round(height * density))];
-  // Setting a size clears the canvas, which is seen as a flicker.
+  // Setting a size clears the canvas, which flickers.
   if (canvas.width !== wide) canvas.width = wide;
   if (canvas.height !== high) canvas.height = high;
   canvas.style.width = `${width}px`;

@@ -1,4 +1,4 @@
-// Clicks on the points of a Plotly chart; what is told of each begins its customdata.
+// Clicks on the points of a Plotly chart; what is sent for each begins its customdata.
 
 import { ChartClicks } from "../canvas/clicks.js";
 import { mounted } from "../canvas/mount.js";

@@ -27,14 +27,13 @@ import {
 import { altOf, captionOf, cellName, cellValue, comparedOf, headName, ignoredOf, pairOf, summaryOf, titleOf, tokenOf } from "./words.js";
 import { written } from "./written.js";
 
-const COMPARE_HINT = "Click further heads to compare them, up to eight in all.";
+const COMPARE_HINT = "Click more heads to compare them, up to eight in all.";
 const REPORT_PAUSE = 120;
 const HEIGHT_LEAST = 260;
 const ROOM_AROUND_CAPTION = 24;
 
 const OPENING =
-  "Another kind opens with the head that says most over many sentences: which tokens belong together, and not only " +
-  "where it rests";
+  "Each kind opens with the head that says most about which tokens belong together, over many sentences";
 
 export class Explorer {
   /**
@@ -62,7 +61,7 @@ export class Explorer {
     this._build();
     this.resized = new ResizeObserver(() => this._resize());
     this.resized.observe(root);
-    // What stands above may come later, or grow, and moves the picture without a change of its width.
+    // Content above may appear later or grow, which moves the picture without changing its width.
     const page = root.getRootNode().host?.closest('[data-testid="stMainBlockContainer"]');
     if (page) this.resized.observe(page);
     this.onResize = () => this._resize();
@@ -90,7 +89,7 @@ export class Explorer {
     this.views = new Choices("View", (view) => this._change({ view }));
     this.compare = toggle(
       "Compare heads",
-      "A click on a head then adds it to the picture; so does a click with Shift or Ctrl, or the key c",
+      "Then click a head to add it to the picture; or click with Shift or Ctrl, or press C",
       () => this._setAdding(!this.adding()),
     );
     this.readings = new Map(
@@ -114,7 +113,7 @@ export class Explorer {
     });
     this.lines = new Lines({ point: (token) => this._tokenTip(token) });
 
-    this.all = toggle("Show all heads", "Back to every layer and head", () => this._change({ only: null }));
+    this.all = toggle("Show all heads", "Return to every layer and head", () => this._change({ only: null }));
     this.all.removeAttribute("aria-pressed");
     this.order = element("select", "", { "aria-label": "Order of heads" });
     this.order.addEventListener("change", () => this._change({ order: this.order.value }));
@@ -144,7 +143,7 @@ export class Explorer {
     this.about = element("section", "about-head", { "aria-label": "What this head does" }, this.words, numbers);
     this.inside = element("button", "inside", { type: "button", hidden: "" });
     this.inside.addEventListener("click", () => this.scrollHost()?.scrollIntoView({ behavior: "smooth" }));
-    this.off = toggle("Switch off", "What is written without this head, or without all that are compared (key x)", () => this._switchOff());
+    this.off = toggle("Switch off", "Show the translation without this head, or without all compared heads (key X)", () => this._switchOff());
     this.off.removeAttribute("aria-pressed");
     this.largeZoom = zoomButtons("picture", (step) => this.matrix.zoomBy(step));
     this.drawing = element("div", "drawing", {}, this.matrix.root, this.lines.root);
@@ -347,7 +346,7 @@ export class Explorer {
   _resize() {
     // What is hidden, or about to go, has no width.
     if (!this.payload || !this.root.clientWidth) return;
-    // A page that is scrolled stands between pixels, which is no other place.
+    // A scrolled page lies between pixels, which is not another place.
     const isMoved = Math.abs(this._roomBelow() - this.room) > 2;
     if (isMoved || this._size() !== this.size) this.draw();
   }
@@ -389,7 +388,7 @@ export class Explorer {
     const { payload, state } = this;
     const options = payload.attentions.map((name) => [name, payload.kind(name).short]);
     if (lacksJoint(payload)) {
-      options.push([constants.JOINT, "All three", "Only where the rows of cross-attention are named by the token just read"]);
+      options.push([constants.JOINT, "All three", "Only while rows of cross-attention are named by the token just read"]);
     }
     this.attentions.root.title = payload.surveyed ? OPENING : "";
     this.attentions.show(options, state.attention);
@@ -507,7 +506,7 @@ export class Explorer {
     const height = this._roomBelow();
     const rem = parseFloat(getComputedStyle(document.documentElement).fontSize);
     const rows = payload.axis(kind.queries).length;
-    // Many rows may go on below the first screen, as long as each can still be told from the next.
+    // Many rows may continue below the first screen, so that each stays distinct from the next.
     const most = payload.stage ? height : Math.min(0.9 * this._screen(), 0.75 * rem * rows);
     this.matrix.fills = this.lines.fills = payload.stage;
     if (lines) this.lines.show(payload, kind, drawn, this.palette, height);
@@ -559,7 +558,7 @@ export class Explorer {
       add("Ignores", ignoredOf(payload, kind, facts.ignored));
       const weights = facts.pairs.map((pair) => `${pairOf(payload, kind, pair)} ${this._weight(...pair)}`);
       numbers.push(`${facts.numbers}.`, facts.reason, ...(weights.length ? [`Weights: ${weights.join("; ")}.`] : []));
-      numbers.push("Ignored is what gets less than a fifth of an even share of the weight.");
+      numbers.push("A token is ignored if it gets less than a fifth of an even share of the weight.");
     }
     this.words.replaceChildren(...rows);
     this.numbers.textContent = numbers.filter(Boolean).join(" ");
@@ -573,7 +572,7 @@ export class Explorer {
     return written(cells.weights[query * cells.nKeys + key], cells.exact);
   }
 
-  /** The way from a cell that was clicked to what stands below the picture about it. */
+  /** The link from a clicked cell to its section below the picture. */
   _drawInside(kind, drawn) {
     const { cell } = this.state;
     this.inside.hidden = !cell || !this._opensCells() || drawn.length > 1 || this.state.view === "lines" || !this.scrollHost();
@@ -582,15 +581,15 @@ export class Explorer {
     const { cells } = drawn[0];
     const weight = written(cells.weights[query * cells.nKeys + key], cells.exact);
     const [from, to] = [this.payload.axis(kind.queries)[query], this.payload.axis(kind.keys)[key]];
-    this.inside.textContent = `See below how the weight ${weight} from ${from} to ${to} comes about`;
+    this.inside.textContent = `See below how the weight ${weight} from ${from} to ${to} is computed`;
   }
 
-  /** What stands below the picture on its page, if there is something. */
+  /** The section below the picture on its page, if there is one. */
   scrollHost() {
     return document.querySelector(".st-key-below");
   }
 
-  /** The height that the picture may take, so that it ends on the first screen where it stands beside the overview. */
+  /** The height that the picture may take, so that it ends on the first screen beside the overview. */
   _roomBelow() {
     const host = this.root.getRootNode().host;
     const picture = this.payload.stage && host?.closest(".st-key-picture");
@@ -612,7 +611,7 @@ export class Explorer {
       const name = headName(kind, layer, head);
       const swatch = element("span", "swatch", { "aria-hidden": "true" });
       swatch.style.background = color;
-      const button = element("button", "", { type: "button", "aria-label": `Take ${name} out of the picture` });
+      const button = element("button", "", { type: "button", "aria-label": `Remove ${name} from the picture` });
       button.textContent = "×";
       button.addEventListener("click", () => this._select(layer, head, true));
       this.legend.append(element("li", "", {}, swatch, name, button));

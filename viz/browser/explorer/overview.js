@@ -9,7 +9,7 @@ const TILE_GAP = 4;
 const LARGEST_TILE = 88;
 const SMALLEST_TILE = 30;
 const NAME_ROOM = { plain: 1.3, measured: 2.3 };
-const MARK = { radius: 2.6, rim: 1.4 };
+const MARK = { radius: 2.6, room: 8 };
 const ZOOM_STEPS = [1, 1.5, 2, 3, 4, 6, 8, 12];
 const FINEST_CELL = 6;
 
@@ -97,14 +97,14 @@ export class Overview {
     const view = { width: scroll.clientWidth - gutter, height: scroll.clientHeight - header };
     if (tile.x < scroll.scrollLeft) scroll.scrollLeft = tile.x;
     else if (tile.x + tile.width > scroll.scrollLeft + view.width) scroll.scrollLeft = tile.x + tile.width - view.width;
-    if (tile.y - this.nameRoom < scroll.scrollTop) scroll.scrollTop = tile.y - this.nameRoom;
+    if (tile.y - this.above < scroll.scrollTop) scroll.scrollTop = tile.y - this.above;
     else if (tile.y + tile.height > scroll.scrollTop + view.height) scroll.scrollTop = tile.y + tile.height - view.height;
   }
 
   _place(ring, tile) {
-    ring.style.transform = `translate(${tile.x - 3}px, ${tile.y - 3}px)`;
+    ring.style.transform = `translate(${tile.x - 3}px, ${tile.y - 3 - this.markRoom}px)`;
     ring.style.width = `${tile.width + 6}px`;
-    ring.style.height = `${tile.height + 6}px`;
+    ring.style.height = `${tile.height + 6 + this.markRoom}px`;
   }
 
   _arrange() {
@@ -119,7 +119,10 @@ export class Overview {
     this.gutter = flows ? 0 : Math.ceil((room < 420 ? 1.6 : 3.6) * rem);
     this.header = flows ? 0 : Math.ceil(1.6 * rem);
     const nameRoom = flows ? (measure ? NAME_ROOM.measured : NAME_ROOM.plain) * rem : 0;
-    this.nameRoom = nameRoom;
+    this.markRoom = !flows && heads.some((each) => this._isMarked({ attention, ...each })) ? MARK.room : 0;
+    this.measureRoom = measure ? rem : 0;
+    const above = nameRoom + this.markRoom;
+    this.above = above;
     const across = flows ? Math.max(1, Math.min(heads.length, Math.round(Math.sqrt(heads.length * 1.6)))) : kind.heads;
     const fitting = Math.floor((room - this.gutter - 6) / across) - TILE_GAP;
     const smallest = Math.max(SMALLEST_TILE, flows ? 4.2 * rem : 0);
@@ -137,7 +140,7 @@ export class Overview {
         column,
         row,
         x: 3 + column * step,
-        y: 3 + row * (step + nameRoom) + nameRoom,
+        y: 3 + row * (step + above) + above,
         width: side,
         height: side,
       };
@@ -145,7 +148,7 @@ export class Overview {
     const last = this.tiles.at(-1);
     const down = (last?.row ?? 0) + 1;
     this.width = 6 + across * step - TILE_GAP;
-    this.height = 6 + down * (step + nameRoom) - TILE_GAP;
+    this.height = 6 + down * (step + above) - TILE_GAP;
     this.stage.style.width = `${this.width}px`;
     this.stage.style.height = `${this.height}px`;
     this.root.style.gridTemplate = `${this.header}px 1fr / ${this.gutter}px 1fr`;
@@ -179,7 +182,7 @@ export class Overview {
     for (const [layer, name] of kind.layers.entries()) {
       const button = element("button", "label", { type: "button", "aria-label": `Only the heads of layer ${name}` });
       button.textContent = this.gutter > 3 * rem ? `Layer ${name}` : String(name);
-      button.style.top = `${3 + layer * step}px`;
+      button.style.top = `${3 + layer * (step + this.above) + this.above}px`;
       button.style.height = `${step - TILE_GAP}px`;
       button.addEventListener("click", () => this.on.only({ layer }));
       this.rows.append(button);
@@ -214,21 +217,22 @@ export class Overview {
     );
   }
 
-  /** A dot in the corner of every head that earned a label. */
+  _isMarked({ attention, layer, head }) {
+    return Boolean(this.payload.facts(attention, layer, head)?.label);
+  }
+
+  /** A dot above every head that earned a label, where it hides no weight. */
   _mark(context, density, named) {
-    const { theme } = this.palette;
     context.save();
     context.scale(density, density);
+    context.fillStyle = this.palette.theme.text;
+    // In the middle of its strip, or of the line that names the head.
+    const up = (this.markRoom || this.above - this.measureRoom) / 2 + this.measureRoom;
     for (const { tile, x, y } of named) {
-      if (!this.payload.facts(tile.attention, tile.layer, tile.head)?.label) continue;
-      // Within its tile: between tiles nobody sees whose it is. The rim keeps it apart from dark cells.
-      const inset = MARK.radius + MARK.rim;
-      for (const [radius, color] of [[inset, theme.ground], [MARK.radius, theme.text]]) {
-        context.beginPath();
-        context.arc(x + tile.width - inset, y + inset, radius, 0, 2 * Math.PI);
-        context.fillStyle = color;
-        context.fill();
-      }
+      if (!this._isMarked(tile)) continue;
+      context.beginPath();
+      context.arc(x + tile.width - MARK.radius - 1, y - up, MARK.radius, 0, 2 * Math.PI);
+      context.fill();
     }
     context.restore();
   }
@@ -267,9 +271,10 @@ export class Overview {
     const box = this.canvas.getBoundingClientRect();
     const x = event.clientX - box.left + this.root.scrollLeft;
     const y = event.clientY - box.top + this.root.scrollTop;
-    return this.tiles.find(
-      (tile) => x >= tile.x && x < tile.x + tile.width + TILE_GAP && y >= tile.y && y < tile.y + tile.height + TILE_GAP,
-    );
+    return this.tiles.find(({ x: left, y: top, width, height }) => {
+      const across = x >= left && x < left + width + TILE_GAP;
+      return across && y >= top - this.markRoom && y < top + height + TILE_GAP;
+    });
   }
 
   _point(event) {

@@ -110,8 +110,8 @@ export class Payload {
       queryNoun: "token",
       keyNoun: "token",
       caption:
-        "Top left the encoder's square, below it the cross-attention's rectangle, beside that the decoder's triangle. " +
-        "An encoder row adds up to 1; a decoder row adds up to 1 twice, once in each part. Hatched: not allowed.",
+        "Top left: the encoder's square; below it: cross-attention; to its right: the decoder's triangle. " +
+        "An encoder row adds up to 1; a decoder row adds up to 1 in each part. Hatched: not allowed.",
       facts,
       border: this.axes[encoder.keys].length,
     });

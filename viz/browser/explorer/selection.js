@@ -1,4 +1,4 @@
-// What is selected in the explorer: how the address spells it, and what of it a trace has.
+// The explorer's selection: its spelling in the address, and its limits in a trace.
 
 import constants from "../../draw/constants.json" with { type: "json" };
 
@@ -7,23 +7,22 @@ export const READINGS = [
   [
     "words",
     "Whole words",
-    "Pieces of a word become one: the weights on a word's pieces are added up, the rows of its pieces averaged",
+    "Join the pieces of a word: add the weights of its columns, average its rows",
   ],
-  ["specials", "Special tokens", "Show <s> and </s>, which stand for no part of the text"],
+  ["specials", "Special tokens", "Show <s> and </s>, which are not part of the text"],
   [
     "renormalise",
     "Rows add up to 1",
-    "With special tokens hidden, divide each row by what is left of it; rows that looked mostly there are enlarged",
+    "With special tokens hidden, divide each row by its sum; this inflates rows that looked mostly there",
   ],
   [
     "predicted",
     "Name rows by prediction",
-    "A row of cross-attention is named by the token just read; this names it by the token it predicts. Layers differ in " +
-      "which of the two rows looks at the source of a token (Chen et al. 2020)",
+    "Name a row of cross-attention by the token it predicts instead of the token just read (Chen et al. 2020)",
   ],
 ];
 
-/** The state as the address writes it; Python knows it in this spelling alone. */
+/** The state as the address writes it, the only spelling that Python knows. */
 export function spelled({ attention, layer, head, view, cell, compare, order, gamma, only, reading }) {
   return {
     ...Object.fromEntries(READINGS.map(([name]) => [name, reading[name] ? "1" : "0"])),

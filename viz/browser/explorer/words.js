@@ -1,4 +1,4 @@
-// What is said of heads in words: titles, captions, what stands under the pointer, and what describes a picture.
+// Heads in words: titles, captions, tooltips and descriptions of pictures.
 
 import constants from "../../draw/constants.json" with { type: "json" };
 import { weightAt } from "../canvas/paint.js";
@@ -29,17 +29,17 @@ export function headName(kind, layer, head) {
  */
 export function captionOf(payload, kind, { lines, several, isCut, canAskPython }) {
   const reading = lines
-    ? `A line joins a query on the left with a key on the right; its thickness and opacity are the weight. ` +
+    ? `A line joins a query on the left with a key on the right; the thicker, the larger the weight. ` +
       `Weights below ${constants.FAINTEST} are left out. Point at a token to see only its lines.`
     : several
-      ? "Each cell holds one stripe a head, in the colour of the legend; the stronger the colour, the larger the weight."
+      ? "Each cell has one stripe for each head, in its colour; the stronger the colour, the larger the weight."
       : kind.caption;
-  const hidden = isCut ? "Not every token is named: zoom in, or point at a cell." : "";
+  const hidden = isCut ? "Not every token is named; zoom in or point at a cell." : "";
   const click = lines || several || !canAskPython ? "" : "Click a cell to look into it.";
   return [reading, ...payload.notes, hidden, click].filter(Boolean).join(" ");
 }
 
-/** The picture for those who do not see it; as `alt_text` of Python says it of one head. */
+/** The picture for those who do not see it; for one head, as Python's `alt_text`. */
 export function altOf(payload, kind, drawn) {
   const [queries, keys] = [payload.axis(kind.queries), payload.axis(kind.keys)];
   const count = (number, noun) => `${number} ${noun}${number === 1 ? "" : "s"}`;
@@ -67,7 +67,7 @@ export function summaryOf(payload, attention, layer, head) {
 }
 
 /**
- * What each of several heads does, no two told alike: `{name, label, said, facts}`, in the order of the heads.
+ * What each of several heads does, no two described alike: `{name, label, said, facts}`, in the order of the heads.
  *
  * Where heads share a label or a sentence, the cell that sets a head apart is said; `said` and `label` are empty where no
  * cell does.

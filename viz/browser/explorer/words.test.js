@@ -84,8 +84,8 @@ test("a caption says how the picture is read, and offers only what can be done",
   const caption = (changes) => captionOf(noted, kind, { ...usual, ...changes });
   assert.equal(caption({}), `${kind.caption} Special tokens are hidden. Click a cell to look into it.`);
   assert.equal(caption({ canAskPython: false }), `${kind.caption} Special tokens are hidden.`);
-  assert.match(caption({ isCut: true }), /Not every token is named: zoom in/);
-  assert.match(caption({ several: true }), /^Each cell holds one stripe a head.*hidden\.$/);
+  assert.match(caption({ isCut: true }), /Not every token is named; zoom in/);
+  assert.match(caption({ several: true }), /^Each cell has one stripe for each head.*hidden\.$/);
   assert.match(caption({ lines: true }), /Weights below 0\.01 are left out.*hidden\.$/);
 });
 

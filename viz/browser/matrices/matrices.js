@@ -100,8 +100,8 @@ class Matrices {
       button.addEventListener("click", act);
       return button;
     };
-    this.undo = tool("Undo", "Take the last stroke back (Ctrl+Z)", () => this.editable.undo());
-    this.redo = tool("Redo", "Make the stroke again (Ctrl+Y)", () => this.editable.redo());
+    this.undo = tool("Undo", "Undo the last stroke (Ctrl+Z)", () => this.editable.undo());
+    this.redo = tool("Redo", "Redo the stroke (Ctrl+Y)", () => this.editable.redo());
     const reset = tool("Reset", "Back to the model's own mask", () => this.editable.reset());
     this.tools.append(this.undo, this.redo, reset);
   }
@@ -137,7 +137,7 @@ class Matrices {
     const name = theme.name;
     const rem = parseFloat(getComputedStyle(document.documentElement).fontSize);
     const [pointed, cell, event] = this.pointed ?? [];
-    // A panel that is drawn anew points nowhere; its neighbours need not hear of it.
+    // A redrawn panel has no pointer; its neighbours need not know.
     this.pointing = true;
     for (const [index, given] of this.given.entries()) {
       const panel = this.panels[index];
@@ -200,7 +200,7 @@ class Matrices {
         const key = [given.scale, given.low, given.high, given.unit].join();
         shown.set(key, () => this._bar(theme, given));
         if (given.cells.allowed !== null) {
-          shown.set("taken out", () => element("span", "key", {}, element("span", "hatched"), "taken out by the mask"));
+          shown.set("taken out", () => element("span", "key", {}, element("span", "hatched"), "removed by the mask"));
         }
       }
     }
@@ -216,8 +216,7 @@ class Matrices {
   _bar(theme, given) {
     const bar = element("span", "gradient", { "aria-hidden": "true" });
     bar.style.background = `linear-gradient(to right, ${theme[given.scale].join(", ")})`;
-    const digits = Number.isInteger(given.low) && Number.isInteger(given.high) ? 0 : given.digits;
-    const [low, high] = [signedNumber(given.low, digits), signedNumber(given.high, digits)];
+    const [low, high] = [given.low, given.high].map((end) => signedNumber(end, Number.isInteger(end) ? 0 : given.digits));
     return element("span", "key", {}, `${given.unit}: ${low}`, bar, high);
   }
 

@@ -51,7 +51,7 @@ class Reader {
       askForScene(0);
     });
     again.className = "link";
-    this.left = element("p", "left", { hidden: "" }, "The picture now shows another view, which this text is not about. ", again);
+    this.left = element("p", "left", { hidden: "" }, "The picture now shows another view than this text describes. ", again);
     this.back = button("Back", "B", () => askForScene(-1));
     this.next = button("Next", "N", () => askForScene(1));
     this.next.className = "next";

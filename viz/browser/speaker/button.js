@@ -6,7 +6,7 @@ export default function ({ parentElement }) {
     const detail = {};
     window.dispatchEvent(new CustomEvent("headscope-notes", { detail }));
     said.hidden = detail.blocked === false;
-    said.textContent = "The browser kept the window from opening; allow pop-up windows for this address.";
+    said.textContent = "The browser blocked the window; allow pop-up windows for this address.";
   };
   button.removeAttribute("aria-busy");
   return () => (button.onclick = null);

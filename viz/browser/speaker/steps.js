@@ -1,7 +1,7 @@
 // One thing that a person does is one step back.
 //
 // For a scene on another page Streamlit writes two entries into the browser's history: that page with the query as it was,
-// then the query as it shall be. Going back would stop at the first, which nobody has ever seen.
+// then the final query. Going back would stop at the first, which nobody has ever seen.
 
 const ACTS = ["pointerdown", "click", "keydown", "input", "change", "headscope-act"];
 

@@ -8,8 +8,8 @@ import { joinSteps } from "./steps.js";
 
 const PREFIX = "headscope-talk-";
 const WINDOW = "headscope-window";
-// Milliseconds until a move that was not heard is told again; each time it takes twice as long, since a page that is slow to
-// answer would else be begun anew and never be done.
+// Milliseconds until an unanswered move is sent again; each time twice as long, since a page that is slow to answer would
+// otherwise be restarted and never finish.
 const AGAIN = 500;
 const TYPING = "input, textarea, select, [contenteditable], [role=textbox], [role=combobox]";
 const PRESSED = "button, a, summary, [role=button], [role=menuitem], [role=option]";
@@ -166,7 +166,7 @@ class Talk {
   // ---- the notes --------------------------------------------------------------------------------
 
   _open(event) {
-    // One that is open already stays as it is, also when this page was loaded anew meanwhile.
+    // An open one stays as it is, also if this page was reloaded meanwhile.
     const notes = window.open("", this.name, "popup,width=900,height=700");
     event.detail.blocked = !notes;
     if (!notes) return;

@@ -1,5 +1,5 @@
-// What stands around the picture on stage. At its head the title of a scene; in its foot what is shown and of which
-// sentence, where that head stands, and the way to the scenes beside this one.
+// The frame around the picture on stage. At the top: the title of a scene. In the foot: what is shown and of which
+// sentence, where that head is, and the way to the scenes beside this one.
 
 import { drawn, element } from "../canvas/dom.js";
 import { plainKey, typing } from "../canvas/keys.js";
@@ -78,7 +78,7 @@ class Around {
     this.report = report;
     this.data = data;
     this.turn = Math.max(this.turn, data.turn);
-    // A server that was started anew knows of none, and would do them once more.
+    // A restarted server knows of none, and would handle them again.
     this.presses = this.presses.filter(([turn]) => turn > data.turn);
     const theme = pageTheme(this.root, data.themes);
     this.root.style.setProperty("--stage-text", theme.text);
@@ -216,7 +216,7 @@ class Around {
       if (document.fullscreenElement) await document.exitFullscreen();
       else await document.documentElement.requestFullscreen();
     } catch {
-      this._writeHelp("This browser allows no full screen here; its own menu or F11 may.");
+      this._writeHelp("This browser does not allow full screen here; try its menu or F11.");
       this._revealHelp();
     }
   }

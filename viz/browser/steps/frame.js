@@ -29,7 +29,7 @@ export class Writing {
       target: row(target.slice(0, step + 1), this.ownWeights, count),
       written,
       candidates,
-      // Of a token that is none of the likeliest.
+      // For a token that is not among the likeliest.
       other: chosen === null ? { text: written.text, probability, rank } : null,
       forced,
       probability,

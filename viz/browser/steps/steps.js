@@ -12,7 +12,7 @@ import { grouped, lit, now } from "./tokens.js";
 // Milliseconds a step is shown: long enough to read the word and find where it came from.
 const PACE = 1600;
 const REPORT_PAUSE = 250;
-// Of a very long sentence the end then lies below the stage.
+// The end of a very long sentence then lies below the stage.
 const LEAST_ZOOM = 0.4;
 const SMALLER = 0.94;
 
@@ -51,7 +51,7 @@ class Steps {
     };
     this.source = row("source", "Source sentence");
     this.target = row("target", "Translation so far");
-    this.candidates = element("ol", "candidates", { "aria-label": "The likeliest tokens it may write; take one to go on from it" });
+    this.candidates = element("ol", "candidates", { "aria-label": "The likeliest tokens; choose one to continue from it" });
     this.other = element("p", "other", { hidden: "" });
     const button = (className, label, onClick) => {
       const made = element("button", className, { type: "button", "aria-label": label, title: label });
@@ -112,7 +112,7 @@ class Steps {
     this._list(frame.candidates);
     const picture = stage ? this.root.getRootNode().host?.closest(".st-key-picture") : null;
     const fits = () => !picture || this.root.getBoundingClientRect().height <= roomWithin(picture, this.root);
-    // Smaller words leave room for more of them in a line, so that the size is found by trying.
+    // Smaller words change the number of words in a line, so the size has to be tried.
     for (let zoom = 1; zoom > LEAST_ZOOM; zoom *= SMALLER) {
       this.root.style.zoom = String(zoom);
       if (fits()) break;
@@ -162,7 +162,7 @@ class Steps {
       button.classList.toggle("chosen", chosen);
       if (chosen) button.setAttribute("aria-current", "true");
       else button.removeAttribute("aria-current");
-      button.title = chosen ? "This one is written" : "Write on from this one";
+      button.title = chosen ? "The model writes this one" : "Continue from this one";
     }
   }
 
@@ -194,7 +194,7 @@ class Steps {
     }
     this.play.setAttribute("aria-label", "Pause (K)");
     this.root.classList.add("playing");
-    // At its end it begins anew.
+    // At its end it starts again.
     const again = this.step === this.writing.count - 1;
     this.playing = setTimeout(() => this._next(), PACE);
     if (again) this._show(0);

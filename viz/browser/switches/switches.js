@@ -1,5 +1,5 @@
-// Crosses on the cells of a Plotly map, put and taken by clicks.
-// They stand above the map and not in it: another figure would be another chart for Streamlit, drawn anew, and a click
+// Crosses on the cells of a Plotly map, set and removed by clicks.
+// They lie above the map and not in it: another figure would be another chart for Streamlit, drawn again, and a click
 // on the one before would be lost.
 
 import { ChartClicks } from "../canvas/clicks.js";
@@ -50,7 +50,7 @@ function cellOf({ data, x, y }) {
   return data.type === "heatmap" ? [data.meta, y, x] : null;
 }
 
-// Where a cell begins and ends, in pixels of the drawing; null where it is not to be seen, as the map is zoomed into.
+// The bounds of a cell in pixels of the drawing; null if zooming has moved it out of sight.
 function along(axis, place) {
   const edges = [place - 0.5, place + 0.5].map((edge) => axis.c2p(edge)).sort((a, b) => a - b);
   if (edges[0] < -1 || edges[1] > axis._length + 1) return null;

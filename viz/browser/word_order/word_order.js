@@ -31,7 +31,7 @@ class WordOrder {
     if (!other && (this.taken || turn < this.turn)) return;
     this.turn = Math.max(this.turn, turn);
     this.texts = texts;
-    // What was dragged here stands already, and keeps its focus.
+    // A dragged word is in place already, and keeps its focus.
     if (JSON.stringify([texts, order]) === this.shown) return;
     clearTimeout(this.waiting);
     this.taken = null;

@@ -1,0 +1,27 @@
+"""What the blocks beside attention did on one sentence, as plain values without torch.
+
+model/explain/block_outputs.py makes them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from model.trace.attention_map import AttentionKind, FloatArray, Tokens
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Blocks:
+    """What feed-forward layers add, and what the softmax offers at every step.
+
+    Attributes:
+        added: by stack, encoder or decoder, the length of what each feed-forward layer adds to each
+            token's vector, as a share of that vector's own length, (layer, token).
+        likeliest: the next tokens of every step that may be chosen, likeliest first.
+        probabilities: theirs, (step, rank).
+    """
+
+    added: Mapping[AttentionKind, FloatArray]
+    likeliest: tuple[Tokens, ...]
+    probabilities: FloatArray

@@ -1,0 +1,72 @@
+"""The command line of every program here: its arguments, and errors as one sentence each."""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import sys
+from collections.abc import Callable
+from importlib.machinery import ModuleSpec
+
+import torch
+
+from model.checkpoints.checkpoint import CheckpointError
+from model.files import unwritten
+from model.paper.config import ConfigError
+from model.paper.positions import LengthError
+from model.paper.search import DecodingError
+from model.paper.tokenizer import TokenizerError
+from model.training.corpus import CorpusError
+from model.training.settings import SettingsError
+from model.translate.devices import DeviceError
+from model.translate.sentences import TextError
+
+REFUSALS = (
+    *(CheckpointError, ConfigError, CorpusError, DecodingError, DeviceError, LengthError),
+    *(SettingsError, TextError, TokenizerError),
+)
+"""Errors whose messages are sentences for a person."""
+
+
+class Program(argparse.ArgumentParser):
+    """The arguments of a program, with --threads for torch unless its default is 0.
+
+    Args:
+        spec: the module's `__spec__`.
+        document: the module's docstring, whose first line describes it.
+        threads: the default of --threads.
+    """
+
+    def __init__(self, spec: ModuleSpec | None, document: str | None, threads: int = 1) -> None:
+        super().__init__(
+            prog=f"python -m {spec.name.removesuffix('.__main__')}" if spec else None,
+            description=(document or "").strip().partition("\n")[0].partition(": `")[0],
+        )
+        if threads:
+            usage = f"CPU threads of each process (default {threads})"
+            self.add_argument("--threads", type=int, default=threads, help=usage)
+
+    def parse(self, argv: list[str] | None) -> argparse.Namespace:
+        """The parsed arguments; torch uses their number of threads from now on."""
+        arguments = self.parse_args(argv)
+        if "threads" in arguments:
+            torch.set_num_threads(arguments.threads)
+        return arguments
+
+
+def command(work: Callable[[list[str] | None], int | None]) -> Callable[..., int]:
+    """A program's `main`, from a function that takes the arguments and may give an exit status."""
+
+    @functools.wraps(work)
+    def main(argv: list[str] | None = None) -> int:
+        try:
+            return work(argv) or 0
+        except REFUSALS as error:
+            print(error, file=sys.stderr)
+        except OSError as error:
+            # A write to an open file fails without a name.
+            nameless = f"The output cannot be written: {error.strerror or error}."
+            print(unwritten(error) if error.filename else nameless, file=sys.stderr)
+        return 1
+
+    return main

@@ -1,0 +1,205 @@
+"""Translations of a model: greedy, by beam search or sampled, one by one or in batches."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+
+from model.paper.decoding import (
+    EXTRA_LENGTH,
+    Hypothesis,
+    PartialHypothesis,
+    beam_search,
+    greedy,
+    sample,
+)
+from model.paper.linear import multiplies_rows_apart
+from model.paper.search import AS_IN_THE_PAPER, Search
+from model.record.intervention import UNCHANGED, Intervention, PositionEdit
+from model.record.mask_editing import intervening
+from model.trace.translation import Decoding, Translation
+from model.translate.search_record import decoding_steps, search_nodes
+from model.translate.sentences import ModelWithVocabulary
+
+
+class TranslatingModel(ModelWithVocabulary):
+    """A model that translates.
+
+    Its methods share these arguments:
+
+        text: a sentence.
+        search: the method of decoding; its prefix is the beginning of the translation.
+        under: the intervention; the model runs under it.
+
+    and these errors:
+
+        TextError: if a text is empty, too long, or has only characters the model never saw.
+        DecodingError: if the vocabulary is too small for the beam, the prefix is too long for the
+            text, or no translation can begin with it.
+        MaskError: if a mask does not fit the sentence, or the model has no such attention.
+        HeadError: if the model has no such head, or a mean does not fit it.
+        PositionError: if positions cannot be edited so, or the source order misses a token.
+    """
+
+    # Whether batches give the bits that each sentence gives alone; None before the first batch.
+    _batches_are_exact: bool | None = None
+
+    def translate(
+        self,
+        text: str,
+        *,
+        search: Search = AS_IN_THE_PAPER,
+        under: Intervention = UNCHANGED,
+        keep_distributions: bool = False,
+    ) -> Translation:
+        """The best translation; with `keep_distributions`, also each step's log-probabilities."""
+        return self._decoded(text, search, under, 1, keep_distributions)[0]
+
+    def candidates(
+        self,
+        text: str,
+        *,
+        search: Search = AS_IN_THE_PAPER,
+        under: Intervention = UNCHANGED,
+        keep_distributions: bool = False,
+    ) -> list[Translation]:
+        """All results of a search, best first: `beam` translations, or every sample.
+
+        A prefix that ends with the end token leaves one.
+        """
+        return self._decoded(text, search, under, search.beam, keep_distributions)
+
+    def decode(
+        self, text: str, *, search: Search = AS_IN_THE_PAPER, under: Intervention = UNCHANGED
+    ) -> Decoding:
+        """The translation of `translate`, bit for bit, with a record of its decoding."""
+        ids = self._source_ids(text, under)
+        room = self._room(len(ids), under.positions)
+        paths: list[PartialHypothesis] = []
+        with intervening([under], sites=self.sites):
+            results = self._decode([[ids]], search, 1, True, room, paths)[0]
+        if not paths:
+            for hypothesis in results:
+                paths += hypothesis.path()
+        best = self._translation(text, ids, results[0])
+        return Decoding(
+            translation=best,
+            steps=decoding_steps(self, best, n_forced=len(search.prefix)),
+            nodes=search_nodes(self, paths, results, alpha=search.length_penalty),
+        )
+
+    def translate_batch(
+        self,
+        texts: Sequence[str],
+        *,
+        search: Search = AS_IN_THE_PAPER,
+        under: Intervention = UNCHANGED,
+    ) -> list[Translation]:
+        """The translation of each text, the bits of `translate`, in less time where possible.
+
+        Texts of a batch share the products with the model's weights. They are not padded and do
+        not see each other. They are decoded one by one under an intervention; where torch rounds
+        several rows otherwise than one, as on a GPU and on a CPU without AVX-512; and after a first
+        batch, decoded both ways, that differed in any bit.
+        """
+        several = len(texts) > 1 and under == UNCHANGED and multiplies_rows_apart(self.model)
+        if several and self._batches_are_exact:
+            return self._translate_together(texts, search)
+        alone = [self.translate(text, search=search, under=under) for text in texts]
+        repeatable = search.sampling is None or search.sampling.seed is not None
+        if several and repeatable and self._batches_are_exact is None:
+            together = self._translate_together(texts, search)
+            self._batches_are_exact = all(map(_same_bits, alone, together))
+        return alone
+
+    def prefix(self, text: str) -> tuple[int, ...]:
+        """Token ids of a translation's beginning, for `Search`.
+
+        The tokenizer cuts the text as if it ended there: half a word becomes tokens that a model
+        seldom sees before the other half.
+        """
+        ids = self._encoded(text, "beginning")
+        self._require_room(ids, text, "beginning")
+        return tuple(ids)
+
+    def _translate_together(self, texts: Sequence[str], search: Search) -> list[Translation]:
+        sources = [self._source_ids(text, UNCHANGED) for text in texts]
+        by_length: dict[int, list[int]] = {}
+        for place, ids in enumerate(sources):
+            by_length.setdefault(len(ids), []).append(place)
+        results = self._decode(
+            [[sources[place] for place in places] for places in by_length.values()], search
+        )
+        order = [place for places in by_length.values() for place in places]
+        translations = {
+            place: self._translation(texts[place], sources[place], best[0])
+            for place, best in zip(order, results, strict=True)
+        }
+        return [translations[place] for place in range(len(texts))]
+
+    def _decoded(
+        self, text: str, search: Search, under: Intervention, n_best: int, keep_distributions: bool
+    ) -> list[Translation]:
+        ids = self._source_ids(text, under)
+        room = self._room(len(ids), under.positions)
+        with intervening([under], sites=self.sites):
+            results = self._decode([[ids]], search, n_best, keep_distributions, room)[0]
+        return [self._translation(text, ids, hypothesis) for hypothesis in results]
+
+    def _decode(
+        self,
+        sources: list[list[list[int]]],
+        search: Search,
+        n_best: int = 1,
+        keep_distributions: bool = False,
+        max_length: int | None = None,
+        paths: list[PartialHypothesis] | None = None,
+    ) -> list[list[Hypothesis]]:
+        """Hypotheses of each sentence, best first; sentences come grouped by length."""
+        tensors = [torch.tensor(each, device=self.device) for each in sources]
+        options: dict[str, Any] = {
+            "alpha": search.length_penalty,
+            "prefix": search.prefix,
+            "max_length": max_length,
+            "keep_distributions": keep_distributions,
+        }
+        if search.sampling is not None:
+            samples = sample(self.model, *tensors, sampling=search.sampling, **options)
+            return [sorted(each, key=lambda hypothesis: -hypothesis.score) for each in samples]
+        if search.beam == 1:
+            return [[hypothesis] for hypothesis in greedy(self.model, *tensors, **options)]
+        return beam_search(
+            self.model, *tensors, beam=search.beam, n_best=n_best, kept_paths=paths, **options
+        )
+
+    def _room(self, n_source: int, positions: PositionEdit) -> int | None:
+        """The length limit of a translation if the decoder's positions are shifted; else None."""
+        if positions.shift <= 0 or not positions.concerns("decoder"):
+            return None
+        room = self.model.config.max_positions - positions.shift
+        return max(1, min(n_source + EXTRA_LENGTH, room))
+
+    def _translation(self, text: str, ids: list[int], hypothesis: Hypothesis) -> Translation:
+        kept = hypothesis.distributions
+        return Translation(
+            text=self.tokenizer.target.decode(hypothesis.token_ids),
+            tokens=self.tokenizer.target.pieces(hypothesis.token_ids),
+            token_ids=hypothesis.token_ids,
+            score=hypothesis.score,
+            log_probs=hypothesis.log_probs,
+            finished=hypothesis.finished,
+            source_text=text,
+            source=self.source_tokens(ids),
+            unseen=self.tokenizer.unseen_characters(text),
+            distributions=None if kept is None else kept.cpu().numpy(),
+        )
+
+
+def _same_bits(one: Translation, other: Translation) -> bool:
+    return (one.token_ids, one.log_probs, one.score) == (
+        other.token_ids,
+        other.log_probs,
+        other.score,
+    )

@@ -1,0 +1,140 @@
+"""A model with its vocabulary: sentences as token ids, checked before the model reads them."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+
+from model.paper.linear import pack_linears
+from model.paper.positions import PositionalEncoding
+from model.paper.tokenizer import Tokenizer
+from model.paper.transformer import Transformer
+from model.record.intervention import Intervention, ordered
+from model.record.taps import install_taps
+from model.trace.attention_map import Tokens
+from model.trace.trace import Trace
+
+
+class TextError(ValueError):
+    """A text that cannot be translated; the message says why and what to do."""
+
+
+class ModelWithVocabulary:
+    """A model with its vocabulary, on a device. Safe to share among threads.
+
+    Attributes:
+        sites: every attention of the model, in the order of sites.
+    """
+
+    def __init__(
+        self,
+        model: Transformer,
+        tokenizer: Tokenizer,
+        *,
+        device: torch.device | str = "cpu",
+        metrics: dict[str, Any] | None = None,
+        name: str = "",
+    ) -> None:
+        self.device = torch.device(device)
+        self.model = model.eval().to(self.device)
+        self.tokenizer = tokenizer
+        self.metrics = metrics or {}
+        self.name = name
+        self.sites = install_taps(self.model)
+        pack_linears(self.model)
+
+    @property
+    def max_tokens(self) -> int:
+        """The most tokens of a source or a target, end token included."""
+        return self.model.config.max_positions
+
+    @property
+    def positions(self) -> PositionalEncoding:
+        """The encoder's positional encoding; the decoder's is of the same kind."""
+        return self.model.encoder.positions
+
+    @property
+    def has_final_norm(self) -> bool:
+        """Whether the decoder has a norm after its last layer."""
+        return not isinstance(self.model.decoder.final_norm, torch.nn.Identity)
+
+    @property
+    def n_parameters(self) -> int:
+        """Trained numbers, a tied matrix counted once."""
+        return sum(parameter.numel() for parameter in self.model.parameters())
+
+    def source_tokens(self, token_ids: Sequence[int]) -> Tokens:
+        """Token ids of a source, with their spelling."""
+        return Tokens(tokens=self.tokenizer.pieces(token_ids), ids=tuple(token_ids))
+
+    def target_tokens(self, token_ids: Sequence[int]) -> Tokens:
+        """Token ids of a target, with their spelling."""
+        return Tokens(tokens=self.tokenizer.target.pieces(token_ids), ids=tuple(token_ids))
+
+    def trace_ids(self, trace: Trace) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        """Token ids of a trace's source, target and predictions, (1, token) each."""
+        source, target, predictions = (
+            torch.tensor([tokens.ids], device=self.device)
+            for tokens in (trace.source, trace.target, trace.predictions)
+        )
+        return source, target, predictions
+
+    def never_saw(self, what: str) -> str:
+        """The beginning of a sentence about characters that the vocabulary lacks."""
+        side = "" if self.tokenizer.target is self.tokenizer else "on this side "
+        return f"The model never saw {what} characters {side}in training"
+
+    def require_room(self, text: str, what: str = "text") -> None:
+        """Raises TextError if a text is too long; the message says how much of it would fit."""
+        self._require_room(self._encoded(text, what), text, what)
+
+    def _source(self, text: str, under: Intervention) -> torch.Tensor:
+        # (1, source)
+        return torch.tensor([self._source_ids(text, under)], device=self.device)
+
+    def _source_ids(self, text: str, under: Intervention) -> list[int]:
+        ids = self._encoded(text, "text")
+        if not ids:
+            raise TextError("The text is empty; type a sentence to translate.")
+        self._require_room(ids, text, "text")
+        letters = {character for character in text if not character.isspace()}
+        if letters and letters <= set(self.tokenizer.unseen_characters(text)):
+            raise TextError(
+                f"{self.never_saw('any of these')}; type a sentence in the language it reads."
+            )
+        return ordered([*ids, self.model.config.eos_id], under.source_order)
+
+    def _target_ids(self, target: str) -> list[int]:
+        ids = self._encoded(target, "target")
+        if not ids:
+            raise TextError("The target is empty; type a translation, or leave it to the model.")
+        self._require_room(ids, target, "target")
+        return [*ids, self.model.config.eos_id]
+
+    def _encoded(self, text: str, what: str) -> list[int]:
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            # From a shell, a byte that is no UTF-8; from elsewhere, half of a surrogate pair.
+            raise TextError(f"The {what} contains half a character; write it anew.") from None
+        return self._vocabulary(what).encode(text)
+
+    def _vocabulary(self, what: str) -> Tokenizer:
+        return self.tokenizer if what == "text" else self.tokenizer.target
+
+    def _require_room(self, ids: list[int], text: str, what: str) -> None:
+        if len(ids) < self.max_tokens:
+            return
+        # In characters, which a person can count, and not in tokens.
+        fitting = bisect_left(
+            range(len(text)),
+            self.max_tokens,
+            key=lambda length: len(self._vocabulary(what).encode(text[:length])),
+        )
+        raise TextError(
+            f"The {what} is too long: its first {fitting - 1:,} characters fill the "
+            f"{self.max_tokens:,} tokens that the model takes; shorten it to that."
+        )

@@ -1,0 +1,274 @@
+"""Traces of a model: recorded teacher-forced passes over sentences with their translations."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from model.paper.decoding import token_log_probs
+from model.paper.search import AS_IN_THE_PAPER, Search
+from model.record.intervention import UNCHANGED, Intervention
+from model.record.mask_editing import SentenceLengths, intervening
+from model.record.recording import recording
+from model.trace.attention_map import AttentionKind, AttentionMap, FloatArray, Site
+from model.trace.trace import Trace
+from model.trace.translation import Decoding, Translation
+from model.translate.searching import TranslatingModel
+from model.translate.sentences import TextError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class BatchTrace:
+    """Traces of several sentences that ran in one padded batch.
+
+    Attributes:
+        source_lengths: tokens of each source, </s> included, without padding.
+        target_lengths: tokens of each decoder input, <s> included, without padding.
+        padded: a trace for each sentence, with the rows and columns of its padding, labelled <pad>.
+            Rows of padding predict <pad>, with the probability that the model gives it; training
+            never used it.
+        traces: the same without padding. If an edit lets words attend to padding, their rows sum to
+            less than 1; the rest is in `padded`.
+    """
+
+    source_lengths: tuple[int, ...]
+    target_lengths: tuple[int, ...]
+    padded: tuple[Trace, ...]
+    traces: tuple[Trace, ...]
+
+
+class TracedModel(TranslatingModel):
+    """A model whose attention is recorded; arguments and errors as in `TranslatingModel`."""
+
+    def trace(
+        self,
+        text: str,
+        target: str | None = None,
+        *,
+        search: Search = AS_IN_THE_PAPER,
+        under: Intervention = UNCHANGED,
+    ) -> Trace:
+        """The attention of every head on a sentence.
+
+        The model translates first; then one teacher-forced pass over source and translation is
+        recorded. Under the causal mask this computes the same as step-by-step decoding. Under a
+        decoder mask that looks ahead the two differ: the pass sees tokens that decoding had not
+        written yet.
+
+        Args:
+            text: a sentence.
+            target: its translation; None lets the model translate.
+            search: the method of decoding, without a target.
+            under: the intervention. With a target, a matrix must have the trace's own shape, and
+                the decoder's positions may be reversed too. The trace's source stands in the
+                intervention's order.
+        """
+        if target is None:
+            return self.trace_of(self.translate(text, search=search, under=under), under=under)
+        source_ids = self._source_ids(text, under)
+        predicted = self._target_ids(target)
+        with intervening([under], sites=self.sites):
+            return self._record([text], [source_ids], [target], [predicted])[0]
+
+    def trace_of(self, translation: Translation, *, under: Intervention = UNCHANGED) -> Trace:
+        """The trace of a translation from `translate` under the same intervention.
+
+        Matrices for decoder and cross-attention are cut and extended as in decoding.
+        """
+        with intervening([under], exact=False, sites=self.sites):
+            return self._record(
+                [translation.source_text],
+                [list(translation.source.ids)],
+                [translation],
+                [list(translation.token_ids)],
+            )[0]
+
+    def cross_attention(
+        self, decoding: Decoding, *, under: Intervention = UNCHANGED
+    ) -> dict[Site, FloatArray]:
+        """Cross-attention of every hypothesis of a search while it wrote its last token.
+
+        Hypotheses of one length share a pass, since none may see what came after it.
+
+        Args:
+            decoding: from `decode`.
+            under: the intervention of `decode`.
+
+        Returns:
+            for every layer's cross-attention, weights (head, node, source).
+        """
+        text, source = decoding.translation.source_text, list(decoding.translation.source.ids)
+        steps: defaultdict[int, list[int]] = defaultdict(list)
+        for place, node in enumerate(decoding.nodes):
+            steps[node.step].append(place)
+        rows: dict[Site, dict[int, FloatArray]] = {
+            site: {} for site in self.sites if site.kind is AttentionKind.CROSS
+        }
+        for places in steps.values():
+            written = [list(decoding.token_ids(decoding.nodes[place])) for place in places]
+            with intervening([under], exact=False, sites=self.sites):
+                traces = self._record([text] * len(places), [source] * len(places), None, written)
+            for place, trace in zip(places, traces, strict=True):
+                for site, row in rows.items():
+                    row[place] = trace.maps[site].weights[:, -1]
+        return {
+            site: np.stack([row[place] for place in range(len(decoding.nodes))], axis=1)
+            for site, row in rows.items()
+        }
+
+    def trace_batch(
+        self,
+        texts: Sequence[str],
+        targets: Sequence[str | Translation] | None = None,
+        *,
+        search: Search = AS_IN_THE_PAPER,
+        under: Intervention | Sequence[Intervention] = UNCHANGED,
+    ) -> BatchTrace:
+        """Traces of several sentences, padded to one length and recorded in one pass.
+
+        If the model translates, it decodes each sentence from its padded source, and so sees
+        padding where masks allow it.
+
+        Args:
+            texts: sentences.
+            targets: their translations; None lets the model translate. A text is tokenized and
+                ends with </s>; a Translation keeps the model's own tokens, which can differ for the
+                same text, and lacks </s> where the length limit cut it.
+            search: the method of decoding.
+            under: one intervention for all sentences, or one for each. A matrix without the padding
+                keeps the model's mask there; one with padding replaces everything. A rule is called
+                with lengths without padding, unless it covers padding, as the preset
+                "ignore_padding" does. All sentences have the same positions.
+
+        Raises:
+            TextError: also if `texts` is no list, or there is not one target for each.
+            PositionError: also if positions differ between sentences.
+            ValueError: if there is not one intervention for each text.
+        """
+        if not texts or isinstance(texts, str):
+            raise TextError("A batch is a list of texts; give at least one.")
+        if targets is not None and len(targets) != len(texts):
+            raise TextError(
+                f"Each text needs one target: there are {len(texts)} and {len(targets)}."
+            )
+        each = [under] * len(texts) if isinstance(under, Intervention) else list(under)
+        if len(each) != len(texts):
+            raise ValueError(
+                f"A batch runs under one intervention, or one for each text; there are "
+                f"{len(texts)} texts and {len(each)} interventions."
+            )
+        sources = [self._source_ids(text, own) for text, own in zip(texts, each, strict=True)]
+        if targets is None:
+            predicted = self._written(sources, each, search)
+        else:
+            predicted = [
+                self._target_ids(target) if isinstance(target, str) else list(target.token_ids)
+                for target in targets
+            ]
+        lengths = [
+            SentenceLengths(len(source), len(target))
+            for source, target in zip(sources, predicted, strict=True)
+        ]
+        with intervening(each, lengths=lengths, exact=targets is not None, sites=self.sites):
+            traces = self._record(texts, sources, targets, predicted)
+        return BatchTrace(
+            source_lengths=tuple(map(len, sources)),
+            target_lengths=tuple(map(len, predicted)),
+            padded=tuple(traces),
+            traces=tuple(map(_without_padding, traces, lengths)),
+        )
+
+    def _written(
+        self, sources: list[list[int]], under: Sequence[Intervention], search: Search
+    ) -> list[list[int]]:
+        """Token ids of each translation, decoded one by one from padded sources."""
+        written = []
+        padded = _padded(sources, self.model.config.pad_id)
+        for ids, row, own in zip(sources, padded, under, strict=True):
+            room = self._room(len(ids), own.positions)
+            lengths = [SentenceLengths(len(ids))]
+            with intervening([own], lengths=lengths, sites=self.sites):
+                best = self._decode([[row]], search, max_length=room)[0][0]
+            written.append(list(best.token_ids))
+        return written
+
+    @torch.inference_mode()
+    def _record(
+        self,
+        texts: Sequence[str],
+        sources: list[list[int]],
+        targets: Sequence[str | Translation] | None,
+        predicted: list[list[int]],
+    ) -> list[Trace]:
+        """Traces of one teacher-forced pass, with padding; None as targets decodes `predicted`."""
+        config = self.model.config
+        inputs = _padded([[config.bos_id, *ids[:-1]] for ids in predicted], config.pad_id)
+        sources, labels = _padded(sources, config.pad_id), _padded(predicted, config.pad_id)
+        source, target, label = (
+            torch.tensor(ids, device=self.device) for ids in (sources, inputs, labels)
+        )
+        with recording() as recorded:
+            logits = self.model(source, target)
+        log_probs = token_log_probs(logits, label).cpu().numpy()
+        return [
+            recorded.trace(
+                sentence,
+                source=self.source_tokens(sources[sentence]),
+                target=self.target_tokens(inputs[sentence]),
+                predictions=self.target_tokens(labels[sentence]),
+                text=self.tokenizer.target.decode(predicted[sentence])
+                if targets is None
+                else _text(targets[sentence]),
+                source_text=text,
+                log_probs=log_probs[sentence],
+            )
+            for sentence, text in enumerate(texts)
+        ]
+
+
+def _text(target: str | Translation) -> str:
+    return target if isinstance(target, str) else target.text
+
+
+def _padded(sentences: list[list[int]], pad_id: int) -> list[list[int]]:
+    width = max(map(len, sentences))
+    return [ids + [pad_id] * (width - len(ids)) for ids in sentences]
+
+
+def _without_padding(trace: Trace, lengths: SentenceLengths) -> Trace:
+    columns, rows = slice(lengths.source), slice(lengths.target)
+    return replace(
+        trace,
+        source=trace.source[columns],
+        target=trace.target[rows],
+        predictions=trace.predictions[rows],
+        maps={
+            site: _part(attention, *site.kind.axes(columns, rows, slice(None)))
+            for site, attention in trace.maps.items()
+        },
+        log_probs=None if trace.log_probs is None else trace.log_probs[rows],
+    )
+
+
+def _part(attention: AttentionMap, queries: slice, keys: slice) -> AttentionMap:
+    def cut(
+        array: NDArray[np.float32] | None, rows: slice, columns: slice = slice(None)
+    ) -> NDArray[np.float32] | None:
+        return None if array is None else array[..., rows, columns]
+
+    return replace(
+        attention,
+        weights=attention.weights[..., queries, keys],
+        allowed=attention.allowed[..., queries, keys],
+        queries=attention.queries[queries],
+        keys=attention.keys[keys],
+        scores=cut(attention.scores, queries, keys),
+        q=cut(attention.q, queries),
+        k=cut(attention.k, keys),
+        v=cut(attention.v, keys),
+    )

@@ -1,0 +1,158 @@
+"""The first page in-process: what it sends to the browser, and where its blocks lead."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from model.translate.translator import load
+from tests.kit.apptest import component, tell_state, trigger
+from tests.kit.shown import warnings
+from tests.kit.traces import DECODER_WORDS, entries, packed
+from tests.viz.door.test_payload import opened
+from viz.pages.door import KEY
+from viz.registry.pages import DEFAULT_SENTENCE, HOME
+
+OpenApp = Callable[..., AppTest]
+
+SHIPPED = Path(__file__).resolve().parents[2] / "checkpoints"
+
+
+def sent(app: AppTest) -> dict[str, Any]:
+    """What the browser is told of the figure."""
+    header, _ = opened(component(app, KEY).bytes)
+    return header
+
+
+def words(app: AppTest, line: str) -> list[str]:
+    return [word["text"] for word in sent(app)[line]]
+
+
+@pytest.fixture
+def door(open_app: OpenApp) -> AppTest:
+    return open_app(page=HOME, sentence="The man eats.")
+
+
+def test_it_is_the_first_page_and_shows_the_sentence_and_its_translation(
+    open_app: OpenApp, checkpoints: Path
+) -> None:
+    app = open_app(page=HOME)
+    assert app.session_state["_visit"].page == ""
+    translation = load(checkpoints / "en-de", device="cpu").translate(DEFAULT_SENTENCE)
+    assert "".join(words(app, "written")) == translation.text.replace(" ", "")
+    assert "".join(words(app, "read")) == DEFAULT_SENTENCE.replace(" ", "") + "</s>"
+
+
+@pytest.mark.parametrize(
+    "name", ["en-de", "toy-reverse", "toy-dates-rotary", "toy-sort-alibi", "toy-copy-pre-norm"]
+)
+def test_whole_models_have_both_stacks_and_what_comes_next(open_app: OpenApp, name: str) -> None:
+    header = sent(open_app(page=HOME, folder=SHIPPED, checkpoint=name))
+    assert [stack["name"] for stack in header["stacks"]] == ["Encoder", "Decoder"]
+    model = load(SHIPPED / name, device="cpu")
+    config = model.model.config
+    encoder, decoder = header["stacks"]
+    assert len(encoder["blocks"][0]["layers"]) == config.n_encoder_layers
+    assert len(decoder["blocks"][1]["layers"]) == config.n_decoder_layers
+    assert header["norm"] == config.norm
+    assert len(header["next"]) == len(decoder["tokens"])
+    assert (encoder["positions"].get("acts", "") == "") == model.positions.is_added
+    measured = (SHIPPED / name / "alignment.json").exists()
+    assert (header["head"] is not None) == measured
+    assert ("made by hand" in header["said"]) == measured
+
+
+@pytest.mark.parametrize(
+    ("name", "stack"), [("toy-reverse-encoder", "encoder"), ("toy-reverse-decoder", "decoder")]
+)
+def test_half_a_transformer_has_one_stack_and_leads_to_the_pages_that_show_it(
+    open_app: OpenApp, name: str, stack: str
+) -> None:
+    header = sent(open_app(page=HOME, folder=SHIPPED, checkpoint=name))
+    assert [each["kind"] for each in header["stacks"]] == [stack]
+    assert header["next"] is None
+    assert set(header["pages"]) == {"door", "heads", "about"}
+
+
+def test_a_saved_trace_is_shown_as_it_is(
+    open_app: OpenApp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "mine.npz").write_bytes(packed(entries(DECODER_WORDS, "decoder")))
+    monkeypatch.setenv("HEADSCOPE_TRACES", str(tmp_path))
+    app = open_app(page=HOME, checkpoint="mine.npz")
+    assert words(app, "written") == DECODER_WORDS
+    assert sent(app)["facts"].startswith("2 decoder layers of 3 heads")
+
+
+def test_a_head_leads_to_the_heads_page_with_the_sentence_and_that_head(door: AppTest) -> None:
+    trigger(
+        door,
+        KEY,
+        "open",
+        {"page": "heads", "attention": "decoder", "layer": 1, "head": 2},
+    )
+    assert door.session_state["_visit"].page == "heads"
+    assert door.query_params == {
+        "sentence": "The man eats.",
+        "attention": "decoder",
+        "layer": "1",
+        "head": "2",
+    }
+
+
+@pytest.mark.parametrize("page", ["masks", "positions"])
+def test_a_block_leads_to_its_page_with_the_sentence(door: AppTest, page: str) -> None:
+    trigger(door, KEY, "open", {"page": page})
+    assert door.session_state["_visit"].page == page
+    assert door.query_params["sentence"] == "The man eats."
+
+
+def test_what_comes_next_leads_to_that_step_of_the_decoding(door: AppTest) -> None:
+    trigger(door, KEY, "open", {"page": "decoding", "section": "steps", "at": 3})
+    assert door.session_state["_visit"].page == "decoding"
+    assert door.query_params["at"] == "3"
+
+
+@pytest.mark.parametrize("asked", [None, 3, {"page": "<b>"}, {"page": ["heads"]}, {}])
+def test_what_is_no_block_leads_nowhere(door: AppTest, asked: Any) -> None:
+    trigger(door, KEY, "open", asked)
+    assert door.session_state["_visit"].page == ""
+
+
+def test_what_no_head_is_called_opens_the_usual_head(door: AppTest) -> None:
+    trigger(door, KEY, "open", {"page": "heads", "attention": "<b>", "layer": "x", "head": -4})
+    assert door.session_state["_visit"].page == "heads"
+    assert not warnings(door)
+
+
+def test_the_address_keeps_the_step_at_which_it_rests(door: AppTest) -> None:
+    key = sent(door)["key"]
+    tell_state(door, KEY, {"rested": {"key": key, "moment": 2}})
+    assert door.query_params["moment"] == "2"
+    assert sent(door)["moment"] == 2
+
+
+def test_another_sentence_plays_from_its_beginning(open_app: OpenApp) -> None:
+    app = open_app(page=HOME, sentence="The man eats.", moment="3")
+    app.text_input(key="sentence").set_value("The dog sleeps.").run()
+    assert sent(app)["moment"] == 0
+    assert app.query_params == {"sentence": "The dog sleeps."}
+
+
+@pytest.mark.parametrize("moment", [-1, 999, "2", True, None])
+def test_a_step_that_there_is_not_changes_nothing(door: AppTest, moment: Any) -> None:
+    tell_state(door, KEY, {"rested": {"key": sent(door)["key"], "moment": moment}})
+    assert "moment" not in door.query_params
+
+
+def test_what_was_told_of_another_sentence_changes_nothing(door: AppTest) -> None:
+    tell_state(door, KEY, {"rested": {"key": "another", "moment": 2}})
+    assert "moment" not in door.query_params
+
+
+def test_an_address_opens_at_its_step(open_app: OpenApp) -> None:
+    assert sent(open_app(page=HOME, moment="3"))["moment"] == 3

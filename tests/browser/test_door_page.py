@@ -1,0 +1,166 @@
+"""The first page in a real browser: it plays by itself, is led by keys, and leads to the others."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from urllib.parse import quote, urlencode, urlsplit
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from model.trace.attention_map import AttentionKind
+from model.translate.translator import Translator
+from tests.kit.heads_page import LOADING, HeadsPage, wait_until_calm
+
+SENTENCE = "She gave the book to the man."
+
+
+class DoorPage:
+    """The first page as its tests drive it."""
+
+    def __init__(self, reader: HeadsPage) -> None:
+        self.reader = reader
+        self.page: Page = reader.page
+        self.door: Locator = self.page.locator(".door[data-state]")
+        self.written = self.door.locator(".written")
+
+    def open(self, **query: str) -> DoorPage:
+        asked = urlencode({"sentence": SENTENCE} | query, quote_via=quote)
+        self.page.goto(f"{self.reader.url}/?{asked}", timeout=LOADING)
+        expect(self.door).to_be_visible(timeout=LOADING)
+        return self
+
+    def expect_rest(self, moment: int) -> None:
+        expect(self.door).to_have_attribute("data-state", "resting")
+        expect(self.door).to_have_attribute("data-moment", str(moment))
+
+
+@pytest.fixture
+def door(heads: HeadsPage) -> DoorPage:
+    return DoorPage(heads)
+
+
+@pytest.fixture
+def still(visitor: Callable[..., HeadsPage]) -> DoorPage:
+    return DoorPage(visitor(reduced_motion="reduce"))
+
+
+def n_tokens(model: Translator) -> int:
+    return len(model.translate(SENTENCE).tokens)
+
+
+def test_a_new_sentence_plays_once_to_its_end_without_the_server(
+    door: DoorPage, model: Translator
+) -> None:
+    door.open()
+    expect(door.door).to_have_attribute("data-state", "playing")
+    wait_until_calm(door.page)
+    door.page.evaluate("window.held = []")
+    expect(door.door).to_have_attribute("data-moment", "2")
+    door.expect_rest(n_tokens(model))
+    assert door.page.evaluate("window.held") == []
+    door.page.evaluate("window.release()")
+    expect(door.written).to_contain_text(model.translate(SENTENCE).text.split()[0])
+    # Once: a run of the page that brings nothing new leaves it at rest.
+    door.reader.type("sentence", "The dog sleeps.")
+    expect(door.door).to_have_attribute("data-state", "playing")
+    expect(door.written).to_contain_text(model.translate("The dog sleeps.").text.split()[0])
+
+
+def test_whoever_wants_no_motion_sees_all_of_it_at_once(still: DoorPage, model: Translator) -> None:
+    still.open()
+    still.expect_rest(n_tokens(model))
+    still.page.keyboard.press("Home")
+    still.door.get_by_role("button", name="Play").click()
+    # Asked for, it plays all the same.
+    expect(still.door).to_have_attribute("data-state", "playing")
+
+
+def test_keys_go_from_token_to_token_and_the_address_keeps_where(
+    still: DoorPage, model: Translator
+) -> None:
+    still.open()
+    last = n_tokens(model)
+    still.expect_rest(last)
+    wait_until_calm(still.page)
+    still.door.get_by_role("slider").focus()
+    still.page.keyboard.press("ArrowLeft")
+    still.expect_rest(last - 1)
+    still.reader.wait_for_query(moment=str(last - 1))
+    still.page.keyboard.press("Home")
+    still.expect_rest(0)
+    still.page.keyboard.press("ArrowRight")
+    still.expect_rest(1)
+    still.reader.wait_for_query(moment="1")
+    still.page.reload()
+    still.expect_rest(1)
+
+
+def test_a_click_on_a_head_opens_it_with_the_sentence(still: DoorPage, model: Translator) -> None:
+    still.open()
+    wait_until_calm(still.page)
+    block = still.door.get_by_role("button", name="Cross-attention, layer 0")
+    box = block.locator("canvas").bounding_box()
+    assert box is not None
+    n_heads = model.model.config.n_heads
+    head = n_heads - 1
+    block.click(position={"x": (head + 0.5) * box["width"] / n_heads, "y": box["height"] / 2})
+    still.page.wait_for_url("**/heads?**")
+    still.reader.wait_for_query(sentence=SENTENCE, layer="0", head=str(head), attention=None)
+    expect(still.reader.heading).to_contain_text(f"layer 0, head {head}", timeout=LOADING)
+    assert AttentionKind.CROSS.full_name in still.reader.heading.inner_text()
+    still.page.go_back()
+    expect(still.door).to_be_visible(timeout=LOADING)
+
+
+def test_an_address_of_the_heads_when_they_were_the_first_page_opens_the_head(
+    heads: HeadsPage,
+) -> None:
+    heads.page.goto(f"{heads.url}/?sentence=The+dog+sleeps.&layer=1&head=2", timeout=LOADING)
+    expect(heads.heading).to_contain_text("layer 1, head 2", timeout=LOADING)
+    assert urlsplit(heads.page.url).path == "/heads"
+
+
+def test_a_word_is_followed_wherever_it_is(still: DoorPage) -> None:
+    still.open()
+    wait_until_calm(still.page)
+    word = still.door.locator(".read .word", has_text="book")
+    word.hover()
+    expect(word).to_have_class(re.compile("lit"))
+    chip = still.door.locator(".encoder .chip", has_text="book")
+    expect(chip).to_have_class(re.compile("lit"))
+    word.click()
+    still.page.mouse.move(5, 5)
+    expect(chip).to_have_class(re.compile("lit"))
+    still.door.get_by_role("slider").focus()
+    still.page.keyboard.press("Escape")
+    expect(chip).not_to_have_class(re.compile("lit"))
+
+
+@pytest.mark.parametrize(
+    ("width", "height"), [(1280, 800), (1920, 1080), (390, 844)], ids=["laptop", "hall", "phone"]
+)
+@pytest.mark.parametrize(
+    "checkpoint", ["en-de", "toy-dates-rotary", "toy-reverse-decoder", "toy-reverse-encoder"]
+)
+def test_everything_fits(still: DoorPage, checkpoint: str, width: int, height: int) -> None:
+    still.page.set_viewport_size({"width": width, "height": height})
+    asked = {} if checkpoint == "en-de" else {"sentence": "c i c e"}
+    if "dates" in checkpoint:
+        asked = {"sentence": "2031-12-03"}
+    still.open(checkpoint=checkpoint, **asked)
+    wait_until_calm(still.page)
+    main = still.page.get_by_test_id("stMain")
+    assert main.evaluate("each => each.scrollWidth - each.clientWidth") <= 0
+    box = still.door.locator(".controls").bounding_box()
+    assert box is not None
+    assert box["y"] + box["height"] <= height
+    for part in (".stack", ".next", ".written"):
+        for each in still.door.locator(part).all():
+            place = each.bounding_box()
+            assert place is not None
+            assert place["x"] >= 0, part
+            assert place["x"] + place["width"] <= width + 1, part
+            if width > 1000:
+                assert place["y"] + place["height"] <= box["y"] + 1, part

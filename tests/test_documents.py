@@ -1,0 +1,130 @@
+"""The documents: links lead somewhere, files and commands they name exist, and tools agree."""
+
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from headscope.__main__ import COMMANDS
+from model.explain.attribution import METHODS
+from viz.registry.pictures import PICTURES
+
+ROOT = Path(__file__).parents[1]
+DOCUMENTS = sorted(
+    path.relative_to(ROOT).as_posix()
+    for pattern in ("*.md", "docs/*.md", "benchmarks/*.md", "model/training/*.md")
+    for path in ROOT.glob(pattern)
+)
+FOLDERS = ("benchmarks", "checkpoints", "deploy", "docs", "headscope", "model", "tests", "viz")
+TO_WRITE = {"benchmarks/results", "checkpoints/NAME", "viz/TOPIC/view.py", "viz/pages/TOPIC.py"}
+TO_WRITE |= {"viz/browser/NAME/", "viz/browser/NAME.py"}
+"""Paths that stand for what a reader writes."""
+
+each_document = pytest.mark.parametrize("name", DOCUMENTS)
+
+
+def text_of(name: str) -> str:
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+def anchors(name: str) -> set[str]:
+    """The fragments that GitHub gives the headings of a page."""
+    headings = re.findall(r"^#+ (.+)$", text_of(name), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", each.lower()).replace(" ", "-") for each in headings}
+
+
+def commands(name: str) -> Iterator[list[str]]:
+    """The commands of the shell blocks of a page, continued lines joined."""
+    for block in re.findall(r"```(?:sh|shell)\n(.*?)```", text_of(name), re.DOTALL):
+        for line in block.replace("\\\n", " ").splitlines():
+            if words := shlex.split(line, comments=True):
+                yield words
+
+
+@each_document
+def test_links_lead_to_files_and_headings(name: str) -> None:
+    page = text_of(name)
+    links = re.findall(r"\]\((?!https?:)([^)\s]+)\)|(?:src|srcset)=\"([^\"]+)\"", page)
+    for link in filter(None, (inline or source for inline, source in links)):
+        path, _, fragment = link.partition("#")
+        file = (ROOT / name).parent / path if path else ROOT / name
+        assert file.exists(), link
+        if fragment:
+            assert fragment in anchors(file.resolve().relative_to(ROOT).as_posix()), link
+
+
+@each_document
+def test_files_that_a_page_names_exist(name: str) -> None:
+    code = re.sub(r"```.*?```", "", text_of(name), flags=re.DOTALL)
+    for word in re.findall(r"`([\w./-]+)`", code):
+        if word.partition("/")[0] in FOLDERS and "/" in word and word not in TO_WRITE:
+            beside = (ROOT / name).parent / word
+            assert (ROOT / word).exists() or beside.exists(), word
+
+
+@each_document
+def test_commands_exist_and_are_spelled_alike(name: str) -> None:
+    targets = set(re.findall(r"^([a-z]+):", text_of("Makefile"), re.MULTILINE))
+    for words in commands(name):
+        words = [word for word in words if not re.match(r"[A-Z_]+=", word)]
+        if not words:
+            continue
+        if words[0] == "make":
+            assert words[1] in targets, words
+        if words[0] == "headscope" and len(words) > 1 and not words[1].startswith("-"):
+            assert words[1] in COMMANDS, words
+        if words[:2] == ["python", "-m"]:
+            module = ROOT / words[2].replace(".", "/")
+            assert words[2] in {"venv", "pip", "streamlit"} or (
+                module.with_suffix(".py").is_file() or (module / "__main__.py").is_file()
+            ), words
+    assert "python -m viz " not in text_of(name)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", ["", *COMMANDS])
+def test_options_that_pages_give_a_command_are_its_own(command: str) -> None:
+    asked = [sys.executable, "-m", "headscope", *filter(None, [command]), "--help"]
+    helped = subprocess.run(asked, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    for name in DOCUMENTS:
+        for words in commands(name):
+            if words[:1] != ["headscope"]:
+                continue
+            options = {word for word in words if word.startswith("--")}
+            if (words[1:2] == [command]) if command else (set(words[1:2]) & options):
+                assert all(option in helped for option in options), words
+
+
+def test_the_guide_to_figures_names_them_all() -> None:
+    listed = text_of("docs/figures.md").partition("<!-- figures -->\n")[2].partition("\n")[0]
+    assert set(re.findall(r"`([\w-]+)`", listed)) == set(PICTURES)
+
+
+def test_the_guide_to_python_names_every_attribution_method() -> None:
+    (listed,) = re.findall(r"The methods are (.*?)\.\n", text_of("docs/python.md"))
+    assert re.findall(r"`(\w+)`", listed) == list(METHODS)
+
+
+def test_the_readme_is_short() -> None:
+    assert len(text_of("README.md").splitlines()) <= 150
+
+
+def test_hooks_before_a_commit_are_the_checks_of_make() -> None:
+    entries = re.findall(r"^ +entry: (.+)$", text_of(".pre-commit-config.yaml"), re.MULTILINE)
+    head, recipe = re.findall(r"^check: (.*?) ##.*\n((?:\t.*\n)+)", text_of("Makefile"), re.M)[0]
+    wanted = [f"make {each}" for each in head.split() if "$" not in each]
+    wanted += [line.strip().replace("$(PY)", ".venv/bin/python") for line in recipe.splitlines()]
+    assert sorted(entries) == sorted(wanted)
+
+
+def test_workflows_run_targets_of_make() -> None:
+    targets = set(re.findall(r"^([a-z]+):", text_of("Makefile"), re.MULTILINE))
+    asked = set()
+    for workflow in (ROOT / ".github" / "workflows").glob("*.yml"):
+        asked |= set(re.findall(r"run: make (\w+)", workflow.read_text(encoding="utf-8")))
+    assert asked <= targets
+    assert {"check", "quick", "test", "wheel"} <= asked

@@ -1,0 +1,159 @@
+"""What the browser draws is the trace: read back here as payload.js reads it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from model.explain.block_outputs import block_outputs
+from model.trace.attention_map import AttentionKind
+from model.trace.blocks import Blocks
+from model.trace.trace import Trace
+from model.translate.translator import Translator
+from tests.kit.traces import DECODER_WORDS, ENCODER_WORDS, entries, packed
+from viz.browser.envelope import ID, content_id
+from viz.door.arcs import arcs_of
+from viz.door.payload import DIMENSIONS, Figure, pack
+from viz.draw.labels import axis_texts
+
+
+def opened(envelope: bytes) -> tuple[dict[str, Any], bytes]:
+    start = ID.stop + 4
+    length = int.from_bytes(envelope[ID.stop : start], "little")
+    return json.loads(envelope[start : start + length]), envelope[start + length :]
+
+
+@pytest.fixture(scope="module")
+def blocks(translator: Translator, trace: Trace) -> Blocks:
+    return block_outputs(translator, trace)
+
+
+@pytest.fixture(scope="module")
+def figure(translator: Translator, trace: Trace, blocks: Blocks) -> Figure:
+    return Figure(
+        trace=trace,
+        arcs=arcs_of(trace, None),
+        blocks=blocks,
+        positions={AttentionKind.ENCODER: translator.position_table(len(trace.source))},
+        norm="post",
+        labels={},
+        facts="3 parameters",
+        pages=("heads",),
+    )
+
+
+def test_every_weight_is_the_traces_own_to_half_a_step(figure: Figure, trace: Trace) -> None:
+    header, body = opened(pack(figure, key="k"))
+    kinds = set()
+    for block in [block for stack in header["stacks"] for block in stack["blocks"]]:
+        shape = len(block["layers"]), block["heads"], block["queries"], block["keys"]
+        found = np.frombuffer(body, np.uint8, int(np.prod(shape)), block["start"]).reshape(shape)
+        for place, layer in enumerate(block["layers"]):
+            seen = trace.attention(block["kind"], layer)
+            np.testing.assert_allclose(found[place] / 255, seen.weights, atol=0.5 / 255 + 1e-6)
+        mask = block["allowed"]
+        allowed = trace.attention(block["kind"], 0).allowed
+        if mask is None:
+            assert allowed.all()
+        else:
+            count = allowed.size
+            assert (np.frombuffer(body, np.uint8, count, mask) == allowed.ravel()).all()
+        kinds.add(block["kind"])
+    assert kinds == {"encoder", "decoder", "cross"}
+
+
+def test_arcs_and_shares_are_exact(figure: Figure, blocks: Blocks) -> None:
+    header, body = opened(pack(figure, key="k"))
+    weights = figure.arcs.weights
+    found = np.frombuffer(body, "<f4", weights.size, header["arcs"]["start"])
+    assert (found.reshape(weights.shape) == weights).all()
+    for stack in header["stacks"]:
+        added = blocks.added[AttentionKind(stack["kind"])]
+        found = np.frombuffer(body, "<f4", added.size, stack["added"]["start"])
+        assert (found.reshape(added.shape) == added).all()
+        assert stack["added"]["most"] == pytest.approx(added.max())
+
+
+def test_tokens_and_words_are_those_of_the_trace(figure: Figure, trace: Trace) -> None:
+    header, _ = opened(pack(figure, key="k"))
+    encoder, decoder = header["stacks"]
+    assert encoder["tokens"] == axis_texts(trace.source)
+    assert decoder["tokens"] == axis_texts(trace.target)
+    assert (header["rows"], header["offset"]) == (2, 1)
+    assert [word["text"] for word in header["read"]][-1] == "</s>"
+
+
+def test_what_comes_next_has_the_token_that_comes_and_its_probability(
+    figure: Figure, trace: Trace
+) -> None:
+    header, _ = opened(pack(figure, key="k"))
+    assert trace.log_probs is not None
+    texts = axis_texts(trace.predictions)
+    for step, offers in enumerate(header["next"]):
+        assert offers["texts"][offers["chosen"]] == texts[step]
+        share = offers["shares"][offers["chosen"]]
+        assert share == pytest.approx(float(np.exp(trace.log_probs[step])), rel=1e-4)
+        assert sum(offers["shares"]) <= 1 + 1e-5
+
+
+def test_a_token_that_is_none_of_the_likeliest_takes_the_last_place(
+    figure: Figure, trace: Trace
+) -> None:
+    given = Blocks(
+        added={},
+        likeliest=tuple(trace.source[:2] for _ in trace.target),
+        probabilities=np.full((len(trace.target), 2), 0.25, np.float32),
+    )
+    other = Figure(trace=trace, arcs=figure.arcs, blocks=given, positions={}, labels={})
+    header, _ = opened(pack(other, key="k"))
+    assert trace.log_probs is not None
+    own = trace.predictions.ids[0]
+    assert own not in trace.source.ids[:2]
+    first = header["next"][0]
+    assert first["chosen"] == 1
+    assert first["shares"] == pytest.approx([0.25, float(np.exp(trace.log_probs[0]))])
+    assert header["stacks"][0]["added"] is None
+
+
+def test_positions_are_rows_of_the_models_table(figure: Figure, translator: Translator) -> None:
+    header, body = opened(pack(figure, key="k"))
+    encoder, decoder = header["stacks"]
+    assert decoder["positions"] is None
+    said = encoder["positions"]
+    table = translator.position_table(len(encoder["tokens"]))
+    step = 2 * max(1, table.shape[1] // 64)
+    shown = table[:, ::step][:, :DIMENSIONS]
+    found = np.frombuffer(body, np.uint8, shown.size, said["start"]).reshape(shown.shape)
+    values = (found / 127.5 - 1) * said["limit"]
+    np.testing.assert_allclose(values, shown, atol=said["limit"] / 127.5)
+
+
+def test_without_a_table_it_says_how_positions_act(figure: Figure, trace: Trace) -> None:
+    acts = Figure(trace=trace, arcs=figure.arcs, positions={}, acts="turns", labels={})
+    header, _ = opened(pack(acts, key="k"))
+    assert [stack["positions"] for stack in header["stacks"]] == [{"acts": "turns"}] * 2
+    assert header["next"] is None
+
+
+@pytest.mark.parametrize(
+    ("words", "kind"), [(ENCODER_WORDS, "encoder"), (DECODER_WORDS, "decoder")]
+)
+def test_half_a_transformer_is_one_stack(tmp_path: Path, words: list[str], kind: str) -> None:
+    file = tmp_path / "trace.npz"
+    file.write_bytes(packed(entries(words, kind)))
+    trace = Trace.load(file)
+    figure = Figure(trace=trace, arcs=arcs_of(trace, None), positions={}, labels={})
+    header, _ = opened(pack(figure, key="k"))
+    (stack,) = header["stacks"]
+    assert stack["kind"] == kind
+    assert [each["text"] for each in header["written"]] == stack["tokens"]
+    assert (header["rows"], header["offset"], header["next"]) == (1, 0, None)
+
+
+def test_the_same_figure_is_the_same_content_and_another_moment_another(figure: Figure) -> None:
+    assert content_id(pack(figure, key="k")) == content_id(pack(figure, key="k"))
+    assert content_id(pack(figure, key="k")) != content_id(pack(figure, key="k", moment=2))

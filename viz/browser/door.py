@@ -1,0 +1,30 @@
+"""Figure 1 with a sentence running through it: drawn and played in the browser."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import streamlit as st
+
+from viz.browser.files import fetched
+
+_door = st.components.v2.component(
+    "headscope_door",
+    html='<div class="headscope door" aria-busy="true"></div>',
+    js=fetched("door/door.js"),
+)
+
+
+def door(
+    payload: bytes, *, key: str, on_open: Callable[[], None], on_rested: Callable[[], None]
+) -> None:
+    """Mount the figure.
+
+    Args:
+        payload: of viz.door.payload.pack.
+        key: of the mounted component.
+        on_open: called when a block was opened; st.session_state[key] then holds, unchecked, under
+            "open" the block's page and what is selected there.
+        on_rested: called when it has come to rest, at the step under "rested", unchecked.
+    """
+    _door(key=key, data=payload, on_open_change=on_open, on_rested_change=on_rested)

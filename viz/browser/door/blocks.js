@@ -1,0 +1,165 @@
+// The blocks of Figure 1 as small canvases: heads of attention, feed-forward layers, tables of positions.
+
+import { fitted } from "../canvas/dom.js";
+import { Palette, channels, packed, pooled } from "../canvas/paint.js";
+
+/** Colours of one theme as the blocks take them. */
+export class Inks {
+  constructor(theme) {
+    this.theme = theme;
+    this.usual = new Palette(theme, 0.7);
+    this.now = new Palette({ ...theme, weights: [theme.weights[0], theme.now] }, 0.7);
+    this.plain = new Palette(theme, 1);
+    this.way = theme.weights[theme.name === "dark" ? 6 : 4];
+  }
+}
+
+function offscreen(width, height) {
+  const made = document.createElement("canvas");
+  made.width = width;
+  made.height = height;
+  return made;
+}
+
+/** Steps as `pooled` gives them, in one colour for what may be seen and one for what may not; or in a palette. */
+function painted(steps, width, height, palette, empty) {
+  const image = new ImageData(width, height);
+  const pixels = new Uint32Array(image.data.buffer);
+  const [seen, hidden] = empty ?? [null, palette.forbidden];
+  for (let place = 0; place < pixels.length; place++) {
+    pixels[place] = steps[place] > 255 ? hidden : (seen ?? palette.lookup[steps[place]]);
+  }
+  return image;
+}
+
+/** All heads of one layer's attention, beside each other; its rows come one after another. */
+export class AttentionBlock {
+  constructor(canvas, figure, block, place) {
+    Object.assign(this, { canvas, figure, block, place });
+    this.drawn = "";
+  }
+
+  size(tile, gap, inks) {
+    const { heads } = this.block;
+    Object.assign(this, { tile, gap, inks, drawn: "" });
+    const { context, density } = fitted(this.canvas, heads * (tile.width + gap) - gap, tile.height);
+    Object.assign(this, { context, density });
+    this.painted = null;
+  }
+
+  /** The rows in three states, painted when they are first seen. */
+  _paint() {
+    const { canvas, block, density, inks, tile } = this;
+    const [width, height] = [Math.round(tile.width * density), canvas.height];
+    const layers = ["empty", "full", "now"].map(() => offscreen(canvas.width, height));
+    const contexts = layers.map((layer) => layer.getContext("2d"));
+    const blank = [inks.usual.lookup[0], packed(channels(inks.theme.forbidden))];
+    for (let head = 0; head < block.heads; head++) {
+      const steps = pooled(this.figure.cells(block, this.place, head), width, height, inks.usual);
+      const left = this._left(head) * density;
+      contexts[0].putImageData(painted(steps, width, height, inks.usual, blank), left, 0);
+      contexts[1].putImageData(painted(steps, width, height, inks.usual), left, 0);
+      contexts[2].putImageData(painted(steps, width, height, inks.now), left, 0);
+    }
+    this.painted = layers;
+  }
+
+  _left(head) {
+    return Math.round(head * (this.tile.width + this.gap) * this.density) / this.density;
+  }
+
+  /**
+   * Draws what there is at a moment.
+   *
+   * @param {number} rows - that are there, with a fraction.
+   * @param {number} current - the row that is made now; -1 for none.
+   * @param {object} marks - `rows` and `columns` followed, as [from, to) or null; `head` outlined and `over` pointed at.
+   */
+  draw(rows, current, marks) {
+    const { canvas, context, density, block, inks } = this;
+    const state = JSON.stringify([Math.round(rows * 40), current, marks]);
+    if (state === this.drawn) return;
+    this.drawn = state;
+    if (!this.painted) this._paint();
+    const [empty, full, now] = this.painted;
+    context.setTransform(1, 0, 0, 1, 0, 0);
+    context.drawImage(empty, 0, 0);
+    const edge = (row) => Math.round((Math.min(Math.max(row, 0), block.queries) * canvas.height) / block.queries);
+    const band = (layer, from, to) => {
+      if (to > from) context.drawImage(layer, 0, from, canvas.width, to - from, 0, from, canvas.width, to - from);
+    };
+    band(full, 0, edge(rows));
+    if (current >= 0 && current < rows) band(now, edge(current), Math.max(edge(Math.min(rows, current + 1)), edge(current) + 1));
+    context.setTransform(density, 0, 0, density, 0, 0);
+    context.strokeStyle = inks.theme.text;
+    context.fillStyle = inks.theme.text;
+    for (let head = 0; head < block.heads; head++) this._follow(head, marks);
+    if (marks.head >= 0) this._outline(marks.head, inks.theme.now, 2);
+    if (marks.over >= 0) this._outline(marks.over, inks.theme.text, 1.5);
+  }
+
+  _outline(head, color, width) {
+    const { context, tile } = this;
+    context.strokeStyle = color;
+    context.lineWidth = width;
+    context.strokeRect(this._left(head) + width / 2, width / 2, tile.width - width, tile.height - width);
+  }
+
+  _follow(head, { rows, columns }) {
+    const { context, block, tile } = this;
+    context.globalAlpha = 0.9;
+    context.lineWidth = 1;
+    const left = this._left(head);
+    if (rows) {
+      const [from, to] = rows.map((row) => (row * tile.height) / block.queries);
+      context.strokeRect(left + 0.5, from + 0.5, tile.width - 1, Math.max(1, to - from - 1));
+    }
+    if (columns) {
+      const [from, to] = columns.map((column) => (column * tile.width) / block.keys);
+      context.strokeRect(left + from + 0.5, 0.5, Math.max(1, to - from - 1), tile.height - 1);
+    }
+    context.globalAlpha = 1;
+  }
+
+  /** The head and the row under a point of the canvas. */
+  at(x, y) {
+    const { block, tile, gap } = this;
+    const head = Math.min(block.heads - 1, Math.max(0, Math.floor(x / (tile.width + gap))));
+    const row = Math.min(block.queries - 1, Math.max(0, Math.floor((y / tile.height) * block.queries)));
+    return { head, row };
+  }
+}
+
+/** What a feed-forward layer adds to each token, as bars. */
+export class AddedBlock {
+  constructor(canvas, shares) {
+    Object.assign(this, { canvas, shares });
+  }
+
+  size(width, height, inks) {
+    Object.assign(this, { width, height, inks, drawn: "" }, fitted(this.canvas, width, height));
+  }
+
+  draw(rows, current, followed) {
+    const { context, density, shares, width, height, inks } = this;
+    const state = JSON.stringify([Math.round(rows * 40), current, followed]);
+    if (state === this.drawn) return;
+    this.drawn = state;
+    context.setTransform(density, 0, 0, density, 0, 0);
+    context.clearRect(0, 0, width, height);
+    const wide = width / shares.length;
+    shares.forEach((share, token) => {
+      const is = followed && followed[0] <= token && token < followed[1];
+      context.fillStyle = token === current ? inks.theme.now : is ? inks.theme.text : inks.theme.weights[5];
+      const tall = Math.max(1, share * (height - 2) * Math.min(1, Math.max(0, rows - token)));
+      if (rows > token) context.fillRect(token * wide, height - tall, Math.max(0.8, wide - 1), tall);
+    });
+  }
+}
+
+/** A table of positions: a column a token. */
+export function drawPositions(canvas, figure, stack, width, height, inks) {
+  const { context } = fitted(canvas, width, height);
+  const steps = pooled(figure.positionCells(stack), canvas.width, canvas.height, inks.plain);
+  context.putImageData(painted(steps, canvas.width, canvas.height, inks.plain), 0, 0);
+}

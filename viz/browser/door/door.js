@@ -1,0 +1,788 @@
+// Figure 1 with a sentence running through it: words, arcs between them, and every block of the model, played.
+
+import { element, fitted } from "../canvas/dom.js";
+import { plainKey, typing } from "../canvas/keys.js";
+import { mounted } from "../canvas/mount.js";
+import { pageTheme, roomWithin } from "../canvas/page.js";
+import { AddedBlock, AttentionBlock, Inks, drawPositions } from "./blocks.js";
+import { FAINT, below, between, partOf, strength } from "./curves.js";
+import { Figure } from "./payload.js";
+import { letterSize, sizesOf } from "./sizes.js";
+import { Timeline, keyAsked, spokenMoment } from "./timeline.js";
+
+const REPORT_PAUSE = 300;
+const LEAST_HEIGHT = 540;
+const FEED_FORWARD_WIDTH = 52;
+const POSITIONS_HEIGHT = 26;
+const MOST_LETTERS = 56;
+const LEAST_LETTERS = 17;
+const NOTHING = { rows: null, columns: null, head: -1, over: -1 };
+const STILL = matchMedia("(prefers-reduced-motion: reduce)");
+
+// What came back from another page has been seen.
+const PLAYED = new Set();
+
+function percent(share) {
+  return share < 0.01 ? "< 1%" : `${Math.min(99, Math.round(100 * share))}%`;
+}
+
+class Door {
+  constructor(root) {
+    this.root = root;
+    this.time = 0;
+    this.followed = null;
+    this.pinned = false;
+    this.over = null;
+    this.onKey = (event) => this._key(event);
+    this.onResize = () => this._sizeSoon();
+    root.addEventListener("pointerleave", () => this._let());
+    window.addEventListener("keydown", this.onKey, true);
+    window.addEventListener("resize", this.onResize);
+    this.resized = new ResizeObserver(() => {
+      if (this.root.clientWidth !== this.width) this._sizeSoon();
+    });
+    this.resized.observe(root);
+    // What stands above comes and goes.
+    this.moved = new ResizeObserver(() => {
+      if (this.figure && this._top() !== this.top) this._sizeSoon();
+    });
+    const page = document.querySelector('[data-testid="stMainBlockContainer"] > *');
+    if (page) this.moved.observe(page);
+    document.fonts?.ready.then(() => this._sizeSoon());
+  }
+
+  dispose() {
+    cancelAnimationFrame(this.frame);
+    cancelAnimationFrame(this.sizing);
+    clearTimeout(this.waiting);
+    window.removeEventListener("keydown", this.onKey, true);
+    window.removeEventListener("resize", this.onResize);
+    this.resized.disconnect();
+    this.moved.disconnect();
+  }
+
+  /** Where it begins on its page, however far that is scrolled. */
+  _top() {
+    const scrolled = document.querySelector('[data-testid="stMain"]')?.scrollTop ?? 0;
+    return Math.round(this.root.getBoundingClientRect().top + scrolled);
+  }
+
+  /** Takes what Python sent. */
+  update(bytes, report, trigger) {
+    Object.assign(this, { report, trigger });
+    const figure = new Figure(bytes);
+    const theme = pageTheme(this.root, figure.themes);
+    const before = this.figure;
+    if (figure.id === before?.id && theme.name === this.inks.theme.name) return;
+    const isNew = before?.key !== figure.key;
+    this.inks = new Inks(theme);
+    if (isNew || before.stage !== figure.stage) {
+      this.figure = figure;
+      this._build();
+    }
+    for (const [name, color] of Object.entries({ now: theme.now, muted: theme.muted, accent: theme.accent, line: theme.grid })) {
+      this.root.style.setProperty(`--${name}`, color);
+    }
+    this._size();
+    if (isNew) {
+      this._rest();
+      const rests = STILL.matches || (!figure.play && (figure.moment > 0 || PLAYED.has(figure.key)));
+      PLAYED.add(figure.key);
+      this.reported = figure.moment;
+      this.time = rests ? this._restTime(figure.moment) : 0;
+      if (!rests) this._play();
+    } else if (figure.moment !== this.reported || (figure.play && !this.asked)) {
+      // A link, a scene or Back.
+      this.reported = figure.moment;
+      this._rest();
+      this.time = figure.play && !STILL.matches && !figure.moment ? 0 : this._restTime(figure.moment);
+      if (figure.play && !STILL.matches) this._play();
+    }
+    this.asked = figure.play;
+    this.figure.id = figure.id;
+    this._draw();
+  }
+
+  _restTime(moment) {
+    return moment > 0 ? this.timeline.timeOf(moment) : this.timeline.duration;
+  }
+
+  // ---- building ---------------------------------------------------------------------------------------------------
+
+  _build() {
+    const { figure } = this;
+
+    const steps = figure.decoder ? figure.decoder.tokens.length : 0;
+    this.timeline = new Timeline({
+      encoder: figure.depth(figure.encoder),
+      decoder: figure.depth(figure.decoder),
+      steps,
+    });
+    this.root.classList.toggle("on-stage", figure.stage);
+    this.overlay = element("canvas", "overlay", { "aria-hidden": "true" });
+    this.tip = element("div", "tip", { "aria-hidden": "true", hidden: "" });
+    this.spoken = element("p", "spoken", { "aria-live": "polite" });
+    this.alt = element("p", "spoken", { id: "door-alt" }, this._alternative());
+    const picture = element("div", "figure", { role: "group", "aria-label": "The model", "aria-describedby": "door-alt" });
+    this.stacks = figure.stacks.map((stack) => this._stack(stack));
+    picture.append(...this.stacks.map(({ made }) => made));
+    this.next = figure.next ? this._next() : null;
+    if (this.next) picture.append(this.next.made);
+    this.picture = picture;
+    this.root.replaceChildren(this._headline(), this._controls(), picture, this.overlay, this.tip, this.alt, this.spoken);
+  }
+
+  _alternative() {
+    const { figure } = this;
+    const stacks = figure.stacks.map((stack) => {
+      const heads = stack.blocks.map(({ name, heads }) => `${name.toLowerCase()} with ${heads} heads`).join(", ");
+      return `${stack.name} of ${figure.depth(stack)} layers: ${heads}.`;
+    });
+    return [...stacks, figure.said, figure.spoken(figure.arcs.frames - 1)].join(" ");
+  }
+
+  _headline() {
+    const { figure } = this;
+    this.written = element("p", "written", { dir: "auto" });
+    this.read = element("p", "read", { dir: "auto" });
+    const line = (words, side, parent, offset) => {
+      let group;
+      return words.map((word, place) => {
+        const tokens = word.tokens.map((text) => element("span", "piece", {}, text));
+        const made = element("span", word.special ? "word special" : "word", {}, ...tokens);
+        if (!place || !word.joins) {
+          group = element("span", "group");
+          if (place) parent.append(" ");
+          parent.append(group);
+        }
+        group.append(made);
+        this._followable(made, side, word.first + offset, word.first + offset + tokens.length);
+        return { made, tokens, word };
+      });
+    };
+    this.words = line(figure.written, figure.writtenSide, this.written, figure.writtenSide === "target" ? figure.offset : 0);
+    this.sources = figure.rows === 2 ? line(figure.read, "source", this.read, 0) : this.words;
+    this.said = element("p", "said", {}, figure.said);
+    const lines = figure.rows === 2 ? [this.written, this.read] : [this.written];
+    return element("div", "headline", {}, ...lines, this.said);
+  }
+
+  _controls() {
+    this.play = element("button", "play", { type: "button" });
+    this.play.addEventListener("click", () => this._toggle());
+    const slider = { type: "range", min: "0", max: String(this.timeline.duration), step: "1", "aria-label": "Moment" };
+    this.slider = element("input", "moment", slider);
+    this.slider.addEventListener("input", () => {
+      this._rest();
+      this._go(Number(this.slider.value));
+    });
+    this.place = element("span", "place");
+    const about = element("button", "link", { type: "button" }, this.figure.facts);
+    about.addEventListener("click", () => this._open({ page: "about" }));
+    return element("div", "controls", {}, this.play, this.slider, this.place, about);
+  }
+
+  _stack(stack) {
+    const { figure } = this;
+    const depth = figure.depth(stack);
+    const columns = [];
+    const layers = [];
+    for (let layer = 0; layer < depth; layer++) {
+      const row = element("div", "layer", {}, element("span", "number", { title: `Layer ${stack.blocks[0].layers[layer]}` }, String(stack.blocks[0].layers[layer])));
+      const parts = stack.blocks.map((block) => {
+        const canvas = element("canvas", "heads");
+        const drawing = new AttentionBlock(canvas, figure, block, layer);
+        const button = element("button", `block ${block.kind}`, { type: "button", "aria-label": this._blockName(block, layer) }, canvas);
+        this._pointed(button, drawing, stack);
+        row.append(element("span", `wrap ${figure.norm}`, {}, button));
+        return { drawing, button, block };
+      });
+      let added = null;
+      if (stack.added) {
+        const canvas = element("canvas", "added");
+        added = new AddedBlock(canvas, figure.added(stack, layer));
+        row.append(element("span", `wrap ${figure.norm}`, {}, element("span", "block feed-forward", {}, canvas)));
+      }
+      layers.push({ row, parts, added });
+    }
+    const headings = element("div", "headings", {}, element("span", "number"));
+    for (const block of stack.blocks) {
+      const heading = element("span", "heading", {}, block.name);
+      if (block.kind === "decoder") this._link(heading, "mask", "masks", "What each word may see");
+      headings.append(heading);
+      columns.push(heading);
+    }
+    let fed = null;
+    if (stack.added) {
+      fed = element("span", "heading fed", { title: "How much it adds to each token" }, element("span", "", {}, "Feed-forward"));
+      headings.append(fed);
+    }
+    const chips = element("div", "chips");
+    const tokens = stack.tokens.map((text, token) => {
+      const chip = element("span", "chip", { title: text }, text);
+      this._followable(chip, stack.side, token, token + 1);
+      chips.append(chip);
+      return chip;
+    });
+    const foot = element("div", "foot");
+    let positions = null;
+    if (stack.positions?.dimensions) {
+      positions = element("canvas", "positions");
+      const button = element("button", "block table", { type: "button", "aria-label": "The table of positions" }, positions);
+      button.addEventListener("click", () => this._open({ page: "positions" }));
+      foot.append(button, element("span", "note", {}, "+ positions"));
+    } else if (stack.positions?.acts) {
+      const note = element("span", "note", {}, "Order is told ");
+      this._link(note, "within attention", "positions", "Positions");
+      foot.append(note);
+    }
+    const size = `${depth} ${depth === 1 ? "layer" : "layers"}`;
+    const title = element("h3", "title", {}, `${stack.name} `, element("span", "", {}, `${stack.does} · ${size}`));
+    const box = element("div", "box", {}, headings, ...layers.map(({ row }) => row).reverse());
+    const made = element("section", `stack ${stack.kind}`, { "aria-label": stack.name }, title, box, foot, chips);
+    return { ...{ stack, made, box, layers, tokens, chips, positions, foot, columns, fed } };
+  }
+
+  /** A small way to a page, where that page can show this model. */
+  _link(parent, text, page, says) {
+    if (!this.figure.pages.includes(page)) return;
+    const link = element("button", "link", { type: "button", title: says, "aria-label": `${says}: ${text}` }, text);
+    link.addEventListener("click", () => this._open({ page }));
+    parent.append(" ", link);
+  }
+
+  _blockName(block, layer) {
+    return `${block.name}, layer ${block.layers[layer]}, ${block.heads} heads: open them`;
+  }
+
+  _next() {
+    const rows = Array.from({ length: Math.max(...this.figure.next.map(({ texts }) => texts.length)) }, () => {
+      const [text, share, bar] = [element("span", "text", { dir: "auto" }), element("span", "share"), element("span", "bar")];
+      return { made: element("span", "offer", {}, bar, text, share), text, share };
+    });
+    const button = element("button", "block offers", { type: "button", "aria-label": "What comes next: open the decoding" });
+    button.append(...rows.map(({ made }) => made));
+    button.addEventListener("click", () => {
+      const step = Math.max(0, this.timeline.at(this.time).step);
+      this._open({ page: "decoding", section: "steps", at: step + 1 });
+    });
+    const title = element("h3", "title", {}, "What comes next");
+    const notes = [element("span", "note", {}, "linear + softmax")];
+    const { norm } = this.figure;
+    if (norm) notes.push(element("span", "note norm", {}, norm === "pre" ? "norm, then the block, then add" : "the block, then add & norm"));
+    const made = element("section", "next", { "aria-label": "What comes next" }, title, button, ...notes);
+    return { made, rows, button };
+  }
+
+  // ---- following a token -----------------------------------------------------------------------------------------
+
+  _followable(made, side, from, to) {
+    made.addEventListener("pointerenter", (event) => {
+      if (event.pointerType === "mouse" && !this.pinned) this._follow({ side, from, to });
+    });
+    made.addEventListener("click", () => {
+      const same = this.pinned && this.followed?.side === side && this.followed.from === from;
+      this.pinned = !same;
+      this._follow(same ? null : { side, from, to });
+    });
+    made.addEventListener("pointerleave", () => {
+      if (!this.pinned) this._follow(null);
+    });
+  }
+
+  _follow(followed) {
+    this.followed = followed;
+    this._drawSoon();
+  }
+
+  _let() {
+    this.over = null;
+    this.tip.hidden = true;
+    if (!this.pinned) this.followed = null;
+    this._drawSoon();
+  }
+
+  _pointed(button, drawing, stack) {
+    const within = (event) => {
+      const { left, top } = drawing.canvas.getBoundingClientRect();
+      return drawing.at(event.clientX - left, event.clientY - top);
+    };
+    button.addEventListener("pointermove", (event) => {
+      if (event.pointerType !== "mouse") return;
+      const { head, row } = within(event);
+      this.over = { drawing, head };
+      if (!this.pinned) this.followed = { side: stack.side, from: row, to: row + 1 };
+      this._tell(drawing, head, row, stack, event);
+      this._drawSoon();
+    });
+    button.addEventListener("pointerleave", () => this._let());
+    button.addEventListener("click", (event) => {
+      const usual = this.figure.head?.[0] === drawing.block.kind ? this.figure.head[2] : 0;
+      const head = event.detail ? within(event).head : usual;
+      const { block, place } = drawing;
+      this._open({ page: "heads", attention: block.kind, layer: block.layers[place], head });
+    });
+  }
+
+  _tell(drawing, head, row, stack, event) {
+    const { block, place, figure } = { ...drawing };
+    const { weights, nKeys } = figure.cells(block, place, head);
+    const own = weights.subarray(row * nKeys, (row + 1) * nKeys);
+    const most = own.reduce((best, weight, key) => (weight > own[best] ? key : best), 0);
+    const keys = block.keySide === stack.side ? stack.tokens : (figure.encoder?.tokens ?? []);
+    const label = block.labels[place][head];
+    const lines = [element("span", "strong", {}, `Layer ${block.layers[place]}, head ${head}`)];
+    if (label) lines.push(element("span", "", {}, label));
+    if (own[most] && keys[most] !== undefined) {
+      lines.push(element("span", "beside", {}, `“${stack.tokens[row]}” looks most at “${keys[most]}”`));
+    }
+    this.tip.replaceChildren(...lines);
+    this.tip.hidden = false;
+    const room = this.root.getBoundingClientRect();
+    const [x, y] = [event.clientX - room.left, event.clientY - room.top];
+    const left = Math.min(Math.max(4, x - this.tip.offsetWidth / 2), room.width - this.tip.offsetWidth - 4);
+    this.tip.style.transform = `translate(${left}px, ${y - this.tip.offsetHeight - 14}px)`;
+  }
+
+  _open(what) {
+    if (!this.figure.pages.includes(what.page)) return;
+    this._rest();
+    this.trigger("open", what);
+  }
+
+  // ---- sizes ------------------------------------------------------------------------------------------------------
+
+  _sizeSoon() {
+    if (!this.figure) return;
+    cancelAnimationFrame(this.sizing);
+    this.sizing = requestAnimationFrame(() => {
+      this._size();
+      this._draw();
+    });
+  }
+
+  _size() {
+    const { root, figure, inks } = this;
+    this.width = root.clientWidth;
+    if (!this.width) return;
+    const picture = figure.stage ? root.closest(".st-key-picture") ?? document.querySelector(".st-key-picture") : null;
+    this.top = this._top();
+    const room = picture ? roomWithin(picture, root) : Math.max(LEAST_HEIGHT, window.innerHeight - this.top - 14);
+    const unit = parseFloat(getComputedStyle(document.documentElement).fontSize) / 16;
+    const first = sizesOf(figure, this.width, room, unit);
+    root.classList.toggle("narrow", first.narrow);
+    root.style.minHeight = first.narrow ? "" : `${room}px`;
+    this._sizeWords(first.narrow, room);
+    const used = this.headlineHeight + (figure.stage ? 20 : 56);
+    const { tile, gap } = first.narrow ? first : sizesOf(figure, this.width, room - used, unit);
+    const fedWidth = FEED_FORWARD_WIDTH * unit;
+    for (const { stack, layers, positions, columns, chips, fed, box } of this.stacks) {
+      for (const { parts, added } of layers) {
+        for (const { drawing } of parts) drawing.size(tile, gap, inks);
+        added?.size(fedWidth, tile.height, inks);
+      }
+      stack.blocks.forEach(({ heads }, place) => {
+        columns[place].style.width = `${heads * (tile.width + gap) - gap}px`;
+      });
+      if (fed) fed.style.width = `${fedWidth}px`;
+      const inner = box.clientWidth;
+      chips.classList.toggle("tiny", inner / stack.tokens.length < 22 * unit);
+      if (positions) drawPositions(positions, figure, stack, Math.max(40, Math.min(inner - 130 * unit, 40 * unit * stack.tokens.length)), POSITIONS_HEIGHT * unit, inks);
+    }
+    this._measure();
+  }
+
+  _sizeWords(narrow, room) {
+    const { figure, root } = this;
+    const probe = document.createElement("canvas").getContext("2d");
+    const family = getComputedStyle(root).fontFamily;
+    const widthOf = (words, weight) => {
+      probe.font = `${weight} 100px ${family}`;
+      const text = words.map(({ text, joins }, place) => (place && !joins ? ` ${text}` : text)).join("");
+      return probe.measureText(text).width / 100;
+    };
+    const scale = figure.stage ? 1.35 : 1;
+    const most = narrow ? 26 * scale : Math.min(MOST_LETTERS * scale, Math.max(26, room / 15.5));
+    const least = narrow ? 16 : LEAST_LETTERS * scale;
+    const written = letterSize(widthOf(figure.written, 650), this.width - 8, most, least);
+    const read = letterSize(widthOf(figure.read, 400), this.width - 8, Math.min(written, most) * 0.78, least * 0.9);
+    this.written.style.fontSize = `${written}px`;
+    this.read.style.fontSize = `${read}px`;
+    const gap = Math.min(120, Math.max(54, room / 8.2));
+    this.headline = this.written.parentElement;
+    this.headline.style.setProperty("--gap", `${narrow ? 60 : gap}px`);
+    this.headlineHeight = this.headline.offsetHeight;
+  }
+
+  /** Where everything stands, measured once for all frames. */
+  _measure() {
+    const room = this.root.getBoundingClientRect();
+    const within = (made) => {
+      const { left, top, width, height } = made.getBoundingClientRect();
+      return { left: left - room.left, top: top - room.top, width, height, right: left - room.left + width, bottom: top - room.top + height };
+    };
+    this.places = {
+      written: this.words.map(({ made }) => within(made)),
+      read: this.sources.map(({ made }) => within(made)),
+      stacks: this.stacks.map(({ box, layers, chips, foot, made }) => ({
+        ...{ box: within(box), chips: within(chips), foot: within(foot), made: within(made) },
+        layers: layers.map(({ row, parts }) => ({ row: within(row), parts: parts.map(({ button }) => within(button)) })),
+      })),
+      next: this.next ? within(this.next.button) : null,
+    };
+    const wraps = (places) => places.some(({ bottom }) => bottom - places[0].bottom > places[0].height / 2);
+    this.wraps = wraps(this.places.written) || wraps(this.places.read);
+    Object.assign(this, { overlaid: fitted(this.overlay, room.width, room.height), overlaySize: [room.width, room.height] });
+  }
+
+  // ---- playing ----------------------------------------------------------------------------------------------------
+
+  _toggle() {
+    if (this.playing) {
+      this._rest();
+      this._tellRest();
+    } else this._play();
+    this._draw();
+  }
+
+  _play() {
+    if (this.time >= this.timeline.duration - 1) this.time = 0;
+    this.playing = true;
+    let before = null;
+    const step = (now) => {
+      if (!this.playing) return;
+      this.time = Math.min(this.timeline.duration, this.time + (before === null ? 0 : Math.min(100, now - before)));
+      before = now;
+      this._draw();
+      if (this.time >= this.timeline.duration) this._rest();
+      else this.frame = requestAnimationFrame(step);
+      if (!this.playing) this._draw();
+    };
+    this.frame = requestAnimationFrame(step);
+  }
+
+  _rest() {
+    this.playing = false;
+    cancelAnimationFrame(this.frame);
+  }
+
+  _go(time) {
+    this.time = time;
+    this._draw();
+    this._tellRest();
+  }
+
+  /** Tells Python where a person let it rest. */
+  _tellRest() {
+    clearTimeout(this.waiting);
+    this.waiting = setTimeout(() => {
+      const moment = this.timeline.at(this.time);
+      this.spoken.textContent = spokenMoment(moment, this.figure, this.timeline.rests.length);
+      const rest = this.time >= this.timeline.duration - 1 ? 0 : this.timeline.restAt(this.time);
+      if (rest === this.reported) return;
+      this.reported = rest;
+      this.report({ key: this.figure.key, moment: rest });
+    }, REPORT_PAUSE);
+  }
+
+  _key(event) {
+    const key = plainKey(event);
+    if (!this.figure || !key || event.shiftKey) return;
+    const [target] = event.composedPath();
+    const inside = event.composedPath().includes(this.root);
+    if (!inside && (typing(event) || (!this.figure.stage && key !== "k" && !key.startsWith("Arrow")))) return;
+    // Elsewhere on the page, up and down scroll.
+    if (!inside && !this.figure.stage && /^Arrow(Up|Down)$/.test(key)) return;
+    if (key === " " && target !== this.slider) return;
+    if (!inside && target !== document.body && key.startsWith("Arrow") && !this.figure.stage) return;
+    const asked = keyAsked(key, this.time, this.timeline);
+    if (!asked || (asked.lets && !this.pinned)) return;
+    event.preventDefault();
+    event.stopPropagation();
+    if (asked.plays) this._toggle();
+    else if (asked.lets) {
+      this.pinned = false;
+      this._follow(null);
+    } else {
+      this._rest();
+      this._go(asked.time);
+    }
+  }
+
+  // ---- drawing ----------------------------------------------------------------------------------------------------
+
+  _drawSoon() {
+    if (this.playing) return;
+    cancelAnimationFrame(this.drawing);
+    this.drawing = requestAnimationFrame(() => this._draw());
+  }
+
+  _draw() {
+    if (!this.places) return;
+    const moment = this.timeline.at(this.time);
+    const done = this.time >= this.timeline.duration - 0.5;
+    this._drawControls(moment, done);
+    this._drawWords(moment, done);
+    this._drawBlocks(moment, done);
+    this._drawNext(moment);
+    this._drawOver(moment, done);
+  }
+
+  _drawControls(moment, done) {
+    const { figure, timeline } = this;
+    const says = this.playing ? "Pause (K)" : "Play (K)";
+    if (this.play.getAttribute("aria-label") !== says) {
+      this.play.setAttribute("aria-label", says);
+      this.play.title = says;
+    }
+    this.root.classList.toggle("playing", Boolean(this.playing));
+    this.root.dataset.state = this.playing ? "playing" : "resting";
+    this.root.dataset.moment = done ? timeline.rests.length : timeline.restAt(this.time);
+    this.slider.value = String(this.time);
+    this.slider.style.setProperty("--share", (this.time / timeline.duration).toFixed(4));
+    const count = timeline.rests.length;
+    const said = done ? (figure.offset ? "Written" : "Read") : spokenMoment(moment, figure, count);
+    if (this.place.textContent !== said) {
+      this.place.textContent = said;
+      this.slider.setAttribute("aria-valuetext", said);
+    }
+  }
+
+  /** How much of each token of the headline is there, from 0 to 1. */
+  _shareOf(moment, token) {
+    if (!this.figure.decoder) return 1;
+    const there = this.figure.offset ? moment.written : moment.entered;
+    return Math.min(1, Math.max(0, there - token));
+  }
+
+  _followedWords(side) {
+    const { followed, figure } = this;
+    if (!followed || followed.side !== side) return new Set();
+    const found = new Set();
+    for (let token = followed.from; token < followed.to; token++) found.add(figure.wordOf(side, token));
+    return found;
+  }
+
+  _drawWords(moment, done) {
+    const { figure } = this;
+    const current = done || !figure.decoder ? -1 : moment.step;
+    const followed = this._followedWords(figure.writtenSide);
+    const sources = figure.rows === 2 ? this._followedWords("source") : followed;
+    this.words.forEach(({ made, tokens, word }, place) => {
+      tokens.forEach((piece, number) => {
+        const share = this._shareOf(moment, word.first + number);
+        const opacity = (0.14 + 0.86 * share).toFixed(2);
+        if (piece.style.opacity !== opacity) piece.style.opacity = opacity;
+        piece.classList.toggle("now", word.first + number === current && share > 0);
+      });
+      made.classList.toggle("lit", followed.has(place));
+    });
+    if (figure.rows === 2) this.sources.forEach(({ made }, place) => made.classList.toggle("lit", sources.has(place)));
+  }
+
+  _drawBlocks(moment, done) {
+    const { figure, timeline, followed, over } = this;
+    for (const { stack, layers, tokens } of this.stacks) {
+      const decodes = stack === figure.decoder;
+      const n = stack.tokens.length;
+      const current = decodes && !done && moment.phase !== "read" ? moment.step : -1;
+      const band = followed && followed.side === stack.side ? [followed.from, Math.min(followed.to, n)] : null;
+      layers.forEach(({ row, parts, added }, layer) => {
+        const rows = decodes ? timeline.rowsOf(moment, layer) : Math.min(1, Math.max(0, moment.encoded - layer)) * n;
+        const active = !done && moment.layer === layer && (decodes ? moment.phase === "layer" : moment.phase === "read");
+        const part = active ? partAt(moment.share, parts.length + (added ? 1 : 0)) : -1;
+        row.querySelectorAll(".block").forEach((block, number) => block.classList.toggle("active", number === part));
+        for (const { drawing } of parts) {
+          const { block } = drawing;
+          const columns = followed && followed.side === block.keySide ? [followed.from, Math.min(followed.to, block.keys)] : null;
+          const isHead = figure.head?.[0] === block.kind && figure.head[1] === block.layers[layer];
+          const mark = { ...NOTHING, rows: band, columns, head: isHead ? figure.head[2] : -1 };
+          if (over?.drawing === drawing) mark.over = over.head;
+          drawing.draw(rows, current, mark);
+        }
+        added?.draw(rows, current, band);
+      });
+      tokens.forEach((chip, token) => {
+        const share = decodes ? Math.min(1, Math.max(0, moment.entered - token)) : 1;
+        const opacity = (0.12 + 0.88 * share).toFixed(2);
+        if (chip.style.opacity !== opacity) chip.style.opacity = opacity;
+        chip.classList.toggle("now", token === current && share > 0);
+        chip.classList.toggle("lit", Boolean(band && band[0] <= token && token < band[1]));
+      });
+    }
+  }
+
+  _drawNext(moment) {
+    if (!this.next) return;
+    // Until something else comes, what came last stands there, faintly.
+    const writes = moment.phase === "write";
+    const number = moment.step - (writes ? 0 : 1);
+    const step = this.figure.next[Math.max(0, number)];
+    const share = writes ? 1 - (1 - moment.share) ** 3 : 1;
+    this.next.rows.forEach(({ made, text, share: percents }, place) => {
+      const offered = number >= 0 && place < step.texts.length;
+      made.classList.toggle("chosen", offered && place === step.chosen);
+      made.style.opacity = offered ? (writes ? 0.3 + 0.7 * share : 0.3).toFixed(2) : "0";
+      if (!offered) return;
+      if (text.textContent !== step.texts[place]) text.textContent = step.texts[place];
+      const said = percent(step.shares[place]);
+      if (percents.textContent !== said) percents.textContent = said;
+      made.style.setProperty("--share", (step.shares[place] * share).toFixed(4));
+    });
+  }
+
+  /** Arcs and the ways between stacks, over all of it. */
+  _drawOver(moment, done) {
+    const { context, density } = this.overlaid;
+    context.setTransform(density, 0, 0, density, 0, 0);
+    context.clearRect(0, 0, ...this.overlaySize);
+    context.lineCap = "round";
+    context.lineJoin = "round";
+    this._drawWays(context, moment, done);
+    this._drawArcs(context, moment, done);
+  }
+
+  _drawArcs(context, moment, done) {
+    const { figure, places, inks } = this;
+    const frame = figure.arcs.frames > 1 ? Math.min(figure.arcs.frames - 1, Math.max(0, Math.ceil(moment.encoded) - 1)) : 0;
+    const onWritten = this._followedWords(figure.writtenSide);
+    const onRead = figure.rows === 2 ? this._followedWords("source") : new Set();
+    const follows = onWritten.size + onRead.size > 0;
+    const widest = this.root.classList.contains("narrow") ? 6 : figure.stage ? 11 : 8;
+    const depth = parseFloat(getComputedStyle(this.headline).getPropertyValue("--gap")) || 60;
+    figure.written.forEach((word, w) => {
+      const last = word.first + word.tokens.length - 1;
+      const share = figure.decoder ? this._shareOf(moment, last) : 1;
+      if (share <= 0) return;
+      const isNow = figure.decoder && !done && word.first <= moment.step && moment.step <= last;
+      if (this.wraps && !isNow && !onWritten.has(w) && !(follows && onRead.size)) return;
+      figure.read.forEach((_, r) => {
+        const weight = figure.arc(frame, w, r);
+        if (weight < FAINT || (figure.rows === 1 && w === r)) return;
+        const lit = onWritten.has(w) || onRead.has(r);
+        if (this.wraps && follows && !lit && !isNow) return;
+        const [from, to] = [places.written[w], places.read[r]];
+        const start = [from.left + from.width / 2, from.bottom + 1];
+        const end = [to.left + to.width / 2, figure.rows === 2 ? to.top - 1 : to.bottom + 1];
+        const whole = figure.rows === 2 ? between(start, end) : below(start, end, depth);
+        const [a, b, c, d] = share < 1 ? partOf(whole, 1 - (1 - share) ** 2) : whole;
+        const { width, alpha } = strength(weight, widest);
+        context.globalAlpha = alpha * (follows && !lit ? 0.16 : isNow || lit ? 0.95 : 0.5);
+        context.strokeStyle = isNow ? inks.theme.now : lit ? inks.theme.text : inks.theme.accent;
+        context.lineWidth = width;
+        context.beginPath();
+        context.moveTo(...a);
+        context.bezierCurveTo(...b, ...c, ...d);
+        context.stroke();
+      });
+    });
+    context.globalAlpha = 1;
+  }
+
+  _drawWays(context, moment, done) {
+    const { figure, places, inks } = this;
+    const line = (points, lit, flows) => {
+      context.globalAlpha = lit ? 1 : 0.55;
+      context.strokeStyle = lit ? inks.theme.now : inks.way;
+      context.lineWidth = lit ? 2.5 : 2;
+      context.beginPath();
+      rounded(context, points);
+      context.stroke();
+      if (flows === null || !lit) return;
+      context.fillStyle = inks.theme.now;
+      for (const phase of [0, 0.34, 0.67]) {
+        const [x, y] = along(points, (flows + phase) % 1);
+        context.beginPath();
+        context.arc(x, y, 3.2, 0, 7);
+        context.fill();
+      }
+    };
+    const flow = this.playing ? (this.time / 620) % 1 : 0.3;
+    const reads = moment.phase === "read" && !done;
+    places.stacks.forEach((place, number) => {
+      const { stack } = this.stacks[number];
+      const decodes = stack === figure.decoder;
+      const x = place.chips.left + 14;
+      const enters = decodes ? moment.phase === "enter" : reads && moment.layer === 0;
+      arrow(context, [x, place.chips.top - 2], [x, place.box.bottom + 3], enters && !done ? inks.theme.now : inks.way);
+    });
+    const crossing = figure.decoder?.blocks.findIndex(({ kind }) => kind === "cross") ?? -1;
+    if (crossing >= 0 && figure.encoder) this._drawCrossing(line, moment, done, crossing, flow);
+    if (places.next && figure.decoder) {
+      const box = places.stacks[this.stacks.findIndex(({ stack }) => stack === figure.decoder)].box;
+      const lit = moment.phase === "write" && !done;
+      if (!this.root.classList.contains("narrow")) {
+        const y = places.next.top + places.next.height / 2;
+        arrow(context, [box.right + 2, y], [places.next.left - 4, y], lit ? inks.theme.now : inks.way);
+      }
+    }
+    context.globalAlpha = 1;
+  }
+
+  /** What the encoder gives, up and over to each layer's cross-attention. */
+  _drawCrossing(line, moment, done, crossing, flow) {
+    const { places, figure } = this;
+    const from = places.stacks[this.stacks.findIndex(({ stack }) => stack === figure.encoder)].box;
+    const { layers } = places.stacks[this.stacks.findIndex(({ stack }) => stack === figure.decoder)];
+    const narrow = this.root.classList.contains("narrow");
+    const top = layers.at(-1).parts[crossing];
+    const bus = narrow ? from.left - 8 : top.left - 8;
+    const beginning = narrow
+      ? [[from.left, from.bottom - 16], [bus, from.bottom - 16]]
+      : [[from.left + from.width * 0.62, from.top], [from.left + from.width * 0.62, from.top - 7], [bus, from.top - 7]];
+    const lowest = layers[0].parts[crossing];
+    const at = (part) => part.top + part.height / 2;
+    line([...beginning, [bus, at(lowest)]], false, null);
+    layers.forEach(({ parts }, layer) => {
+      const part = parts[crossing];
+      line([[bus, at(part)], [part.left, at(part)]], false, null);
+      const count = parts.length + (figure.decoder.added ? 1 : 0);
+      if (done || moment.phase !== "layer" || moment.layer !== layer || partAt(moment.share, count) !== crossing) return;
+      line([...beginning, [bus, at(part)], [part.left, at(part)]], true, flow);
+    });
+  }
+}
+
+/** Which of so many blocks of a layer is at work, at a share of the layer. */
+function partAt(share, count) {
+  return Math.min(count - 1, Math.floor(share * count));
+}
+
+/** A way with round corners. */
+function rounded(context, points) {
+  context.moveTo(...points[0]);
+  for (let place = 1; place < points.length - 1; place++) context.arcTo(...points[place], ...points[place + 1], 8);
+  context.lineTo(...points.at(-1));
+}
+
+/** The point at a share of a way. */
+function along(points, share) {
+  const lengths = points.slice(1).map(([x, y], place) => Math.hypot(x - points[place][0], y - points[place][1]));
+  let left = share * lengths.reduce((sum, length) => sum + length, 0);
+  for (let place = 0; place < lengths.length; place++) {
+    if (left <= lengths[place] || place === lengths.length - 1) {
+      const part = lengths[place] ? left / lengths[place] : 0;
+      const [[x, y], [toX, toY]] = [points[place], points[place + 1]];
+      return [x + (toX - x) * part, y + (toY - y) * part];
+    }
+    left -= lengths[place];
+  }
+  return points[0];
+}
+
+function arrow(context, from, to, color) {
+  context.globalAlpha = 0.9;
+  context.strokeStyle = context.fillStyle = color;
+  context.lineWidth = 2;
+  const angle = Math.atan2(to[1] - from[1], to[0] - from[0]);
+  context.beginPath();
+  context.moveTo(...from);
+  context.lineTo(to[0] - 5 * Math.cos(angle), to[1] - 5 * Math.sin(angle));
+  context.stroke();
+  context.beginPath();
+  context.moveTo(...to);
+  for (const turn of [2.6, -2.6]) context.lineTo(to[0] + 8 * Math.cos(angle + turn), to[1] + 8 * Math.sin(angle + turn));
+  context.fill();
+}
+
+export default mounted(".door", (root) => new Door(root), "rested");

@@ -1,0 +1,93 @@
+// Figure 1 with one sentence in it, read from a payload of viz/door/payload.py.
+
+import { floats, opened } from "../canvas/envelope.js";
+
+/** One sentence in one model: its words, the arcs between them, and what every block did. */
+export class Figure {
+  constructor(bytes) {
+    const { id, header, body } = opened(bytes);
+    Object.assign(this, header, { id, body });
+    const arcs = header.arcs.frames * header.written.length * header.read.length;
+    this.arcWeights = floats(body, header.arcs.start, arcs);
+  }
+
+  get encoder() {
+    return this.stacks.find(({ kind }) => kind !== "decoder") ?? null;
+  }
+
+  get decoder() {
+    return this.stacks.find(({ kind }) => kind === "decoder") ?? null;
+  }
+
+  /** How many layers a stack has. */
+  depth(stack) {
+    return stack ? stack.blocks[0].layers.length : 0;
+  }
+
+  /** The weights of one head, 0 to 255, and where attending is allowed; `place` counts the layers that are drawn. */
+  cells(block, place, head) {
+    const size = block.queries * block.keys;
+    const start = block.start + (place * block.heads + head) * size;
+    return {
+      weights: this.body.subarray(start, start + size),
+      scale: 1,
+      allowed: block.allowed === null ? null : this.body.subarray(block.allowed, block.allowed + size),
+      nQueries: block.queries,
+      nKeys: block.keys,
+    };
+  }
+
+  /** What a stack's feed-forward layer adds to each token, as a share of the most that any adds. */
+  added(stack, place) {
+    const count = stack.tokens.length;
+    return floats(this.body, stack.added.start + 4 * place * count, count).map((share) => share / stack.added.most);
+  }
+
+  /** The table of positions of a stack, (dimension, token), 0 to 255 with nothing in the middle. */
+  positionCells(stack) {
+    const { start, dimensions } = stack.positions;
+    const count = stack.tokens.length;
+    const table = this.body.subarray(start, start + count * dimensions);
+    const weights = Uint8Array.from(table, (_, place) => table[(place % count) * dimensions + Math.floor(place / count)]);
+    return { weights, scale: 1, allowed: null, nQueries: dimensions, nKeys: count, middle: 127.5 };
+  }
+
+  /** How much a written word looks at a word that is read. */
+  arc(frame, written, read) {
+    return this.arcWeights[(frame * this.written.length + written) * this.read.length + read];
+  }
+
+  /** The word of a side's token, or -1; the tokens of the decoder are what it reads, `offset` after what it wrote. */
+  wordOf(side, token) {
+    const [words, place] = this.wordsOf(side, token);
+    return words.findIndex(({ first, tokens }) => first <= place && place < first + tokens.length);
+  }
+
+  wordsOf(side, token) {
+    return side === "target" ? [this.written, token - this.offset] : [this.read, token];
+  }
+
+  /** The tokens of a side's word, from the first to before the last, as `wordOf` counts them. */
+  tokensOf(side, word) {
+    const { first, tokens } = (side === "target" ? this.written : this.read)[word];
+    const start = first + (side === "target" ? this.offset : 0);
+    return [start, start + tokens.length];
+  }
+
+  /** Whether the written words are of the target: of an encoder alone they are what it reads. */
+  get writtenSide() {
+    return this.decoder ? "target" : "source";
+  }
+
+  /** For each written word the one that it looks at most, in a sentence each. */
+  spoken(frame) {
+    return this.written
+      .map((word, place) => {
+        const weights = this.read.map((_, read) => (this.rows === 1 && read === place ? 0 : this.arc(frame, place, read)));
+        const most = weights.indexOf(Math.max(...weights));
+        return most < 0 || weights[most] === 0 ? "" : `“${word.text}” looks most at “${this.read[most].text}”.`;
+      })
+      .filter(Boolean)
+      .join(" ");
+  }
+}

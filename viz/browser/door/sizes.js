@@ -1,0 +1,61 @@
+// How large what is drawn, in CSS pixels, so that the whole model fits one screen.
+
+export const NARROW = 700;
+
+const BESIDE = 24;
+const FEED_FORWARD = 66;
+const NEXT = 164;
+const PADDING = 12;
+const BETWEEN = 14;
+const GAP = 3;
+const LAYER_GAP = 8;
+// Titles, headings, tables of positions and tokens.
+const AROUND = 150;
+const LEAST_TILE = 9;
+const NUMBER = 16;
+
+/**
+ * The sizes of a figure.
+ *
+ * @param {object} figure - a Figure.
+ * @param {number} width - that there is.
+ * @param {number} height - that there is, without the words above and what plays below.
+ * @param {number} unit - how much larger than usual letters are, as on a stage.
+ * @returns {object} whether it is `narrow`, the `tile` of a head {width, height}, and the `gap` between heads.
+ */
+export function sizesOf(figure, width, height, unit = 1) {
+  const narrow = width < NARROW * unit;
+  const rows = Math.max(...figure.stacks.map((stack) => figure.depth(stack)));
+  const wide = (stack) => {
+    const beside = stack.blocks.length * BETWEEN + (stack.added ? FEED_FORWARD : 0);
+    return { heads: stack.blocks.reduce((all, { heads }) => all + heads, 0), fixed: unit * (2 * PADDING + NUMBER + beside) };
+  };
+  let most;
+  if (narrow) {
+    most = Math.min(
+      ...figure.stacks.flatMap((stack) =>
+        stack.blocks.map(({ heads }, place) => {
+          const fixed = unit * (2 * PADDING + NUMBER + BETWEEN + (place === stack.blocks.length - 1 && stack.added ? FEED_FORWARD : 0));
+          return (width - fixed) / heads - GAP;
+        }),
+      ),
+    );
+    return { narrow, gap: GAP, tile: tileOf(most, 46) };
+  }
+  const all = figure.stacks.map(wide);
+  const fixed = all.reduce((sum, each) => sum + each.fixed + unit * BESIDE, 0) + (figure.next ? unit * NEXT : 0);
+  const heads = all.reduce((sum, each) => sum + each.heads, 0);
+  most = (width - fixed) / heads - GAP;
+  return { narrow, gap: GAP, tile: tileOf(most, (height - unit * AROUND) / rows - unit * LAYER_GAP) };
+}
+
+/** The largest tile in a room, never far from a square. */
+function tileOf(width, height) {
+  const fits = Math.max(LEAST_TILE, Math.floor(Math.min(width, height * 1.5)));
+  return { width: fits, height: Math.max(LEAST_TILE, Math.floor(Math.min(height, fits * 1.6))) };
+}
+
+/** The largest size of letters, from the largest wanted down to the smallest, at which words fit a line. */
+export function letterSize(widthAtOne, room, largest, smallest) {
+  return Math.max(smallest, Math.min(largest, Math.floor(room / widthAtOne)));
+}

@@ -1,0 +1,118 @@
+// When what happens: a sentence goes up the encoder once, and for every token that is written up the decoder.
+
+// Milliseconds.
+const READ_LAYER = 340;
+const READ_AT_MOST = 2400;
+const ENTER = 180;
+const ALL_LAYERS = 840;
+const WRITE = 380;
+// A long sentence is written faster.
+const WRITTEN_AT_MOST = 45_000;
+
+/** The moments of a sentence, each with what happens then. */
+export class Timeline {
+  /**
+   * @param {number} encoder - layers that read; 0 for none.
+   * @param {number} decoder - layers that write; 0 for none.
+   * @param {number} steps - tokens that go up the decoder.
+   */
+  constructor({ encoder, decoder, steps }) {
+    this.segments = [];
+    this.duration = 0;
+    const read = Math.min(READ_LAYER, READ_AT_MOST / Math.max(encoder, 1));
+    for (let layer = 0; layer < encoder; layer++) this._add({ phase: "read", step: -1, layer }, read);
+    const pace = Math.min(1, WRITTEN_AT_MOST / Math.max(1, steps * (ENTER + ALL_LAYERS + WRITE)));
+    for (let step = 0; step < (decoder ? steps : 0); step++) {
+      this._add({ phase: "enter", step, layer: -1 }, ENTER * pace);
+      for (let layer = 0; layer < decoder; layer++) this._add({ phase: "layer", step, layer }, (ALL_LAYERS / decoder) * pace);
+      this._add({ phase: "write", step, layer: decoder }, WRITE * pace);
+    }
+    const rests = this.segments.filter(({ phase }) => phase === (decoder ? "write" : "read"));
+    this.rests = rests.map(({ to }) => to);
+    this.encoder = encoder;
+    this.decoder = decoder;
+  }
+
+  _add(segment, length) {
+    this.segments.push({ ...segment, from: this.duration, to: this.duration + length });
+    this.duration += length;
+  }
+
+  /** What happens at a time, and what share of it is done; at an end of something it is done, and nothing else begun. */
+  at(time) {
+    const { segments } = this;
+    let [low, high] = [0, segments.length - 1];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (segments[middle].to >= time) high = middle;
+      else low = middle + 1;
+    }
+    const { phase, step, layer, from, to } = segments[low];
+    const share = Math.min(1, Math.max(0, (time - from) / (to - from)));
+    const decodes = phase !== "read";
+    return {
+      ...{ phase, step, layer, share, place: low },
+      /** Layers of the encoder that have read, with a fraction. */
+      encoded: decodes ? this.encoder : layer + share,
+      /** Tokens that were written, with a fraction. */
+      written: decodes ? step + (phase === "write" ? share : 0) : 0,
+      /** Tokens that have entered the decoder, with a fraction. */
+      entered: decodes ? step + (phase === "enter" ? share : 1) : 0,
+    };
+  }
+
+  /** Rows of a decoder's layer that are there at a moment, with a fraction. */
+  rowsOf(moment, layer) {
+    if (moment.phase === "read") return 0;
+    if (moment.layer === layer) return moment.step + moment.share;
+    return moment.step + (moment.layer > layer ? 1 : 0);
+  }
+
+  /** Which rest was reached last, counted from 1; 0 before the first. */
+  restAt(time) {
+    return this.rests.filter((rest) => rest <= time + 0.5).length;
+  }
+
+  /** The time of a rest counted from 1, within the sentence. */
+  timeOf(rest) {
+    return this.rests[Math.min(Math.max(rest, 1), this.rests.length) - 1];
+  }
+
+  /** The rest before or after a time. */
+  restBy(time, way) {
+    const reached = this.restAt(time);
+    if (way > 0) return this.timeOf(reached + 1);
+    const stands = reached && Math.abs(this.timeOf(reached) - time) < 1;
+    return reached - (stands ? 1 : 0) < 1 ? 0 : this.timeOf(reached - (stands ? 1 : 0));
+  }
+
+  /** The end of what happens before or after a time: one layer down or up. */
+  layerBy(time, way) {
+    const { place, share } = this.at(time);
+    const to = way > 0 ? (share < 1 ? place : place + 1) : place - 1;
+    if (to < 0) return 0;
+    return this.segments[Math.min(to, this.segments.length - 1)].to;
+  }
+}
+
+/** What a key asks for at a time: to go to another, to play or rest, or to let go; null for nothing. */
+export function keyAsked(key, time, timeline) {
+  const to = {
+    ArrowLeft: () => timeline.restBy(time, -1),
+    ArrowRight: () => timeline.restBy(time, 1),
+    ArrowDown: () => timeline.layerBy(time, -1),
+    ArrowUp: () => timeline.layerBy(time, 1),
+    Home: () => 0,
+    End: () => timeline.duration,
+  }[key];
+  if (to) return { time: to() };
+  if (key === "k" || key === " ") return { plays: true };
+  return key === "Escape" ? { lets: true } : null;
+}
+
+/** What happens at a moment, in words. */
+export function spokenMoment(moment, figure, count) {
+  if (moment.phase === "read") return `Reading: layer ${moment.layer + 1} of ${figure.depth(figure.encoder)}`;
+  const does = figure.offset ? "Writing" : "Reading";
+  return `${does} ${moment.step + 1} of ${count}`;
+}

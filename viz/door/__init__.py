@@ -1,0 +1,1 @@
+"""The paper's Figure 1 with a sentence running through it."""

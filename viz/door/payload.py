@@ -1,0 +1,222 @@
+"""Figure 1 with one sentence in it as the browser takes it, which then draws and plays it.
+
+An envelope holds it, which `pack` makes and payload.js reads. In its body lie weights of attention
+as one byte a cell (layer, head, query, key), arcs as 32-bit floats (frame, word, word), shares that
+feed-forward layers add as 32-bit floats (layer, token), and tables of positions as one byte a cell
+(token, dimension).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from model.explain.labels import Label
+from model.trace.attention_map import AttentionKind, AttentionMap, FloatArray, Site
+from model.trace.blocks import Blocks
+from model.trace.trace import Trace
+from viz.browser.envelope import Body, seal
+from viz.door.arcs import Arcs, Word
+from viz.draw import style
+from viz.draw.labels import axis_texts
+
+DIMENSIONS = 13
+"""So many columns of a table of positions are drawn at most."""
+
+NAMES = {
+    AttentionKind.ENCODER: ("Encoder", "reads"),
+    AttentionKind.DECODER: ("Decoder", "writes"),
+    AttentionKind.MODULE: ("Attention", "as it was recorded"),
+}
+"""What a stack is called, and what it does."""
+
+BLOCKS = {
+    AttentionKind.ENCODER: "Self-attention",
+    AttentionKind.DECODER: "Masked self-attention",
+    AttentionKind.CROSS: "Cross-attention",
+    AttentionKind.MODULE: "Attention",
+}
+"""What a kind of attention is called within its stack."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Figure:
+    """All that the picture shows of one sentence.
+
+    Attributes:
+        trace: of the sentence.
+        arcs: between its words.
+        blocks: what the blocks beside attention did; None where only a trace is known.
+        positions: rows of the tables added to the embeddings, by stack, (token, dimension); absent
+            where none is added or nothing is known of it.
+        acts: how positions act where nothing is added, as the end of a sentence.
+        norm: where each block normalises, "pre" or "post"; empty where that is not known.
+        labels: what each head does, by site; sites may be absent.
+        facts: what the model is, in a few words.
+        pages: which pages can show this model, by name.
+    """
+
+    trace: Trace
+    arcs: Arcs
+    blocks: Blocks | None = None
+    positions: Mapping[AttentionKind, FloatArray]
+    acts: str = ""
+    norm: str = ""
+    labels: Mapping[Site, tuple[Label | None, ...]]
+    facts: str = ""
+    pages: Sequence[str] = ()
+
+
+def pack(
+    figure: Figure, *, key: str, moment: int = 0, play: bool = False, stage: bool = False
+) -> bytes:
+    """A figure as the browser takes it.
+
+    Args:
+        figure: of one sentence.
+        key: names the sentence and its model; the browser plays once for every new one.
+        moment: the step to rest at, counted from 1; 0 plays.
+        play: whether it plays from there.
+        stage: for a picture alone that fills the window.
+    """
+    body = Body()
+    trace, arcs = figure.trace, figure.arcs
+    kinds = list(dict.fromkeys(site.kind for site in trace.maps))
+    has_cross = AttentionKind.CROSS in kinds
+    stacks = [kind for kind in kinds if kind in NAMES]
+    header = {
+        "key": key,
+        "moment": moment,
+        "play": play,
+        "stage": stage,
+        "themes": style.STAGE_THEMES if stage else style.THEMES,
+        "written": _words(arcs.written),
+        "read": _words(arcs.read),
+        # A token that was predicted is read one position later.
+        "offset": int(has_cross and bool(trace.predictions)),
+        "rows": 2 if has_cross or arcs.written != arcs.read else 1,
+        "arcs": {"start": body.add(arcs.weights.astype("<f4")), "frames": len(arcs.weights)},
+        "said": arcs.said,
+        "head": None
+        if arcs.head is None
+        else [str(arcs.head[0].kind), arcs.head[0].layer, arcs.head[1]],
+        "stacks": [_stack(figure, kind, kinds, body) for kind in stacks],
+        "next": _next(trace, figure.blocks),
+        "norm": figure.norm,
+        "facts": figure.facts,
+        "pages": list(figure.pages),
+    }
+    return seal(header, body)
+
+
+def _words(words: Sequence[Word]) -> list[dict[str, Any]]:
+    return [
+        {
+            "text": word.text,
+            "tokens": list(word.tokens),
+            "first": word.first,
+            "joins": word.joins,
+            "special": word.special,
+        }
+        for word in words
+    ]
+
+
+def _stack(
+    figure: Figure, kind: AttentionKind, kinds: Sequence[AttentionKind], body: Body
+) -> dict[str, Any]:
+    trace = figure.trace
+    name, does = NAMES[kind]
+    has_cross = kind is AttentionKind.DECODER and AttentionKind.CROSS in kinds
+    inside = [kind, AttentionKind.CROSS] if has_cross else [kind]
+    if kind is AttentionKind.DECODER and not has_cross:
+        does = "reads and goes on"
+    tokens = trace.attention(kind, trace.layers(kind)[0]).queries
+    added = None if figure.blocks is None else figure.blocks.added.get(kind)
+    return {
+        "kind": str(kind),
+        "name": name,
+        "does": does,
+        "side": kind.query_side or "source",
+        "tokens": axis_texts(tokens),
+        "blocks": [_block(figure, each, body) for each in inside],
+        "added": None
+        if added is None
+        else {"start": body.add(added.astype("<f4")), "most": float(added.max())},
+        "positions": _positions(figure, kind, body),
+    }
+
+
+def _block(figure: Figure, kind: AttentionKind, body: Body) -> dict[str, Any]:
+    trace = figure.trace
+    layers = trace.layers(kind)
+    maps = [trace.attention(kind, layer) for layer in layers]
+    first = maps[0]
+    return {
+        "kind": str(kind),
+        "name": BLOCKS[kind],
+        "layers": list(layers),
+        "heads": first.n_heads,
+        "queries": len(first.queries),
+        "keys": len(first.keys),
+        "keySide": kind.key_side or "source",
+        "start": _weights(maps, body),
+        # Heads that differ in what they may see are drawn as if each saw what any of them may.
+        "allowed": body.add_mask(_allowed(first)),
+        "labels": [
+            _labels(figure.labels.get(Site(kind, layer)), first.n_heads) for layer in layers
+        ],
+    }
+
+
+def _weights(maps: Sequence[AttentionMap], body: Body) -> int:
+    start = body.length
+    for each in maps:
+        body.add((each.weights * 255 + 0.5).astype(np.uint8))
+    return start
+
+
+def _allowed(seen: AttentionMap) -> Any:
+    return seen.allowed.any(axis=0) if seen.allowed.ndim == 3 else seen.allowed
+
+
+def _labels(labels: Sequence[Label | None] | None, n_heads: int) -> list[str]:
+    found = [label.text if label and label.earned else "" for label in labels or ()]
+    return (found + [""] * n_heads)[:n_heads]
+
+
+def _positions(figure: Figure, kind: AttentionKind, body: Body) -> dict[str, Any] | None:
+    table = figure.positions.get(kind)
+    if table is None:
+        return {"acts": figure.acts} if figure.acts else None
+    # An even step: of sinusoids all are sines then, from fast ones to slow ones.
+    step = 2 * max(1, table.shape[1] // 64)
+    shown = table[:, ::step][:, :DIMENSIONS]
+    limit = float(np.abs(shown).max()) or 1.0
+    # 0 lies in the middle, so that nothing is drawn as nothing.
+    cells = np.round((shown / limit + 1) * 127.5).astype(np.uint8)
+    return {"start": body.add(cells), "dimensions": cells.shape[1], "limit": limit}
+
+
+def _next(trace: Trace, blocks: Blocks | None) -> list[dict[str, Any]] | None:
+    """What may come next at every step; the one that comes is among them."""
+    if blocks is None or trace.log_probs is None:
+        return None
+    steps = []
+    for step, likeliest in enumerate(blocks.likeliest):
+        shares = [float(share) for share in blocks.probabilities[step]]
+        own = trace.predictions[step : step + 1]
+        if own.ids[0] not in likeliest.ids:
+            likeliest = likeliest[: len(likeliest) - 1] + own
+            shares = [*shares[:-1], float(np.exp(trace.log_probs[step]))]
+        steps.append(
+            {
+                "texts": axis_texts(likeliest),
+                "shares": shares,
+                "chosen": likeliest.ids.index(own.ids[0]),
+            }
+        )
+    return steps

@@ -1,0 +1,154 @@
+"""The first page: the paper's Figure 1 with a sentence in it, which is the way to all else."""
+
+import hashlib
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+from model.checkpoints.checkpoint import CheckpointError
+from model.explain.alignment_file import read_alignment
+from model.explain.labels import Label
+from model.record.intervention import Side
+from model.trace.attention_map import AttentionKind, Site
+from viz.browser.door import door
+from viz.browser.messages import message_of
+from viz.door.arcs import arcs_of
+from viz.door.payload import Figure, pack
+from viz.door.view import DoorView
+from viz.draw import css
+from viz.heads.about_trace import shape_of
+from viz.links.parameters import write
+from viz.registry.pages import SHARED, VIEWS
+from viz.service import session
+from viz.service.jobs import ReadBlocks
+from viz.service.questions import OfModel, OfReader, OfTrace, Question
+from viz.shell import address, stage
+
+KEY = "door"
+
+_SHOWN = "_door_shown"
+"""What tells the sentence that was shown last from others."""
+
+SIDES: Mapping[AttentionKind, Side] = {
+    AttentionKind.ENCODER: "encoder",
+    AttentionKind.DECODER: "decoder",
+}
+
+
+def figure_of(question: Question) -> Figure:
+    """All that the picture shows of what is asked."""
+    match question:
+        case OfModel():
+            return of_model(question)
+        case OfReader(folder=folder, trace=trace):
+            labels = labels_of(folder)
+        case OfTrace(trace=trace):
+            labels = {}
+    return Figure(
+        trace=trace,
+        arcs=arcs_of(trace, None),
+        positions={},
+        labels=labels,
+        facts=shape_of(trace),
+        pages=[name for name, view in VIEWS.items() if not view.without_model],
+    )
+
+
+def of_model(question: OfModel) -> Figure:
+    """The same of a whole Transformer, whose blocks can be asked."""
+    model = session.translator(question.checkpoint)
+    trace = session.ask(question.record)
+    # Of a snapshot, only the finished model's heads were held against alignments.
+    table = read_alignment(question.folder) if question.snapshot is None else None
+    lengths = {AttentionKind.ENCODER: len(trace.source), AttentionKind.DECODER: len(trace.target)}
+    return Figure(
+        trace=trace,
+        arcs=arcs_of(trace, table),
+        blocks=session.ask(ReadBlocks(question.record)),
+        positions={
+            kind: model.position_table(length, side=SIDES[kind])
+            for kind, length in lengths.items()
+            if model.positions.is_added
+        },
+        acts=model.positions.acts,
+        norm=model.model.config.norm,
+        labels=labels_of(question.checkpoint),
+        facts=f"{model.n_parameters / 1e6:.1f} million parameters",
+        pages=list(VIEWS),
+    )
+
+
+def labels_of(checkpoint: Path) -> Mapping[Site, tuple[Label | None, ...]]:
+    """What each head does in words; none where the heads page says what is wrong with them."""
+    try:
+        return session.labels(checkpoint)
+    except CheckpointError:
+        return {}
+
+
+def key_of(question: Question) -> str:
+    """What tells one sentence of one model from another."""
+    checkpoint = question.checkpoint if isinstance(question, OfModel) else question.name
+    written = repr((checkpoint, question.texts)).encode()
+    return hashlib.blake2b(written, digest_size=8).hexdigest()
+
+
+def on_open() -> None:
+    """Go to a block's page, with the sentence and what was selected."""
+    asked = message_of(KEY, "open")
+    page = asked.get("page") if isinstance(asked, Mapping) else None
+    if not isinstance(page, str) or page not in VIEWS or address.is_followed():
+        return
+    view = VIEWS[page]
+    _, query = address.current()
+    shared = {each.name: query[each.name] for each in SHARED if each.name in query}
+    address.navigate(view.name, (shared if view.asks else {}) | selected(view.name, asked))
+
+
+def selected(page: str, asked: Mapping[str, Any]) -> dict[str, str]:
+    """What a browser, and so anyone, asks a page to show, as far as it may be asked for."""
+    known = {each.name: each for each in VIEWS[page].parameters}
+    values: dict[str, Any] = {}
+    for name in ("attention", "layer", "head", "section", "at"):
+        try:
+            if name in known:
+                values[name] = known[name].parse(str(asked.get(name)))
+        except ValueError:
+            continue
+    return write(values, known.values())
+
+
+def on_rested(key: str, n_moments: int) -> None:
+    """Keep the step at which the browser came to rest."""
+    rested = message_of(KEY, "rested")
+    if not isinstance(rested, Mapping) or rested.get("key") != key or address.is_followed():
+        return
+    moment = rested.get("moment")
+    if type(moment) is int and 0 <= moment <= n_moments:
+        address.change(moment=moment, play=False)
+
+
+def show(question: Question) -> None:
+    """The figure, for a question that has an answer."""
+    st.html(css.DOOR_CSS)
+    key = key_of(question)
+    if st.session_state.get(_SHOWN, key) != key and not address.is_followed():
+        # Another sentence plays from its beginning.
+        address.change(moment=0, play=False)
+    st.session_state[_SHOWN] = key
+    view = address.read(DoorView)
+    figure = figure_of(question)
+    n_moments = max(len(figure.trace.target), len(figure.arcs.weights))
+    with stage.picture():
+        door(
+            pack(figure, key=key, moment=view.moment, play=view.play, stage=stage.is_on()),
+            key=KEY,
+            on_open=on_open,
+            on_rested=partial(on_rested, key, n_moments),
+        )
+    if stage.is_on():
+        stage.say("The whole model, with this sentence in it")
+        stage.offer("Arrow keys: step and layer · K: play")

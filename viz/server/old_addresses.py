@@ -1,0 +1,34 @@
+"""Addresses from when the heads were the first page, which lead to the heads as they did."""
+
+from __future__ import annotations
+
+from urllib.parse import parse_qsl
+
+import streamlit as st
+from starlette.responses import RedirectResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
+from streamlit.url_util import make_url_path
+
+from viz.heads.view import VIEW as HEADS
+from viz.registry.pages import HOME, VIEWS
+
+OF_HEADS = {each.name for each in HEADS.parameters} - {each.name for each in VIEWS[HOME].parameters}
+"""What nothing but the heads page keeps in an address of the first page."""
+
+
+class OldAddresses:
+    """Leads whoever asks the first page for a head on to the heads page; all else goes on."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+        self.first = make_url_path(st.get_option("server.baseUrlPath"), "").rstrip("/") + "/"
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """One request, as ASGI has it."""
+        if scope["type"] == "http" and scope["path"] == self.first:
+            query = scope["query_string"].decode("latin-1")
+            if any(name in OF_HEADS for name, _ in parse_qsl(query, keep_blank_values=True)):
+                answer = RedirectResponse(f"{self.first}{HEADS.name}?{query}")
+                await answer(scope, receive, send)
+                return
+        await self.app(scope, receive, send)

@@ -1,0 +1,108 @@
+"""Models in memory, each loaded once a process."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import threading
+from collections.abc import Callable
+from typing import Literal
+
+import torch
+
+from model.checkpoints.checkpoint import CheckpointError, snapshots
+from model.translate.sentences import TextError
+from model.translate.text_models import Reader, load_reader
+from model.translate.translator import Translator, load
+from viz.service.versions import ModelVersion, is_snapshot, snapshot_of, version_of
+
+MAX_MODELS = 2
+"""How many trained models are kept."""
+
+MAX_SNAPSHOTS = 16
+"""How many snapshots are kept: those of a whole run, which are tiny."""
+
+MAX_READERS = 1
+"""How many other models are kept; Hugging Face models may be large."""
+
+WARM_UP = "One."
+"""Translated once at load: a model packs its weights at its first sentence, which takes longer."""
+
+Device = Literal["auto", "cpu"]
+
+_loading = threading.Lock()
+
+
+def translator(version: ModelVersion, device: Device = "auto") -> Translator:
+    """The translator of a version, loaded once a process.
+
+    Args:
+        version: as `version_of` gave it.
+        device: "auto" for a GPU where there is one, and then ready for its first sentence.
+
+    Raises:
+        CheckpointError: if the folder is incomplete or damaged, or has become another version.
+    """
+    # Apart, so that moving through a run's snapshots does not push the large models out.
+    kept = _SNAPSHOTS if is_snapshot(version.checkpoint) else _TRAINED
+    with _loading:
+        return kept[device](version)
+
+
+def _load(device: Device, version: ModelVersion) -> Translator:
+    # Several people's requests share the cores; more threads a request would only fight for them.
+    torch.set_num_threads(1)
+    checkpoint, folder = version.checkpoint, version.folder
+    number = None
+    if is_snapshot(checkpoint):
+        steps = [snapshot_of(folder, step) for step in snapshots(folder)]
+        if checkpoint not in steps:
+            raise CheckpointError(
+                f"The checkpoint {folder} no longer has the snapshot {checkpoint.name}; choose "
+                "another training step."
+            )
+        number = steps.index(checkpoint)
+    model = load(folder, device=device, snapshot=number)
+    _require_same(version)
+    if device == "auto":
+        # A vocabulary may hold none of its letters; such a model warms up at its first sentence.
+        with contextlib.suppress(TextError):
+            model.trace(WARM_UP)
+    return model
+
+
+def _kept(most: int) -> dict[Device, Callable[[ModelVersion], Translator]]:
+    devices: tuple[Device, ...] = ("auto", "cpu")
+    return {
+        device: functools.lru_cache(most)(functools.partial(_load, device)) for device in devices
+    }
+
+
+_TRAINED, _SNAPSHOTS = _kept(MAX_MODELS), _kept(MAX_SNAPSHOTS)
+
+
+def reader(version: ModelVersion, device: Device = "auto") -> Reader:
+    """A Hugging Face folder, or half a Transformer, as a model, loaded once a process.
+
+    Raises:
+        CheckpointError: as `load_reader`, or if the folder has become another version.
+    """
+    with _loading:
+        return _reader(version, device)
+
+
+@functools.lru_cache(MAX_READERS)
+def _reader(version: ModelVersion, device: Device) -> Reader:
+    torch.set_num_threads(1)
+    model = load_reader(version.folder, device=device)
+    _require_same(version)
+    return model
+
+
+def _require_same(version: ModelVersion) -> None:
+    if version_of(version.checkpoint) != version:
+        # Its files may be of two versions.
+        raise CheckpointError(
+            f"The checkpoint {version.folder} was replaced while it was read; ask again in a "
+            "moment."
+        )

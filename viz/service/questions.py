@@ -1,0 +1,151 @@
+"""What a person asks to see: of a model of ours, of another model, or of a saved trace."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from model.checkpoints.shipped import checkpoint_name
+from model.paper.search import Search
+from model.record.intervention import UNCHANGED, Intervention
+from model.trace.text_result import FolderFacts
+from model.trace.trace import Trace
+from viz.service.jobs import Decode, Record, RecordBatch, Translate
+from viz.service.results import TimedAnswer
+from viz.service.versions import ModelVersion, folder_of, version_of
+
+
+@dataclass(frozen=True, slots=True)
+class OfModel:
+    """A sentence for a whole Transformer of ours, of which anything can be asked.
+
+    Attributes:
+        checkpoint: its folder, or one of its snapshots.
+        sentence: the source.
+        target: a translation to look at; empty for the model's own.
+        snapshot: which of the folder's snapshots `checkpoint` is, counted from 0; None for a model
+            that came without any.
+        further: other sentences of the same batch.
+        number: which sentence of the batch is looked at, from 0.
+    """
+
+    checkpoint: Path
+    sentence: str
+    target: str = ""
+    snapshot: int | None = None
+    further: tuple[str, ...] = ()
+    number: int = 0
+
+    @property
+    def folder(self) -> Path:
+        """The model's folder."""
+        return folder_of(self.checkpoint)
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """The whole batch."""
+        return (self.sentence, *self.further)
+
+    @property
+    def version(self) -> ModelVersion:
+        """The model as it is now."""
+        return version_of(self.checkpoint)
+
+    @property
+    def translate(self) -> Translate:
+        """Asks for the model's own translation."""
+        return Translate(self.version, self.sentence)
+
+    @property
+    def record(self) -> Record:
+        """Asks for what every head does."""
+        return Record(self.version, self.sentence, self.target)
+
+    @property
+    def record_batch(self) -> RecordBatch:
+        """Asks for what every head does on the whole batch."""
+        return RecordBatch(self.version, self.sentences, self.target)
+
+    def decode(self, search: Search, under: Intervention = UNCHANGED) -> Decode:
+        """Asks for how the sentence is translated."""
+        return Decode(self.version, self.sentence, search, under)
+
+    @property
+    def model_name(self) -> str:
+        """The model as `headscope.load` takes it."""
+        return checkpoint_name(self.folder)
+
+    @property
+    def name(self) -> str:
+        """What the model is called."""
+        return self.folder.name
+
+    @property
+    def texts(self) -> dict[str, str]:
+        """What it is about, by name, to go with numbers."""
+        texts = {"sentence": self.sentence, "checkpoint": self.name}
+        if self.target:
+            texts["target"] = self.target
+        if self.snapshot is not None:
+            texts["snapshot"] = self.checkpoint.stem
+        return texts
+
+
+@dataclass(frozen=True, slots=True)
+class OfReader:
+    """A text for a Hugging Face model, or half a Transformer of ours, which has answered it.
+
+    Attributes:
+        folder: the model's.
+        sentence: the text.
+        facts: what the folder says of the model.
+        timed: what the model made of the text.
+    """
+
+    folder: Path
+    sentence: str
+    facts: FolderFacts
+    timed: TimedAnswer
+
+    @property
+    def trace(self) -> Trace:
+        """What every head did."""
+        return self.timed.answer.trace
+
+    @property
+    def name(self) -> str:
+        """What the model is called."""
+        return self.folder.name
+
+    @property
+    def texts(self) -> dict[str, str]:
+        """What it is about, by name, to go with numbers."""
+        return {"sentence": self.sentence, "model": self.name}
+
+
+@dataclass(frozen=True, slots=True)
+class OfTrace:
+    """A saved trace: what some model did once.
+
+    Attributes:
+        file: its path, or the bare name of one that was dropped.
+        sentence: the text that the model read.
+        trace: what every head did.
+    """
+
+    file: Path
+    sentence: str
+    trace: Trace
+
+    @property
+    def name(self) -> str:
+        """What the file is called."""
+        return self.file.name
+
+    @property
+    def texts(self) -> dict[str, str]:
+        """What it is about, by name, to go with numbers."""
+        return {"sentence": self.sentence, "trace": self.name}
+
+
+Question = OfModel | OfReader | OfTrace

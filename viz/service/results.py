@@ -1,0 +1,87 @@
+"""What jobs give: translations and traces with what belongs to them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from model.trace.text_result import Answer
+from model.trace.trace import Trace
+from model.trace.translation import Decoding, Translation
+
+
+@dataclass(frozen=True, slots=True)
+class Timed:
+    """A translation, the seconds it took when it was made, and the device that made it."""
+
+    translation: Translation
+    seconds: float
+    device: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TimedAnswer:
+    """What another model made of a text, and the seconds that it took."""
+
+    answer: Answer
+    seconds: float
+
+    @property
+    def nbytes(self) -> int:
+        """The size of its trace in bytes; all else is little."""
+        return self.answer.nbytes
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Batch:
+    """Several sentences in one padded pass, each with the model's own translation.
+
+    Attributes:
+        padded: a trace a sentence, with the rows and columns of its padding.
+        n_source: tokens of each source, without padding.
+        n_target: tokens of each decoder input, without padding.
+    """
+
+    padded: tuple[Trace, ...]
+    n_source: tuple[int, ...]
+    n_target: tuple[int, ...]
+
+    @property
+    def nbytes(self) -> int:
+        """The size of all traces in bytes."""
+        return sum(trace.nbytes for trace in self.padded)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Outcome:
+    """What the model does with one sentence of a batch under an intervention.
+
+    Attributes:
+        forced: the pass over its own unchanged translation, with the rows and columns of padding.
+        free: the translation it writes under the intervention, token by token, without padding.
+    """
+
+    forced: Trace
+    free: Trace
+
+    @property
+    def nbytes(self) -> int:
+        """The size of both traces in bytes."""
+        return self.forced.nbytes + self.free.nbytes
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Decoded:
+    """A translation with the record of its decoding, and what every head did for it.
+
+    Attributes:
+        decoding: without the distributions of its steps, which are large.
+        trace: of its translation, under the same intervention.
+    """
+
+    decoding: Decoding
+    trace: Trace
+
+    @property
+    def nbytes(self) -> int:
+        """The size of its trace in bytes; all else is little."""
+        return self.trace.nbytes

@@ -1,0 +1,286 @@
+"""What a model answers, large, with what there is to say against it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from statistics import fmean
+from typing import Any
+
+import streamlit as st
+
+from model.checkpoints.checkpoint import language_pair, trained_without_causal_mask
+from model.trace.attention_map import AttentionKind
+from model.trace.text_result import Answer, Purpose
+from model.trace.trace import Trace
+from model.trace.translation import Translation
+from model.training.toy_tasks import Task
+from model.translate.hf_folder import MASK
+from model.translate.translator import Translator
+from viz.draw import css
+from viz.draw.labels import escape_html, escape_markdown, visible
+from viz.draw.style import count_of, fixed, percent
+from viz.heads.about_trace import shape_of
+from viz.masks.view import VIEW as MASKS
+from viz.masks.view import MasksView
+from viz.service import session
+from viz.service.model_menu import copies, toy_task
+from viz.service.questions import OfModel, OfReader, OfTrace, Question
+from viz.shell import address, stage
+from viz.shell.language import LANGUAGES, is_foreign
+
+MAX_UNSEEN = 12
+"""How many characters that the model never saw are named."""
+
+WRITTEN = "_written"
+"""The key of the translation that is shown."""
+
+
+def show_answer(question: Question, steps: Sequence[int]) -> None:
+    """Show what the model made of the text, with what there is to say against it.
+
+    Raises:
+        CheckpointError, DeviceError, ServiceError, TextError: as `session.ask`.
+    """
+    match question:
+        case OfModel():
+            _show_translation(question, steps)
+        case OfReader():
+            _show_reading(question)
+        case OfTrace():
+            trace = question.trace
+            stage.name(question.sentence, trace.text, ("", ""))
+            facts = f"{escape_html(visible(question.name))}: {escape_html(shape_of(trace))}"
+            _show_html(_own_words(trace), f"{facts}<br>A saved trace: what a model did once")
+
+
+def _show_html(output: str, facts: str) -> None:
+    """What was written and by which model, both HTML; nothing on a stage."""
+    if not stage.is_on():
+        st.html(
+            f"<style>{css.ANSWER_CSS}</style>"
+            f'<div class="answer">{output}<p class="model">{facts}</p></div>'
+        )
+
+
+def _show_reading(question: OfReader) -> None:
+    answer, trace = question.timed.answer, question.trace
+    stage.name(question.sentence, trace.text, ("", ""))
+    if stage.is_on():
+        return
+    kind = question.facts.architecture or question.facts.model_type
+    if question.facts.model_type:
+        kind = f"{visible(kind)} of transformers"
+    _show_html(
+        f"<div>{_own_words(trace)}{_fills(answer)}</div>",
+        f"{escape_html(kind[:1].upper() + kind[1:])}: {_millions(answer.n_parameters)} "
+        f"parameters, {escape_html(shape_of(trace))}<br>"
+        f"{answer.device.upper()} · {_done(answer)} in {question.timed.seconds:.2f} s",
+    )
+    if answer.purpose is Purpose.TRANSLATE and not answer.finished:
+        _show_cut("text")
+    if (task := toy_task(question.folder)) is not None:
+        st.caption(escape_markdown(f"This toy {task.does}. {task.look_alone}"))
+        _show_unreadable(task, question.sentence)
+
+
+def _show_cut(written: str) -> None:
+    st.warning(
+        f"The {written} was cut off: the model did not end it within the length limit.",
+        icon=":material/content_cut:",
+    )
+
+
+def _own_words(trace: Trace) -> str:
+    """The text of a trace as HTML, large."""
+    # A paragraph of its own keeps the facts to the right.
+    return _large(trace.text, "") if trace.text else "<p></p>"
+
+
+def _millions(number: int) -> str:
+    return f"{number / 1e6:,.1f} million" if number >= 1e5 else f"{number:,}"
+
+
+def _done(answer: Answer) -> str:
+    match answer.purpose:
+        case Purpose.TRANSLATE:
+            return "written"
+        case Purpose.CONTINUE:
+            return f"{count_of(answer.n_written, 'token')} written on"
+        case Purpose.FILL if answer.fills:
+            return "filled in"
+        case Purpose.LABEL:
+            return "answered"
+        case Purpose.FILL:
+            return f"type {MASK} for a gap to be filled · read"
+        case _:
+            return "read"
+
+
+def _fills(answer: Answer) -> str:
+    """The likeliest tokens of each gap as HTML."""
+    lines = []
+    for number, fills in enumerate(answer.fills, 1):
+        words = ", ".join(f"{_shown(word)} {percent(share)}" for word, share in fills)
+        gap = f"Gap {number}" if len(answer.fills) > 1 else "The gap"
+        lines.append(f"<div>{gap}: {words}</div>")
+    return "".join(lines)
+
+
+def _show_translation(question: OfModel, steps: Sequence[int]) -> None:
+    model = session.translator(question.checkpoint)
+    timed = session.ask(question.translate)
+    own = timed.translation
+    st.session_state[WRITTEN] = question.target or own.text
+    task = toy_task(question.folder)
+    source_language, language = language_pair(question.folder.name)
+    stage.name(question.sentence, question.target or own.text, (source_language, language))
+    if question.target:
+        log_probs = session.ask(question.record).log_probs
+        assert log_probs is not None, "every trace of a translator holds them"
+        typed = fixed(float(log_probs.mean()), 2)
+        usual = fixed(fmean(own.log_probs), 2)
+        shown = (
+            f"<div>{_large(question.target, language)}<div>You typed this target; its mean "
+            f"log-probability is {typed} a token (0 would be certain). The model's own "
+            f"{'translation' if task is None else 'output'} has {usual}: "
+            f"<b {_marks(language)}>{_shown(own.text)}</b></div></div>"
+        )
+    else:
+        shown = _large(own.text, language)
+    if stage.is_on():
+        if question.snapshot is not None:
+            stage.add(_progress(question.snapshot, steps))
+        return
+    config = model.model.config
+    training = "" if question.snapshot is None else _training(model, question.snapshot, steps)
+    _show_html(
+        shown,
+        f"{model.n_parameters / 1e6:.1f} million parameters in {config.n_encoder_layers} encoder "
+        f"and {count_of(config.n_decoder_layers, 'decoder layer')} of "
+        f"{count_of(config.n_heads, 'head')}<br>"
+        f"{training}{timed.device.upper()} · "
+        f"{'translated' if task is None else 'answered'} in {timed.seconds:.2f} s",
+    )
+    if task is not None:
+        st.caption(escape_markdown(f"This toy {task.does}. {task.look}"))
+    if copies(question.folder):
+        _show_cheat()
+    _show_warnings(own, question.target, model, source_language, task)
+
+
+def _show_cheat() -> None:
+    """Say why a model that was trained without the causal mask cannot write."""
+    caption, button = st.columns((6, 1), vertical_alignment="center")
+    caption.caption(
+        "Trained without the decoder's causal mask, this model could see each answer, so it "
+        "learned to copy and cannot translate. Its examples fill in their "
+        "translation as the target."
+    )
+    button.button(
+        "Lift the mask",
+        key="lift-mask",
+        width="stretch",
+        help="Opens the masks page, which compares the model with its mask and without one.",
+        on_click=_lift_mask,
+    )
+
+
+def _lift_mask() -> None:
+    """Go to the masks page, where the decoder's mask is compared with none."""
+    decoder = str(AttentionKind.DECODER)
+    view = replace(address.last(MasksView), number=1, part="compare", masked=decoder, a="", b="")
+    address.open_view(MASKS, view)
+
+
+def _training(model: Translator, snapshot: int, steps: Sequence[int]) -> str:
+    """How far the training of a snapshot had come, for the line of facts."""
+    step = steps[snapshot]
+    progress = _progress(snapshot, steps)
+    bleu = _recorded(model.metrics, step, "bleu")
+    if bleu is None:
+        return f"{progress} · "
+    return f"{progress}, BLEU {bleu:.1f} on validation sentences · "
+
+
+def _progress(snapshot: int, steps: Sequence[int]) -> str:
+    return f"after {thousands(steps[snapshot])} of {thousands(steps[-1])} steps"
+
+
+def _recorded(metrics: dict[str, Any], step: int, name: str) -> float | None:
+    """What metrics.json, which anybody may have written, says of a snapshot; None for nothing."""
+    listed = metrics.get("snapshots")
+    for entry in listed if isinstance(listed, list) else ():
+        if isinstance(entry, dict) and entry.get("step") == step:
+            value = entry.get(name)
+            is_number = isinstance(value, int | float) and not isinstance(value, bool)
+            return value if is_number else None
+    return None
+
+
+def thousands(step: int) -> str:
+    """A number of steps as people write it."""
+    return f"{step:,}"
+
+
+def _large(text: str, language: str) -> str:
+    """A translation as HTML, large."""
+    size = css.translation_css(visible(text))
+    if len(visible(text)) > css.FOLDED:
+        return (
+            f'<details style="{size}"><summary><span {_marks(language)}>{_shown(text)}</span>'
+            "</summary></details>"
+        )
+    return f'<p {_marks(language)} style="{size}">{_shown(text)}</p>'
+
+
+def _marks(language: str) -> str:
+    return f'lang="{language}" dir="auto"' if language else 'dir="auto"'
+
+
+def _shown(text: str) -> str:
+    return escape_html(visible(text) or "∅")
+
+
+def _show_unreadable(task: Task, text: str) -> bool:
+    """Say what a toy reads, if the text is no such; whether it is none."""
+    if task.can_read(text):
+        return False
+    st.warning(
+        escape_markdown(
+            f"This toy reads only {task.reads}. Neither its answer to another text nor where its "
+            "heads look then shows what it has learned."
+        ),
+        icon=":material/toys:",
+    )
+    return True
+
+
+def _show_warnings(
+    translation: Translation, target: str, model: Translator, language: str, task: Task | None
+) -> None:
+    if task is not None and _show_unreadable(task, translation.source_text):
+        return
+    # Of one that copies, the caption says so already.
+    if not translation.text and not trained_without_causal_mask(model.metrics):
+        st.warning("The model wrote nothing for this sentence.", icon=":material/warning:")
+    if not translation.finished:
+        _show_cut("translation" if task is None else "output")
+    unseen = dict.fromkeys([*translation.unseen, *model.tokenizer.target.unseen_characters(target)])
+    if unseen:
+        # Each kept to itself, or letters that run to the left would change places.
+        listed = ", ".join(
+            f"“\u2068{escape_markdown(character)}\u2069”" for character in [*unseen][:MAX_UNSEEN]
+        )
+        more = f" and {len(unseen) - MAX_UNSEEN} more" if len(unseen) > MAX_UNSEEN else ""
+        st.warning(
+            f"{model.never_saw('these')} and reads them byte by byte: {listed}{more}.",
+            icon=":material/warning:",
+        )
+    if language in LANGUAGES and is_foreign(translation.source_text, language):
+        st.warning(
+            f"This does not look like {LANGUAGES[language]}, the only language that this model "
+            "learned to read. Neither what it writes nor where its heads look shows what it has "
+            "learned.",
+            icon=":material/translate:",
+        )

@@ -1,0 +1,75 @@
+"""The widgets that pages use most, bound to parameters of the address by their keys."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from viz.shell import address
+
+
+def row(key: str | None = None, *, at: str = "center") -> DeltaGenerator:
+    """A container of widgets side by side, `at` their "center" or "bottom"."""
+    return st.container(horizontal=True, vertical_alignment=at, gap="small", key=key)  # type: ignore[arg-type]
+
+
+def segments(
+    label: str,
+    options: Mapping[str, str],
+    *,
+    key: str,
+    hides_label: bool = True,
+    disabled: bool = False,
+    on_change: Callable[[], None] | None = None,
+) -> None:
+    """A field for one of a few options side by side.
+
+    Args:
+        label: of the field.
+        options: the text of each value, in Markdown.
+        key: of the widget, under which the session holds the value.
+        hides_label: whether only screen readers get the label.
+        disabled: whether it cannot be changed.
+        on_change: called after a change.
+    """
+    st.segmented_control(
+        label,
+        options,
+        default=address.value_of(key),
+        key=key,
+        required=True,
+        format_func=options.__getitem__,
+        label_visibility="collapsed" if hides_label else "visible",
+        disabled=disabled,
+        on_change=on_change,
+    )
+
+
+def menu(
+    label: str,
+    options: Mapping[Any, str] | Iterable[tuple[Any, str]],
+    *,
+    key: str,
+    hides_label: bool = False,
+    width: int | None = None,
+) -> None:
+    """A field for one of many options in a menu; arguments as of `segments`, width in pixels."""
+    texts = dict(options)
+    values = list(texts)
+    st.selectbox(
+        label,
+        values,
+        values.index(address.value_of(key)),
+        key=key,
+        format_func=texts.__getitem__,
+        label_visibility="collapsed" if hides_label else "visible",
+        width=width or "stretch",
+    )
+
+
+def hint(markdown: str) -> None:
+    """A sentence that says what else could be done."""
+    st.info(markdown, icon=":material/info:")
