@@ -78,6 +78,12 @@ _TOKENIZERS = (
 _WITHOUT_ATTENTION = ("mamba", "mamba2", "falcon_mamba", "rwkv", "fnet", "xlstm")
 """Families whose layers mix tokens by other means."""
 
+_LOCAL = ("led", "longformer", "longt5", "pegasus_x")
+"""Families that read a text in windows, whose weights are no map of it."""
+
+_SENSES = ("image_size", "num_channels", "num_mel_bins")
+"""What configurations of models of images or sound name in place of a vocabulary."""
+
 _LAYERS = ("layer", "depth")
 _POSITIONS = ("max_position_embeddings", "n_positions", "max_seq_len")
 
@@ -150,6 +156,19 @@ def load_foreign(directory: str | os.PathLike[str], *, device: str = "auto") -> 
             f"{folder / CONFIG} is of the family {facts.model_type}, which has no attention to "
             "show; take a model with attention."
         )
+    if facts.model_type in _LOCAL:
+        raise CheckpointError(
+            f"{folder / CONFIG} is of the family {facts.model_type}, which reads a text in "
+            "windows, so that its weights are no map of it; take a model that reads the whole text "
+            "at once."
+        )
+    config = read_json(own_file(folder, CONFIG))
+    if "vocab_size" not in config and any(name in config for name in _SENSES):
+        raise CheckpointError(
+            f"{folder / CONFIG} is of the family {facts.model_type}, which reads images or sound, "
+            "and only models of texts are opened here; run it in Python inside `with "
+            "hs.watching()`, which records it."
+        )
     _require_plain(folder)
     stored = _stored_elements(folder)
     transformers = _transformers()
@@ -175,10 +194,18 @@ def load_foreign(directory: str | os.PathLike[str], *, device: str = "auto") -> 
             # Also keeps a configuration from naming a kernel that would be fetched.
             attn_implementation="eager",
             dtype=torch.float32,
+            # Those that do not fit are named below.
+            ignore_mismatched_sizes=True,
             output_loading_info=True,
         )
         tokenizer = transformers.AutoTokenizer.from_pretrained(
             folder, local_files_only=True, trust_remote_code=False
+        )
+    for name, stored_shape, own_shape in sorted(found["mismatched_keys"]):
+        stored_size, own_size = (" × ".join(map(str, each)) for each in (stored_shape, own_shape))
+        raise CheckpointError(
+            f"The weights in {folder} do not fit its {CONFIG}: {name} is {stored_size}, and by the "
+            f"configuration {own_size}; take both files from one copy of the model."
         )
     # What pools a text into one vector reads no attention.
     missing = sorted(name for name in found["missing_keys"] if "pooler" not in name)

@@ -76,16 +76,16 @@ def arranged(
         mixed_rows: whether scores come from a product, or from queries added to keys.
     """
     if len(dims) < 3:
-        if dims and _features(dims[-1]):
+        if dims and is_features(dims[-1]):
             return FEATURES.format("keys")
-        if len(dims) == 2 and _features(dims[0]) and not mixed_rows:
+        if len(dims) == 2 and is_features(dims[0]) and not mixed_rows:
             return FEATURES.format("queries")
         return Arrangement(usual, usual[:2], (0, 1))
     *leading, rows, keys = dims
-    if _features(keys):
+    if is_features(keys):
         return FEATURES.format("keys")
     turned = False
-    if _features(rows):
+    if is_features(rows):
         turned = len(leading) == 2 and _is_query(leading[1], keys)
         if not turned:
             return FEATURES.format("queries")
@@ -166,7 +166,8 @@ def arranged(
     )
 
 
-def _features(dim: Dim) -> bool:
+def is_features(dim: Dim) -> bool:
+    """Whether an axis is what a linear map made, and no tokens."""
     return bool(dim) and all(line.origin is Origin.FEATURES and not line.mapped for _, line in dim)
 
 

@@ -45,6 +45,12 @@ def attend(mode: Recorder, held: Node, weights: Tensor, values: Tensor, output: 
             raise edit.hidden("a module that uses its weights twice", "set its weights instead")
         return
     n_keys = made.shape[-1]
+    if mode.places.is_parameter(values.untyped_storage()._cdata) and weights.shape[-1] != n_keys:
+        candidate.softmax.reason = (
+            "a learned matrix mixes its heads before they meet values (talking heads), so that no "
+            "map is that of one head"
+        )
+        return
     if not n_keys - _N_DROPPED <= weights.shape[-1] <= n_keys or _is_turned(weights, made):
         candidate.softmax.reason = "what is summed with its weights is not the axis it runs over"
         return

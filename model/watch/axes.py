@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from math import prod
+from operator import itemgetter
 from typing import NamedTuple
 
 from torch import Tensor
@@ -64,6 +65,7 @@ _RANK = {
     Origin.COPIES: 0,
     Origin.UNKNOWN: 1,
 }
+_STRIDE = itemgetter(1)
 _DEEPEST = 60
 """So many operations are worked out in one go; Python's stack has an end."""
 
@@ -122,8 +124,10 @@ class View(NamedTuple):
         """What its axes are."""
         layout = self.axes.layout
         return tuple(
-            _dim(size, stride, layout)
-            for size, stride in zip(self.shape, self.strides, strict=True)
+            [
+                _dim(size, stride * self.itemsize, layout)
+                for size, stride in zip(self.shape, self.steps, strict=True)
+            ]
         )
 
 
@@ -135,8 +139,10 @@ def _dim(size: int, stride: int, layout: Layout) -> Dim:
     found: list[tuple[int, Line]] = []
     left = size
     while left > 1:
-        axis = next((each for each in layout if each[1] <= stride), None)
-        if axis is None:
+        for axis in layout:
+            if axis[1] <= stride:
+                break
+        else:
             return unknown(size)
         length, inner, line = axis
         step, rest = divmod(stride, inner)
@@ -161,7 +167,7 @@ def unknown(size: int) -> Dim:
 def made(x: Tensor, make: Callable[[], Iterable[Dim]], read: Iterable[View]) -> Axes:
     """The axes of what an operation made, by a function that gives them; `read` is what it read."""
     view = View.of(x, _NONE)
-    depth = 1 + max((each.axes.depth for each in read), default=0)
+    depth = 1 + max([each.axes.depth for each in read], default=0)
     return Axes(lambda: _layout(view, tuple(make())), depth)
 
 
@@ -178,12 +184,13 @@ def _layout(view: View, dims: Sequence[Dim]) -> Layout:
         stride = whole
         if stride == 0 or size <= 1:
             continue
-        if prod(each for each, _ in dim) != size:
+        if prod([each for each, _ in dim]) != size:
             dim = unknown(size)
         for length, line in reversed(dim):
             found.append((length, stride, line))
             stride *= length
-    return tuple(sorted(found, key=lambda each: -each[1]))
+    found.sort(key=_STRIDE, reverse=True)
+    return tuple(found)
 
 
 _NONE = Axes(tuple)

@@ -133,12 +133,11 @@ class Places:
                     root = owner
             frame = frame.f_back
         self._roots.append(root)
-        self._names |= {id(module): name for name, module in root.named_modules()}
-        self._parameters |= {
-            each.untyped_storage()._cdata
-            for each in root.parameters()
-            if not torch._C._functorch.is_functorch_wrapped_tensor(each)
-        }
+        for name, module in root.named_modules():
+            self._names[id(module)] = name
+            for each in module._parameters.values():
+                if each is not None and not torch._C._functorch.is_functorch_wrapped_tensor(each):
+                    self._parameters.add(each.untyped_storage()._cdata)
 
 
 def _heads_of(modules: list[nn.Module]) -> int | None:

@@ -7,7 +7,7 @@ holds a weak reference, which keeps the address and not the numbers.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -189,6 +189,16 @@ class Lineage:
         axes = self.of(x).axes
         assert axes is not None
         return View.of(x, axes)
+
+    def read_by(self, operands: Iterable[Tensor]) -> tuple[list[Node], list[View]]:
+        """What is known of all that an operation reads."""
+        nodes, views = [], []
+        for x in operands:
+            node = self.of(x)
+            assert node.axes is not None
+            nodes.append(node)
+            views.append(View.of(x, node.axes))
+        return nodes, views
 
     def fresh(self) -> Node:
         """A node that reads nothing known."""

@@ -18,7 +18,7 @@ from torch import Tensor
 
 from model.record.recording import AttentionRecord
 from model.watch import kernels
-from model.watch.arrangement import arranged
+from model.watch.arrangement import arranged, is_features
 from model.watch.attending import edit_output
 from model.watch.axes import resized, tagged, together
 from model.watch.call_sites import Spot
@@ -62,6 +62,7 @@ _WRITES_NOTHING_KNOWN = ("zero_", "fill_", "uniform_", "normal_", "bernoulli_")
 _MAPS = ("linear", "addmm", "conv", "addbmm", "addmv", "mv")
 
 
+@functools.cache
 def handler_of(func: Any) -> Handler | None:
     """The handler of an operation; None where there is nothing to do."""
     if not isinstance(func, torch._ops.OpOverload):
@@ -152,6 +153,8 @@ def _fused(mode: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, A
     result = func(*args, **kwargs)
     given = _given(func, args, kwargs)
     name = func.overloadpacket.__name__
+    if name not in _KERNELS and _rows_are_heads(mode, given["query"]):
+        given |= _unpacked(given)
     record = _KERNELS.get(name, kernels.of_fused)(given)
     origins = None
     if name not in _KERNELS:
@@ -188,6 +191,30 @@ def _fused(mode: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, A
         axes = resized(out, mode.lineage.view(source)) if known else None
         mode.lineage.put(out, mode.lineage.fresh(), axes)
     return result
+
+
+def _rows_are_heads(mode: Recorder, query: Tensor) -> bool:
+    """Whether a kernel got heads that share a key where queries stand, as for one new token."""
+    if query.dim() != 4 or query.shape[2] == 1:
+        return False
+    rows, width = mode.lineage.view(query).dims[2:]
+    return is_features(rows) and {line.root for _, line in rows} <= {line.root for _, line in width}
+
+
+def _unpacked(given: dict[str, Any]) -> dict[str, Any]:
+    """The arguments of a kernel with such heads where heads stand, and one query."""
+    query = given["query"]
+    packed = query.shape[1:3]
+
+    def apart(mask: Tensor | None) -> Tensor | None:
+        if mask is None or mask.dim() < 3 or mask.shape[-2] == 1:
+            return mask
+        return mask.expand(*mask.shape[:-3], *packed, mask.shape[-1]).flatten(-3, -2)[..., None, :]
+
+    masks: dict[str, Any] = {
+        name: apart(given[name]) for name in ("attn_mask", "attn_bias") if name in given
+    }
+    return {**masks, "query": query.flatten(1, 2)[:, :, None]}
 
 
 _N_COMPARED = 8

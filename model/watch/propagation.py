@@ -56,29 +56,23 @@ def first_tensor(result: Any) -> Tensor | None:
     return next(iter(tensors((result,))), None)
 
 
-def leading(mode: Recorder, args: tuple[Any, ...]) -> Node | None:
-    """Of the operands that are known, the one that leads to attention, or else the first."""
+def leading(nodes: Iterable[Node]) -> Node | None:
+    """Of an operation's operands, the one that leads to attention, or else the first made one."""
     found: Node | None = None
-    for x in tensors(args):
-        node = mode.lineage.known(x)
-        if node is not None:
-            if node.scores is not None or node.candidate is not None:
-                return node
-            if found is None or (node.made and not found.made):
-                found = node
-    if found is None:
-        first = first_tensor(args)
-        return None if first is None else mode.lineage.of(first)
+    for node in nodes:
+        if node.scores is not None or node.candidate is not None:
+            return node
+        if found is None or (node.made and not found.made):
+            found = node
     return found
 
 
 def pointwise(mode: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """What leads to attention goes on leading there."""
     name = func.overloadpacket.__name__
-    source = args[1:] if name in ("copy_", "index_copy_") else args
-    node = leading(mode, source)
+    nodes, views = mode.lineage.read_by(tensors(args))
+    node = leading(nodes[1:] if name in ("copy_", "index_copy_") else nodes)
     protect(mode, func, args)
-    views = [mode.lineage.view(x) for x in tensors(args)]
     result = func(*args, **kwargs)
     out = first_tensor(result)
     if out is not None and node is not None:
@@ -121,9 +115,8 @@ def axes_of_pointwise(func: Any, out: Tensor, args: tuple[Any, ...], views: list
 def reshaped(mode: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """A view where torch can give one, and else a copy."""
     result: Tensor = func(*args, **kwargs)
-    node = mode.lineage.of(args[0])
+    (node,), (view,) = mode.lineage.read_by(args[:1])
     if mode.lineage.known(result) is not node:
-        view = mode.lineage.view(args[0])
         put = mode.lineage.follow(node)
         mode.lineage.put(result, put, regrouped(result, view))
         put.factor = node.factor
@@ -145,9 +138,9 @@ def protect(mode: Recorder, func: Any, args: tuple[Any, ...]) -> None:
 
 def other(mode: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """A norm, a sum, a lookup: it reads on where its input led, and holds no weights."""
-    node = leading(mode, args)
+    nodes, views = mode.lineage.read_by(tensors(args))
+    node = leading(nodes)
     protect(mode, func, args)
-    views = [mode.lineage.view(x) for x in tensors(args)]
     result = func(*args, **kwargs)
     out = first_tensor(result)
     if out is not None:
@@ -227,10 +220,9 @@ def linear(mode: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, A
         operands = operands[1:]
     out = first_tensor(result)
     if out is not None and operands:
-        nodes = [mode.lineage.of(x) for x in operands[:2]]
+        nodes, (view, *_) = mode.lineage.read_by(operands[:2])
         made = mode.lineage.read(next((n for n in nodes if n.made), nodes[0]))
         made.scores = additive(nodes) if out.numel() < operands[0].numel() else None
-        view = mode.lineage.view(operands[0])
         if "conv" in str(func):
             groups = args[8] if len(args) > 8 else 1
             axes = convolved(out, view, groups)

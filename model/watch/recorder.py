@@ -18,7 +18,7 @@ from model.watch.call_sites import Places, Spot
 from model.watch.editing import Edits
 from model.watch.lineage import Lineage
 from model.watch.masks import Masks
-from model.watch.operations import Handler, handler_of, unfollowed
+from model.watch.operations import handler_of, unfollowed
 from model.watch.sites import Collection, Watched
 
 _PLAIN = {Tensor, nn.Parameter, nn.Buffer}
@@ -51,7 +51,6 @@ class Recorder(TorchDispatchMode):
         self.masks = Masks()
         self.places = Places()
         self.found = Collection()
-        self._handlers: dict[Any, Handler | None] = {}
 
     def __torch_dispatch__(
         self,
@@ -64,10 +63,7 @@ class Recorder(TorchDispatchMode):
             # A tensor class of its own, such as jagged tensors: it unwraps itself and comes back.
             return NotImplemented
         kwargs = kwargs or {}
-        try:
-            handler = self._handlers[func]
-        except KeyError:
-            handler = self._handlers[func] = handler_of(func)
+        handler = handler_of(func)
         # A backward pass that computes a checkpoint's forward pass again is no further call.
         idle = _innermost.recorder is not self or torch._C._current_graph_task_id() != -1
         if handler is None or idle:

@@ -62,10 +62,8 @@ def product(mode: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, 
     bias = args[0] if func.overloadpacket.__name__ == "baddbmm" else None
     left, right = args[-2:]
     lineage = mode.lineage
-    nodes = lineage.of(left), lineage.of(right)
-    met = Product(
-        left, right, nodes, (lineage.view(left), lineage.view(right)), mode.places.is_parameter
-    )
+    nodes, views = lineage.read_by((left, right))
+    met = Product(left, right, (nodes[0], nodes[1]), (views[0], views[1]), mode.places.is_parameter)
     axes = made(result, lambda: met.dims if result.dim() == 3 else met.dims[1:], met.views)
     for node, weights, values in (
         (nodes[0], left, right),
@@ -106,19 +104,18 @@ def _with_mask(scores: Scores, before: Tensor, allowed: Tensor) -> Scores:
 def added(mode: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Sums: a mask or a bias on scores, a residual, a position."""
     lineage = mode.lineage
-    operands = list(tensors(args[:2]))
-    nodes = [lineage.known(x) for x in operands]
-    lead = leading(mode, args[:2])
+    operands = tensors(args[:2])
+    nodes, views = lineage.read_by(operands)
+    lead = leading(nodes)
     met = None
     for node, x, term in zip(nodes, operands, reversed(operands), strict=True):
-        if len(operands) == 2 and node is not None and node.scores is not None:
+        if len(operands) == 2 and node.scores is not None:
             # Written over by an addition in place.
             before = x.clone() if func._schema.is_mutable else x
             subtracted = func.overloadpacket.__name__.startswith("sub")
             met = _masked(mode, node.scores, before, term, subtracted=subtracted)
             break
     protect(mode, func, args)
-    views = [lineage.view(x) for x in operands]
     result = func(*args, **kwargs)
     out = first_tensor(result)
     if out is None or lead is None:
@@ -129,25 +126,26 @@ def added(mode: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, An
     if met is not None:
         put.scores = met
     elif put.candidate is None and _joins(nodes):
-        parts = [node for node in nodes if node is not None]
         put = lineage.fresh()
-        if all(node.mapped for node in parts):
+        if all(node.mapped for node in nodes):
             # Queries by content and by position are read from both.
-            put.reads = tuple(each for node in parts for each in node.reads)
+            put.reads = tuple(each for node in nodes for each in node.reads)
             put.mapped = True
     if len(operands) == 2 and all(x.dim() and x.shape != out.shape for x in operands):
         # Every query with every key: additive attention begins so.
-        first, second = (lineage.of(x) for x in operands)
-        put.scores = Scores(summed=(first, second))
+        put.scores = Scores(summed=(nodes[0], nodes[1]))
     mutable = func._schema.is_mutable
     lineage.put(out, put, views[0].axes if mutable else same(out, views))
     return result
 
 
-def _joins(nodes: list[Node | None]) -> bool:
+def _joins(nodes: list[Node]) -> bool:
     """Whether two made tensors that led elsewhere meet, as a residual and its sub-layer do."""
-    made = [node for node in nodes if node is not None and node.made]
-    return len(made) == 2 and not made[0].origins & made[1].origins
+    return (
+        len(nodes) == 2
+        and all(node.made for node in nodes)
+        and not (nodes[0].origins & nodes[1].origins)
+    )
 
 
 def masked_fill(mode: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -203,33 +201,31 @@ def _is_zero(value: Any) -> bool:
 
 def multiplied(mode: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """A product cell by cell: a scale, or weights (…, key, 1) times values (…, key, d_v)."""
-    operands = list(tensors(args[:2]))
+    operands = tensors(args[:2])
+    nodes = [mode.lineage.of(x) for x in operands]
     mixed = None
     if len(operands) == 2:
-        for weights, values in (operands, operands[::-1]):
-            node = mode.lineage.known(weights)
+        for node, weights, values in zip(nodes, operands, reversed(operands), strict=True):
             column = weights.dim() > 1 and weights.shape[-1] == 1 and values.dim() > 1
-            if node is not None and node.candidate is not None and column and values.shape[-1] > 1:
+            if node.candidate is not None and column and values.shape[-1] > 1:
                 mixed = node.candidate, weights, values
                 break
-    node = leading(mode, args[:1])
     factor = _number(args[1])
-    known = [mode.lineage.known(x) for x in operands]
     result = pointwise(mode, func, args, kwargs)
     out = first_tensor(result)
     if out is not None:
         put = mode.lineage.of(out)
         put.mixed = mixed
         if put.candidate is not None:
-            before = next((each.changed for each in known if each and each.candidate), None)
+            before = next((each.changed for each in nodes if each.candidate), None)
             own = "scaled" if factor else "changed"
-            if any(each is not None and each.noise for each in known):
+            if any(each.noise for each in nodes):
                 own = "dropout"
             order = (None, "scaled", "dropout", "changed")
             put.changed = max(before, own, key=order.index)
-        if node is not None and factor:
+        if factor and nodes:
             divides = func.overloadpacket.__name__.startswith("div")
-            put.factor = node.factor / factor if divides else node.factor * factor
+            put.factor = nodes[0].factor / factor if divides else nodes[0].factor * factor
     return result
 
 

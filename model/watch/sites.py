@@ -340,40 +340,59 @@ def _require_certain(site: WatchedSite, found: _Found, chosen: bool) -> None:
 
 def _kind_doubts(found: _Found, site: Site) -> tuple[str, ...]:
     first = found.records[0]
-    alone = first.n_queries == first.n_keys == 1 and len(found.calls) == 1
-    if alone and site.kind is not AttentionKind.CROSS:
-        return (
-            "encoder or decoder uncertain: of one token, nothing tells what it may see; give "
-            "kind= to watching",
-        )
-    if (
+    doubts = []
+    if site.kind is AttentionKind.ENCODER:
+        if first.n_queries == first.n_keys == 1 and len(found.calls) == 1:
+            doubts.append("of one token, nothing tells what it may see")
+        elif _is_causal(found) is None:
+            doubts.append("no query sees a later key, nor do later ones see more")
+    elif (
         site.kind is AttentionKind.DECODER
         and first.n_queries > 1
         and all(call.allowed is None for call in found.records)
         and _is_causal(found)
     ):
-        return (
-            "encoder or decoder uncertain: no mask was seen, though no weight falls on a later "
-            "key; give kind= to watching",
+        doubts.append("no mask was seen, though no weight falls on a later key")
+    said = [f"encoder or decoder uncertain: {each}; give kind= to watching" for each in doubts]
+    if site.kind is AttentionKind.ENCODER and first.n_queries != first.n_keys:
+        queries = "1 query" if first.n_queries == 1 else f"{first.n_queries} queries"
+        said.append(
+            f"{queries} and {first.n_keys} keys of one text, which the model pools, repeats, adds "
+            "to or leaves out: a key is not the token of the same number"
         )
-    return ()
+    return tuple(said)
 
 
 def _named(found: list[_Found], given: Sequence[AttentionKind | None]) -> list[Site]:
     crosses = [_is_cross(each) for each in found]
     count: Counter[AttentionKind] = Counter()
-    sites = []
+    sites: list[Site] = []
     for number, (each, is_cross, own) in enumerate(zip(found, crosses, given, strict=True)):
         kind = AttentionKind.ENCODER
-        followed = found[number + 1] if crosses[number + 1 : number + 2] == [True] else None
         if is_cross:
             kind = AttentionKind.CROSS
-        elif _is_causal(each) or (followed and _in_one_layer(each.place, followed.place)):
+        elif _is_causal(each) or _beside_cross(number, found, crosses, sites):
             kind = AttentionKind.DECODER
         kind = own or kind
         sites.append(Site(kind, count[kind]))
         count[kind] += 1
     return sites
+
+
+def _beside_cross(
+    number: int, found: list[_Found], crosses: list[bool], before: list[Site]
+) -> bool:
+    """Whether a layer goes on with cross-attention, or had it after another of its own kind."""
+    place = found[number].place
+    followed = found[number + 1] if crosses[number + 1 : number + 2] == [True] else None
+    if followed and _in_one_layer(place, followed.place):
+        return True
+    return (
+        number > 1
+        and crosses[number - 1]
+        and before[number - 2].kind is AttentionKind.DECODER
+        and all(_in_one_layer(place, each.place) for each in found[number - 2 : number])
+    )
 
 
 def _is_cross(found: _Found) -> bool:
@@ -384,21 +403,39 @@ def _is_cross(found: _Found) -> bool:
     return not queries & keys
 
 
-def _is_causal(found: _Found) -> bool:
-    """Whether no query sees a later key; of single queries, whether keys grow call by call."""
+def _is_causal(found: _Found) -> bool | None:
+    """Whether no query sees a later key; of single queries, whether keys grow call by call.
+
+    None where that is so because all queries see the same keys, as those of one word and padding.
+    """
     lengths = [call.n_keys for call in found.records]
     if all(call.n_queries == 1 for call in found.records):
         return len(lengths) > 1 and lengths == sorted(set(lengths))
-    return all(_sees_nothing_later(call) for call in found.records if call.n_queries > 1)
+    grows = False
+    for call in found.records:
+        if call.n_queries > 1:
+            latest = _latest_seen(call)
+            own = torch.arange(call.n_queries, device=latest.device) + call.n_keys - call.n_queries
+            if bool((latest > own).any()):
+                return False
+            grows = grows or _grows(latest)
+    return grows or None
 
 
-def _sees_nothing_later(call: AttentionRecord) -> bool:
+def _latest_seen(call: AttentionRecord) -> Tensor:
+    """(batch, head, query): the number of the last key that each query sees; -1 for none."""
     seen: Tensor = call.weights > 0
     if call.allowed is not None:
         seen = call.allowed.expand(seen.shape)
-    later = torch.ones(call.n_queries, call.n_keys, dtype=torch.bool, device=seen.device)
-    later = later.triu(1 + call.n_keys - call.n_queries)
-    return not bool((seen[..., : call.n_keys] & later).any())
+    numbers = torch.arange(1, call.n_keys + 1, dtype=torch.int32, device=seen.device)
+    return (seen[..., : call.n_keys] * numbers).amax(dim=-1) - 1
+
+
+def _grows(latest: Tensor) -> bool:
+    """Whether in any head some query sees further than another."""
+    none = latest < 0
+    lowest = latest.masked_fill(none, torch.iinfo(latest.dtype).max).amin(dim=-1)
+    return bool((latest.amax(dim=-1) > lowest).any())
 
 
 def _in_one_layer(place: Place, cross: Place) -> bool:

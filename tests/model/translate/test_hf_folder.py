@@ -168,7 +168,10 @@ def test_a_pickle_is_refused_until_the_person_says_otherwise(bert, capsys):
         ({"model_type": 5}, "must be names"),
         ({"quantization_config": {"quant_method": "gptq"}}, "quantised"),
         ({"model_type": "mine", "auto_map": {"AutoConfig": "mine.Mine"}}, "transformers cannot"),
-        ({"hidden_size": 32}, "transformers cannot open"),
+        (
+            {"hidden_size": 32},
+            r"do not fit its config\.json: .* is .*16, and by the configuration .*32; take both",
+        ),
         ({"num_hidden_layers": 3}, "incomplete"),
     ],
 )
@@ -265,4 +268,17 @@ def test_a_folder_without_tokenizer_or_attention_is_refused_at_load(tmp_path):
         '{"model_type": "mamba", "architectures": ["MambaModel"]}'
     )
     with pytest.raises(CheckpointError, match=r"config\.json is of the family mamba, which has no"):
+        load_foreign(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("config", "words"),
+    [
+        ({"model_type": "vit", "image_size": 224}, "the family vit, which reads images or sound"),
+        ({"model_type": "led", "vocab_size": 40}, "the family led, which reads a text in windows"),
+    ],
+)
+def test_folders_whose_models_read_no_whole_text_are_refused_by_name(tmp_path, config, words):
+    (tmp_path / "config.json").write_text(json.dumps({"architectures": ["Some"], **config}))
+    with pytest.raises(CheckpointError, match=rf"config\.json is of {words}"):
         load_foreign(tmp_path)

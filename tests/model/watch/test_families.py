@@ -9,10 +9,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor, nn
 
+from model.trace.attention_map import Tokens
 from model.watch import Watched, watching
 
 pytestmark = pytest.mark.slow
@@ -347,3 +349,73 @@ def test_a_text_continued_is_read_at_once_and_then_token_by_token():
     for site in seen.sites:
         assert str(site.site.kind) == "decoder"
         assert [tuple(call.weights.shape[2:]) for call in site.calls] == [(6, 6), (1, 7), (1, 8)]
+
+
+@pytest.mark.parametrize("attention", ["eager", "sdpa"])
+@pytest.mark.parametrize("name", ["GPT2LMHeadModel", "LlamaForCausalLM"])
+@pytest.mark.parametrize("new_tokens", [1, 3])
+def test_a_batch_continued_after_padding_is_labelled_without_it(name, attention, new_tokens):
+    family = next(each for each in FAMILIES if each.model == name)
+    model = build(family, attention)
+    ids = torch.tensor([[5, 6, 7, 8, 9, 2], [1, 1, 1, 11, 12, 13]])
+    options = {"max_new_tokens": new_tokens, "min_new_tokens": new_tokens, "do_sample": False}
+    with torch.no_grad(), watching() as seen:
+        written = model.generate(ids, attention_mask=(ids != 1).long(), pad_token_id=1, **options)
+    for sentence, n_padding in ((0, 0), (1, 3)):
+        real = written[sentence, n_padding:-1]
+        with torch.no_grad(), watching() as alone:
+            model(real[None])
+        trace = seen.trace(sentence, target=Tokens.unnamed(range(len(real))))
+        truth = alone.trace(target=Tokens.unnamed(range(len(real))))
+        for site, each in truth.maps.items():
+            np.testing.assert_allclose(trace.maps[site].weights, each.weights, atol=1e-5)
+            np.testing.assert_array_equal(trace.maps[site].allowed, each.allowed)
+
+
+def test_weights_that_a_class_gives_cut_or_averaged_are_recorded_whole():
+    """CpmAnt leaves out its prompt, and WavLM gives a mean of heads."""
+    prompt = 3
+    cut = Family(
+        "CpmAntModel",
+        "CpmAntConfig",
+        {
+            "vocab_size": 40,
+            "hidden_size": 16,
+            "num_attention_heads": 2,
+            "dim_head": 8,
+            "dim_ff": 24,
+            "num_hidden_layers": 2,
+            "prompt_length": prompt,
+            "prompt_types": 4,
+            "segment_types": 4,
+        },
+        {"input_ids": IDS},
+        "encoder encoder",
+    )
+    averaged = Family(
+        "WavLMModel",
+        "WavLMConfig",
+        {
+            **{key: VISION[key] for key in VISION if not key.endswith("_size")},
+            "hidden_size": 16,
+            "intermediate_size": 24,
+            "conv_dim": (8, 8),
+            "conv_kernel": (4, 4),
+            "conv_stride": (4, 4),
+            "num_feat_extract_layers": 2,
+            "num_conv_pos_embeddings": 4,
+            "num_conv_pos_embedding_groups": 2,
+        },
+        {"input_values": torch.linspace(-1, 1, 2 * 160).reshape(2, 160).sin()},
+        "encoder encoder",
+    )
+    for family in (cut, averaged):
+        given, seen = watched(build(family, "eager"), family.inputs, output_attentions=True)
+        for site, theirs in zip(seen.sites, given.attentions, strict=True):
+            assert str(site.site.kind) == "encoder"
+            mine = site.calls[0].weights
+            if family is cut:
+                mine = mine[:, :, prompt:, prompt:]
+            else:
+                mine = mine.mean(dim=1, keepdim=True).expand_as(theirs)
+            torch.testing.assert_close(mine, theirs, atol=5e-7, rtol=0)

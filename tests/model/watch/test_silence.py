@@ -352,3 +352,96 @@ def test_a_sentence_with_padding_before_it_is_labelled_without_it(x):
     for sentence, n in ((0, 6), (1, 6), (1, 4)):
         found = seen.trace(sentence, target=Tokens.unnamed(range(n))).attention("decoder", 0)
         torch.testing.assert_close(torch.tensor(found.weights), module.used[sentence, :, :n, :n])
+
+
+class LocalBlocks(Spelling):
+    """An encoder whose blocks see their neighbours, as LongT5's; this text fills one block."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        q, k, v = (each.transpose(1, 2) for each in self.split(x))
+        around = [F.pad(each, (0, 0, LENGTH, LENGTH)) for each in (k, v)]
+        inside = F.pad(torch.ones(LENGTH, dtype=torch.bool), (LENGTH, LENGTH))
+        weights = (q @ around[0].mT).masked_fill(~inside, -1e9).softmax(dim=-1)
+        return weights @ around[1]
+
+
+def test_queries_that_all_see_the_same_keys_are_no_decoder(x):
+    (site,) = watched(LocalBlocks(), x).sites
+    assert str(site.site) == "encoder.0"
+    assert any("6 queries and 18 keys" in note for note in site.notes)
+
+
+class OneWordOfSix(Spelling):
+    def forward(self, x: Tensor) -> Tensor:
+        q, k, v = (each.transpose(1, 2) for each in self.split(x))
+        padding = torch.arange(LENGTH) > 0
+        return (q @ k.mT).masked_fill(padding, -1e9).softmax(dim=-1) @ v
+
+
+def test_of_one_word_and_padding_the_kind_is_uncertain(x):
+    (site,) = watched(OneWordOfSix(), x).sites
+    assert str(site.site) == "encoder.0"
+    assert site.notes[0].startswith("encoder or decoder uncertain")
+
+
+class ThreeAttentions(nn.Module):
+    """A decoder layer that looks at its own text before and after the source."""
+
+    def __init__(self, causal: bool) -> None:
+        super().__init__()
+        self.causal = causal
+        self.before, self.across, self.after = (
+            nn.MultiheadAttention(WIDTH, HEADS, batch_first=True) for _ in range(3)
+        )
+
+    def forward(self, x: Tensor, memory: Tensor) -> Tensor:
+        n = x.shape[1]
+        mask = ~torch.ones(n, n, dtype=torch.bool).tril() if self.causal else None
+        x = x + self.before(x, x, x, attn_mask=mask)[0]
+        x = x + self.across(x, memory, memory)[0]
+        return x + self.after(x, x, x, attn_mask=mask)[0]
+
+
+class ThreeEach(nn.Module):
+    def __init__(self, causal: bool) -> None:
+        super().__init__()
+        self.read = nn.Linear(WIDTH, WIDTH)
+        self.layers = nn.ModuleList(ThreeAttentions(causal) for _ in range(2))
+
+    def forward(self, x: Tensor, memory: Tensor) -> Tensor:
+        memory = self.read(memory)
+        for layer in self.layers:
+            x = layer(x, memory)
+        return x
+
+
+@pytest.mark.parametrize("causal", [True, False])
+@pytest.mark.parametrize("n_target", [1, 4, LENGTH])
+def test_a_decoder_may_look_at_its_own_text_twice_a_layer(n_target, causal, x):
+    seen = watched(ThreeEach(causal), x[:, :n_target].clone(), x.flip(1))
+    assert [str(each.site) for each in seen.sites] == [
+        *("decoder.0", "cross.0", "decoder.1", "decoder.2", "cross.1", "decoder.3")
+    ]
+    assert not any(each.notes for each in seen.sites)
+
+
+class TalkingHeads(Spelling):
+    """Heads mixed by a learned matrix after the softmax (Shazeer et al. 2020)."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.mix = nn.Parameter(torch.randn(HEADS, HEADS))
+
+    def forward(self, x: Tensor) -> Tensor:
+        q, k, v = (each.transpose(1, 2) for each in self.split(x))
+        weights = torch.einsum("bhij,hg->bgij", (q @ k.mT).softmax(dim=-1), self.mix)
+        return weights @ v
+
+
+@pytest.mark.parametrize("context", CONTEXTS)
+def test_heads_that_are_mixed_after_the_softmax_are_no_attention_of_one_head(context, x):
+    with context():
+        seen = watched(TalkingHeads(), x)
+    assert not seen.sites
+    (other,) = seen.report().others
+    assert "mixes its heads before they meet values" in other.reason

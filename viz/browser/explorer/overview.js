@@ -9,7 +9,7 @@ const TILE_GAP = 4;
 const LARGEST_TILE = 88;
 const SMALLEST_TILE = 30;
 const NAME_ROOM = { plain: 1.3, measured: 2.3 };
-const MARK = { radius: 2.6, room: 8 };
+const MARK = { radius: 2.6, room: 4 };
 const ZOOM_STEPS = [1, 1.5, 2, 3, 4, 6, 8, 12];
 const FINEST_CELL = 6;
 
@@ -126,7 +126,8 @@ export class Overview {
     const across = flows ? Math.max(1, Math.min(heads.length, Math.round(Math.sqrt(heads.length * 1.6)))) : kind.heads;
     const fitting = Math.floor((room - this.gutter - 6) / across) - TILE_GAP;
     const smallest = Math.max(SMALLEST_TILE, flows ? 4.2 * rem : 0);
-    const base = Math.max(smallest, Math.min(flows ? 2 * LARGEST_TILE : LARGEST_TILE, fitting));
+    // Tiles give up the room of the dots, so that all layers and what is said of a head still fit the first screen.
+    const base = Math.max(smallest, Math.min(flows ? 2 * LARGEST_TILE : LARGEST_TILE, fitting) - this.markRoom);
     const most = Math.max(base, FINEST_CELL * this.payload.axis(kind.keys).length);
     const side = Math.min(most, Math.round(base * ZOOM_STEPS[this.zoom]));
     this.side = side;
@@ -226,8 +227,8 @@ export class Overview {
     context.save();
     context.scale(density, density);
     context.fillStyle = this.palette.theme.text;
-    // In the middle of its strip, or of the line that names the head.
-    const up = (this.markRoom || this.above - this.measureRoom) / 2 + this.measureRoom;
+    // In the middle of the gap above its tile, or of the line that names the head.
+    const up = this.markRoom ? (this.markRoom + TILE_GAP) / 2 : (this.above + this.measureRoom) / 2;
     for (const { tile, x, y } of named) {
       if (!this._isMarked(tile)) continue;
       context.beginPath();
