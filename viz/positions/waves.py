@@ -115,7 +115,7 @@ class _Lines(Picture):
 
     @property
     def more(self) -> str:
-        if self.base is None or self.position is not None:
+        if self.base is None or self.position is not None or not self.dimensions:
             return ""
         return (
             "The wavelength of dimensions 2i and 2i + 1 is "
