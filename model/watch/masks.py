@@ -12,6 +12,9 @@ FORBIDDEN = -1e3
 STEP = -50.0
 """A constant below this beside none below a tenth of it is a mask as well, such as −100."""
 
+STEP_WITH_BIAS = -90.0
+"""The same to which a learned bias was added, as Swin does."""
+
 
 def far_above(x: Tensor) -> Tensor:
     """True = no mask was written here: all but what lies far below every other number.
@@ -38,6 +41,9 @@ def allows(added: Tensor) -> Tensor:
     if bool(low <= STEP) and bool(low > FORBIDDEN):
         lowest = added == low
         if bool((lowest | (added > low / 10)).all()) and int(lowest.sum()) > 1:
+            return ~lowest
+        lowest = added < low * 3 / 4
+        if bool(low <= STEP_WITH_BIAS) and bool((lowest | (added > low / 4)).all()):
             return ~lowest
     return allowed
 

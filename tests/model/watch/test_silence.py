@@ -478,6 +478,31 @@ def test_a_mask_is_known_beside_low_scores(factor, x):
     assert torch.equal(call.allowed.expand(call.weights.shape), CAUSAL.expand(call.weights.shape))
 
 
+class StepAndBias(Spelling):
+    """A learned bias and −100 in one tensor, as Swin adds to the scores of shifted windows."""
+
+    def __init__(self, step: float) -> None:
+        super().__init__()
+        self.mask = torch.where(CAUSAL, 0.0, step) + torch.linspace(-6, 6, LENGTH**2).view(
+            LENGTH, -1
+        )
+
+    def forward(self, x: Tensor) -> Tensor:
+        q, k, v = (each.transpose(1, 2) for each in self.split(x))
+        return (q @ k.mT + self.mask).softmax(dim=-1) @ v
+
+
+@pytest.mark.parametrize(("step", "is_mask"), [(-100.0, True), (-20.0, False)])
+def test_a_step_with_a_learned_bias_is_a_mask_if_it_is_deep(step, is_mask, x):
+    (site,) = watched(StepAndBias(step), x).sites
+    (call,) = site.calls
+    if is_mask:
+        shape = call.weights.shape
+        assert torch.equal(call.allowed.expand(shape), CAUSAL.expand(shape))
+    else:
+        assert call.allowed is None
+
+
 class LowBias(Spelling):
     """The same for a fused kernel, which takes them as its mask."""
 
