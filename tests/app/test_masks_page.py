@@ -274,13 +274,13 @@ def test_a_typed_target_is_what_teacher_forcing_gives(
 ) -> None:
     target = "Die Katze isst."
     app = open_masks(part="change", target=target)
-    assert "the target you typed is given" in captions(app)
+    assert "the decoder reads the target you typed" in captions(app)
     read = model.trace(SENTENCES[0], target).target
     assert panel(app, "editor", 0)["queries"][: len(read)] == axis_texts(read)
     assert translations(app)[0] == model.translate(SENTENCES[0]).text
     app.session_state["number"] = 2
     app.run()
-    assert "the model's own translation is given" in captions(app)
+    assert "the decoder reads the model's own translation" in captions(app)
 
 
 # ---- changing -----------------------------------------------------------------------------------

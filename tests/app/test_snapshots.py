@@ -289,7 +289,7 @@ def test_what_heads_did_over_training_is_drawn_where_it_was_measured(
     (chart,) = app.get("plotly_chart")
     assert chart.proto.alt.startswith("On the next token of 8 heads ")
     assert query(app, "grown") == "next"
-    assert "The label needs at least 50% of its weight" in captions(app)
+    assert any("The label needs at least 50% of its weight" in plain(each.value) for each in app.markdown)
     app = app.segmented_control(key="below").set_value("training").run()
     app.session_state["attention"] = "cross"
     assert not app.run().exception

@@ -74,7 +74,7 @@ def text(
 
     def parse_text(written: str) -> str:
         if len(written) > most:
-            raise ValueError(f"which has {len(written):,} characters; at most {most:,} fit")
+            raise ValueError(f"which has {len(written):,} characters, and at most {most:,} fit")
         return written
 
     values = values or f"text, at most {most:,} characters"

@@ -189,7 +189,7 @@ def test_what_is_opened_the_wrong_way_says_how_it_is_opened(saved, tmp_path):
     name = "an encoder alone" if half is ENCODER else "a decoder alone"
     assert reader_facts(folder).architecture == name
     assert dict(reader_facts(folder).sizes)["d_model"] == 32
-    with pytest.raises(CheckpointError, match=f"holds {name}; open it in the app, or with"):
+    with pytest.raises(CheckpointError, match=f"has {name}; open it in the app, or with"):
         load_checkpoint(folder)
     whole = write_tiny_checkpoint(tmp_path / "whole")
     assert not is_reader(whole)
