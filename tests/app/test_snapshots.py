@@ -20,7 +20,7 @@ from model.training.growth import write_growth
 from model.translate.translator import load
 from tests.kit.apptest import go_to
 from tests.kit.labels import tiny_survey
-from tests.kit.shown import captions, plain, query, said
+from tests.kit.shown import plain, query, said
 from tests.kit.tiny_checkpoint import PAIRS, SNAPSHOTS, write_tiny_snapshots
 from viz.service import session
 from viz.service.questions import OfModel
@@ -289,7 +289,9 @@ def test_what_heads_did_over_training_is_drawn_where_it_was_measured(
     (chart,) = app.get("plotly_chart")
     assert chart.proto.alt.startswith("On the next token of 8 heads ")
     assert query(app, "grown") == "next"
-    assert any("The label needs at least 50% of its weight" in plain(each.value) for each in app.markdown)
+    assert any(
+        "The label needs at least 50% of its weight" in plain(each.value) for each in app.markdown
+    )
     app = app.segmented_control(key="below").set_value("training").run()
     app.session_state["attention"] = "cross"
     assert not app.run().exception
