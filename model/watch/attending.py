@@ -13,7 +13,7 @@ from model.watch.arrangement import Arrangement, arranged
 from model.watch.call_sites import Spot
 from model.watch.editing import SiteEdit
 from model.watch.lineage import Candidate, Node, Product
-from model.watch.masks import FORBIDDEN
+from model.watch.masks import far_above
 
 if TYPE_CHECKING:
     from model.watch.recorder import Recorder
@@ -290,7 +290,7 @@ def _allowed(candidate: Candidate, found: Arrangement) -> Tensor | None:
         given = candidate.given
         if given is None or given.numel() != torch.Size(shape).numel():
             return None
-        seen = given > FORBIDDEN
+        seen = far_above(given)
         if bool(seen.all()) or bool((seen == seen[..., :1]).all()):
             return None
         return found.laid_out(_straight(seen, found), *shape[2:]).clone()

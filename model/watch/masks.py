@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import torch
 from torch import Tensor
 
 FORBIDDEN = -1e3
@@ -11,14 +12,38 @@ FORBIDDEN = -1e3
 STEP = -50.0
 """A constant below this beside none below a tenth of it is a mask as well, such as −100."""
 
+STEP_WITH_BIAS = -90.0
+"""The same to which a learned bias was added, as Swin does."""
+
+
+def far_above(x: Tensor) -> Tensor:
+    """True = no mask was written here: all but what lies far below every other number.
+
+    Relative positions and other scores may lie as low as a mask; with them numbers lie in between.
+    """
+    allowed = x > FORBIDDEN
+    if bool(allowed.all()):
+        return allowed
+    x = x if x.is_floating_point() else x.float()
+    for limit in (FORBIDDEN, min(FORBIDDEN, float(x.amin()) / 2)):
+        allowed = x > limit
+        largest = x.abs().masked_fill(~allowed, 0).amax()
+        highest = x.masked_fill(allowed, -torch.inf).amax()
+        if not bool(2 * largest > -highest):
+            return allowed
+    return torch.ones_like(allowed)
+
 
 def allows(added: Tensor) -> Tensor:
     """True = may attend, by what is added to scores."""
-    allowed = added > FORBIDDEN
+    allowed = far_above(added)
     low = added.amin() if added.numel() else added.sum()
     if bool(low <= STEP) and bool(low > FORBIDDEN):
         lowest = added == low
         if bool((lowest | (added > low / 10)).all()) and int(lowest.sum()) > 1:
+            return ~lowest
+        lowest = added < low * 3 / 4
+        if bool(low <= STEP_WITH_BIAS) and bool((lowest | (added > low / 4)).all()):
             return ~lowest
     return allowed
 

@@ -168,17 +168,18 @@ class Watched:
         named = len(known) == len(found)
         given = [None if named else self._kind_of(each.place) for each in found]
         sites = known if named else _named(found, given)
+        twins = _twins(found, sites)
         return [
             (
                 WatchedSite(
                     site,
                     each.place,
                     each.records,
-                    (*each.doubts, *(() if named or kind else _kind_doubts(each, site))),
+                    (*each.doubts, *(() if named or kind else _kind_doubts(each, site)), *twin),
                 ),
                 each,
             )
-            for site, each, kind in zip(sites, found, given, strict=True)
+            for site, each, kind, twin in zip(sites, found, given, twins, strict=True)
         ]
 
     def _kind_of(self, place: Place) -> AttentionKind | None:
@@ -336,6 +337,36 @@ def _require_certain(site: WatchedSite, found: _Found, chosen: bool) -> None:
                 f"{site.site}: {next(iter(found.doubts))}, and they are no shares of 1; choose "
                 "other sites= for the trace."
             )
+
+
+def _twins(found: list[_Found], sites: Sequence[Site]) -> list[tuple[str, ...]]:
+    """What is said of each place whose module uses the same weights once more."""
+    others: list[list[str]] = [[] for _ in found]
+    for (i, one), (j, other) in itertools.combinations(enumerate(found), 2):
+        if one.place.path == other.place.path and _same_weights(one, other):
+            others[i].append(str(sites[j]))
+            others[j].append(str(sites[i]))
+    return [
+        (
+            f"its module has the same weights at {' and '.join(each)}, for other values: both are "
+            "parts of one layer, and an edit of one leaves the other as it is",
+        )
+        if each
+        else ()
+        for each in others
+    ]
+
+
+def _same_weights(one: _Found, other: _Found) -> bool:
+    # All weights on one key are 1.
+    return (
+        len(one.calls) == len(other.calls)
+        and any(call.n_keys > 1 for call in one.records)
+        and all(
+            torch.equal(a.weights, b.weights)
+            for a, b in zip(one.records, other.records, strict=True)
+        )
+    )
 
 
 def _kind_doubts(found: _Found, site: Site) -> tuple[str, ...]:

@@ -419,3 +419,12 @@ def test_weights_that_a_class_gives_cut_or_averaged_are_recorded_whole():
             else:
                 mine = mine.mean(dim=1, keepdim=True).expand_as(theirs)
             torch.testing.assert_close(mine, theirs, atol=5e-7, rtol=0)
+
+
+@pytest.mark.parametrize("attention", ["eager", "sdpa"])
+def test_two_parts_of_a_layer_of_diffllama_are_told(attention):
+    config = {**LLAMA, "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 4}
+    family = Family("DiffLlamaForCausalLM", "DiffLlamaConfig", config, TEXT, "")
+    _, seen = watched(build(family, attention), TEXT)
+    for other, site in zip((1, 0, 3, 2), seen.sites, strict=True):
+        assert any(f"the same weights at decoder.{other}," in note for note in site.notes)

@@ -445,3 +445,96 @@ def test_heads_that_are_mixed_after_the_softmax_are_no_attention_of_one_head(con
     assert not seen.sites
     (other,) = seen.report().others
     assert "mixes its heads before they meet values" in other.reason
+
+
+class RelativeLogits(Spelling):
+    """Queries times learned positions, added to scores, as in BoTNet and HaloNet."""
+
+    def __init__(self, factor: float, *, causal: bool) -> None:
+        super().__init__()
+        self.factor, self.causal = factor, causal
+        self.places = nn.Parameter(torch.randn(LENGTH, WIDTH // HEADS))
+
+    def forward(self, x: Tensor) -> Tensor:
+        q, k, v = (each.transpose(1, 2) for each in self.split(x))
+        scores = q @ k.mT + self.factor * (q @ self.places.mT)
+        if self.causal:
+            scores = scores + torch.where(CAUSAL, 0.0, torch.finfo().min)
+        return scores.softmax(dim=-1) @ v
+
+
+@pytest.mark.parametrize("factor", [1, 1e3, 1e5])
+def test_scores_are_no_mask_however_low_they_are(factor, x):
+    (site,) = watched(RelativeLogits(factor, causal=False), x).sites
+    (call,) = site.calls
+    assert call.allowed is None
+    torch.testing.assert_close(call.scores.softmax(dim=-1), call.weights)
+
+
+@pytest.mark.parametrize("factor", [1, 1e3, 1e5])
+def test_a_mask_is_known_beside_low_scores(factor, x):
+    (site,) = watched(RelativeLogits(factor, causal=True), x).sites
+    (call,) = site.calls
+    assert torch.equal(call.allowed.expand(call.weights.shape), CAUSAL.expand(call.weights.shape))
+
+
+class StepAndBias(Spelling):
+    """A learned bias and −100 in one tensor, as Swin adds to the scores of shifted windows."""
+
+    def __init__(self, step: float) -> None:
+        super().__init__()
+        self.mask = torch.where(CAUSAL, 0.0, step) + torch.linspace(-6, 6, LENGTH**2).view(
+            LENGTH, -1
+        )
+
+    def forward(self, x: Tensor) -> Tensor:
+        q, k, v = (each.transpose(1, 2) for each in self.split(x))
+        return (q @ k.mT + self.mask).softmax(dim=-1) @ v
+
+
+@pytest.mark.parametrize(("step", "is_mask"), [(-100.0, True), (-20.0, False)])
+def test_a_step_with_a_learned_bias_is_a_mask_if_it_is_deep(step, is_mask, x):
+    (site,) = watched(StepAndBias(step), x).sites
+    (call,) = site.calls
+    if is_mask:
+        shape = call.weights.shape
+        assert torch.equal(call.allowed.expand(shape), CAUSAL.expand(shape))
+    else:
+        assert call.allowed is None
+
+
+class LowBias(Spelling):
+    """The same for a fused kernel, which takes them as its mask."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        q, k, v = (each.transpose(1, 2) for each in self.split(x))
+        bias = 1e3 * (q @ q.mT)
+        self.keep((q @ k.mT / 2 + bias).softmax(dim=-1))
+        return F.scaled_dot_product_attention(q, k, v, attn_mask=bias)
+
+
+def test_a_low_bias_of_a_fused_kernel_is_no_mask(x):
+    module = LowBias()
+    (site,) = watched(module, x).sites
+    (call,) = site.calls
+    torch.testing.assert_close(call.weights, module.used)
+    assert call.allowed is None or bool(call.allowed.all())
+    assert not site.notes
+
+
+class TwoHalvesOfValues(Spelling):
+    """The same weights for each half of the values, as DiffLlama calls its attention."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        q, k, v = (each.transpose(1, 2) for each in self.split(x))
+        first = (q @ k.mT).softmax(dim=-1) @ v[..., :2]
+        return torch.cat([first, (q @ k.mT).softmax(dim=-1) @ v[..., 2:]], dim=-1)
+
+
+def test_two_parts_of_one_layer_with_the_same_weights_are_told(x):
+    first, second = watched(TwoHalvesOfValues(), x).sites
+    assert torch.equal(first.calls[0].weights, second.calls[0].weights)
+    for site, other in ((first, second), (second, first)):
+        (note,) = site.notes
+        assert f"the same weights at {other.site}" in note
+        assert "an edit of one leaves the other as it is" in note
