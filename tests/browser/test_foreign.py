@@ -40,8 +40,9 @@ def test_from_the_menu_to_its_heads_to_another_text_on_stage_and_back(page: Page
     page.locator(".st-key-checkpoint").get_by_role("combobox").click()
     page.get_by_role("option", name="gpt2").click()
     expect(page.locator(".answer .model")).to_contain_text("GPT2LMHeadModel of transformers")
-    explorer = page.locator(".headscope-explorer, .st-key-explorer").first
-    expect(explorer).to_be_visible()
+    expect(page.get_by_role("group", name="The model")).to_be_visible()
+    page.get_by_role("link", name="Heads").first.click()
+    expect(page.locator(".headscope-explorer, .st-key-explorer").first).to_be_visible()
     done = page.locator(".headscope-done")
     before = done.get_attribute("data-done")
     text = page.locator(".st-key-sentence input")

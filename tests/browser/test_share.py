@@ -274,7 +274,7 @@ def test_on_a_server_of_this_machine_alone_the_panel_says_how_phones_get_in(
     visitor: Visitor,
 ) -> None:
     share = Share(visitor().open().page).open()
-    expect(share.notes).to_have_text(re.compile("this machine alone.*make run ADDRESS=0.0.0.0"))
+    expect(share.notes).to_have_text(re.compile("only on this machine.*make run ADDRESS=0.0.0.0"))
 
 
 def test_the_code_has_a_name_for_those_who_cannot_see_it(visitor: Visitor) -> None:
