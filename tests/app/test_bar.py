@@ -386,7 +386,7 @@ def test_a_text_too_long_in_the_address_gives_way_to_the_sample_sentence(
 ) -> None:
     app = open_app(sentence="x" * 6000)
     assert large(app) == OWN
-    assert "which has 6,000 characters; at most 5,000 fit" in warnings(app)[0]
+    assert "which has 6,000 characters, and at most 5,000 fit" in warnings(app)[0]
     assert len(warnings(app)[0]) < 250
 
 

@@ -68,7 +68,7 @@ def test_names_of_no_parameter_are_passed_over() -> None:
         ),
         ("attention", "Cross", "which is none of encoder, decoder, cross, module"),
         ("words", "true", "which is not 0 or 1"),
-        ("sentence", "x" * 51, "which has 51 characters; at most 50 fit"),
+        ("sentence", "x" * 51, "which has 51 characters, and at most 50 fit"),
     ],
 )
 def test_an_illegal_value_gives_way_to_the_default_and_is_named(
