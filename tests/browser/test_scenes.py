@@ -395,7 +395,7 @@ def test_a_deleted_talk_is_gone_from_the_browser(talk: TalkPage) -> None:
     talk.open_panel()
     talk.page.get_by_role("button", name="New talk").click()
     talk.page.wait_for_function("() => Object.keys(localStorage).some(n => n.includes('talk-'))")
-    talk.page.get_by_role("button", name="Change the talk").click()
+    talk.page.get_by_role("button", name="Edit talk").click()
     talk.page.get_by_role("menuitem", name="Delete").click()
     talk.page.wait_for_function("() => !Object.keys(localStorage).some(n => n.includes('talk-'))")
     expect(talk.rows).to_have_count(11)

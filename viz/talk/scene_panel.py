@@ -634,7 +634,7 @@ def _show_choice() -> None:
             on_click=_new,
         )
         st.menu_button(
-            "Change the talk",
+            "Edit talk",
             ["Rename", "Delete"] if st.session_state["talk"] in own else ["Rename"],
             key="talk-menu",
             icon=":material/more_vert:",
