@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from tests.kit.running_app import free_port, is_healthy
+from tests.kit.signals import end_group, heed_interrupts
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(os.name == "nt", reason="finds bin/python")]
 
@@ -163,7 +164,13 @@ def test_the_app_answers_and_its_page_is_drawn_by_its_worker(
     with (
         (hostile / "said").open("w") as said,
         subprocess.Popen(
-            command, cwd=hostile, env=environment, stdout=said, stderr=subprocess.STDOUT
+            command,
+            cwd=hostile,
+            env=environment,
+            stdout=said,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+            preexec_fn=heed_interrupts,
         ) as process,
     ):
         try:
@@ -182,5 +189,8 @@ def test_the_app_answers_and_its_page_is_drawn_by_its_worker(
             assert "Traceback" not in (hostile / "said").read_text()
         finally:
             process.send_signal(signal.SIGINT)
-            process.wait(SECONDS)
+            try:
+                process.wait(60)
+            finally:
+                end_group(process.pid)
     assert "imported!" not in (hostile / "said").read_text()
