@@ -148,9 +148,7 @@ class Certainty(DecodingPicture):
             "tickfont": {"size": style.SMALL_FONT_SIZE},
         }
         spec = {
-            **shared,
-            "height": shared["height"] - shared["margin"]["b"] + below,
-            "margin": {**shared["margin"], "b": below},
+            **style.with_bottom(shared, below),
             "plot_bgcolor": style.CLEAR,
             "legend": style.legend_below(shared),
             "xaxis": style.axis(

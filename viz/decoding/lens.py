@@ -173,9 +173,7 @@ class LayerLens(DecodingPicture):
         )
         below += 2 * style.LEGEND_HEIGHT if layout.narrow else 0
         spec: dict[str, Any] = {
-            **shared,
-            "height": shared["height"] - shared["margin"]["b"] + below,
-            "margin": {**shared["margin"], "b": below},
+            **style.with_bottom(shared, below),
             "legend": style.legend_below(shared),
             "xaxis": style.axis(
                 "" if layout.narrow else "Token written",

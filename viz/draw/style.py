@@ -387,6 +387,15 @@ def layout(
     }
 
 
+def with_bottom(shared: Mapping[str, Any], below: int) -> dict[str, Any]:
+    """A `layout` with so many pixels below its plot, whose height stays."""
+    return {
+        **shared,
+        "height": shared["height"] - shared["margin"]["b"] + below,
+        "margin": {**shared["margin"], "b": below},
+    }
+
+
 def legend_below(shared: Mapping[str, Any]) -> dict[str, Any]:
     """The legend of a `layout` in the figure's lower left corner, in the order of the data."""
     place = {"x": 0, "xref": "container", "xanchor": "left", "y": 0, "traceorder": "normal"}
@@ -398,12 +407,7 @@ def bar_layout(
 ) -> dict[str, Any]:
     """`layout` for a figure that has a colour bar and no legend."""
     shared = layout(theme, title=title, height=height, top=top, lines=lines)
-    spare = shared["margin"]["b"] - BOTTOM
-    return {
-        **shared,
-        "height": shared["height"] - spare,
-        "margin": {**shared["margin"], "b": BOTTOM},
-    }
+    return with_bottom(shared, BOTTOM)
 
 
 def axis_title(text: str, standoff: int = 10) -> dict[str, Any]:

@@ -305,9 +305,7 @@ def ranking_figure(
     over = any(each.examples for each in ranked)
     below = _AXIS + style.LEGEND_HEIGHT * (2 if narrow and over else 1) + 12
     layout: dict[str, Any] = {
-        **shared,
-        "height": shared["height"] - shared["margin"]["b"] + below,
-        "margin": {**shared["margin"], "b": below},
+        **style.with_bottom(shared, below),
         "legend": style.legend_below(shared),
         "plot_bgcolor": style.CLEAR,
         "bargap": 0.35,

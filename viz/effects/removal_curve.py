@@ -262,9 +262,7 @@ def removal_figure(
     below = shared["margin"]["b"] + _AXIS + (style.LEGEND_HEIGHT if narrow else 0)
     tick = {"tickfont": {"size": style.SMALL_FONT_SIZE}, "automargin": True}
     layout = {
-        **shared,
-        "height": shared["height"] - shared["margin"]["b"] + below,
-        "margin": {**shared["margin"], "b": below},
+        **style.with_bottom(shared, below),
         "plot_bgcolor": style.CLEAR,
         "legend": style.legend_below(shared),
         "xaxis": {

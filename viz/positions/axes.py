@@ -127,9 +127,7 @@ def curve_layout(
     axis = _NARROW_AXIS_HEIGHT if narrow else _AXIS_HEIGHT
     below = axis + style.LEGEND_HEIGHT * legend_rows
     return {
-        **shared,
-        "height": shared["height"] - shared["margin"]["b"] + below,
-        "margin": {**shared["margin"], "b": below},
+        **style.with_bottom(shared, below),
         "plot_bgcolor": style.CLEAR,
         "legend": style.legend_below(shared),
     }

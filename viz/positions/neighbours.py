@@ -157,9 +157,7 @@ class NeighbourHeads(Picture):
         below = (_NARROW_AXIS_ROOM if layout.narrow else _AXIS_ROOM) + 10 + style.LEGEND_HEIGHT
         below += style.LEGEND_HEIGHT if layout.narrow else 0
         spec = {
-            **shared,
-            "height": shared["height"] - shared["margin"]["b"] + below,
-            "margin": {**shared["margin"], "b": below},
+            **style.with_bottom(shared, below),
             "plot_bgcolor": style.CLEAR,
             "barmode": "group",
             "bargap": 0.3,

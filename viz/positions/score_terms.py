@@ -112,9 +112,7 @@ class TermShares(Picture):
         )
         percents = 100 * np.stack([np.asarray(share) for share in shares.values()])
         spec = {
-            **shared,
-            "height": shared["height"] - shared["margin"]["b"] + below,
-            "margin": {**shared["margin"], "b": below},
+            **style.with_bottom(shared, below),
             "plot_bgcolor": style.CLEAR,
             # Terms that work against the others hang below 0.
             "barmode": "relative",
