@@ -333,7 +333,7 @@ def test_without_a_browser_the_address_is_said_and_served(
 def test_without_a_screen_the_address_is_said(start: Callable[..., Started]) -> None:
     app = start()
     said = wait_for_words(app)
-    assert "there is no screen (neither DISPLAY nor WAYLAND_DISPLAY is set)" in said
+    assert "there is no screen" in said
     app.process.terminate()
     app.wait_for_end()
 

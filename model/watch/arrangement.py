@@ -139,7 +139,7 @@ def arranged(
         return Arrangement((*given, n_queries, shape[-1]), given, (0, 1), turned)
     if doubtful or disagrees:
         doubt = (
-            f"{UNCERTAIN}: nothing tells how its {total} maps divide into heads and a batch, shown "
+            f"{UNCERTAIN}: nothing shows how its {total} maps divide into heads and a batch, taken "
             f"as {usual[0]} × {usual[1]}; give n_heads= to watching"
         )
         return Arrangement(usual, usual[:2], (0, 1), doubts=(doubt,))

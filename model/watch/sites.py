@@ -374,7 +374,7 @@ def _kind_doubts(found: _Found, site: Site) -> tuple[str, ...]:
     doubts = []
     if site.kind is AttentionKind.ENCODER:
         if first.n_queries == first.n_keys == 1 and len(found.calls) == 1:
-            doubts.append("of one token, nothing tells what it may see")
+            doubts.append("a single token does not show its mask")
         elif _is_causal(found) is None:
             doubts.append("no query sees a later key, nor do later ones see more")
     elif (

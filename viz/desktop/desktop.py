@@ -131,9 +131,9 @@ def run(*, webview: bool, browser: bool) -> None:
         if not reason:
             wanted = {(True, False): "webview", (False, True): "Chromium, Chrome, Edge or Brave"}
             missing = wanted.get((webview, browser), "webview, Chromium, Chrome, Edge or Brave")
-            reason = f"no {missing} was found that opens here"
+            reason = f"no {missing} opens here"
         print(
-            f"{TITLE} runs at {server.url} without a desktop window, since {reason}; open the "
+            f"{TITLE} runs at {server.url} without a desktop window, because {reason}; open the "
             "address in a browser, and press Ctrl+C here to end it.",
             flush=True,
         )
@@ -206,7 +206,7 @@ class Server:
         lines = self._log.read().decode(errors="replace").split("\n")
         said = next((line.strip() for line in reversed(lines) if line.strip()), "")
         said = said.removeprefix("Error: ")
-        return f"The server ended: {said or f'it gave code {self._process.returncode}'}"
+        return f"The server ended: {said or f'exit code {self._process.returncode}'}"
 
     def is_running(self) -> bool:
         """Whether it still runs."""

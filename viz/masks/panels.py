@@ -200,7 +200,7 @@ def step_panels(
         number_panel(seen, "Scores", steps.scores, limit=limit, unit="score"),
         number_panel(
             seen,
-            "Scores after the mask" if hatched else "The same, with no mask",
+            "Scores after the mask" if hatched else "Without the mask",
             steps.masked,
             shown=shown,
             limit=limit,
@@ -468,8 +468,8 @@ def empty_words(mask: Mask) -> str:
     more = len(empty) - LISTED_QUERIES
     rest = f" and {more} more" if more > 0 else ""
     return (
-        f"Nothing left to look at: {named}{rest}. The model then takes zeros for the weights, so "
-        "this attention adds nothing but its bias there."
+        f"Nothing left to look at: {named}{rest}. Their weights are then zeros, so this attention "
+        "adds only its bias there."
     )
 
 

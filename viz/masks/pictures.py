@@ -395,7 +395,7 @@ class HeadSteps(_Panels):
         inside = (
             "Scores, scores after the mask, weights after the softmax"
             if self.hatched
-            else "The same scores and the weights that they give with no mask"
+            else "The same scores and their weights without a mask"
         )
         return f"{inside}, and the length of weight · v: what each key adds before W_O."
 
@@ -480,7 +480,7 @@ class ComparedMasks(_OfTwoMasks):
     def caption(self) -> str:
         a, b = self.both.masks
         if a.cells.shape != b.cells.shape:
-            return "The two masks differ in size, so no cell of one is a cell of the other."
+            return "The two masks differ in size, so their cells do not correspond."
         return difference_words(mask_difference(a, b))
 
     @property

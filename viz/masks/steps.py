@@ -173,7 +173,7 @@ def fill_lesson(scores_row: FloatArray, allowed_row: BoolArray) -> FillLesson:
     """
     if scores_row.ndim != 1 or not scores_row.size:
         raise ValueError(
-            f"A row has one score a key and at least one key; these have the shape "
+            f"A row has one score per key and at least one key; these have the shape "
             f"{scores_row.shape}."
         )
     require_mask(allowed_row, scores_row.shape)
@@ -184,15 +184,15 @@ def fill_lesson(scores_row: FloatArray, allowed_row: BoolArray) -> FillLesson:
     n_keys = len(scores_row)
     if allowed_row.any():
         explanation = (
-            "The row has an allowed key, so all three give the same weights: beside it, e to the "
-            "power of −1e9 is 0 as well. They differ in a row without an allowed key."
+            "The row has an allowed key, so all three give the same weights: e to the power of "
+            "−1e9 is 0 as well. They differ only in a row without an allowed key."
         )
     else:
         explanation = (
             "No key is allowed: with −∞ the softmax divides 0 by 0, and NaN spreads through "
             "everything computed from it; with −1e9 all scores are equal, and every key gets the "
-            f"weight 1/{n_keys}, as if all were allowed and scored the same. This model gives "
-            "zeros: the query looks at nothing, and what it gets is no mean of anything."
+            f"weight 1/{n_keys}, as if all were allowed and scored the same. This model uses "
+            "zeros: the query looks at nothing and gets zeros."
         )
     model = _softmax(scores_row[None], allowed_row[None])[0]
     return FillLesson(minus_infinity, large_negative, model, explanation)

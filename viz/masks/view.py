@@ -41,7 +41,7 @@ def _place(name: str) -> Parameter[int]:
     return replace(
         integer(name, USUAL, low=0, high=999, meaning=f"the {name} looked at"),
         instead=f"the {name} that the page opens with is shown",
-        values="from 0; default: of the head from which the mask hides most",
+        values="from 0; default: that of the head from which the mask hides most",
     )
 
 

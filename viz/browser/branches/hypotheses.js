@@ -37,7 +37,7 @@ export class Hypotheses {
       return said + (joins || !said ? "" : " ") + token;
     }, "");
     const most = this.looked(place)?.reduce((one, other) => (other.weight > one.weight ? other : one));
-    const looks = most ? `; it looks most at “${most.text}”, ${percent(most.weight)}` : "";
+    const looks = most ? `; it looks most at “${most.text}” (${percent(most.weight)})` : "";
     return `“${text}”: ${this.nodes[place].words.join("; ")}${looks}.`;
   }
 

@@ -15,7 +15,7 @@ test("a hypothesis has the tokens on its path and the attention of its last one"
 });
 
 test("the spoken sentence names the outcome and the source token with most weight", () => {
-  assert.match(tree.spoken(2), /^“Katze”: .*log-probability so far −1.*; it looks most at “cat”, 75%\.$/);
+  assert.match(tree.spoken(2), /^“Katze”: .*log-probability so far −1.*; it looks most at “cat” \(75%\)\.$/);
 });
 
 test("a tree sent without weights has everything else", () => {

@@ -32,8 +32,7 @@ const REPORT_PAUSE = 120;
 const HEIGHT_LEAST = 260;
 const ROOM_AROUND_CAPTION = 24;
 
-const OPENING =
-  "Each kind opens with the head that says most about which tokens belong together, averaged over many sentences";
+const OPENING = "Each kind opens with its most informative head";
 
 export class Explorer {
   /**
@@ -89,7 +88,7 @@ export class Explorer {
     this.views = new Choices("View", (view) => this._change({ view }));
     this.compare = toggle(
       "Compare heads",
-      "Then click a head to add it to the picture; or click with Shift or Ctrl, or press C",
+      "Click heads to add them to the picture; at any time, Shift+click, Ctrl+click or C does the same",
       () => this._setAdding(!this.adding()),
     );
     this.readings = new Map(
@@ -126,7 +125,7 @@ export class Explorer {
       title: "Bring out faint weights",
     });
     this.gamma.addEventListener("input", () => this._change({ gamma: constants.GAMMAS[Number(this.gamma.value)] }));
-    const orderLabel = element("label", "setting", {}, "Order ", this.order);
+    const orderLabel = element("label", "setting", {}, "Order by ", this.order);
     const gammaLabel = element("label", "setting", {}, "Faint weights ", this.gamma);
     const overviewZoom = zoomButtons("overview", (step) => this.overview.zoomBy(step));
     this.bar = element("canvas", "bar", { role: "img" });
@@ -393,8 +392,8 @@ export class Explorer {
     this.attentions.root.title = payload.surveyed ? OPENING : "";
     this.attentions.show(options, state.attention);
     const orders = [
-      ["", "by layer and head"],
-      ...measuresOf(payload, kind).map(({ key, name }) => [key, `by ${name.toLowerCase()}`]),
+      ["", "layer and head"],
+      ...measuresOf(payload, kind).map(({ key, name }) => [key, name.toLowerCase()]),
     ];
     this.order.replaceChildren(
       ...orders.map(([value, text]) => {

@@ -54,9 +54,9 @@ export function percent(share) {
 /** A sentence about a step for screen readers. */
 export function spokenStep(frame, step, count) {
   const most = frame.source.reduce((one, other) => (other.weight > one.weight ? other : one));
-  const looks = `it looks most at “${most.text}”, ${percent(most.weight)}`;
+  const looks = `the model looks most at “${most.text}” (${percent(most.weight)})`;
   const how = frame.forced ? "given" : "chosen";
-  return `Step ${step + 1} of ${count}: “${frame.written.text}” is ${how} with ${percent(frame.probability)}; ${looks}.`;
+  return `Step ${step + 1} of ${count}: “${frame.written.text}” is ${how} (${percent(frame.probability)}); ${looks}.`;
 }
 
 /** A key's command: a step to go to, a candidate's place, or play and pause; null for other keys. */

@@ -59,7 +59,7 @@ for (const [share, written] of [
 
 test("the spoken step names the token written and the source token with most weight", () => {
   const said = spokenStep(new Writing(bytes(envelope)).frame(1), 1, 3);
-  assert.equal(said, "Step 2 of 3: “ze” is given with 1.0%; it looks most at “cat”, 75%.");
+  assert.equal(said, "Step 2 of 3: “ze” is given (1.0%); the model looks most at “cat” (75%).");
 });
 
 test("keys step, play and choose a candidate", () => {
