@@ -450,10 +450,10 @@ def test_facts_of_whole_words_without_special_tokens_say_what_they_count(
     listed = shown[shown.index('class="facts"') :]
     assert "special tokens left out" in listed
     assert "special tokens included" not in listed
-    assert "On the previous word" in listed
+    assert "Weight on the previous word" in listed
     assert not re.search(r"(?<!special )tokens?\b", listed)
     columns = table(open_app(attention="encoder", words="1", specials="0")).value.columns
-    assert "On the previous word" in columns
+    assert "Weight on the previous word" in columns
 
 
 def test_the_column_of_labels_has_room_for_the_longest(open_app: OpenApp) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
@@ -150,18 +151,16 @@ def test_the_page_about_tells_what_the_file_tells(open_app: OpenApp) -> None:
 
 def test_a_kind_that_a_trace_lacks_is_said(open_app: OpenApp) -> None:
     app = open_app(checkpoint="gpt.npz", attention="encoder", layer="1")
-    assert warnings(app) == [
-        "The address asks for attention “encoder”, which is not there; shown instead: “decoder”."
-    ]
+    (warning,) = warnings(app)
+    assert re.search("“encoder”.* shown instead: “decoder”", warning)
     assert selected(app)[0] == "decoder"
 
 
 def test_a_layer_that_a_trace_lacks_is_said(open_app: OpenApp) -> None:
     app = open_app(checkpoint="bert.npz", attention="encoder", layer="7", head="1")
     assert selected(app) == ("encoder", 1, 1)
-    assert warnings(app) == [
-        "This trace has layers 0 to 1 there and no layer 7; shown instead: layer 1."
-    ]
+    (warning,) = warnings(app)
+    assert re.search("layers 0 to 1, .*layer 7; shown instead: layer 1", warning)
 
 
 def test_a_model_and_a_trace_are_chosen_in_turn(open_app: OpenApp) -> None:
@@ -189,7 +188,7 @@ def test_a_link_to_a_trace_that_is_not_there_gets_a_sentence(
     (folder / "inner").mkdir()
     (folder / "inner" / "gone.npz").write_bytes(traces.DECODER)
     (warning,) = warnings(open_app(checkpoint=name))
-    assert "no folder in HEADSCOPE_TRACES holds a trace of that name" in warning
+    assert "no folder in HEADSCOPE_TRACES" in warning
     assert "shown instead: “en-de”" in warning
 
 

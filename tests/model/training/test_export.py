@@ -265,7 +265,7 @@ def test_what_another_option_needs_is_asked_for(run, data, tmp_path, capsys, giv
         (
             ("--bits", "8"),
             {torch.int8, torch.float16, torch.float32},
-            "| files | safetensors with matrices in eight bits, a scale a row, computed in ",
+            "| files | safetensors with matrices in eight bits, one scale per row, computed in ",
         ),
     ],
 )

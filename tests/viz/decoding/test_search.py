@@ -79,6 +79,6 @@ def test_widths_are_told_by_their_scores(translator: Translator) -> None:
         )
 
     assert words(-2, -2, -2).startswith("Every width")
-    assert "3 widths find 2 translations; a width of 2 is the narrowest" in words(-2, -1, -1)
+    assert "3 widths find 2 translations; 2 is the narrowest" in words(-2, -1, -1)
     assert "Wider" not in words(-2, -1, -1)
-    assert "a width of 3 ends with a lower score" in words(-2, -1, -1.5)
+    assert "width 3 ends with a lower score" in words(-2, -1, -1.5)
