@@ -1,4 +1,4 @@
-"""What figures of positions share: axes, layouts of curves, and a base class."""
+"""Axes, layouts of curves and a base class shared by figures of positions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from viz.save.picture import Picture
 
 SQUARE_HEIGHT, NARROW_SQUARE_HEIGHT = style.COMFORTABLE_HEIGHT, 280
 SQUARE = {"scaleanchor": "y", "constrain": "domain", "constraintoward": "left"}
-"""An axis whose unit is as long as that of the other."""
+"""An axis with the same scale as the other."""
 
 _CURVE_HEIGHT = 320
 _AXIS_HEIGHT, _NARROW_AXIS_HEIGHT = 54, 30
@@ -39,10 +39,10 @@ class TablePicture(Picture):
 
 
 class FormulaPicture(Picture):
-    """A picture of the table of section 3.5's formula, for any model.
+    """A picture of the formula's table (section 3.5), for any model.
 
     Attributes:
-        rows: of `model.explain.position_measures.formula_table`, (position, d_model).
+        rows: from `model.explain.position_measures.formula_table`, (position, d_model).
         base: of the wavelengths.
     """
 
@@ -78,7 +78,7 @@ def table_numbers(table: FloatArray, dimensions: Sequence[int] | None = None) ->
 
 def limit_of(values: NDArray[np.floating[Any]]) -> float:
     """The largest absolute value."""
-    # Zeros throughout, as positions scaled to nothing are, still need a scale.
+    # All zeros, as with positions scaled to 0%, still need a scale.
     return float(np.abs(values).max()) or 1.0
 
 
@@ -135,7 +135,7 @@ def curve_layout(
 
 def position_range(length: int) -> list[float]:
     """The range of an axis of positions."""
-    # One position alone still needs a width.
+    # A single position still needs a width.
     return [0, length - 1] if length > 1 else [-0.5, 0.5]
 
 

@@ -1,4 +1,4 @@
-"""Word, scaled word, position and their sum: what the encoder reads."""
+"""The encoder's input: word, scaled word, position and their sum."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from viz.save.picture import Layout, Picture
 _HOVER = "<b>%{y}</b><br>dimension <b>%{x}</b><br>value <b>%{z:.6~g}</b><extra></extra>"
 
 _PANEL_WIDTH, _NARROW_PANEL_WIDTH = 0.185, 0.84
-"""Of each heatmap, as a share of the plot's width; the rest of its part holds the norms."""
+"""The width of each heatmap as a share of its part; the rest holds the norms."""
 
 _NARROW_PANEL_HEIGHT, _PANEL_GAP = 230, 34
 _MAX_PANEL_HEIGHT = 720
 _BAR, _BAR_HEIGHT = 170, 62
 
 _AXIS_ROOM, _NARROW_AXIS_ROOM = 44, 20
-"""Pixels below the plot for an axis's labels, and its title where it has one."""
+"""Pixels below the plot for an axis' labels and title."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -190,7 +190,7 @@ class EmbeddingSum(Picture):
                 **({"tickfont": {"size": style.DENSE_FONT_SIZE}} if layout.narrow else {}),
             )
             spec["annotations"] += _headings(name, across, down, theme)
-        # A phone has no room for two colour bars beside each other.
+        # A phone has no room for two colour bars side by side.
         below = _NARROW_AXIS_ROOM + _BAR_HEIGHT if layout.narrow else _AXIS_ROOM
         spec["margin"] = {**shared["margin"], "b": shared["margin"]["b"] + below}
         spec["height"] = shared["height"] + below
@@ -217,7 +217,7 @@ class EmbeddingSum(Picture):
 
 
 def parts_panels(parts: EmbeddingParts) -> list[Panel]:
-    """The same four for the browser to draw, with one pointer; fast at any length.
+    """The same four for the browser, with one shared pointer; fast at any length.
 
     Errors are those of `EmbeddingSum`.
     """
@@ -273,14 +273,14 @@ def _panels(parts: EmbeddingParts) -> dict[str, FloatArray]:
 
 
 def _factor(parts: EmbeddingParts) -> float:
-    """The factor that best fits what words were multiplied by."""
+    """The best-fitting factor by which words were multiplied."""
     word, scaled = parts.word.astype(np.float64), parts.scaled.astype(np.float64)
     size = float(np.square(word).sum())
     return round(float((word * scaled).sum()) / size, 6) if size else 1.0
 
 
 def _domains(place: int, narrow: bool, height: int, full: int) -> tuple[list[float], list[float]]:
-    """Where a heatmap is, across and up, as shares of the plot."""
+    """A heatmap's place, across and up, as shares of the plot."""
     if narrow:
         top = full - place * (height + _PANEL_GAP)
         return [0, _NARROW_PANEL_WIDTH], [max(0.0, (top - height) / full), top / full]

@@ -31,7 +31,7 @@ MOST_HEADS = 8
 
 _HOVER = "%{y}<br>share <b>%{x:.1f}%</b><extra>%{fullData.name}</extra>"
 _AXIS_ROOM, _NARROW_AXIS_ROOM = 44, 20
-"""Pixels below the plot for an axis's labels, and its title where it has one."""
+"""Pixels below the plot for an axis' labels and title."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class NeighbourHead:
         head: counted from 0.
         neighbour: "previous" or "next".
         before: the share of its weight on that token, 0 to 1, by `model.explain.measures`.
-        after: the same after the edit; NaN if it is no longer known.
+        after: the share after the edit; NaN if it no longer applies.
     """
 
     site: Site
@@ -54,7 +54,7 @@ class NeighbourHead:
 
     @property
     def name(self) -> str:
-        """Which head it is and where it looks, in plain text."""
+        """The head and its neighbour, in plain text."""
         return (
             f"{self.site.kind.short_name}, layer {self.site.layer}, head {self.head}: "
             f"{self.neighbour}"
@@ -66,7 +66,7 @@ class NeighbourHeads(Picture):
     """Heads that look at neighbours, before and after an edit of positions.
 
     Attributes:
-        heads: of `neighbour_heads`.
+        heads: from `neighbour_heads`.
         sentence: the source.
         edit: of positions.
 
@@ -128,7 +128,7 @@ class NeighbourHeads(Picture):
         )
 
     def figure(self, layout: Layout) -> go.Figure:
-        """Two bars a head: its share before and after."""
+        """Two bars per head: its share before and after."""
         heads = self._shown
         theme = style.look(layout.dark)
         names = [_short(each) if layout.narrow else each.name for each in heads]
@@ -166,7 +166,7 @@ class NeighbourHeads(Picture):
                 "title": style.axis_title(
                     "" if layout.narrow else "Share of the weight on that token"
                 ),
-                # A little more, or the last label would be left out.
+                # A little longer, or the last label would be missing.
                 "range": [0, 101],
                 "ticksuffix": "%",
                 "nticks": 6,
@@ -213,12 +213,12 @@ class NeighbourHeads(Picture):
 def neighbour_heads(
     before: Trace, after: Trace, *, most: int = MOST_HEADS
 ) -> tuple[NeighbourHead, ...]:
-    """The heads of self-attention that look most at the previous or the next token.
+    """The self-attention heads that look most at the previous or next token.
 
     Args:
-        before: as the model reads a sentence.
-        after: the same sentence with other positions; its translation may be another one.
-        most: how many heads.
+        before: a sentence with the model's positions.
+        after: the same sentence with other positions; its translation may differ.
+        most: the number of heads.
 
     Returns:
         those with the largest shares before, largest first; each head once, with the neighbour

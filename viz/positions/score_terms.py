@@ -1,4 +1,4 @@
-"""What the scores of the encoder's first layer come from: words, positions, or both."""
+"""Splits the scores of the encoder's first layer into words, positions, and both."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ from viz.save.picture import Layout, Picture
 _HOVER = "head <b>%{x}</b><br>share <b>%{y:.1f}%</b><extra>%{fullData.name}</extra>"
 _HEIGHT = 320
 _AXIS_ROOM, _NARROW_AXIS_ROOM = 44, 20
-"""Pixels below the plot for an axis's labels, and its title where it has one."""
+"""Pixels below the plot for an axis' labels and title."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TermShares(Picture):
-    """What the scores of the encoder's first layer come from: one bar a head, one colour a term.
+    """The origin of the scores in the encoder's first layer: a bar per head, a colour per term.
 
     Attributes:
-        shares: by term, (head,), as `term_shares` gives them.
+        shares: by term, (head,), from `term_shares`.
         sentence: the source.
 
     Raises:
-        ValueError: if there is no term, or terms differ in their number of heads.
+        ValueError: if there is no term, or terms have different numbers of heads.
     """
 
     slug: ClassVar[str] = "terms"
@@ -114,7 +114,7 @@ class TermShares(Picture):
         spec = {
             **style.with_bottom(shared, below),
             "plot_bgcolor": style.CLEAR,
-            # Terms that work against the others hang below 0.
+            # Terms that work against the others are below 0.
             "barmode": "relative",
             "bargap": 0.25,
             "legend": style.legend_below(shared),
@@ -158,7 +158,7 @@ class TermShares(Picture):
 def term_shares(terms: Mapping[str, NDArray[np.floating[Any]]]) -> dict[str, Values]:
     """The share of each term in the differences between a head's scores.
 
-    Only differences within a row count: what is added to a whole row changes no weight
+    Only differences within a row count: a constant added to a whole row changes no weight
     (softmax(x + c) = softmax(x)). So every row is centred first. A term's share is then its
     covariance with the sum of all terms over the variance of that sum. These shares add up to 1, as
     the variance of a sum is the sum of the covariances with it; unlike variances alone, they count
@@ -185,7 +185,7 @@ def term_shares(terms: Mapping[str, NDArray[np.floating[Any]]]) -> dict[str, Val
     centred = {name: _centred(values) for name, values in terms.items()}
     total = np.sum(list(centred.values()), axis=0)
     variance = np.square(total).sum(axis=(1, 2))
-    # What is left of equal scores is rounding, of which no share makes sense.
+    # Equal scores differ only by rounding, so shares make no sense.
     size = sum(np.square(np.float64(values)).sum(axis=(1, 2)) for values in terms.values())
     differs = variance > 1e-12 * size
     return {

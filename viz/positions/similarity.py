@@ -1,4 +1,4 @@
-"""How alike positions are: every two of them, and by how far apart they stand."""
+"""The similarity of positions: of all pairs, and by offset."""
 
 from __future__ import annotations
 
@@ -52,17 +52,17 @@ class _Alike(TablePicture):
 
     @property
     def measure(self) -> str:
-        """What is measured."""
+        """The name of the measure."""
         return "cosine" if self.cosine else "dot product"
 
     @property
     def by_offset(self) -> position_measures.ByOffset:
-        """The similarity by how far apart two positions stand."""
+        """The similarity by offset."""
         return position_measures.by_offset(self.rows, cosine=self.cosine)
 
     @property
     def deviation(self) -> float:
-        """How much values at one offset differ at most."""
+        """The largest difference of values at one offset."""
         return float((self.by_offset.high - self.by_offset.low).max())
 
     @property
@@ -78,7 +78,7 @@ class _Alike(TablePicture):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Similarity(_Alike):
-    """How alike every two positions of a table are; fields as in _Alike."""
+    """The similarity of all pairs of a table's positions; fields as in _Alike."""
 
     slug: ClassVar[str] = "likeness"
     about: ClassVar[str] = "how similar every two positions are"
@@ -130,7 +130,7 @@ class Similarity(_Alike):
         return f"At one offset, {alike}."
 
     def figure(self, layout: Layout) -> go.Figure:
-        """One colour scale on both sides of 0."""
+        """A heatmap with one colour scale on both sides of 0."""
         theme = style.look(layout.dark)
         alike = likeness(self.rows, cosine=self.cosine).astype(np.float32)
         limit = 1.0 if self.cosine else limit_of(alike)
@@ -170,7 +170,7 @@ class Similarity(_Alike):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ByOffset(_Alike):
-    """The same by how far apart two positions stand; fields as in _Alike."""
+    """The similarity by offset; fields as in _Alike."""
 
     slug: ClassVar[str] = "offsets"
     about: ClassVar[str] = "the same by how far apart they stand"
@@ -214,7 +214,7 @@ class ByOffset(_Alike):
         return self.shift_words(1)
 
     def shift_words(self, offset: int) -> str:
-        """How well a shift is a rotation, in plain text; "" for an odd number of dimensions.
+        """Whether a shift is a rotation, in plain text; "" for an odd number of dimensions.
 
         Raises:
             ValueError: if no two positions are so far apart.

@@ -30,7 +30,7 @@ FORMULA_TITLE = "The formula, not the model"
 """The titles of a model's table, and of the formula's."""
 
 NAMED_POSITIONS = 64
-"""With more positions, their axis has numbers instead of tokens."""
+"""With more positions, the axis has numbers instead of tokens."""
 
 _TABLE_HOVER = (
     "position <b>%{y}</b><br>dimension <b>%{x}</b><br>value <b>%{z:.6~g}</b><extra></extra>"
@@ -45,10 +45,10 @@ class _Heatmap(Picture):
         rows: (position, d_model).
         base: of the wavelengths; None for a table that was learned.
         heading: of the figure.
-        tokens: of a sentence, from position 0 on. They name the rows while there are at most
+        tokens: of a sentence, from position 0 on. They name the rows if there are at most
             NAMED_POSITIONS; positions after the last token keep their number.
-        trained: how many of a learned table's first rows training reached; None where that is not
-            known or nothing was learned.
+        trained: the number of a learned table's rows that training reached; None if that is
+            unknown or nothing was learned.
     """
 
     __slots__ = ()
@@ -235,7 +235,7 @@ class Formula(FormulaPicture, _Heatmap):
 
 
 def untrained_words(length: int, trained: int | None) -> str:
-    """A sentence on rows of a learned table that training may not have reached, after a space.
+    """A sentence on rows of a learned table that training may not have reached, with a space first.
 
     Args:
         length: rows of the table.
@@ -263,8 +263,8 @@ def _rows(first: int, end: int) -> str:
 
 
 def _untrained_mark(theme: style.Look, trained: int, length: int) -> dict[str, Any]:
-    """A line above the rows that training never reached, and what they are."""
-    # Below the line where there is room for a text, else above it.
+    """A line above the rows that training never reached, with a label."""
+    # Below the line if the text fits there, otherwise above it.
     below = length - trained >= length / 8
     line = {
         "type": "line",

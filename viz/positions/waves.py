@@ -43,10 +43,10 @@ from viz.save.picture import Layout, Picture
 NO_DIMENSION = "Choose a dimension to see its wave."
 
 AROUND = 32
-"""Positions on either side of a marked one that waves show; more would hide the fast waves."""
+"""Positions shown on either side of a marked one; more would hide fast waves."""
 
 TRAIL = 16
-"""Steps behind the point on its circle that are drawn as a line; earlier ones are dots."""
+"""Steps behind the point that are drawn as a line; earlier ones are dots."""
 
 _LEGEND_ENTRIES, _NARROW_LEGEND_ENTRIES = 3, 1
 _DASHES = ("solid", "dash", "dot")
@@ -59,9 +59,9 @@ class _Lines(Picture):
 
     Attributes:
         rows: (position, d_model).
-        dimensions: those drawn, in this order.
+        dimensions: those to draw, in this order.
         base: of the wavelengths; None for a table that was learned.
-        position: marked by an upright line, with AROUND positions on either side; None marks none.
+        position: marked by a vertical line, with AROUND positions on either side; None marks none.
 
     Raises:
         IndexError: if there is no such dimension or position.
@@ -125,7 +125,7 @@ class _Lines(Picture):
         )
 
     def figure(self, layout: Layout) -> go.Figure:
-        """One line a dimension, with its wavelength in its name."""
+        """One line per dimension, with its wavelength in its name."""
         table, dimensions, position = self.rows, self.dimensions, self.position
         names = self._line_names
         theme = style.look(layout.dark)
@@ -213,7 +213,7 @@ class FormulaWaves(FormulaPicture, _Lines):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Circle(TablePicture):
-    """A pair of dimensions, the sine and the cosine of one frequency, as a point for each position.
+    """A pair of dimensions, sine and cosine of one frequency, as a point for each position.
 
     Attributes:
         rows: (position, d_model), d_model even.
@@ -285,7 +285,7 @@ class Circle(TablePicture):
     def figure(self, layout: Layout) -> go.Figure:
         """The cosine runs across and the sine up: a point starts on the right and turns left.
 
-        The circle is drawn only where the table's own points lie on one.
+        The circle is drawn only if the table's own points lie on one.
         """
         table, pair, position, base = self.rows, self.pair, self.position, self.base
         sine, cosine = pair_of(table, pair)
