@@ -1,4 +1,4 @@
-"""What each decoder layer would predict at every step, as a map."""
+"""A map of each decoder layer's prediction at every step."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def agreement(lens: LogitLens) -> NDArray[np.int64]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LayerLens(DecodingPicture):
-    """What each decoder layer would predict at every step of a decoding.
+    """Each decoder layer's prediction at every step of a decoding.
 
     Attributes:
         lens: of the translation.
@@ -233,7 +233,7 @@ class LayerLens(DecodingPicture):
 def settled(lens: LogitLens) -> list[int]:
     """For each step, the first layer from which on every layer predicts the token written.
 
-    The number of layers where the last one predicts another token.
+    If the last layer predicts another token, the number of layers.
     """
     says = lens.ranks == 1
     # True from where all that follow are true.

@@ -1,4 +1,4 @@
-"""What the pictures of a decoding share: how it was decoded, in words and as Python."""
+"""The base of pictures of a decoding: its search in words and as Python."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class DecodingPicture(Picture):
 
     @property
     def given(self) -> Lines:
-        """The lines of a notebook that say what is decoded, and how."""
+        """The lines of a notebook that decode the sentence."""
         changes = [f"changes = hs.figures.{self.changes!r}"] if self.changes else []
         return [f"sentence = {self.source!r}", f"search = {public(self.search)}", *changes]
 

@@ -79,7 +79,7 @@ class ResultList(Picture):
     @property
     @abstractmethod
     def words(self) -> str:
-        """What the list shows, in plain text."""
+        """The list in plain text."""
 
     @property
     def caption(self) -> str:

@@ -106,7 +106,7 @@ class SearchTree(DecodingPicture):
 
     @property
     def _dots(self) -> str:
-        """What a dot is."""
+        """The meaning of a dot."""
         if self.search.sampling is not None:
             return "Each line of dots is one sample, drawn token by token."
         if self.search.beam == 1:
@@ -143,7 +143,7 @@ class SearchTree(DecodingPicture):
         lines = {**inks, "pruned": theme.hatch}
         forced = len(self.search.prefix)
         data = [_start(theme)]
-        # What matters most is drawn last, over the rest.
+        # The most important lines are drawn last, on top.
         for branch in reversed(NAMES):
             for given in (False, True):
                 edges = [

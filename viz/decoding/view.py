@@ -1,4 +1,4 @@
-"""What the decoding page shows, and what its address holds."""
+"""The declaration of the decoding page."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def _setting(name: str, meaning: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class DecodingView:
-    """What the decoding page shows."""
+    """The state of the decoding page."""
 
     section: str = kept(choice("section", "steps", SECTIONS, "the section shown"))
     at: int = kept(integer("at", 1, low=1, high=999, meaning="the step shown"))
@@ -132,12 +132,12 @@ class DecodingView:
 
     @property
     def shown_heads(self) -> list[Head]:
-        """The heads whose attention is shown, each once; none for all."""
+        """The heads whose attention is shown, without duplicates; none means all."""
         return read_heads(self.heads)
 
     @property
     def changes(self) -> Changes:
-        """What the model does differently."""
+        """The changes to the model."""
         return Changes(self.mask, self.off)
 
     @property
@@ -171,7 +171,7 @@ class DecodingView:
             before: the present translation, kept up to that step.
         """
         prefix = self.prefix
-        # What the model wrote since then stays, and so becomes part of the prefix.
+        # Tokens written since then stay and become part of the prefix.
         choices = [
             *self._choices,
             _choice(min(step, len(prefix)), (*before[len(prefix) : step], *token_ids)),

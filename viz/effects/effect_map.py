@@ -1,4 +1,4 @@
-"""What each head does for a translation: what is lost, or reworded, without it."""
+"""The effect of each head on a translation: the loss, or the changed words, without it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ CERTAIN = 0.01
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EffectMap(HeadMap):
-    """What a translation, or one of its tokens, loses without each head.
+    """The loss of a translation, or of one of its tokens, without each head.
 
     Attributes:
         effects: of the translation.

@@ -67,7 +67,7 @@ class CrossMaps(Picture):
 
     @property
     def part(self) -> str:
-        """The part of the model that the maps show, as it stands inside a sentence."""
+        """The part of the model that the maps show, for use inside a sentence."""
         return part_name(self.site, self.head)
 
     @property
@@ -177,7 +177,7 @@ class MapBesideTruth(CrossMaps):
 
     @property
     def token_sentence(self) -> str:
-        """What both maps say about the target token, in plain text; "" without one."""
+        """Both maps' top source tokens for the target token, in plain text; "" without one."""
         if self.token is None:
             return ""
         source = axis_texts(self.attributions.source)

@@ -83,7 +83,7 @@ class HeadMap(Picture):
 
     @property
     def cross_words(self) -> str:
-        """What a cross means, where there is one."""
+        """The meaning of a cross; empty without crosses."""
         return "A cross marks a head that is switched off." if self.off else ""
 
     @property
@@ -333,5 +333,5 @@ def head_columns(sites: Mapping[Site, Any]) -> dict[str, NDArray[np.str_] | NDAr
 
 
 def lower_first(name: str) -> str:
-    """A name as it stands inside a sentence."""
+    """A name for use inside a sentence."""
     return f"{name[:1].lower()}{name[1:]}"

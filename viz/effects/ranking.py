@@ -43,7 +43,7 @@ _SHORT = {"residual_norms": "Norms with residual"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Score:
-    """How well one method agrees with the truth; nan where the truth tells nothing.
+    """One method's agreement with the truth; nan if the truth is no guide.
 
     Attributes:
         method: its name.
@@ -447,7 +447,7 @@ def ranking_sentences(ranked: Sequence[Score], token_name: str = "") -> list[str
 
 
 def _best(values: Mapping[str, float]) -> tuple[list[str], float]:
-    """The methods that share the greatest number, and that number; none where there is none."""
+    """The methods that share the greatest number, and the number; none without numbers."""
     known = {method: value for method, value in values.items() if not np.isnan(value)}
     most = max(known.values(), default=float("nan"))
     return [method for method, value in known.items() if value >= most - _ALIKE], most

@@ -1,4 +1,4 @@
-"""What is left of a translation while heads are removed one after another, as lines."""
+"""Curves of a translation's quality while heads are removed one after another."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LOG_PROB = "Log-probability of the translation"
 
 Measure = Literal["log_prob", "chrf"]
 MEASURES: dict[Measure, str] = {"log_prob": "Log-probability", "chrf": "chrF"}
-"""What curves over examples measure."""
+"""The measures of curves over examples."""
 
 NO_CURVES = (
     "This model has no removal curves over its examples; python -m model.training.removal computes "
@@ -45,7 +45,7 @@ class _Curve(Picture):
     @property
     @abstractmethod
     def value(self) -> str:
-        """What is left, in sentence case."""
+        """The measured quality, in sentence case."""
 
     @property
     def alt(self) -> str:
@@ -78,7 +78,7 @@ class _Curve(Picture):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RemovalCurve(_Curve):
-    """What is left of a translation while heads are removed one after another.
+    """The quality of a translation while heads are removed one after another.
 
     Attributes:
         removal: of the translation.
@@ -128,7 +128,7 @@ class RemovalCurve(_Curve):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ExamplesCurve(_Curve):
-    """What is left of the translations of a model's examples while heads are removed.
+    """The quality of the translations of a model's examples while heads are removed.
 
     Attributes:
         examples: the curves of the model.

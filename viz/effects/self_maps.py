@@ -19,7 +19,7 @@ from viz.save.numbers import Numbers
 from viz.save.picture import Layout, Picture
 
 PLAIN = "weights"
-"""The method that the others stand beside."""
+"""The method that the others are compared with."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -103,7 +103,7 @@ class SelfMap(Picture):
 
     @property
     def _row_words(self) -> str:
-        """What a row means, by a method that looks beyond its own layer."""
+        """The meaning of a row, for a method that looks beyond its own layer."""
         is_encoder = self.attributions.site.kind is AttentionKind.ENCODER
         if self.about_method.accumulates:
             rest = "." if is_encoder else "; the rest, up to 1, came from the source."
@@ -183,14 +183,14 @@ class SelfMap(Picture):
 
 
 def part_name(site: Site | None, head: int | None) -> str:
-    """A part of the model as it stands inside a sentence: a head, a layer, or all of it."""
+    """A part of the model, for use inside a sentence: a head, a layer, or all of it."""
     if site is None:
         return "the whole model"
     return f"layer {site.layer}, {'all heads' if head is None else f'head {head}'}"
 
 
 def no_truth(kind: AttentionKind) -> str:
-    """Why the truth says nothing about maps of self-attention, in plain text."""
+    """Why there is no truth for maps of self-attention, in plain text."""
     return (
         "Which of these maps to believe is not measured here. The truth is how much a target token "
         f"loses without a source token, but here both rows and columns are {kind.query_noun}s. It "

@@ -1,4 +1,4 @@
-"""What the effects page shows, and what its address holds."""
+"""The declaration of the effects page."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ WAYS = {
     "shuffled": "Look at shuffled keys",
     "first": "Look at the first key",
 }
-"""What is done to heads that are switched off."""
+"""The ways to switch heads off."""
 
 MAPS = {
     "probability": "Log-probability",
@@ -30,7 +30,7 @@ MAPS = {
     "maps": "Maps",
     "alignment": "Alignment",
 }
-"""What is shown."""
+"""The views of the page."""
 
 SENTENCE = "sentence"
 
@@ -48,7 +48,7 @@ _NUMBER = "[0-9]{1,3}"
 
 @dataclass(frozen=True, slots=True)
 class EffectsView:
-    """What the effects page shows."""
+    """The state of the effects page."""
 
     show: str = kept(choice("show", "probability", MAPS, "what is shown"), was="colored")
     token: int = kept(
@@ -101,7 +101,7 @@ class EffectsView:
 
     @property
     def has_token(self) -> bool:
-        """Whether a target token can be chosen for what is shown."""
+        """Whether the view has a choice of target tokens."""
         if self.show != "maps":
             return self.show == "probability"
         return self.kind is not AttentionKind.ENCODER or (
@@ -114,7 +114,7 @@ class EffectsView:
         return read_heads(self.off)
 
     def intervention(self, means: Mapping[Site, FloatArray]) -> Intervention:
-        """What is done to these heads, for the model.
+        """The edits of these heads, for the model.
 
         Args:
             means: the mean output of each head over the examples, by site, (head, d_v); only "mean"

@@ -35,7 +35,7 @@ _CELL = ("query", "key")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _OfTrace(Picture):
-    """What one trace shows.
+    """A picture of one trace.
 
     Attributes:
         seen: the trace as it is read.
@@ -72,7 +72,7 @@ class _OfTrace(Picture):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _OfHead(_OfTrace):
-    """What one head shows.
+    """A picture of one head.
 
     Attributes:
         site: of the trace.

@@ -30,7 +30,7 @@ LEFT, RIGHT = 66, 12
 
 DIMENSION_LABELS = 9
 LABELLED_KEYS, LABELLED_KEYS_BESIDE = 16, 20
-"""Up to so many keys all have a label, one part above the other and side by side."""
+"""The most keys with room for all labels, with parts stacked and side by side."""
 
 _MOST_DIGITS = 6
 """Most decimals of a printed sum; more than three only if its quotient needs them."""
@@ -277,14 +277,14 @@ def alt_text(seen: AttentionMap, head: int, query: int, key: int) -> str:
 
 
 def caption(seen: AttentionMap, head: int, query: int, key: int) -> str:
-    """What to look at, in one line of plain text; arguments and errors as in `arithmetic`."""
+    """The caption, one line of plain text; arguments and errors as in `arithmetic`."""
     numbers = arithmetic(seen, head, query, key)
     scaling = f"divided by √{numbers.d_k}" if numbers.is_scaled else "not scaled"
     return f"q and k are multiplied and added up; the sum, {scaling}, is the score."
 
 
 def more(seen: AttentionMap, head: int, query: int, key: int) -> str:
-    """What else helps to read the figure; arguments and errors as in `arithmetic`."""
+    """Further help to read the figure; arguments and errors as in `arithmetic`."""
     numbers = arithmetic(seen, head, query, key)
     hatched = ""
     if numbers.n_allowed < len(seen.keys):

@@ -36,7 +36,7 @@ _EDGE = 0.01
 
 _CHOSEN, _LABELLED = "the head that is shown", "heads with the label at some step"
 _OTHER, _NEEDED = "other heads", "needed for the label"
-"""What the legend calls the lines."""
+"""The legend's names for the lines."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

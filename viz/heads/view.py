@@ -58,7 +58,7 @@ def _place(name: str) -> Parameter[int]:
 
 @dataclass(frozen=True, slots=True)
 class HeadsView:
-    """What the heads page shows."""
+    """The state of the heads page."""
 
     attention: str = kept(
         choice("attention", str(AttentionKind.CROSS), map(str, ATTENTIONS), "which heads")
@@ -131,7 +131,7 @@ class HeadsView:
 
     @property
     def selection(self) -> dict[str, str]:
-        """What is selected, as the address and the explorer spell it."""
+        """The selection, as the address and the explorer spell it."""
         return {
             each.name: each.write(getattr(self, each.name))
             for each in kept_in(HeadsView)

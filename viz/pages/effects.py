@@ -96,7 +96,7 @@ def token_names(predictions: Tokens) -> list[str]:
 
 
 def show_choice(view: EffectsView, predictions: Tokens) -> None:
-    """What the map shows, and of which part of the translation."""
+    """Choose the view and the target token."""
     with row(at="bottom"):
         segments("View", MAPS, key="show")
         if view.has_token:
@@ -204,7 +204,7 @@ def show_removal_on_stage(question: OfModel, view: EffectsView) -> None:
 
 
 def show_switches(view: EffectsView, effects: Effects) -> None:
-    """Heads to switch off, and what is done to them."""
+    """Choose heads to switch off, and how."""
     st.subheader("Switch heads off", anchor=False)
     ranked = effects.ranked(view.place)
     names = {
@@ -332,7 +332,7 @@ def price_words(before: Outcome, after: Outcome) -> str:
 
 
 def effects_of(question: OfModel) -> Effects:
-    """What the translation loses without each head."""
+    """The loss of the translation without each head."""
     return session.ask(MeasureEffects(question.record))
 
 

@@ -267,7 +267,7 @@ def show_inside(selection: Selection) -> None:
 
 
 def show_lesson(selection: Selection, inside: Steps) -> None:
-    """What happens to a row with nothing to look at, for each value that may replace its scores."""
+    """A row without allowed keys, for each value that may replace its scores."""
     st.subheader("A row with nothing to look at", anchor=False)
     queries, keys = (
         axis_texts(axis) for axis in (selection.attention.queries, selection.attention.keys)
@@ -342,7 +342,7 @@ def choose_slots(selection: Selection, masks: Mapping[str, NamedMask]) -> TwoMas
 
 
 def show_comparison(selection: Selection) -> None:
-    """What two masks change: the translation, one head, all heads; then the masks themselves."""
+    """The differences between two masks: translation, one head, all heads; then the masks."""
     masks = slots(selection)
     both = choose_slots(selection, masks)
     picture = ComparedMasks(selection.at, both)

@@ -261,7 +261,7 @@ def typed_log_probs(
 def show_change(
     selection: Selection, picture: EditedWeights, before: Outcome, after: Outcome
 ) -> None:
-    """What edits change, below the matrices of `picture`."""
+    """The effects of edits, below the matrices of `picture`."""
     show_translations(selection, before, after, ("Before", "After"), [picture])
     offer_decoding(selection, picture.edits.edits)
     show_caption(f"{selection.at.sentence}: the model reads the words it has written so far.")

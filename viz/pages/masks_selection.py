@@ -44,7 +44,7 @@ FIRST_SETTINGS: dict[str, Any] = {"k": 1, "width": 2, "keys": (0,)}
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Selection:
-    """What the masks page shows.
+    """The selection on the masks page.
 
     Attributes:
         question: the bar's, with the batch and the number of its sentence.
@@ -190,7 +190,7 @@ def show_translations(
     names: tuple[str, str],
     pictures: Sequence[Picture] = (),
 ) -> None:
-    """What the model writes on its own under two sets of masks.
+    """The model's own translations under two sets of masks.
 
     Beside the heading stands the button that saves `pictures`, which end above it.
     """

@@ -61,7 +61,7 @@ OF_ANY_MODEL = ("without", "shuffle", "formula")
 """Parts that need no table of encodings."""
 
 ONE_COLUMN = {"words", "without", "formula", "shuffle"}
-"""Parts that place no figures beside each other."""
+"""Parts that place no figures side by side."""
 
 LONG_TEXT = 120
 """Translations of more characters are set smaller, so that two still fit on the screen."""
@@ -304,7 +304,7 @@ def show_shuffle(question: OfModel, model: Translator) -> None:
 
 
 def show_reordered(question: OfModel, model: Translator, order: tuple[int, ...]) -> None:
-    """What another order changes, with positions and without."""
+    """The effect of another order, with and without positions."""
     one, other = st.columns(2, gap="small" if is_narrow() else "large")
     for column, heading, edit in (
         (one, "With positions, the translation", PositionEdit()),
@@ -379,7 +379,7 @@ def other_order(before: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def checkpoint_with(kind: str) -> Path | None:
-    """The first checkpoint whose positions are of a kind."""
+    """The first checkpoint with a kind of positions."""
     for folder in model_menu.checkpoints().values():
         try:
             config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))

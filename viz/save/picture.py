@@ -61,7 +61,7 @@ class Picture(ABC):
     @property
     @abstractmethod
     def title(self) -> str:
-        """What it shows, in sentence case."""
+        """Its title, in sentence case."""
 
     @property
     @abstractmethod
@@ -80,7 +80,7 @@ class Picture(ABC):
 
     @property
     def caption(self) -> str:
-        """What to look at, in one line of plain text."""
+        """One line of plain text: what to look at."""
         raise NotImplementedError
 
     @property
