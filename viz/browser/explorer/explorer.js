@@ -38,12 +38,14 @@ const OPENING =
 export class Explorer {
   /**
    * @param {boolean} canAskPython - whether the trace can be read in another way, and a cell be looked into.
+   * @param {boolean} canSwitchOff - whether heads can be switched off, by Python or by the engine in the page.
    * @param {number} height - CSS pixels down to which the picture reaches where there is width for it beside the
    *   overview; null for the end of the window, which a cell of a notebook is scrolled through.
    */
-  constructor(root, { canAskPython = true, height = null } = {}) {
+  constructor(root, { canAskPython = true, canSwitchOff = canAskPython, height = null } = {}) {
     this.root = root;
     this.canAskPython = canAskPython;
+    this.canSwitchOff = canSwitchOff;
     this.height = height;
     this.state = {
       attention: "cross",
@@ -244,7 +246,7 @@ export class Explorer {
 
   /** Whether there is a model that can be run without a head. */
   _canSwitchOff() {
-    return this.canAskPython && this.payload.canSwitchOff;
+    return this.canSwitchOff && this.payload.canSwitchOff;
   }
 
   /** Whether what makes a weight can be shown. */
