@@ -26,7 +26,7 @@ from model.translate.translator import load
 from viz.heads.live import PackError, live_page, require_runs
 
 REFUSED = (CheckpointError, PackError, TextError)
-"""Whose message is one sentence for the person who asked."""
+"""Errors whose message is one sentence for the user."""
 
 
 def fill(parser: argparse.ArgumentParser) -> None:
@@ -36,10 +36,10 @@ def fill(parser: argparse.ArgumentParser) -> None:
         type=checkpoint_folder,
         default=DEFAULT_CHECKPOINT,
         metavar="MODEL",
-        help="the name of a model that comes with Headscope, en-de if not given, or a folder",
+        help="name of a shipped model, or a folder (default: en-de)",
     )
     parser.add_argument(
-        "--sentence", help="the page opens with it; the model's first example if not given"
+        "--sentence", help="sentence that the page opens with (default: the model's first example)"
     )
     parser.add_argument("--out", type=Path, required=True, metavar="FILE.html")
 

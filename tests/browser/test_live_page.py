@@ -145,7 +145,9 @@ def test_a_policy_without_webassembly_leaves_plain_javascript(
 
 def test_an_old_browser_is_told_so(opened: Opened, text: str) -> None:
     page = opened(text, script="delete window.DecompressionStream")
-    expect(page.locator("#trouble")).to_contain_text("one of 2023 or later can", timeout=SECONDS)
+    expect(page.locator("#trouble")).to_contain_text(
+        "use a browser from 2023 or later", timeout=SECONDS
+    )
 
 
 def test_the_sentence_it_opens_with_is_shown_letter_by_letter(

@@ -47,7 +47,7 @@ class LivePage {
         at("#run").disabled = false;
         this.say("");
       },
-      (error) => this.trouble(`This browser cannot run the model (${error.message}); one of 2023 or later can.`),
+      (error) => this.trouble(`This browser cannot run the model (${error.message}); use a browser from 2023 or later.`),
     );
     at("#form").addEventListener("submit", (event) => {
       event.preventDefault();
@@ -146,6 +146,6 @@ class LivePage {
 inflated(packedText("payload")).then(
   (bytes) => new LivePage(bytes),
   (error) => {
-    at("#trouble").textContent = `This browser cannot draw the picture (${error.message}); one of 2023 or later can.`;
+    at("#trouble").textContent = `This browser cannot draw the picture (${error.message}); use a browser from 2023 or later.`;
   },
 );

@@ -202,7 +202,7 @@ export function headNumbers(kind, facts, measures) {
   const places = [...known.keys()].filter((key) => key in PLACES);
   if (places.length) {
     const most = places.reduce((best, key) => (facts[key] > facts[best] ? key : best));
-    parts.push(`${value(most)} ${named(most)}`);
+    parts.push(`${value(most)} of the ${named(most)}`);
   }
   if (known.has("pairing")) parts.push(`pairing ${value("pairing")}`);
   const far = ["distance", "diagonal"].find((key) => known.has(key));

@@ -28,7 +28,7 @@ export function headWords(head, facts) {
 function sentenceOf(facts, even) {
   if (Number.isNaN(facts.entropy)) return "There is no row to describe.";
   if (Number.isNaN(facts.entropy_share)) return "A row has only one token to look at.";
-  if (facts.entropy_share >= EVEN) return "A row looks at all the tokens it may look at almost alike.";
+  if (facts.entropy_share >= EVEN) return "A row spreads its weight almost evenly over the tokens it may look at.";
   const count = Math.max(Math.round(2 ** facts.entropy), 1);
   return `A row looks at about ${COUNTS[count] ?? count} token${count === 1 ? "" : "s"}${manner(facts, even)}.`;
 }
@@ -44,7 +44,7 @@ function manner(facts, even) {
   if (facts.pairing >= DIFFERENT) {
     return `; rows look at different ones${facts.diagonal >= IN_ORDER ? ", roughly in order" : ""}`;
   }
-  return facts.pairing <= ALIKE ? "; all rows look at much the same ones" : "";
+  return facts.pairing <= ALIKE ? "; all rows look at nearly the same ones" : "";
 }
 
 /** The rows that single out a key the most, as [query, key], the strongest first. */
