@@ -27,9 +27,6 @@ from model.record.mask_rules import MaskError
 from model.record.recording import CaptureError
 from model.trace.attention_map import AttentionKind, Site
 
-Shape = tuple[int, int, int, int]
-"""(batch, head, query, key)."""
-
 _AFRESH = "Watch the model anew, as it will run, and edit what that saw."
 
 
@@ -164,19 +161,19 @@ class SiteEdit:
                 )
             # Queries of a step are the last ones of what was read so far.
             given = mask(n_keys if step else n_queries, n_keys)[..., -n_queries:, :]
-        drawn = torch.tensor(allowed_array(self.site, given), device=device)
-        if drawn.shape[-2:] != (n_queries, n_keys) or (
-            drawn.dim() == 3 and len(drawn) not in (1, self.n_heads)
+        allowed = torch.tensor(allowed_array(self.site, given), device=device)
+        if allowed.shape[-2:] != (n_queries, n_keys) or (
+            allowed.dim() == 3 and len(allowed) not in (1, self.n_heads)
         ):
             raise MaskError(
-                f"The mask for {self.site} has the shape {tuple(drawn.shape)}, but this pass has "
+                f"The mask for {self.site} has the shape {tuple(allowed.shape)}, but this pass has "
                 f"{n_queries} queries and {n_keys} keys; give it the shape {(n_queries, n_keys)} "
                 f"or {(self.n_heads, n_queries, n_keys)}."
             )
-        drawn = drawn if drawn.dim() == 3 else drawn[None]
-        if len(drawn) > 1:
-            drawn = drawn[self.first : self.first + heads]
-        return torch.nn.functional.pad(drawn, (0, self.n_extra), value=True)[None]
+        allowed = allowed if allowed.dim() == 3 else allowed[None]
+        if len(allowed) > 1:
+            allowed = allowed[self.first : self.first + heads]
+        return torch.nn.functional.pad(allowed, (0, self.n_extra), value=True)[None]
 
     def _masked(
         self, mask: Tensor, scores: Tensor, unmasked: Tensor, allowed: Tensor | None
@@ -268,7 +265,7 @@ def site_edits(
             raise HeadError(
                 f"There is no {site} in this model; it has {', '.join(map(str, sites))}."
             )
-    found: dict[Hashable, SiteEdit] = {}
+    edits: dict[Hashable, SiteEdit] = {}
     for site, (keys, n_heads, once, n_extra) in sites.items():
         at = heads.at(site)
         if not at and masks.at(site) is None and site not in given:
@@ -286,10 +283,10 @@ def site_edits(
                 )
             own = {h - part * each: at[h] for h in at if 0 <= h - part * each < each}
             if own or masks.at(site) is not None or site in given:
-                found[key] = SiteEdit(
+                edits[key] = SiteEdit(
                     site, part * each, n_heads, own, masks.at(site), given.get(site), once, n_extra
                 )
-    return Edits(found)
+    return Edits(edits)
 
 
 def _site(place: Any) -> Site:

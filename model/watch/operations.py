@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -22,6 +21,7 @@ from model.watch.arrangement import arranged, is_features
 from model.watch.attending import edit_output
 from model.watch.axes import resized, tagged, together
 from model.watch.call_sites import Spot
+from model.watch.handler import Args, Handler, Kwargs, Recorder
 from model.watch.lineage import Softmax
 from model.watch.propagation import (
     first_tensor,
@@ -34,18 +34,13 @@ from model.watch.propagation import (
 )
 from model.watch.scoring import (
     added,
-    chosen,
     masked_fill,
     multiplied,
     product,
     softmax,
     summed,
+    where,
 )
-
-if TYPE_CHECKING:
-    from model.watch.recorder import Recorder
-
-Handler = Callable[["Recorder", Any, tuple[Any, ...], dict[str, Any]], Any]
 
 _KERNELS = {
     "_native_multi_head_attention": kernels.of_native,
@@ -90,18 +85,18 @@ def handler_of(func: Any) -> Handler | None:
     return other
 
 
-def _viewed(mode: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _viewed(mode: Recorder, func: Any, args: Args, kwargs: Kwargs) -> Any:
     """A view says nothing, but of what comes from outside it hides the axes."""
     if mode.lineage.known(args[0]) is None:
         mode.lineage.of(args[0])
     return func(*args, **kwargs)
 
 
-def _composite(mode: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _composite(mode: Recorder, func: Any, args: Args, kwargs: Kwargs) -> Any:
     return mode.parts_of(func.decompose, args, kwargs)
 
 
-def _whole_linear(mode: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _whole_linear(mode: Recorder, func: Any, args: Args, kwargs: Kwargs) -> Any:
     weight = mode.lineage.known(args[1])
     # Some write QKᵀ with it.
     if weight is not None and weight.made:
@@ -117,22 +112,22 @@ def _folded(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     return product if bias is None else product + bias
 
 
-def _whole_dropout(mode: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _whole_dropout(mode: Recorder, func: Any, args: Args, kwargs: Kwargs) -> Any:
     drops = args[2]
     return (_composite if drops else reshaped)(mode, func, args, kwargs)
 
 
-def unfollowed(mode: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def unfollowed(mode: Recorder, func: Any, args: Args, kwargs: Kwargs) -> Any:
     """Anything on a nested, sparse or meta tensor; of nested ones torch's own layers are seen."""
     if func.overloadpacket.__name__ in _KERNELS:
         return _fused(mode, func, args, kwargs)
     if "softmax" in str(func) or "attention" in str(func):
         reason = "it is one of a nested, sparse or meta tensor, which is not followed"
-        mode.found.softmaxes.append(Softmax(mode.places.here().place, (), reason))
+        mode.log.softmaxes.append(Softmax(mode.places.here().place, (), reason))
     return func(*args, **kwargs)
 
 
-def _flex(mode: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _flex(mode: Recorder, func: Any, args: Args, kwargs: Kwargs) -> Any:
     spot = mode.places.here()
     edit = mode.edits.at(spot.key)
     if edit is not None:
@@ -140,15 +135,15 @@ def _flex(mode: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, An
     result = func(*args, **kwargs)
     record = kernels.of_flex(func, args, kwargs)
     query, key = (mode.lineage.of(each).origins for each in args[:2])
-    found = _of_kernel(mode, spot, args[0], args[1], record)
-    mode.found.call(spot, found[0], (query, key), found[1], splits=found[2])
+    record, doubts, splits = _of_kernel(mode, spot, args[0], args[1], record)
+    mode.log.add_call(spot, record, (query, key), doubts, splits=splits)
     mode.lineage.put(
         result[0], mode.lineage.fresh(), resized(result[0], mode.lineage.view(args[0]))
     )
     return result
 
 
-def _fused(mode: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _fused(mode: Recorder, func: Any, args: Args, kwargs: Kwargs) -> Any:
     """A fused kernel, whose own output is handed on."""
     result = func(*args, **kwargs)
     given = _given(func, args, kwargs)
@@ -185,7 +180,7 @@ def _fused(mode: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, A
         if edit.of_output:
             batch, heads, n_queries = (*source.shape[:-3], 1, 1)[:1] + source.shape[-3:-1]
             edit_output(edit, out, (batch, heads, n_queries))
-    mode.found.call(spot, record, origins, doubts, splits=splits)
+    mode.log.add_call(spot, record, origins, doubts, splits=splits)
     if out is not None:
         known = torch.is_tensor(source) and not source.is_nested and not out.is_nested
         axes = resized(out, mode.lineage.view(source)) if known else None
@@ -248,7 +243,7 @@ def _of_kernel(
     q, k = mode.lineage.view(query).dims, mode.lineage.view(key).dims
     leading = tuple(together(one, other) for one, other in zip(q[:2], k[:2], strict=True))
     shape = record.weights.shape
-    found = arranged(
+    arrangement = arranged(
         shape,
         (*leading, tagged(q[2], 0), tagged(k[2], 1)),
         (shape[0], shape[1], shape[2], shape[3]),
@@ -258,22 +253,22 @@ def _of_kernel(
         mode.places.is_parameter,
         True,
     )
-    if isinstance(found, str):
-        return record, (f"maybe no attention over tokens: {found}",), False
-    if found.plain and found.shape == tuple(shape):
-        return record, found.doubts, found.splits
+    if isinstance(arrangement, str):
+        return record, (f"maybe no attention over tokens: {arrangement}",), False
+    if arrangement.plain and arrangement.shape == tuple(shape):
+        return record, arrangement.doubts, arrangement.splits
     moved: dict[str, Any] = {
-        name: found.laid_out(each, *each.shape[2:])
+        name: arrangement.laid_out(each, *each.shape[2:])
         for name in ("weights", "scores", "q", "k", "v")
         if (each := getattr(record, name)) is not None
     }
     if record.allowed is not None:
         allowed = record.allowed.expand(shape)
-        moved["allowed"] = found.laid_out(allowed, *shape[2:])
-    return dataclasses.replace(record, **moved), found.doubts, found.splits
+        moved["allowed"] = arrangement.laid_out(allowed, *shape[2:])
+    return dataclasses.replace(record, **moved), arrangement.doubts, arrangement.splits
 
 
-def _given(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+def _given(func: Any, args: Args, kwargs: Kwargs) -> dict[str, Any]:
     """Arguments by name, defaults included."""
     names, defaults = _parameters(func)
     return {**defaults, **dict(zip(names, args, strict=False)), **kwargs}
@@ -309,7 +304,7 @@ _HANDLERS: dict[str, Handler | None] = {
     "sub_": added,
     "masked_fill": masked_fill,
     "masked_fill_": masked_fill,
-    "where": chosen,
+    "where": where,
     "mul": multiplied,
     "mul_": multiplied,
     "div": multiplied,

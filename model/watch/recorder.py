@@ -14,26 +14,19 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from model.record.intervention import UNCHANGED, Intervention
 from model.record.recording import CaptureError
 from model.trace.attention_map import AttentionKind, known_kind
+from model.watch.call_log import CallLog
 from model.watch.call_sites import Places, Spot
 from model.watch.editing import Edits
 from model.watch.lineage import Lineage
 from model.watch.masks import Masks
 from model.watch.operations import handler_of, unfollowed
-from model.watch.sites import Collection, Watched
+from model.watch.sites import Watched
 
 _PLAIN = {Tensor, nn.Parameter, nn.Buffer}
 
 
-class Recorder(TorchDispatchMode):
-    """Hands every operation to its handler.
-
-    Attributes:
-        lineage: what is known of tensors.
-        masks: what additive masks allow.
-        places: names of modules.
-        found: what was seen.
-        edits: what is done differently.
-    """
+class RecordingMode(TorchDispatchMode):
+    """Hands every operation to its handler; the handlers' `Recorder`."""
 
     # flex_attention is one, and would refuse to run under a mode that does not say so.
     supports_higher_order_operators = True
@@ -50,7 +43,7 @@ class Recorder(TorchDispatchMode):
         self.lineage = Lineage()
         self.masks = Masks()
         self.places = Places()
-        self.found = Collection()
+        self.log = CallLog()
 
     def __torch_dispatch__(
         self,
@@ -88,7 +81,7 @@ class Recorder(TorchDispatchMode):
 class _Innermost(threading.local):
     """Who records in a thread, of several watching inside one another."""
 
-    recorder: Recorder | None = None
+    recorder: RecordingMode | None = None
 
 
 _innermost = _Innermost()
@@ -140,11 +133,13 @@ def watching(
         if isinstance(kind, Mapping)
         else (None if kind is None else known_kind(kind))
     )
-    recorder = Recorder(Edits({}) if like is None else like.edits(under, weights or {}), n_heads)
+    recorder = RecordingMode(
+        Edits({}) if like is None else like.edits(under, weights or {}), n_heads
+    )
     outer, _innermost.recorder = _innermost.recorder, recorder
     try:
         with _uncompiled(), recorder:
-            yield Watched(recorder.found, like, kinds)
+            yield Watched(recorder.log, like, kinds)
     finally:
         _innermost.recorder = outer
         recorder.places.forget_run()
