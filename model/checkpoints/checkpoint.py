@@ -82,14 +82,9 @@ def save_checkpoint(
     metrics: dict[str, Any] | None = None,
     bits: Literal[8, 16, 32] = 16,
 ) -> None:
-    """Write a checkpoint folder.
+    """Write a checkpoint folder, replacing files of the same names; metrics.json gets the metrics.
 
-    Args:
-        directory: created if missing; files of the same names are replaced.
-        model: the Transformer, or one stack of it.
-        tokenizer: its vocabulary.
-        metrics: for metrics.json.
-        bits: of a stored weight: 16 is half precision; 8 stores matrices with a scale for each row.
+    A stored weight has 32 bits, 16, or 8 with a scale for each row of a matrix.
     """
     _save_all_but_weights(directory, model, tokenizer, metrics)
     state = _stored(model, bits)
@@ -114,11 +109,7 @@ def save_snapshots(
 ) -> None:
     """Write a checkpoint folder of one model at several steps of its training, in float16.
 
-    Args:
-        directory: as in save_checkpoint.
-        models: by step, of one configuration; the last is the checkpoint's model.
-        tokenizer: as in save_checkpoint.
-        metrics: for metrics.json.
+    The last of the models, which are keyed by step, is the checkpoint's own.
 
     Raises:
         ValueError: if there is no model, or their configurations differ.

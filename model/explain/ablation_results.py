@@ -43,10 +43,7 @@ class Effects:
         return remade, (Effects, field_values(self) | {"losses": dict(self.losses)})
 
     def of(self, token: int | None = None) -> Mapping[Site, FloatArray]:
-        """Each head's loss by site, (head,).
-
-        Args:
-            token: a position in `predictions`; None sums over all of them.
+        """Each head's loss by site, (head,): of the prediction of that number, or of all together.
 
         Raises:
             IndexError: if there is no such token.

@@ -66,13 +66,9 @@ class MeanAgreement:
 
 
 def rank_correlation(estimate: ArrayLike, truth: ArrayLike) -> Agreement:
-    """Spearman's correlation of each row of two maps, from -1 to 1 (Spearman 1904).
+    """Spearman's correlation of each row of two maps, (row, column), from -1 to 1 (Spearman 1904).
 
     Equal values share the mean of their ranks. A row that is constant in either map is left out.
-
-    Args:
-        estimate: (row, column).
-        truth: of the same shape.
 
     Raises:
         ValueError: if the shapes differ, or have not two axes.
@@ -82,15 +78,10 @@ def rank_correlation(estimate: ArrayLike, truth: ArrayLike) -> Agreement:
 
 
 def top_agreement(estimate: ArrayLike, truth: ArrayLike, *, least: float) -> Agreement:
-    """Whether the greatest cell of each row is the same in two maps: 1 if so, else 0.
+    """Whether the greatest cell of each row, (row, column), is the same in two maps: 1 or 0.
 
-    If n cells of the estimate are greatest, the right one counts 1/n. A row with a constant
-    estimate is left out.
-
-    Args:
-        estimate: (row, column).
-        truth: of the same shape.
-        least: rows whose greatest true cell is smaller are left out.
+    If n cells of the estimate are greatest, the right one counts 1/n. Rows with a constant
+    estimate, or without a true cell of at least `least`, are left out.
 
     Raises:
         ValueError: as rank_correlation.
@@ -104,14 +95,10 @@ def top_agreement(estimate: ArrayLike, truth: ArrayLike, *, least: float) -> Agr
 
 
 def mean_agreement(sentences: Sequence[Agreement], *, level: float = 0.95) -> MeanAgreement:
-    """The mean over sentences, with its bootstrap interval.
+    """The mean over sentences, with its bootstrap interval that holds a share `level` of the means.
 
     Its ends are percentiles (Efron and Tibshirani 1993, section 13.3) of the means of sentences
     drawn with replacement; every run draws the same.
-
-    Args:
-        sentences: one agreement a sentence.
-        level: the share of the means within the interval.
     """
     means = np.array([sentence.mean for sentence in sentences], dtype=np.float64)
     means = means[~np.isnan(means)]

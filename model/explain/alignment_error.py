@@ -184,13 +184,8 @@ def alignment_error_rate(
 
     With the links made A, the sure ones S and the possible ones P, all sentences together:
     precision = |A ∩ P| / |A|, recall = |A ∩ S| / |S|, and the error rate is
-    1 - (|A ∩ S| + |A ∩ P|) / (|A| + |S|).
-
-    Args:
-        predicted: the links of each pair.
-        gold: the pairs, in the same order.
-        seed: of the interval's samples: equally many sentences, drawn with replacement (percentile
-            bootstrap; Efron and Tibshirani 1993, chapter 13).
+    1 - (|A ∩ S| + |A ∩ P|) / (|A| + |S|). The seed is of the interval's samples: equally many
+    sentences, drawn with replacement (percentile bootstrap; Efron and Tibshirani 1993, chapter 13).
 
     Raises:
         ValueError: if there are not as many sets of links as pairs, or no link at all on both

@@ -247,9 +247,7 @@ class Attributions:
     def agreements(self, *, later: Mapping[int, bool] = _NOT_LATER) -> Agreements:
         """How well each map that has the axes of the truth agrees with it.
 
-        Args:
-            later: the layers that are read one row later, as `model.explain.source_rows.read_later`
-                gives them.
+        `later` names the layers that are read one row later, from `source_rows.read_later`.
         """
         found = {}
         for each in self.maps:
@@ -292,12 +290,9 @@ class AttributionPart:
 def joined(
     trace: Trace, parts: Sequence[AttributionPart], losses: Sequence[FloatArray]
 ) -> Attributions:
-    """What was computed in parts, as one.
+    """Parts with consecutive rows of the same maps as one, with the losses of consecutive tokens.
 
-    Args:
-        trace: of the sentence.
-        parts: those with rows of the same maps in the order of the rows.
-        losses: of deleted source tokens, (target, some of the source), in their order.
+    Losses are of deleted source tokens, (target, some of the source).
     """
     rows: dict[tuple[str, Site | None], list[AttributionMap]] = {}
     for part in parts:

@@ -181,16 +181,7 @@ class AttributionMethod(ABC):
     @classmethod
     @abstractmethod
     def of(cls, run: Run, site: Site, *, together: bool) -> Tensor:
-        """The maps of a site.
-
-        Args:
-            run: a sentence's.
-            site: one of its sites.
-            together: whether to treat all heads as one.
-
-        Returns:
-            (head, query, key), or (1, query, key) for all together.
-        """
+        """The maps of a site, (head, query, key), or (1, query, key) for all heads together."""
 
     @classmethod
     def whole(cls, run: Run) -> Tensor:

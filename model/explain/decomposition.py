@@ -84,12 +84,8 @@ def decompose(
 ) -> Decomposition:
     """A pass with its parts; the logits equal `model(source, target)` to float32 rounding.
 
-    Args:
-        model: after `install_taps`.
-        source: token ids, (batch, source).
-        target: token ids of the decoder's input, (batch, target).
-        gates: of whole kinds of attention; with any, the parts belong to another function, and
-            `rest` must not be used.
+    The model has taps; source and target are token ids, (batch, token). With gates of whole kinds
+    of attention, the parts belong to another function, and `rest` must not be used.
     """
     sublayers: dict[Site, Sublayer] = {}
 

@@ -201,15 +201,8 @@ def removal(
     """A translation's log-probability while heads are removed one after another.
 
     As in Michel et al. 2019, section 4, for one sentence: in the order of each head's cost alone,
-    and in random orders.
-
-    Args:
-        translator: the model.
-        trace: of the translation.
-        losses: of the trace, from `effects_of`.
-        steps: numbers of removed heads to measure at, besides 0.
-        orders: random orders.
-        seed: of the random orders.
+    from `effects_of` the trace, and in random orders; measured at 0 removed heads and `steps` more
+    numbers of them.
     """
     ranked = sorted(losses.ranked(), key=lambda each: each[2])
     heads = [(site, head) for site, head, _ in ranked]

@@ -212,9 +212,7 @@ EFFECT = Measure(
 def measures(*, words: bool = False, specials: bool = True) -> tuple[Measure, ...]:
     """Every measure, in the order in which they are shown.
 
-    Args:
-        words: whether rows and columns are whole words; otherwise they are tokens.
-        specials: whether the special tokens are among them.
+    Rows and columns are whole words or tokens, with or without the special ones.
     """
     one = "word" if words else "token"
     counted = f", special tokens {'included' if specials else 'left out'}"
@@ -456,17 +454,11 @@ def _go_together(layers: Sequence[AttentionMap], other: AttentionMap) -> bool:
 
 
 def on_sources(seen: AttentionMap, sources: Mapping[int, int]) -> dict[str, Values]:
-    """The weight on tokens' sources, less what shuffled rows would give; (head,) values.
+    """The measures ON_SOURCE, (head,): the weight on tokens' sources, less that of shuffled rows.
 
-    The mean over all orders of the rows is exact: each row then stands at each place equally often.
-
-    Args:
-        seen: a map.
-        sources: the position of a token's source by the row that predicts the token.
-
-    Returns:
-        The measures ON_SOURCE; nan for other attention than cross-attention, and where fewer than
-        MIN_SOURCES tokens have a known source.
+    Sources are positions by the row that predicts the token. The mean over all orders of the rows
+    is exact: each row then stands at each place equally often. Other attention than cross-attention
+    has nan, and so has a map where fewer than MIN_SOURCES tokens have a known source.
     """
     found = {}
     for later, measure in enumerate(ON_SOURCE):
@@ -491,12 +483,8 @@ def pairing(seen: AttentionMap) -> Values:
 def resting(traces: Sequence[Trace]) -> dict[str, tuple[int, int]]:
     """How many heads put most of their weight on the sentence start, the end, or punctuation.
 
-    Args:
-        traces: of one model, of different sentences, as recorded.
-
-    Returns:
-        By measure the heads whose mean over the sentences is more than half of the weight, and the
-        heads of which the measure can be told at all.
+    By measure: the heads whose mean over the traces, of one model as recorded, is more than half of
+    the weight, then the heads of which the measure can be told at all.
     """
     found: dict[tuple[Site, str], list[Values]] = {}
     for trace in traces:
@@ -534,16 +522,10 @@ def written(measure: Measure, value: float) -> str:
 def head_numbers(
     kind: AttentionKind, facts: Mapping[str, float], measured: Sequence[Measure] = MEASURES
 ) -> str:
-    """A head in numbers: how wide its rows are, where most of the weight of one kind is, how far.
+    """A head in numbers: how wide its rows are, where most of its weight is, how far.
 
-    Args:
-        kind: of its attention.
-        facts: its value of each measure.
-        measured: the measures, as the trace was read that they are of.
-
-    Returns:
-        Such as "1.20 bits (38% of the maximum), 61% on the previous token, mean distance 1.4
-        tokens"; what does not apply is left out.
+    Such as "1.20 bits (38% of the maximum), 61% on the previous token, mean distance 1.4 tokens";
+    what does not apply is left out. The facts are by measure, of the trace as it was read.
     """
     known = {
         measure.key: measure

@@ -70,11 +70,9 @@ def row_norms(table: FloatArray) -> Values:
 
 
 def likeness(table: FloatArray, *, cosine: bool) -> Values:
-    """The dot product of every two positions, or their cosine, (position, position).
+    """The dot product of every two rows of a (position, d_model) table, or their cosine.
 
-    Args:
-        table: (position, d_model).
-        cosine: divide by the norms; the cosine of a zero vector is 0.
+    The cosine of a zero vector is 0.
     """
     require_table(table)
     rows = table.astype(np.float64)

@@ -183,11 +183,7 @@ def chosen_maps(
 ) -> tuple[list[AttentionMap], list[int]]:
     """The maps of one kind of attention, all or of one layer, then the numbers of their heads.
 
-    Args:
-        seen: the trace under a reading.
-        attention: the kind.
-        layer: counted from 0; None takes every layer.
-        head: counted from 0; None takes every head.
+    Layer and head are counted from 0; None takes every one.
 
     Raises:
         IndexError: if there is no such layer or head; the message says which there are.
@@ -210,11 +206,7 @@ def site_map(seen: Seen, attention: AttentionKind | str, layer: int) -> Attentio
 
 
 def alignment_note(layers: Mapping[int, bool]) -> str:
-    """A sentence on the rows in which layers of cross-attention look at a token's source.
-
-    Args:
-        layers: from model.explain.source_rows.read_later; without any, the sentence is empty.
-    """
+    """A sentence on the rows in which layers look at a token's source, from `read_later`; or ""."""
     rows = {True: "that has read it", False: "that predicts it"}
     parts = []
     for later, row in rows.items():

@@ -146,17 +146,8 @@ def sample(
 ) -> list[list[Hypothesis]]:
     """Sampled hypotheses, a list for each sentence of each source.
 
-    With a seed, a sentence's samples depend neither on the batch nor on their number. Arguments
-    and errors are those of `greedy`.
-
-    Args:
-        model: in eval mode.
-        sources: token ids.
-        sampling: temperature, top-k, top-p and seed.
-        alpha: of the length penalty.
-        prefix: the beginning.
-        max_length: most tokens.
-        keep_distributions: whether to keep every step's log-probabilities.
+    With a seed, a sentence's samples depend neither on the batch nor on their number. Other
+    arguments, and errors, are those of `greedy`.
     """
     limits = _length_limits(sources, model, max_length)
     state = model.start(*sources)
@@ -195,11 +186,7 @@ def sample(
 def drawn_from(log_probs: Tensor, sampling: Sampling) -> tuple[Tensor, Tensor]:
     """The probabilities to draw from, largest first, with token ids; (batch, vocab) each.
 
-    Temperature comes first, then top-k, then top-p.
-
-    Args:
-        log_probs: (batch, vocab); -inf for tokens that must not be drawn.
-        sampling: temperature, top-k and top-p.
+    Temperature comes first, then top-k, then top-p. A token that must not be drawn has -inf.
     """
     # The likeliest becomes 0, so that no temperature overflows all of them.
     scaled = (log_probs - log_probs.amax(dim=-1, keepdim=True)).double() / sampling.temperature
@@ -481,12 +468,7 @@ def _require_prefix(prefix: Sequence[int], config: TransformerConfig, limit: int
 
 
 def token_log_probs(logits: Tensor, token_ids: Tensor) -> Tensor:
-    """Log-probability of each token, (batch, token), float32.
-
-    Args:
-        logits: (batch, token, vocab).
-        token_ids: (batch, token).
-    """
+    """Log-probability of each token, (batch, token), float32, by (batch, token, vocab) logits."""
     return logits.float().log_softmax(dim=-1).gather(2, token_ids[:, :, None])[:, :, 0]
 
 

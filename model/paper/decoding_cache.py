@@ -35,13 +35,9 @@ class LayerCache:
         self._own: KeyValue | None = None
 
     def extend(self, key_value: KeyValue) -> KeyValue:
-        """Keys and values of all target positions so far, with the newest one appended.
+        """Keys and values of all target positions, (sentence * beam, head, target, width) each.
 
-        Args:
-            key_value: of the newest position, (sentence * beam, head, 1, width).
-
-        Returns:
-            (sentence * beam, head, target, width) each.
+        The newest position's are appended, (sentence * beam, head, 1, width).
         """
         if self._own is None:
             self._own = _with_room(key_value[0], 0), _with_room(key_value[1], 0)
@@ -105,9 +101,8 @@ class DecodingState:
     def select(self, rows: Tensor, sentences: Tensor | None = None) -> None:
         """Keep these hypotheses, in this order.
 
-        Args:
-            rows: (kept hypotheses,), indices into the present rows.
-            sentences: (kept sentences,), ascending indices; None keeps every sentence.
+        Rows are indices into the present ones, sentences ascending indices; None keeps all of
+        them.
         """
         for cache in self.caches:
             cache.select(rows)

@@ -267,11 +267,7 @@ class DistanceEncoding(FormulaEncoding):
 
     @abstractmethod
     def of_distances(self, distances: Tensor) -> Tensor:
-        """Added to scores, (head, query, key).
-
-        Args:
-            distances: the key's position minus the query's, (query, key).
-        """
+        """Added to scores, (head, query, key), by (query, key) positions of key minus query."""
 
     def bias(self, length: int, start: int = 0) -> Tensor:
         positions = self(start + length)[:, 0]

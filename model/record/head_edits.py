@@ -83,11 +83,7 @@ class MeanAblation:
 
     @classmethod
     def over(cls, maps: Iterable[AttentionMap], head: int) -> Self:
-        """The mean of a head's outputs over every query of recorded examples.
-
-        Args:
-            maps: of one site, one for each sentence, with values.
-            head: its number at the site, from 0.
+        """The mean of a head's outputs over every query of recorded examples, one map a sentence.
 
         Raises:
             HeadError: if there is no map, or one without values.

@@ -94,10 +94,7 @@ class MaskEdits(Mapping[AttentionKind | Site, MaskOrRule]):
     def without_padding(self, n_source: int, n_target: int) -> MaskEdits | None:
         """The masks of a sentence without its padding; None if a mask allows source padding.
 
-        Args:
-            n_source: tokens of its source without padding.
-            n_target: tokens of its decoder input without padding. Rows and columns beyond describe
-                padding, not the tokens of a longer translation.
+        Rows and columns beyond its tokens describe padding, not the tokens of a longer translation.
         """
         masks: dict[AttentionKind | Site, MaskOrRule] = {}
         for place, mask in self.items():
@@ -250,11 +247,7 @@ class PositionEdit:
 
 
 def ordered(token_ids: Sequence[int], order: Sequence[int] | None) -> list[int]:
-    """Token ids in another order; the end token stays last.
-
-    Args:
-        token_ids: of a source, with the end token.
-        order: for each place, the index of the token there; None keeps the order.
+    """Token ids in another order, an index for each place; the end token stays last.
 
     Raises:
         PositionError: if the order does not name each token but the end token once.

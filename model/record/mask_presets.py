@@ -120,10 +120,7 @@ def sentence_lengths(tokens: Iterable[str]) -> tuple[int, ...]:
 
     A sentence ends where a new word follows a token that ends with a full stop, a question or an
     exclamation mark, or an ellipsis; closing quotes and </s> belong to it. An abbreviation such as
-    "e.g." counts as an end, since tokens do not distinguish them.
-
-    Args:
-        tokens: as SentencePiece spells them, with "▁" at the start of a word.
+    "e.g." counts as an end, since tokens do not distinguish them. A word starts with "▁".
     """
     lengths: list[int] = []
     ended = False

@@ -194,14 +194,7 @@ class Recording:
         )
 
     def add(self, site: Site, part: int, parts: int, record: AttentionRecord) -> None:
-        """Store the record of a tap.
-
-        Args:
-            site: the function's site.
-            part: its number among the functions that share the site's heads.
-            parts: the number of functions that share them.
-            record: of the function's heads.
-        """
+        """Store a tap's record of some heads of a site: part number `part`, from 0, of `parts`."""
         if part == 0:
             self._parts[site] = []
         records = self._parts[site]

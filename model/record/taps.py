@@ -122,13 +122,7 @@ class Tap(ABC):
 
     @abstractmethod
     def see(self, function: Any, request: Mapping[str, Any], output: Any) -> AttentionRecord:
-        """The record of one call.
-
-        Args:
-            function: the module that ran.
-            request: its arguments by name, defaults included.
-            output: its result.
-        """
+        """The record of one call, by its arguments by name, defaults included, and its result."""
 
 
 class FunctionTap(Tap):

@@ -32,10 +32,8 @@ _RUN = (
 class WorkerProcess:
     """A worker process, started when needed and restarted when lost.
 
-    It is a `Compute`, called by one thread at a time.
-
-    Args:
-        module: the module to run, as for `python -m`; it calls `serve`.
+    It is a `Compute`, called by one thread at a time. Its module, as for `python -m`, calls
+    `serve`.
     """
 
     def __init__(self, module: str) -> None:

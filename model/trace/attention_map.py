@@ -73,13 +73,7 @@ class AttentionKind(StrEnum):
         return _SIDES[self][1]
 
     def axes(self, source: T, target: T, unknown: T) -> tuple[T, T]:
-        """The values for its queries and its keys, of those for source and target.
-
-        Args:
-            source: for the source, such as its tokens or their number.
-            target: for the target.
-            unknown: for a side that is not known.
-        """
+        """The values for its queries and its keys, each of source, target or unknown side."""
         of_side = {"source": source, "target": target, None: unknown}
         return of_side[self.query_side], of_side[self.key_side]
 

@@ -28,10 +28,7 @@ _OF_THE_WEIGHTS = ("step", "valid_loss", "valid", "averaged_steps")
 
 
 def mean_weights(files: Sequence[Path]) -> dict[str, Tensor]:
-    """The mean of the weights, by name, in float32.
-
-    Args:
-        files: one or more safetensors files, of models of one shape.
+    """The mean of the weights in safetensors files, by name, in float32.
 
     Raises:
         CheckpointError: if a file cannot be read, or its names or shapes are not the first one's.

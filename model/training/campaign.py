@@ -81,14 +81,10 @@ class Outcome:
 
 
 def plan(data: Path, output: Path, *, device: str, toy: bool = False) -> list[Step]:
-    """The steps, the most valuable first.
+    """The steps, the most valuable first; of a useless model, on the dev set alone, for a toy.
 
-    Args:
-        data: the folder with en-de/ and en-fr/, each with train.tsv.xz, train-short.tsv.xz,
-            dev.tsv and test-tatoeba.tsv.
-        output: the folder for everything the steps write.
-        device: "cuda", or "cpu" for a rehearsal.
-        toy: train a useless model, on the dev set alone.
+    The data have en-de/ and en-fr/, each with train.tsv.xz, train-short.tsv.xz, dev.tsv and
+    test-tatoeba.tsv.
     """
 
     def corpus(pair: str) -> list[str]:
@@ -164,15 +160,10 @@ def plan(data: Path, output: Path, *, device: str, toy: bool = False) -> list[St
 
 
 def work(steps: Sequence[Step], output: Path, *, seconds: float) -> dict[str, Outcome]:
-    """The outcomes after working through the remaining steps for a time.
+    """The outcomes after working through the remaining steps, in order, for these seconds.
 
     The output of a step goes into a file of its name, the outcomes into STATE. A step that runs out
     of time remains to be done.
-
-    Args:
-        steps: all steps, in order.
-        output: the folder for both.
-        seconds: the time after which the running step is ended.
 
     Raises:
         CheckpointError: if the state of an earlier call is damaged.

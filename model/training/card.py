@@ -36,17 +36,7 @@ def card(
     data: str,
     bits: int = 16,
 ) -> str:
-    """The card as Markdown.
-
-    Args:
-        translator: the shipped checkpoint, with "test" among its metrics.
-        pairs: the test set.
-        translations: the model's, of the test set.
-        good: sentences it translates right.
-        bad: sentences it translates wrong.
-        data: training data with their licences, as Markdown.
-        bits: as in `save_checkpoint`.
-    """
+    """The card as Markdown, with the scores in "test" of the metrics and the licences in `data`."""
     copies = trained_without_causal_mask(translator.metrics)
     sections = [
         f"# {translator.name}",
@@ -103,11 +93,7 @@ def read_card(path: Path) -> str:
 
 
 def with_nearness(text: str, test: dict[str, Any]) -> str:
-    """A card with the scores near the training data and far from it.
-
-    Args:
-        text: the card, with or without such a section.
-        test: the scores of the whole test set with those from `overlap_scores`.
+    """A card with the scores near the training data and far from it, new or in place of old ones.
 
     Raises:
         CorpusError: if the card has no section of scores to put them after.

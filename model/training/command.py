@@ -31,10 +31,7 @@ REFUSALS = (
 class Program(argparse.ArgumentParser):
     """The arguments of a program, with --threads for torch unless its default is 0.
 
-    Args:
-        spec: the module's `__spec__`.
-        document: the module's docstring, whose first line describes it.
-        threads: the default of --threads.
+    It takes the module's `__spec__` and docstring, whose first line describes the program.
     """
 
     def __init__(self, spec: ModuleSpec | None, document: str | None, threads: int = 1) -> None:

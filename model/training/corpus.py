@@ -25,12 +25,8 @@ class Pair(NamedTuple):
 def read_pairs(paths: Sequence[Path], *, reverse: bool = False) -> list[Pair]:
     """The pairs of .tsv or .tsv.xz files, in order.
 
-    The last two columns are source and target; the columns before them, a pair's origin, are
-    ignored.
-
-    Args:
-        paths: the files.
-        reverse: whether the last column is the source and the one before it the target.
+    The last two columns are source and target, or in reverse target and source; the columns before
+    them, a pair's origin, are ignored.
 
     Raises:
         CorpusError: if a file cannot be read, has no pairs, or a line has fewer columns.
@@ -39,11 +35,7 @@ def read_pairs(paths: Sequence[Path], *, reverse: bool = False) -> list[Pair]:
 
 
 def read_weights(paths: Sequence[Path], weights: Mapping[str, float]) -> list[float]:
-    """The weight of each pair of `read_pairs`, by the columns of its origin.
-
-    Args:
-        paths: the files.
-        weights: as `weight_of` takes them.
+    """The weight of each pair of `read_pairs`, from `weight_of` the columns of its origin.
 
     Raises:
         CorpusError: as `read_pairs`, and if a weight names a source that no pair has.

@@ -72,14 +72,7 @@ def distilled(
 ) -> Iterator[tuple[Pair, str]]:
     """Pairs of a source and the teacher's translation, each with a reason to leave it out, or "".
 
-    They come ordered by length.
-
-    Args:
-        model: the teacher, in eval mode, on any device.
-        tokenizer: its vocabulary.
-        pairs: sources and references.
-        search: the method of decoding.
-        batch: sentences decoded together.
+    They come ordered by length. The teacher is in eval mode, on any device.
 
     Raises:
         DecodingError: if beam or alpha is out of range.

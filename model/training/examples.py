@@ -183,12 +183,6 @@ def good_examples(
     Features take turns with translations word for word, so that the examples differ; then come any
     others. Since batches can differ by rounding, the model translates each example alone again, and
     it is kept only if the translation is the same.
-
-    Args:
-        translator: the model.
-        pairs: sentences and references.
-        translations: the model's, of the pairs.
-        count: the most examples.
     """
     exact = [
         pair
@@ -224,11 +218,6 @@ def bad_examples(
     """The worst short translations, by sentence BLEU, then chrF, then order.
 
     Sentences with quotes are left out: wrong quotation marks lower the score for no good reason.
-
-    Args:
-        pairs: sentences and references.
-        translations: the model's, of the pairs.
-        count: the most examples.
     """
     scored: dict[str, tuple[float, float, Bad]] = {}
     for pair, translation in zip(pairs, translations, strict=True):

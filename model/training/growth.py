@@ -63,11 +63,7 @@ def read_growth(directory: Path) -> Growth | None:
 
 
 def grown(run: Path, checkpoint: Path) -> Growth:
-    """The growth of heads over a checkpoint's examples, at each snapshot of a run.
-
-    Args:
-        run: the folder of the training run.
-        checkpoint: the folder of the exported model, with its examples.
+    """The growth of heads over an exported checkpoint's examples, at each snapshot of its run.
 
     Raises:
         CheckpointError: if the run is unfinished or kept no snapshots, or the checkpoint has no

@@ -76,16 +76,9 @@ def label_heads(
     licence: str,
     progress: bool = False,
 ) -> Survey:
-    """A survey of what heads do on sentences with the model's own translations.
+    """A survey of what heads do on sentences, in order, with the model's own translations.
 
     A model that learned to copy its target reads the references instead.
-
-    Args:
-        model: the model.
-        pairs: sentences and references, read in this order.
-        data: where they come from.
-        licence: of these data.
-        progress: whether to show a progress bar.
 
     Raises:
         SampleError: if the model can read fewer than MIN_SENTENCES.
@@ -124,13 +117,7 @@ def write_labels(
 ) -> Survey:
     """The survey written into a checkpoint folder: labels.json, and its part of card.md.
 
-    Args:
-        directory: the folder.
-        pairs: sentences and references; the folder's own examples are left out.
-        data: as in `label_heads`, like the others.
-        licence: of these data.
-        without: other sentences to leave out.
-        progress: whether to show a progress bar.
+    The folder's own examples are left out, like the sentences `without`.
 
     Raises:
         CheckpointError: if the folder is incomplete or damaged.

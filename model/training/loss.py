@@ -59,13 +59,8 @@ def smoothed_cross_entropy(
 ) -> Tensor:
     """Sum over tokens of the cross-entropy against (1 - ε) one-hot + ε uniform, a scalar.
 
-    It is differentiable once, in logits.
-
-    Args:
-        logits: (token, vocab), of any floating type; summed in float32.
-        labels: (token,), the right ids.
-        smoothing: ε of section 5.4.
-        ignored: the label of tokens that do not count.
+    ε is the smoothing of section 5.4. Logits are (token, vocab), of any floating type, summed in
+    float32, and differentiable once; labels are (token,), where the ignored one does not count.
     """
     loss: Tensor = _SmoothedCrossEntropy.apply(logits, labels, smoothing, ignored)
     return loss
@@ -102,13 +97,8 @@ class _Divergence(torch.autograd.Function):
 def divergence(first: Tensor, second: Tensor, labels: Tensor, ignored: int) -> Tensor:
     """Sum over tokens of ½ KL(p‖q) + ½ KL(q‖p), for R-Drop (Liang et al. 2021, equation 2).
 
-    It is a scalar in nats, differentiable once, in both logits.
-
-    Args:
-        first: (token, vocab), the logits of p, of any floating type; summed in float32.
-        second: (token, vocab), the logits of q.
-        labels: (token,), the right ids.
-        ignored: the label of tokens that do not count.
+    It is a scalar in nats, differentiable once, in the logits of p and q; shapes and labels are
+    those of `smoothed_cross_entropy`.
     """
     result: Tensor = _Divergence.apply(first, second, labels != ignored)
     return result

@@ -47,15 +47,10 @@ _SIDES = [
 
 
 def with_other_nouns(pairs: Sequence[Pair], copies: int, seed: int) -> list[Pair]:
-    """The pairs, then copies of those with such a noun, with other nouns in its place.
+    """English-German pairs, then copies of those with such a noun, with other nouns in its place.
 
     A pair is copied if it has one such noun, once on each side, and the noun begins the English
     sentence or follows a word after which it needs no article.
-
-    Args:
-        pairs: English sources and German targets.
-        copies: copies of each pair with such a noun.
-        seed: equal seeds draw equal nouns.
     """
     more: list[Pair] = []
     if copies:

@@ -18,13 +18,7 @@ from model.training.settings import TrainingSettings
 def optimizers(
     model: Transformer, settings: TrainingSettings, precision: str
 ) -> list[torch.optim.Optimizer]:
-    """Adam, or Muon for hidden matrices with Adam for the rest.
-
-    Args:
-        model: the model.
-        settings: names the optimizer.
-        precision: from the function of that name.
-    """
+    """Adam, or Muon for hidden matrices with Adam for the rest; `precision` as below."""
     matrices: list[nn.Parameter] = []
     others: list[nn.Parameter] = []
     for name, parameter in model.named_parameters():

@@ -44,15 +44,7 @@ def examples_removal(
 
     A head's importance is the loss of all translations together without that head alone. The model
     writes greedily, at most twice as many tokens as the longest translation: without most of its
-    heads it would hardly stop.
-
-    Args:
-        translator: the model.
-        examples: sources and their translations, at least one.
-        steps: numbers of removed heads to measure at, besides 0.
-        orders: random orders.
-        seed: of the random orders.
-        progress: whether to show a progress bar.
+    heads it would hardly stop. It is measured at 0 removed heads and `steps` more numbers of them.
 
     Raises:
         TextError: if the model cannot read a sentence.

@@ -33,12 +33,7 @@ WORDS = range(3, 21)
 
 
 def new_sentences(pairs: Sequence[Pair], known: set[str]) -> list[str]:
-    """The distinct unknown sources of three to twenty words, in order.
-
-    Args:
-        pairs: English sources and targets in any language.
-        known: keys of sentences to leave out.
-    """
+    """The distinct sources of three to twenty words with an unknown key, in order."""
     excluded = set(known)
     sentences = []
     for source, _ in pairs:
@@ -58,12 +53,8 @@ def agreeing(
 ) -> Iterator[Pair]:
     """Pairs of a sentence and its translation that translates back to the sentence.
 
-    Args:
-        sentences: in the source language of `forward`.
-        forward: the model whose translations are kept.
-        backward: the model of the other direction.
-        beam: of both searches.
-        least_chrf: the lowest chrF of the sentence translated back, 0 to 100.
+    The chrF of the sentence translated back, 0 to 100, is at least `least_chrf`; both searches have
+    the beam.
 
     Raises:
         DecodingError: if beam is out of range.

@@ -51,15 +51,9 @@ def snapshot_scores(
 ) -> dict[str, Any]:
     """Loss, scores and entropies of a model on a validation set, for metrics.json.
 
-    Args:
-        translator: the model.
-        pairs: the validation set.
-        sentences: first pairs to decode greedily for BLEU and chrF, and to record with their
-            references, the same for every model, for the entropies.
-
-    Returns:
-        "loss" in nats a target token, "bleu" and "chrf" from 0 to 100, and "entropy" as
-        `mean_entropies` gives it.
+    That is "loss" in nats a target token, "bleu" and "chrf" from 0 to 100, and "entropy" as
+    `mean_entropies` gives it; the latter three on the first `sentences` pairs, the same for every
+    model, decoded greedily or recorded with their references.
 
     Raises:
         TextError: if a sentence to record is too long for the model.
@@ -104,13 +98,9 @@ def validation_loss(translator: Translator, pairs: Sequence[Pair]) -> float:
 
 
 def mean_entropies(traces: Iterable[Trace]) -> dict[str, list[list[float]]]:
-    """The mean entropy of every head's rows over several sentences, in bits.
+    """The mean entropy of every head's rows over several sentences of one model, in bits.
 
-    Args:
-        traces: of one model, as recorded.
-
-    Returns:
-        for "encoder", "decoder" and "cross" a list of layers of lists of heads.
+    For "encoder", "decoder" and "cross" a list of layers of lists of heads.
     """
     by_kind: dict[AttentionKind, dict[int, list[NDArray[np.float64]]]] = {}
     for trace in traces:

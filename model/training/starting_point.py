@@ -70,12 +70,7 @@ def carried_over(state: dict[str, Tensor], old: Tokenizer, new: Tokenizer) -> di
     """A model's weights for another vocabulary (Mosin et al. 2021, "Vocabulary Transfer").
 
     Embeddings and output get a row for each new piece: the mean of the old pieces that spell it, or
-    the old piece of the same word in lower case.
-
-    Args:
-        state: the weights.
-        old: their vocabulary, with the target's.
-        new: the other vocabulary; its target has its own if the old target has.
+    the old piece of the same word in lower case. Both vocabularies bring their target's, if any.
     """
     source, target = "source_embedding.weight", "target_embedding.weight"
     moved = dict(state)

@@ -240,13 +240,8 @@ def make(
 ) -> float:
     """The share of unseen inputs that a toy gets right, after writing its checkpoint folder.
 
-    Args:
-        name: of TOYS.
-        directory: the folder to write.
-        steps: of training; None for the toy's own number.
-        seed: of data and training.
-        choosing: whether recipes are being compared, which must not use the test inputs; then the
-            folder has no scores.
+    Without steps it trains for the toy's own number. Choosing compares recipes, which must not use
+    the test inputs; then the folder has no scores.
     """
     toy = TOYS[name]
     task, steps = TASKS[toy.task], steps or toy.steps

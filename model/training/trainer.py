@@ -247,11 +247,7 @@ class Trainer:
         """The mean loss of a token in one training step over this process's batches.
 
         It stays on the device: reading it would wait for the step, while the next one could be
-        prepared.
-
-        Args:
-            batches: those of this process.
-            tokens: target tokens of all processes' batches.
+        prepared. `tokens` counts target tokens of all processes' batches.
         """
         settings, progress = self.settings, self.progress
         progress.step += 1

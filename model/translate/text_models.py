@@ -61,11 +61,9 @@ def reader_facts(directory: Path) -> FolderFacts:
 
 
 def load_reader(directory: str | os.PathLike[str], *, device: str = "auto") -> Reader:
-    """The model in a folder, our own or a Hugging Face model.
+    """The model in a folder, or of a name that comes with Headscope; ours or Hugging Face's.
 
-    Args:
-        directory: the folder; or the name of a model that comes with Headscope.
-        device: "auto", "cpu", "cuda" or "cuda:1".
+    The device is "auto", "cpu", "cuda" or "cuda:1".
 
     Raises:
         CheckpointError: if the folder cannot be opened.

@@ -93,14 +93,8 @@ class TracedModel(TranslatingModel):
     ) -> dict[Site, FloatArray]:
         """Cross-attention of every hypothesis of a search while it wrote its last token.
 
-        Hypotheses of one length share a pass, since none may see what came after it.
-
-        Args:
-            decoding: from `decode`.
-            under: the intervention of `decode`.
-
-        Returns:
-            for every layer's cross-attention, weights (head, node, source).
+        For every layer's cross-attention, weights (head, node, source). Hypotheses of one length
+        share a pass, since none may see what came after it. The intervention is the decoding's.
         """
         text, source = decoding.translation.source_text, list(decoding.translation.source.ids)
         steps: defaultdict[int, list[int]] = defaultdict(list)

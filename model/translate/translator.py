@@ -33,9 +33,7 @@ class Translator(TracedModel):
     def logit_lens(self, trace: Trace, *, under: Intervention = UNCHANGED) -> LogitLens:
         """The model's predictions at every step if it stopped after each decoder layer.
 
-        Args:
-            trace: from `trace` or `trace_of`; the model runs again on its tokens.
-            under: the intervention of the trace.
+        The model runs again on the trace's tokens, under the intervention of the trace.
         """
         source, target, predictions = self.trace_ids(trace)
         states: list[torch.Tensor] = []

@@ -23,12 +23,8 @@ _SUM_OFF = 1e-3
 def attend(mode: Recorder, node: Node, weights: Tensor, values: Tensor, output: Tensor) -> None:
     """Record a candidate that is multiplied with values, and do to the product what is asked.
 
-    Args:
-        mode: who records.
-        node: what is known of the weights, with the candidate that a softmax made.
-        weights: the same as it came here, (…, query, key).
-        values: (…, key, d_v).
-        output: their product, (…, query, d_v), or a view of it; edited in place.
+    The node's candidate is what a softmax made; the weights came here as (…, query, key). Values
+    are (…, key, d_v), and the output is their product or a view of it, which is edited in place.
 
     Raises:
         CaptureError, HeadError: where heads are to be edited that cannot be.
@@ -142,11 +138,7 @@ def _acting(
 
 
 def edit_weights(candidate: Candidate, scores: Tensor) -> None:
-    """Write other weights over what a softmax made.
-
-    Args:
-        candidate: what it made.
-        scores: what it was given.
+    """Write other weights over what a softmax made of scores.
 
     Raises:
         CaptureError, HeadError, MaskError: where this cannot be done.

@@ -398,12 +398,9 @@ def together(one: Dim, other: Dim) -> Dim:
 def axes_met(
     factors: tuple[View, View], matrix: int | None, is_parameter: Callable[[int | None], bool]
 ) -> tuple[Dim, Dim, Dim]:
-    """Batch, rows and columns of a product of matrices, or of batches of them.
+    """Batch, rows and columns of a product of two matrices, or of batches of them.
 
-    Args:
-        factors: left and right.
-        matrix: which of both is known to be no tensor of the pass; None if neither is.
-        is_parameter: whether a storage of that address is a parameter of the model.
+    `matrix` is the factor, 0 or 1, that is known to be no tensor of the pass; None if neither is.
     """
     left, right = (each.dims for each in factors)
     rows, columns = left[-2], right[-1]

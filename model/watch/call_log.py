@@ -55,12 +55,7 @@ class CallLog:
     ) -> None:
         """One call of an attention; without origins, queries and keys are of one text.
 
-        Args:
-            spot: where.
-            record: what it did.
-            origins: what queries and keys were computed from.
-            doubts: what is to be said of it.
-            splits: whether an item of its batch is a part of one input.
+        The doubts are for the report; it splits if an item of its batch is a part of one input.
         """
         key = object() if spot.key is None else spot.key
         place_calls = self.places.setdefault(key, PlaceCalls(spot.place, origins, (spot.key,)))

@@ -110,10 +110,7 @@ class SiteEdit:
         return weights, allowed
 
     def change_output(self, output: Tensor) -> None:
-        """Change what heads give, in place.
-
-        Args:
-            output: (batch, head, query, d_v).
+        """Change what heads give, (batch, head, query, d_v), in place.
 
         Raises:
             HeadError: if a mean has another length.

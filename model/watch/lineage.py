@@ -222,13 +222,7 @@ class Lineage:
         return Node(next(self._numbers), reads, mapped=True)
 
     def put(self, x: Tensor, node: Node, axes: Axes | None = None) -> Node:
-        """Keep a node for a tensor's storage, in place of the one before.
-
-        Args:
-            x: a tensor.
-            node: what is known of it.
-            axes: where its axes come from; None if that is not known.
-        """
+        """Keep a node for a tensor's storage; axes are None where they are not known."""
         if axes is None:
             shape = tuple(x.shape)
             axes = made_of(x, lambda: map(unknown, shape), ())

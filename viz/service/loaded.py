@@ -34,11 +34,9 @@ _loading = threading.Lock()
 
 
 def translator(version: ModelVersion, device: Device = "auto") -> Translator:
-    """The translator of a version, loaded once a process.
+    """The translator of a version from `version_of`, loaded once a process.
 
-    Args:
-        version: as `version_of` gave it.
-        device: "auto" for a GPU where there is one, and then ready for its first sentence.
+    On "auto", a GPU where there is one is ready for its first sentence.
 
     Raises:
         CheckpointError: if the folder is incomplete or damaged, or has become another version.

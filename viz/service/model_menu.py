@@ -226,10 +226,7 @@ def _files(place: Path) -> list[Path]:
 
 
 def openables(dropped: str | None = None) -> Mapping[str, Openable]:
-    """Every entry by its name in the address, which never becomes a path.
-
-    Args:
-        dropped: the name of the file that this person dropped; None for none.
+    """Every entry by its name in the address, which never becomes a path; a dropped file is one.
 
     Raises:
         CheckpointError: if there is nothing.

@@ -196,10 +196,7 @@ def ask(job: Job[T]) -> T:
 def run(question: OfModel, under: Intervention = UNCHANGED) -> Outcome:
     """The sentence of a question under an intervention, beside its unchanged translation.
 
-    Args:
-        question: what is asked; its sentences are padded to one length.
-        under: what the model is asked to do differently with the sentence; masks are of the padded
-            lengths.
+    Both are padded to one length, and masks are of the padded lengths.
 
     Raises:
         CheckpointError, TextError, ServiceError: as `ask`.
@@ -220,10 +217,8 @@ def attributions(
 ) -> Attributions:
     """Maps of cross-attention beside what deleting source tokens does; errors as of `ask`.
 
-    Args:
-        record: of the translation.
-        progress: called with the share that is done, of a long sentence, which is computed in parts
-            so that whoever leaves it ends it.
+    Progress is the share that is done of a long sentence, which is computed in parts so that
+    whoever leaves it ends it.
     """
     trace = ask(record)
     n_source, n_target = len(trace.source), len(trace.target)
