@@ -152,11 +152,7 @@ def load_checkpoint(directory: Path, *, snapshot: int | None = None) -> Checkpoi
 
 
 def load_single_stack(directory: Path) -> tuple[SingleStack, Tokenizer, dict[str, Any]]:
-    """Model, vocabulary and metrics of a folder with an encoder or a decoder alone.
-
-    Raises:
-        CheckpointError: as load_checkpoint.
-    """
+    """Model, vocabulary and metrics of an encoder or a decoder alone; errors as load_checkpoint."""
     return _load(directory, single_stack, None)
 
 
@@ -250,8 +246,7 @@ def unique_state(model: Transformer | SingleStack) -> dict[str, Tensor]:
 def load_weights(model: Transformer | SingleStack, state: dict[str, Tensor], origin: Path) -> None:
     """Load a state from `unique_state` into a model, of any floating type.
 
-    Raises:
-        CheckpointError: if names or shapes differ from the model's.
+    Raises CheckpointError if names or shapes differ from the model's.
     """
     expected = {name: value.shape for name, value in unique_state(model).items()}
     shapes = {name: value.shape for name, value in state.items()}
@@ -328,11 +323,7 @@ def own_file(directory: Path, name: str) -> Path:
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """The JSON object in a file of a checkpoint.
-
-    Raises:
-        CheckpointError: also if the file contains no JSON object; as `parse_json`.
-    """
+    """The JSON object in a file of a checkpoint; CheckpointError also for another JSON value."""
     content = parse_json(path)
     if not isinstance(content, dict):
         raise CheckpointError(f"{path} is damaged: it is not a JSON object.")
@@ -378,11 +369,7 @@ def write_json(path: Path, content: dict[str, Any]) -> None:
 
 
 def read_tensors(path: Path) -> dict[str, Tensor]:
-    """Named tensors of a safetensors file.
-
-    Raises:
-        CheckpointError: if the file is missing or damaged.
-    """
+    """Named tensors of a safetensors file; CheckpointError if it is missing or damaged."""
     try:
         with path.open("rb") as opened:
             start = opened.read(8)

@@ -162,10 +162,8 @@ def hugging_face_config(config: TransformerConfig) -> dict[str, Any]:
 def hugging_face_state(model: Transformer) -> dict[str, Tensor]:
     """A model's parameters under their names, in their order of dimensions, float32 on the CPU.
 
-    Tied matrices are here once, with tables of positions of max_positions rows.
-
-    Raises:
-        ExportError: if neither Marian nor Pegasus can compute this model.
+    Tied matrices are here once, with tables of positions of max_positions rows. Raises ExportError
+    if neither Marian nor Pegasus can compute this model.
     """
     config = model.config
     _require_fit(config)

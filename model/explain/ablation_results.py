@@ -43,11 +43,7 @@ class Effects:
         return remade, (Effects, field_values(self) | {"losses": dict(self.losses)})
 
     def of(self, token: int | None = None) -> Mapping[Site, FloatArray]:
-        """Each head's loss by site, (head,): of the prediction of that number, or of all together.
-
-        Raises:
-            IndexError: if there is no such token.
-        """
+        """Each head's loss by site, (head,): of one prediction, or of all together."""
         if token is not None and not 0 <= token < len(self.predictions):
             raise IndexError(
                 f"There is no target token {token}; choose one from 0 to "

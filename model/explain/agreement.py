@@ -17,11 +17,7 @@ SEED = 2017
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Agreement:
-    """The agreement of two maps of one sentence.
-
-    Attributes:
-        rows: one value a row, 1 for full agreement; nan if a row cannot tell.
-    """
+    """The agreement of two maps of one sentence: 1 a row for full, nan if a row cannot tell."""
 
     rows: Values
 
@@ -81,10 +77,7 @@ def top_agreement(estimate: ArrayLike, truth: ArrayLike, *, least: float) -> Agr
     """Whether the greatest cell of each row, (row, column), is the same in two maps: 1 or 0.
 
     If n cells of the estimate are greatest, the right one counts 1/n. Rows with a constant
-    estimate, or without a true cell of at least `least`, are left out.
-
-    Raises:
-        ValueError: as rank_correlation.
+    estimate, or without a true cell of at least `least`, are left out. Errors as rank_correlation.
     """
     rows = []
     for estimated, true in zip(*_alike(estimate, truth), strict=True):

@@ -102,10 +102,8 @@ def read_aligned(path: Path) -> tuple[AlignedPair, ...]:
     """The pairs of a file of hand-made alignments.
 
     Its columns are COLUMNS: words are separated by spaces, links are 3-4 (sure) or 3p4 (possible),
-    and the last two columns list the numbers of words without links.
-
-    Raises:
-        AlignmentError: if the file cannot be read or a line is malformed.
+    and the last two columns list the numbers of words without links. Raises AlignmentError if the
+    file cannot be read or a line is malformed.
     """
     try:
         header, *lines = path.read_text(encoding="utf-8").splitlines()

@@ -13,12 +13,9 @@ DIGITS = 6
 
 
 class Read(NamedTuple):
-    """A way to read word links off cross-attention.
+    """A way to read word links off cross-attention: a head, or all of a layer together for None.
 
-    Attributes:
-        layer: counted from 0.
-        head: None for all heads of the layer together.
-        later: whether to use the row that reads a target word, not the one that predicts it.
+    `later` uses the row that reads a target word, not the one that predicts it.
     """
 
     layer: int
@@ -80,11 +77,7 @@ class AlignmentTable:
 
     @classmethod
     def from_json(cls, data: Any) -> AlignmentTable:
-        """The inverse of `to_json`.
-
-        Raises:
-            AlignmentError: if the table is malformed, or lacks a head.
-        """
+        """The inverse of `to_json`; AlignmentError if the table is malformed, or lacks a head."""
         try:
             rates = {
                 Read(_count(each["layer"]), _head(each["head"]), each["later"] is True): _rate(each)

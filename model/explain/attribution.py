@@ -131,11 +131,7 @@ class AttributionMap:
         return _remade(self)
 
     def of(self, head: int | None) -> FloatArray:
-        """The map of one head, or of all together for None; (query, key).
-
-        Raises:
-            AttributionError: if there is no such head.
-        """
+        """The map of one head, or of all together for None; (query, key)."""
         if head is None:
             return self.together
         if not 0 <= head < len(self.heads):
@@ -180,11 +176,7 @@ class Attributions:
         return _remade(self)
 
     def map(self, method: str, site: Site | None) -> AttributionMap:
-        """What one method gives of one site, or of the whole model for None.
-
-        Raises:
-            AttributionError: if it is not among the maps.
-        """
+        """What one method gives of one site, or of the whole model for None."""
         for each in self.maps:
             if (each.method, each.site) == (method, site):
                 return each
@@ -273,11 +265,7 @@ class Attributions:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class AttributionPart:
-    """Some of the maps of `Attributions`, or some of their rows.
-
-    Attributes:
-        maps: each with the same rows of the target.
-    """
+    """Some of the maps of `Attributions`, or the same rows of some of them."""
 
     maps: tuple[AttributionMap, ...]
 
@@ -344,11 +332,7 @@ class SelfAttributions:
         return maps + self.allowed.nbytes
 
     def map(self, method: str) -> AttributionMap:
-        """What one method gives.
-
-        Raises:
-            AttributionError: if it is not among the maps.
-        """
+        """What one method gives; raises AttributionError like `Attributions.map`."""
         for each in self.maps:
             if each.method == method:
                 return each

@@ -101,11 +101,7 @@ class Growth:
 
     @classmethod
     def from_json(cls, content: Any) -> Growth:
-        """The inverse of `to_json`.
-
-        Raises:
-            ValueError: if it is not what `to_json` gives.
-        """
+        """The inverse of `to_json`; raises ValueError for anything else."""
         try:
             steps, texts = tuple(content["steps"]), content["texts"]
             labels = {

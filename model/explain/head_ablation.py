@@ -68,11 +68,7 @@ def effects_of(translator: Translator, trace: Trace) -> Effects:
 
 
 class _Branches:
-    """A pass that branches: its first row has every head, and each head of `sites` adds a row.
-
-    Attributes:
-        order: the sites in the order of their rows.
-    """
+    """A pass whose first row has every head; each head of the sites adds a row, in their order."""
 
     def __init__(self, model: Transformer, sites: Sequence[Site]) -> None:
         self._model = model

@@ -317,11 +317,7 @@ class Survey:
 
     @classmethod
     def from_json(cls, content: Any) -> Self:
-        """The inverse of `to_json`.
-
-        Raises:
-            ValueError: if it is not what `to_json` gives, or a label in it is not earned.
-        """
+        """The inverse of `to_json`; raises ValueError for anything else, or an unearned label."""
         try:
             sample = Sample(**content["sample"])
             heads = {

@@ -135,9 +135,5 @@ class DecoderOnly(SingleStack):
 
 
 def single_stack(config: TransformerConfig) -> SingleStack:
-    """The model of a configuration that has encoder layers or decoder layers, not both.
-
-    Raises:
-        ConfigError: if it has both.
-    """
+    """The model of a configuration with one stack; ConfigError if it has both."""
     return (DecoderOnly if config.single_stack == DecoderOnly.name else EncoderOnly)(config)

@@ -224,8 +224,7 @@ class FeedForward(nn.Module):
 class Transformer(nn.Module):
     """The whole model (figure 1): token ids in, logits over the next target token out.
 
-    Raises:
-        ConfigError: if the configuration describes an encoder or a decoder alone.
+    Raises ConfigError if the configuration describes an encoder or a decoder alone.
     """
 
     def __init__(self, config: TransformerConfig) -> None:

@@ -85,8 +85,7 @@ class MeanAblation:
     def over(cls, maps: Iterable[AttentionMap], head: int) -> Self:
         """The mean of a head's outputs over every query of recorded examples, one map a sentence.
 
-        Raises:
-            HeadError: if there is no map, or one without values.
+        Raises HeadError if there is no map, or one without values.
         """
         heads = [each.head(head) for each in maps]
         outputs = [each.weights @ each.v for each in heads if each.v is not None]

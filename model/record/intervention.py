@@ -249,8 +249,7 @@ class PositionEdit:
 def ordered(token_ids: Sequence[int], order: Sequence[int] | None) -> list[int]:
     """Token ids in another order, an index for each place; the end token stays last.
 
-    Raises:
-        PositionError: if the order does not name each token but the end token once.
+    Raises PositionError if the order does not name each token but the end token once.
     """
     *words, end = token_ids
     if order is None:

@@ -41,12 +41,7 @@ from model.trace.attention_map import AttentionKind, BoolArray, Site
 
 @dataclass(frozen=True, slots=True)
 class SentenceLengths:
-    """Lengths of one sentence in a padded batch, without padding.
-
-    Attributes:
-        source: tokens that the encoder reads.
-        target: tokens that the decoder reads; None while decoding.
-    """
+    """Tokens of a sentence in a padded batch, without padding; no target while decoding."""
 
     source: int
     target: int | None = None
@@ -416,9 +411,8 @@ def edited_rows(
 ) -> Tensor:
     """The edited rows in place of `encoding(length, start)`, (length, d_model).
 
-    Raises:
-        PositionError: if the shift leads beyond the model's positions.
-        LengthError: if the encoding has no such rows.
+    Raises PositionError if the shift leads beyond the model's positions, and LengthError if the
+    encoding has no such rows.
     """
     positions = torch.arange(start, start + length, device=encoding.table.device)
     if edit.reverse:

@@ -73,8 +73,7 @@ class Preset:
     def __call__(self, n_queries: int, n_keys: int, **settings: Any) -> Any:
         """The matrix for these lengths, (query, key), boolean.
 
-        Raises:
-            MaskError: if a setting is missing, unknown or out of range.
+        Raises MaskError if a setting is missing, unknown or out of range.
         """
         try:
             inspect.signature(self.build).bind(n_queries, n_keys, **settings)

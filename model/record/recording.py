@@ -98,11 +98,7 @@ class Recording:
         return tuple(sorted(self._calls))
 
     def calls(self, site: Site) -> tuple[AttentionRecord, ...]:
-        """Every call of a site, in order; decoding, for example, makes several.
-
-        Raises:
-            CaptureError: if the site was not recorded.
-        """
+        """Every call of a site, in order; decoding, for example, makes several."""
         if site not in self._calls:
             listing = ", ".join(map(str, self.sites))
             raise CaptureError(
@@ -111,11 +107,7 @@ class Recording:
         return tuple(self._calls[site])
 
     def __getitem__(self, site: Site) -> AttentionRecord:
-        """The one call of a site.
-
-        Raises:
-            CaptureError: if the site was not recorded, or more than once.
-        """
+        """The one call of a site; CaptureError if there was none, or more than one."""
         calls = self.calls(site)
         if len(calls) > 1:
             raise CaptureError(

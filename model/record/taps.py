@@ -44,11 +44,7 @@ from model.trace.attention_map import AttentionKind, Site
 
 
 class PositionTap:
-    """The hook on one side's positional encoding.
-
-    Attributes:
-        side: of the encoding.
-    """
+    """The hook on one side's positional encoding."""
 
     def __init__(self, side: Side) -> None:
         self.side: Side = side

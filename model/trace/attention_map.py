@@ -275,11 +275,7 @@ class AttentionMap:
         return np.logical_not(self.allowed.any(axis=-1))
 
     def head(self, number: int) -> Head:
-        """One head, counted from 0, without copies.
-
-        Raises:
-            IndexError: if there is no such head.
-        """
+        """One head, counted from 0, without copies; IndexError if there is none."""
         if not 0 <= number < self.n_heads:
             raise IndexError(
                 f"{self.site} has the heads 0 to {self.n_heads - 1}; there is no head {number}."
@@ -319,11 +315,7 @@ AXES = ("queries", "keys")
 
 
 def known_kind(kind: AttentionKind | str) -> AttentionKind:
-    """The kind of that name.
-
-    Raises:
-        TraceError: if there is none.
-    """
+    """The kind of that name; TraceError if there is none."""
     try:
         return AttentionKind(kind)
     except ValueError:
@@ -345,8 +337,7 @@ def remade(kind: type[T], values: dict[str, Any]) -> T:
 def read_only(name: str, value: Any, kind: type[np.generic]) -> NDArray[Any]:
     """A read-only array of this type; a view if the value already has the type.
 
-    Raises:
-        TraceError: if it contains text, objects, or numbers in place of booleans.
+    Raises TraceError if it contains text, objects, or numbers in place of booleans.
     """
     array = np.asarray(value)
     # Casting text or objects would fail in numpy's words; casting floats to bool would not fail.

@@ -80,11 +80,7 @@ class Trace:
         return remade, (Trace, field_values(self) | {"maps": dict(self.maps)})
 
     def attention(self, kind: AttentionKind | str, layer: int) -> AttentionMap:
-        """The map of one site.
-
-        Raises:
-            TraceError: if the trace has no such site; the message lists those it has.
-        """
+        """The map of one site; a TraceError lists those there are."""
         if kind in self._kinds and layer in self.layers(kind):
             return self.maps[Site(AttentionKind(kind), layer)]
         raise TraceError(
@@ -92,11 +88,7 @@ class Trace:
         )
 
     def layers(self, kind: AttentionKind | str) -> tuple[int, ...]:
-        """The recorded layers of one kind, ascending.
-
-        Raises:
-            TraceError: if there is no such kind of attention.
-        """
+        """The recorded layers of one kind, ascending; TraceError if there is no such kind."""
         known = known_kind(kind)
         return tuple(site.layer for site in self.maps if site.kind is known)
 

@@ -52,13 +52,7 @@ TOY_PAIRS = 100
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One command.
-
-    Attributes:
-        name: the key of its state.
-        command: arguments of this Python.
-        needs: steps that must be done before.
-    """
+    """One command of this Python, with the steps that must be done before it."""
 
     name: str
     command: tuple[str, ...]
@@ -67,13 +61,7 @@ class Step:
 
 @dataclass(slots=True)
 class Outcome:
-    """The outcome of a step.
-
-    Attributes:
-        done: whether it succeeded.
-        seconds: the time it took, over all calls.
-        failures: how often it failed.
-    """
+    """Whether a step succeeded, its seconds over all calls, and how often it failed."""
 
     done: bool = False
     seconds: float = 0.0
@@ -163,10 +151,7 @@ def work(steps: Sequence[Step], output: Path, *, seconds: float) -> dict[str, Ou
     """The outcomes after working through the remaining steps, in order, for these seconds.
 
     The output of a step goes into a file of its name, the outcomes into STATE. A step that runs out
-    of time remains to be done.
-
-    Raises:
-        CheckpointError: if the state of an earlier call is damaged.
+    of time remains to be done. Raises CheckpointError if the state of an earlier call is damaged.
     """
     path = output / STATE
     outcomes = {step.name: Outcome() for step in steps}

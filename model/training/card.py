@@ -71,11 +71,7 @@ def card(
 
 
 def data_section(path: Path) -> str:
-    """The section of another card on data and licences, for a model trained on the same data.
-
-    Raises:
-        CorpusError: if there is no such card or section.
-    """
+    """Another card's section on data and licences; CorpusError if it has none."""
     section = re.search(
         rf"^{DATA_HEADING}$(.*?)(?=^## |\Z)", read_card(path), re.MULTILINE | re.DOTALL
     )
@@ -95,8 +91,7 @@ def read_card(path: Path) -> str:
 def with_nearness(text: str, test: dict[str, Any]) -> str:
     """A card with the scores near the training data and far from it, new or in place of old ones.
 
-    Raises:
-        CorpusError: if the card has no section of scores to put them after.
+    Raises CorpusError if the card has no section of scores to put them after.
     """
     section = "\n\n".join(_nearness(test))
     bare = re.sub(rf"^{NEAR_HEADING}$.*?(?=^## )", "", text, flags=re.MULTILINE | re.DOTALL)

@@ -83,9 +83,5 @@ def key(sentence: str) -> str:
 
 
 def keys_in(files: Sequence[Path]) -> set[str]:
-    """The keys of all columns of .tsv files.
-
-    Raises:
-        CorpusError: if a file cannot be read.
-    """
+    """The keys of all columns of .tsv files; CorpusError if a file cannot be read."""
     return {key(column) for column in chain.from_iterable(columns_of(files)) if key(column)}

@@ -89,11 +89,7 @@ def translation_scores(
 
 
 def reversed_columns(directory: Path) -> bool:
-    """Whether a checkpoint's metrics say that it translates from the last column of a data file.
-
-    Raises:
-        CheckpointError: if its metrics are damaged.
-    """
+    """Whether a checkpoint translates from the last column of a data file, by its metrics."""
     path = directory / METRICS
     return path.exists() and bool(read_json(path).get("training", {}).get("reverse"))
 

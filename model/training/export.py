@@ -132,9 +132,6 @@ def export_card(
 
     removal.json needs good examples of the model's own. Labels are earned on `more`, or else on the
     test set, without the examples, under the name `surveyed`; an empty name leaves labels out.
-
-    Raises:
-        CheckpointError: if the folder is incomplete or damaged.
     """
     translator = load(directory, device="cpu")
     bad = bad_examples(test, translations)

@@ -43,10 +43,7 @@ def read_growth(directory: Path) -> Growth | None:
     """The content of a checkpoint folder's growth.json; None without the file.
 
     growth.json takes labels from the examples; only those that the trained model's heads earn on
-    new sentences, by labels.json, are kept.
-
-    Raises:
-        CheckpointError: if one of the files is damaged.
+    new sentences, by labels.json, are kept. Raises CheckpointError if a file is damaged.
     """
     path = own_file(directory, FILE)
     if not path.exists():
@@ -65,9 +62,8 @@ def read_growth(directory: Path) -> Growth | None:
 def grown(run: Path, checkpoint: Path) -> Growth:
     """The growth of heads over an exported checkpoint's examples, at each snapshot of its run.
 
-    Raises:
-        CheckpointError: if the run is unfinished or kept no snapshots, or the checkpoint has no
-            examples.
+    Raises CheckpointError if the run is unfinished or kept no snapshots, or the checkpoint has no
+    examples.
     """
     finished = load_checkpoint(run / "averaged")
     examples = read_examples(checkpoint)

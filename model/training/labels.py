@@ -78,10 +78,8 @@ def label_heads(
 ) -> Survey:
     """A survey of what heads do on sentences, in order, with the model's own translations.
 
-    A model that learned to copy its target reads the references instead.
-
-    Raises:
-        SampleError: if the model can read fewer than MIN_SENTENCES.
+    A model that learned to copy its target reads the references instead. Raises SampleError if the
+    model can read fewer than MIN_SENTENCES.
     """
     bar = tqdm(pairs, unit="sentence", disable=not progress)
     recorded = _recorded(model, bar)
@@ -117,11 +115,8 @@ def write_labels(
 ) -> Survey:
     """The survey written into a checkpoint folder: labels.json, and its part of card.md.
 
-    The folder's own examples are left out, like the sentences `without`.
-
-    Raises:
-        CheckpointError: if the folder is incomplete or damaged.
-        SampleError: if too few sentences are left.
+    The folder's own examples are left out, like the sentences `without`. Raises SampleError if too
+    few sentences are left.
     """
     model = (
         StackReader.load(directory, device="cpu")

@@ -45,9 +45,6 @@ def examples_removal(
     A head's importance is the loss of all translations together without that head alone. The model
     writes greedily, at most twice as many tokens as the longest translation: without most of its
     heads it would hardly stop. It is measured at 0 removed heads and `steps` more numbers of them.
-
-    Raises:
-        TextError: if the model cannot read a sentence.
     """
     traces = [translator.trace(*example) for example in examples]
     losses: dict[Head, float] = {}
@@ -124,9 +121,7 @@ def _padded(sentences: Sequence[Tokens], pad: int) -> Tensor:
 def write_removal(directory: Path, *, orders: int = 20, progress: bool = False) -> None:
     """Write removal.json of a checkpoint folder, measured on its examples.json.
 
-    Raises:
-        CheckpointError: if the folder is incomplete or damaged, or has no examples.
-        TextError: if the model cannot read one of them.
+    Raises CheckpointError if it has no examples, and TextError if the model cannot read one.
     """
     try:
         examples = [

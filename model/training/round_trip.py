@@ -54,10 +54,7 @@ def agreeing(
     """Pairs of a sentence and its translation that translates back to the sentence.
 
     The chrF of the sentence translated back, 0 to 100, is at least `least_chrf`; both searches have
-    the beam.
-
-    Raises:
-        DecodingError: if beam is out of range.
+    the beam. Raises DecodingError if that is out of range.
     """
     there = translate_all(forward.model, forward.tokenizer, sentences, beam=beam)
     back = translate_all(backward.model, backward.tokenizer, there, beam=beam)

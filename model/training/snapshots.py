@@ -29,11 +29,7 @@ LOSS_TOKENS = 2048
 
 
 def kept_snapshots(run: Path) -> dict[int, Path]:
-    """The weights files of a run's snapshots by step, ascending.
-
-    Raises:
-        CheckpointError: if there are none.
-    """
+    """The weights files of a run's snapshots by step, ascending; CheckpointError without any."""
     files = {
         int(match[1]): file
         for file in (run / "snapshots").glob("*")
@@ -53,10 +49,7 @@ def snapshot_scores(
 
     That is "loss" in nats a target token, "bleu" and "chrf" from 0 to 100, and "entropy" as
     `mean_entropies` gives it; the latter three on the first `sentences` pairs, the same for every
-    model, decoded greedily or recorded with their references.
-
-    Raises:
-        TextError: if a sentence to record is too long for the model.
+    model, decoded greedily or recorded with their references. Raises TextError if one is too long.
     """
     sample = pairs[:sentences]
     # First, to refuse too long sentences before the rest takes its time.

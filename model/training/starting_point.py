@@ -99,10 +99,8 @@ def config_to_go_on(
 ) -> TransformerConfig:
     """The configuration of a checkpoint's model, with the training of the wanted one.
 
-    A model of fewer layers starts with the first layers of the checkpoint's.
-
-    Raises:
-        SettingsError: if layers of the two compute different functions.
+    A model of fewer layers starts with the first layers of the checkpoint's. Raises SettingsError
+    if layers of the two compute different functions.
     """
     kept = start.model.config
     # These change training or layout, not the function.

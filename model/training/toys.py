@@ -69,14 +69,9 @@ SIZE: dict[str, Any] = {
 
 @dataclass(frozen=True, slots=True)
 class Toy:
-    """A task with the variant of the Transformer that learns it.
+    """A task with the variant of the Transformer that learns it, and what it shows in a few words.
 
-    Attributes:
-        task: its name.
-        shows: the variant, in a few words.
-        variant: fields of the configuration besides the size.
-        steps: of training.
-        n_seen: pairs to train on, or as many as the task has.
+    The task may have fewer than `n_seen` pairs to train on.
     """
 
     task: str

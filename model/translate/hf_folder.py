@@ -106,11 +106,7 @@ def _says_model_type(directory: Path, changed: int, size: int) -> bool:
 
 
 def folder_facts(directory: Path) -> FolderFacts:
-    """What a folder says of its model, without transformers.
-
-    Raises:
-        CheckpointError: if its configuration is missing or damaged.
-    """
+    """What a folder says of its model, without transformers; errors as of `read_json`."""
     config = read_json(own_file(directory, CONFIG))
     named = config.get("architectures")
     architecture = named[0] if isinstance(named, list) and named else ""
@@ -512,11 +508,7 @@ def _log_probs(logits: Any, ids: list[int]) -> Any:
 
 
 def _transformers() -> Any:
-    """The library, told to fetch nothing.
-
-    Raises:
-        CheckpointError: if it is not installed.
-    """
+    """The library, told to fetch nothing; CheckpointError if it is not installed."""
     os.environ |= {"HF_HUB_OFFLINE": "1", "HF_HUB_DISABLE_TELEMETRY": "1"}
     try:
         import transformers

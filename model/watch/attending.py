@@ -25,9 +25,6 @@ def attend(mode: Recorder, node: Node, weights: Tensor, values: Tensor, output: 
 
     The node's candidate is what a softmax made; the weights came here as (…, query, key). Values
     are (…, key, d_v), and the output is their product or a view of it, which is edited in place.
-
-    Raises:
-        CaptureError, HeadError: where heads are to be edited that cannot be.
     """
     candidate = node.candidate
     assert candidate is not None
@@ -138,11 +135,7 @@ def _acting(
 
 
 def edit_weights(candidate: Candidate, scores: Tensor) -> None:
-    """Write other weights over what a softmax made of scores.
-
-    Raises:
-        CaptureError, HeadError, MaskError: where this cannot be done.
-    """
+    """Write other weights over what a softmax made of scores; errors as `SiteEdit.new_weights`."""
     made, edit = candidate.weights, candidate.edit
     assert made is not None
     assert edit is not None

@@ -91,14 +91,7 @@ class Axes:
 
 
 class View(NamedTuple):
-    """A tensor's shape in a storage whose axes are known, without its numbers.
-
-    Attributes:
-        shape: its sizes.
-        steps: its strides in elements.
-        itemsize: bytes of an element.
-        axes: the axes of its storage.
-    """
+    """A tensor's shape and steps in elements, in a storage whose axes are known."""
 
     shape: tuple[int, ...]
     steps: tuple[int, ...]

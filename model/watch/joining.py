@@ -40,12 +40,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Joined:
-    """The calls of all sites, one a site.
-
-    Attributes:
-        recording: of sites as a trace has them.
-        sentences: what was joined, for people.
-    """
+    """The calls of all sites, one a site as a trace has them, with sentences on what was joined."""
 
     recording: Recording
     sentences: tuple[str, ...]

@@ -65,8 +65,7 @@ def _as_kernel(added: Tensor, mask: Tensor | None, allowed: Tensor | None) -> Te
 def edited(edit: SiteEdit, record: AttentionRecord, given: Mapping[str, Any]) -> AttentionRecord:
     """The record of `_scaled_dot_product_…` with edited weights; arguments by name.
 
-    Raises:
-        CaptureError, HeadError, MaskError: where they cannot be edited.
+    Errors are those of `SiteEdit.new_weights`; a kernel with dropout cannot be edited.
     """
     if given.get("dropout_p"):
         raise edit.hidden("a fused kernel with dropout", "call model.eval() first")

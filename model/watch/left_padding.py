@@ -16,8 +16,7 @@ from model.trace.trace import Trace
 def without_left_padding(recording: Recording, sentence: int, named: Mapping[str, Any]) -> Trace:
     """One sentence as a trace, from its first token on; arguments as of `Recording.trace`.
 
-    Raises:
-        CaptureError: if labels fit neither the sentence without its padding nor with it.
+    Raises CaptureError if labels fit neither the sentence without its padding nor with it.
     """
     before: dict[TextSide, int] = {}
     for site in recording:

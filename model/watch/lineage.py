@@ -78,13 +78,7 @@ class Scores:
 
 @dataclass(slots=True, eq=False)
 class Softmax:
-    """A softmax that ran, without its numbers.
-
-    Attributes:
-        place: where.
-        shape: of what it made.
-        reason: why it counts as no attention; None once it does.
-    """
+    """A softmax that ran, and the reason why it counts as no attention; None once it does."""
 
     place: Place
     shape: tuple[int, ...]

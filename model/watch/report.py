@@ -45,14 +45,7 @@ class WatchedSite:
 
 @dataclass(frozen=True, slots=True)
 class OtherSoftmax:
-    """A softmax that was no attention: a router, a classifier, a choice among tokens.
-
-    Attributes:
-        place: where it ran.
-        shape: of what it made.
-        reason: why it does not count.
-        times: how often it ran.
-    """
+    """A softmax that was no attention: a router, a classifier, a choice among tokens."""
 
     place: Place
     shape: tuple[int, ...]
@@ -62,13 +55,7 @@ class OtherSoftmax:
 
 @dataclass(frozen=True, slots=True)
 class Suspicion:
-    """A product whose left factor has rows that add up to 1, though no softmax was seen.
-
-    Attributes:
-        place: where the product ran.
-        shape: of the factor.
-        times: how often.
-    """
+    """A product whose left factor has this shape and rows of sum 1, though no softmax was seen."""
 
     place: Place
     shape: tuple[int, ...]

@@ -46,11 +46,7 @@ class Watched:
         return tuple(site for site, _ in self._sites())
 
     def edits(self, under: Intervention, weights: Mapping[Any, Any]) -> Edits:
-        """What `watching` does under an intervention, by the sites that were seen here.
-
-        Raises:
-            CaptureError, HeadError, MaskError: as `site_edits`.
-        """
+        """What `watching` does under an intervention, by these sites; errors as `site_edits`."""
         return site_edits(
             under,
             weights,
@@ -92,8 +88,7 @@ class Watched:
     def recording(self) -> Recording:
         """The same as taps would have recorded it, for maps by sentence and for traces.
 
-        Raises:
-            CaptureError: if no attention ran.
+        Raises CaptureError if no attention ran.
         """
         self._require_any()
         recording = Recording()

@@ -36,10 +36,8 @@ _loading = threading.Lock()
 def translator(version: ModelVersion, device: Device = "auto") -> Translator:
     """The translator of a version from `version_of`, loaded once a process.
 
-    On "auto", a GPU where there is one is ready for its first sentence.
-
-    Raises:
-        CheckpointError: if the folder is incomplete or damaged, or has become another version.
+    On "auto", a GPU where there is one is ready for its first sentence. Raises CheckpointError if
+    the folder is damaged, or has become another version; so does `reader`.
     """
     # Apart, so that moving through a run's snapshots does not push the large models out.
     kept = _SNAPSHOTS if is_snapshot(version.checkpoint) else _TRAINED
@@ -80,11 +78,7 @@ _TRAINED, _SNAPSHOTS = _kept(MAX_MODELS), _kept(MAX_SNAPSHOTS)
 
 
 def reader(version: ModelVersion, device: Device = "auto") -> Reader:
-    """A Hugging Face folder, or half a Transformer, as a model, loaded once a process.
-
-    Raises:
-        CheckpointError: as `load_reader`, or if the folder has become another version.
-    """
+    """A Hugging Face folder, or half a Transformer, as a model, loaded once a process."""
     with _loading:
         return _reader(version, device)
 

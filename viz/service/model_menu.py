@@ -79,8 +79,7 @@ class Openable:
 def checkpoints() -> dict[str, Path]:
     """The folders of whole Transformers to choose from, by name: en-de first, toys last.
 
-    Raises:
-        CheckpointError: if there is none.
+    Raises CheckpointError if there is none.
     """
     folders = {name: path for name, path in _configured().items() if not is_reader(path)}
     for folder in _folders():
@@ -228,8 +227,7 @@ def _files(place: Path) -> list[Path]:
 def openables(dropped: str | None = None) -> Mapping[str, Openable]:
     """Every entry by its name in the address, which never becomes a path; a dropped file is one.
 
-    Raises:
-        CheckpointError: if there is nothing.
+    Raises CheckpointError if there is nothing.
     """
     saved = {name: Openable(Kind.TRACE, path) for name, path in traces().items()}
     if dropped is not None:

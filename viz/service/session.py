@@ -94,11 +94,7 @@ def _saved_trace(path: Path, changed: int, size: int) -> Trace:
 
 
 def saved_trace(path: Path) -> Trace:
-    """The trace in a file, as the file is now.
-
-    Raises:
-        TraceError: if it cannot be read, is no trace, or is too large to be drawn.
-    """
+    """The trace in a file, as the file is now; TraceError also if it is too large to be drawn."""
     try:
         state = path.stat()
         return _saved_trace(path, state.st_mtime_ns, state.st_size)
@@ -110,9 +106,6 @@ def translator(checkpoint: Path) -> Translator:
     """The checkpoint's translator, for what can be read off it at once; loaded once a process.
 
     What takes time is a job, computed in the model's own process.
-
-    Raises:
-        CheckpointError: if the folder is incomplete or damaged.
     """
     return loaded.translator(version_of(checkpoint), _device())
 
@@ -127,21 +120,15 @@ def labels(checkpoint: Path) -> Mapping[Site, tuple[Label | None, ...]]:
     """What each head does on new sentences, in plain words; see model.explain.labels.
 
     One label a head, by site, or None where too few sentences can tell. Empty without a
-    labels.json, and for every snapshot but the last, since the labels are not about them.
-
-    Raises:
-        CheckpointError: if the file is damaged or of another model.
+    labels.json, and for every snapshot but the last, since the labels are not about them. Raises
+    CheckpointError if the file is damaged or of another model; so does `survey`.
     """
     measured = survey(checkpoint)
     return measured.labels if measured else {}
 
 
 def survey(checkpoint: Path) -> Survey | None:
-    """The measurements behind a checkpoint's labels; None where `labels` gives none.
-
-    Raises:
-        CheckpointError: if the file is damaged or of another model.
-    """
+    """The measurements behind a checkpoint's labels; None where `labels` gives none."""
     folder = folder_of(checkpoint)
     if is_snapshot(checkpoint):
         steps = snapshots(folder)
