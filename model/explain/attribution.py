@@ -229,8 +229,8 @@ class Attributions:
                 f"The rows and columns of {site} are not target and source, so its maps cannot be "
                 "held against the deletion of source tokens; choose cross-attention."
             )
-        found = self.map(method, site)
-        estimate = found.of(head)
+        attribution_map = self.map(method, site)
+        estimate = attribution_map.of(head)
         if not later or site is None or METHODS[method].by_prediction:
             return estimate
         unread = np.full_like(estimate[:1], np.nan)
@@ -241,7 +241,7 @@ class Attributions:
 
         `later` names the layers that are read one row later, from `source_rows.read_later`.
         """
-        found = {}
+        agreements = {}
         for each in self.maps:
             site = each.site
             if site is not None and site.kind is not AttentionKind.CROSS:
@@ -249,11 +249,11 @@ class Attributions:
             row = site is not None and later.get(site.layer, False)
             for head in (None, *range(len(each.heads))):
                 place = each.method, site, head
-                found[place] = HeldAgainstTruth(
+                agreements[place] = DeletionAgreement(
                     correlation=self.correlation(*place, later=row),
                     top=self.top_agreement(*place, later=row),
                 )
-        return found
+        return agreements
 
     def _beside(
         self, method: str, site: Site | None, head: int | None, later: bool
@@ -347,7 +347,7 @@ class SelfAttributions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HeldAgainstTruth:
+class DeletionAgreement:
     """How well one map of one sentence agrees with the truth.
 
     Attributes:
@@ -361,7 +361,7 @@ class HeldAgainstTruth:
 
 Place = tuple[str, Site | None, int | None]
 """A method, a site and a head; None stands for the whole model, and for all heads together."""
-Agreements = Mapping[Place, HeldAgainstTruth]
+Agreements = Mapping[Place, DeletionAgreement]
 
 
 def _named(site: Site | None) -> str:

@@ -80,7 +80,7 @@ AS_RECORDED = Reading()
 
 # Compared by identity, like its maps.
 @dataclass(frozen=True, slots=True, eq=False)
-class Seen:
+class ReadTrace:
     """A trace under a reading.
 
     Attributes:
@@ -119,7 +119,7 @@ class Seen:
         return any(site.kind is AttentionKind.CROSS for site in self.maps)
 
 
-def read(trace: Trace, reading: Reading = Reading()) -> Seen:
+def read(trace: Trace, reading: Reading = Reading()) -> ReadTrace:
     """A trace under a reading; the trace itself does not change.
 
     Whole words: a key word's weight is the sum over its tokens, a query word's row the mean over
@@ -161,7 +161,7 @@ def read(trace: Trace, reading: Reading = Reading()) -> Seen:
         # The token read before a word predicts the word's first token.
         before = inputs.at(outputs.starts[outputs.kept])
         beside[AttentionKind.CROSS] = before if by_prediction else following
-    return Seen(
+    return ReadTrace(
         maps=MappingProxyType(maps),
         beside=MappingProxyType(beside),
         source=axes[trace.source].shown,
@@ -178,8 +178,11 @@ def measures_of(reading: Reading) -> tuple[Measure, ...]:
     return measures(words=reading.words, specials=reading.specials)
 
 
-def chosen_maps(
-    seen: Seen, attention: AttentionKind | str, layer: int | None = None, head: int | None = None
+def selected_maps(
+    trace: ReadTrace,
+    attention: AttentionKind | str,
+    layer: int | None = None,
+    head: int | None = None,
 ) -> tuple[list[AttentionMap], list[int]]:
     """The maps of one kind of attention, all or of one layer, then the numbers of their heads.
 
@@ -189,7 +192,7 @@ def chosen_maps(
         IndexError: if there is no such layer or head; the message says which there are.
     """
     kind = AttentionKind(attention)
-    maps = [each for site, each in seen.maps.items() if site.kind is kind]
+    maps = [each for site, each in trace.maps.items() if site.kind is kind]
     n_heads = min((each.n_heads for each in maps), default=0)
     selected = [each for each in maps if layer is None or each.site.layer == layer]
     if not selected:
@@ -200,9 +203,9 @@ def chosen_maps(
     return selected, list(range(n_heads)) if head is None else [head]
 
 
-def site_map(seen: Seen, attention: AttentionKind | str, layer: int) -> AttentionMap:
-    """The map of one site of a trace under a reading; errors as `chosen_maps`."""
-    return chosen_maps(seen, attention, layer)[0][0]
+def site_map(trace: ReadTrace, attention: AttentionKind | str, layer: int) -> AttentionMap:
+    """The map of one site of a trace under a reading; errors as `selected_maps`."""
+    return selected_maps(trace, attention, layer)[0][0]
 
 
 def alignment_note(layers: Mapping[int, bool]) -> str:
