@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from model.trace.array_values import ArrayValue
+
 Values = NDArray[np.float64]
 
 RESAMPLES = 2000
@@ -16,19 +18,10 @@ SEED = 2017
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Agreement:
+class Agreement(ArrayValue):
     """The agreement of two maps of one sentence: 1 a row for full, nan if a row cannot tell."""
 
     rows: Values
-
-    def __post_init__(self) -> None:
-        rows = np.asarray(self.rows, dtype=np.float64).view()
-        rows.setflags(write=False)
-        object.__setattr__(self, "rows", rows)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        # A copy is read-only as well.
-        return Agreement, (self.rows,)
 
     @property
     def mean(self) -> float:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Any
 
 import numpy as np
 
 from model.explain.agreement import Agreement, rank_correlation, top_agreement
+from model.trace.array_values import ArrayValue, Sized
 from model.trace.attention_map import AttentionKind, BoolArray, FloatArray, Site, Tokens
 from model.trace.trace import Trace
 
@@ -107,7 +106,7 @@ class AttributionError(ValueError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class AttributionMap:
+class AttributionMap(ArrayValue, Sized):
     """What one method gives of one site or of the whole model, for one sentence.
 
     Attributes:
@@ -123,13 +122,6 @@ class AttributionMap:
     heads: FloatArray
     together: FloatArray
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "heads", _read_only(self.heads))
-        object.__setattr__(self, "together", _read_only(self.together))
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _remade(self)
-
     def of(self, head: int | None) -> FloatArray:
         """The map of one head, or of all together for None; (query, key)."""
         if head is None:
@@ -144,7 +136,7 @@ class AttributionMap:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Attributions:
+class Attributions(ArrayValue, Sized):
     """What every method says of one sentence, beside what deleting its tokens does.
 
     Attributes:
@@ -161,19 +153,6 @@ class Attributions:
     predictions: Tokens
     deletion_losses: FloatArray
     maps: tuple[AttributionMap, ...]
-
-    @property
-    def nbytes(self) -> int:
-        """What all maps hold, in bytes."""
-        held = (each.heads.nbytes + each.together.nbytes for each in self.maps)
-        return self.deletion_losses.nbytes + sum(held)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "deletion_losses", _read_only(self.deletion_losses))
-        object.__setattr__(self, "maps", tuple(self.maps))
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _remade(self)
 
     def map(self, method: str, site: Site | None) -> AttributionMap:
         """What one method gives of one site, or of the whole model for None."""
@@ -234,7 +213,7 @@ class Attributions:
         if not later or site is None or METHODS[method].by_prediction:
             return estimate
         unread = np.full_like(estimate[:1], np.nan)
-        return _read_only(np.concatenate([estimate[1:], unread]))
+        return np.concatenate([estimate[1:], unread])
 
     def agreements(self, *, later: Mapping[int, bool] = _NOT_LATER) -> Agreements:
         """How well each map that has the axes of the truth agrees with it.
@@ -264,15 +243,10 @@ class Attributions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class AttributionPart:
+class AttributionPart(Sized):
     """Some of the maps of `Attributions`, or the same rows of some of them."""
 
     maps: tuple[AttributionMap, ...]
-
-    @property
-    def nbytes(self) -> int:
-        """What all maps hold, in bytes."""
-        return sum(each.heads.nbytes + each.together.nbytes for each in self.maps)
 
 
 def joined(
@@ -304,7 +278,7 @@ def joined(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class SelfAttributions:
+class SelfAttributions(ArrayValue, Sized):
     """What every method says of one site of self-attention, for one sentence.
 
     No truth stands beside it: deletion tells how much target tokens need source tokens, and here
@@ -324,12 +298,6 @@ class SelfAttributions:
     allowed: BoolArray
     maps: tuple[AttributionMap, ...]
     token: int | None = None
-
-    @property
-    def nbytes(self) -> int:
-        """What all maps hold, in bytes."""
-        maps = sum(each.heads.nbytes + each.together.nbytes for each in self.maps)
-        return maps + self.allowed.nbytes
 
     def map(self, method: str) -> AttributionMap:
         """What one method gives; raises AttributionError like `Attributions.map`."""
@@ -366,16 +334,3 @@ Agreements = Mapping[Place, DeletionAgreement]
 
 def _named(site: Site | None) -> str:
     return "the whole model" if site is None else str(site)
-
-
-def _remade(value: Any) -> tuple[Any, ...]:
-    # A copy in another process is read-only as well.
-    kind: Callable[..., Any] = type(value)
-    values = {each.name: getattr(value, each.name) for each in fields(value)}
-    return functools.partial(kind, **values), ()
-
-
-def _read_only(array: FloatArray) -> FloatArray:
-    view = np.asarray(array, dtype=np.float32).view()
-    view.setflags(write=False)
-    return view

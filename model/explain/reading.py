@@ -361,26 +361,13 @@ def _word_allowed(allowed: BoolArray, rows: _Axis, columns: _Axis) -> BoolArray:
 def _without_specials(
     attention: AttentionMap, rows: _Axis, columns: _Axis, *, renormalise: bool
 ) -> AttentionMap:
-    def cells(array: FloatArray) -> FloatArray:
-        return array[:, rows.kept][:, :, columns.kept]
-
-    weights = cells(attention.weights)
-    if renormalise:
-        left = weights.sum(axis=-1, keepdims=True)
-        # A row without weight stays zero.
-        shares = weights / np.where(left > 0, left, 1)
-        weights = np.minimum(shares, 1).astype(np.float32, copy=False)
-    return replace(
-        attention,
-        weights=weights,
-        allowed=attention.allowed[..., rows.kept, :][..., columns.kept],
-        queries=rows.shown,
-        keys=columns.shown,
-        scores=None if attention.scores is None else cells(attention.scores),
-        q=None if attention.q is None else attention.q[:, rows.kept],
-        k=None if attention.k is None else attention.k[:, columns.kept],
-        v=None if attention.v is None else attention.v[:, columns.kept],
-    )
+    part = attention.part(rows.kept, columns.kept, rows.shown, columns.shown)
+    if not renormalise:
+        return part
+    left = part.weights.sum(axis=-1, keepdims=True)
+    # A row without weight stays zero.
+    shares = part.weights / np.where(left > 0, left, 1)
+    return replace(part, weights=np.minimum(shares, 1).astype(np.float32, copy=False))
 
 
 def _notes(trace: Trace, reading: Reading, by_prediction: bool) -> Iterator[str]:

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable, Iterator
-from dataclasses import KW_ONLY, dataclass, fields
+from dataclasses import KW_ONLY, dataclass, replace
 from enum import StrEnum
 from typing import Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+
+from model.trace.array_values import ArrayValue, Sized
 
 FloatArray = NDArray[np.float32]
 BoolArray = NDArray[np.bool_]
@@ -209,7 +211,7 @@ class Head:
 
 # Compared and hashed by identity: comparing arrays gives an array, not an answer.
 @dataclass(frozen=True, slots=True, eq=False)
-class AttentionMap:
+class AttentionMap(ArrayValue, Sized):
     """All heads of one site, for one sentence.
 
     Attributes:
@@ -257,10 +259,6 @@ class AttentionMap:
         self._require("k", (full[0], full[2], None if self.q is None else self.q.shape[-1]))
         self._require("v", (full[0], full[2], None))
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        # A copy is checked as well, and its arrays are read-only.
-        return remade, (AttentionMap, field_values(self))
-
     @property
     def n_heads(self) -> int:
         """The number of heads."""
@@ -293,6 +291,24 @@ class AttentionMap:
             },
         )
 
+    def part(self, rows: Any, columns: Any, queries: Tokens, keys: Tokens) -> AttentionMap:
+        """The map of some queries and keys, by slice or mask, with their labels."""
+
+        def cut(array: Any, rows: Any, columns: Any = slice(None)) -> Any:
+            return None if array is None else array[..., rows, :][..., columns]
+
+        return replace(
+            self,
+            weights=cut(self.weights, rows, columns),
+            allowed=cut(self.allowed, rows, columns),
+            queries=queries,
+            keys=keys,
+            scores=cut(self.scores, rows, columns),
+            q=cut(self.q, rows),
+            k=cut(self.k, columns),
+            v=cut(self.v, columns),
+        )
+
     def _require(self, name: str, shape: tuple[int | None, ...]) -> None:
         array = getattr(self, name)
         if array is None:
@@ -322,16 +338,6 @@ def known_kind(kind: AttentionKind | str) -> AttentionKind:
         raise TraceError(
             f"There is no attention of the kind {kind!r}; choose one of {', '.join(AttentionKind)}."
         ) from None
-
-
-def field_values(made: Any) -> dict[str, Any]:
-    """The fields of a dataclass by name."""
-    return {each.name: getattr(made, each.name) for each in fields(made)}
-
-
-def remade(kind: type[T], values: dict[str, Any]) -> T:
-    """A frozen value from its fields, for copying and pickling."""
-    return kind(**values)
 
 
 def read_only(name: str, value: Any, kind: type[np.generic]) -> NDArray[Any]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from model.trace.array_values import Sized
 from model.trace.trace import Trace
 
 
@@ -51,7 +52,7 @@ def sizes_of(config: Mapping[str, Any]) -> tuple[tuple[str, int], ...]:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Answer:
+class Answer(Sized):
     """A model's result for a text.
 
     Attributes:
@@ -71,8 +72,3 @@ class Answer:
     purpose: Purpose
     n_parameters: int
     device: str
-
-    @property
-    def nbytes(self) -> int:
-        """The size of the trace in bytes; the rest is small."""
-        return self.trace.nbytes

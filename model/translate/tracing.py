@@ -8,14 +8,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
 from model.paper.decoding import token_log_probs
 from model.paper.search import AS_IN_THE_PAPER, Search
 from model.record.intervention import UNCHANGED, Intervention
 from model.record.mask_editing import SentenceLengths, intervening
 from model.record.recording import recording
-from model.trace.attention_map import AttentionKind, AttentionMap, FloatArray, Site
+from model.trace.attention_map import AttentionKind, FloatArray, Site
 from model.trace.trace import Trace
 from model.trace.translation import Decoding, Translation
 from model.translate.searching import TranslatingModel
@@ -242,27 +241,9 @@ def _without_padding(trace: Trace, lengths: SentenceLengths) -> Trace:
         target=trace.target[rows],
         predictions=trace.predictions[rows],
         maps={
-            site: _part(attention, *site.kind.axes(columns, rows, slice(None)))
-            for site, attention in trace.maps.items()
+            site: each.part(queries, keys, each.queries[queries], each.keys[keys])
+            for site, each in trace.maps.items()
+            for queries, keys in [site.kind.axes(columns, rows, slice(None))]
         },
         log_probs=None if trace.log_probs is None else trace.log_probs[rows],
-    )
-
-
-def _part(attention: AttentionMap, queries: slice, keys: slice) -> AttentionMap:
-    def cut(
-        array: NDArray[np.float32] | None, rows: slice, columns: slice = slice(None)
-    ) -> NDArray[np.float32] | None:
-        return None if array is None else array[..., rows, columns]
-
-    return replace(
-        attention,
-        weights=attention.weights[..., queries, keys],
-        allowed=attention.allowed[..., queries, keys],
-        queries=attention.queries[queries],
-        keys=attention.keys[keys],
-        scores=cut(attention.scores, queries, keys),
-        q=cut(attention.q, queries),
-        k=cut(attention.k, keys),
-        v=cut(attention.v, keys),
     )

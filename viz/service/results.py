@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from model.trace.array_values import Sized
 from model.trace.text_result import Answer
 from model.trace.trace import Trace
 from model.trace.translation import Decoding, Translation
@@ -19,20 +20,15 @@ class Timed:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class TimedAnswer:
+class TimedAnswer(Sized):
     """What another model made of a text, and the seconds that it took."""
 
     answer: Answer
     seconds: float
 
-    @property
-    def nbytes(self) -> int:
-        """The size of its trace in bytes; all else is little."""
-        return self.answer.nbytes
-
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Batch:
+class Batch(Sized):
     """Several sentences in one padded pass, each with the model's own translation.
 
     Attributes:
@@ -45,14 +41,9 @@ class Batch:
     n_source: tuple[int, ...]
     n_target: tuple[int, ...]
 
-    @property
-    def nbytes(self) -> int:
-        """The size of all traces in bytes."""
-        return sum(trace.nbytes for trace in self.padded)
-
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Outcome:
+class Outcome(Sized):
     """What the model does with one sentence of a batch under an intervention.
 
     Attributes:
@@ -63,14 +54,9 @@ class Outcome:
     forced: Trace
     free: Trace
 
-    @property
-    def nbytes(self) -> int:
-        """The size of both traces in bytes."""
-        return self.forced.nbytes + self.free.nbytes
-
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Decoded:
+class Decoded(Sized):
     """A translation with the record of its decoding, and what every head did for it.
 
     Attributes:
@@ -80,8 +66,3 @@ class Decoded:
 
     decoding: Decoding
     trace: Trace
-
-    @property
-    def nbytes(self) -> int:
-        """The size of its trace in bytes; all else is little."""
-        return self.trace.nbytes
