@@ -42,6 +42,7 @@ from model.training.card import table
 from model.training.command import Program, command
 from model.training.corpus import CorpusError, Pair, key, read_pairs
 from model.training.evaluate import reversed_columns
+from model.training.toy_recipes import TOY_DATA, TOY_LICENCE, TOYS, toy_pairs
 from model.translate.sentences import TextError
 from model.translate.text_models import StackReader
 from model.translate.translator import Translator, load
@@ -216,9 +217,6 @@ def main(argv: list[str] | None) -> None:
         name = arguments.name or ", ".join(path.name for path in arguments.data)
         licence = arguments.licence
     else:
-        # A toy's recipe imports this module.
-        from model.training.toys import TOY_DATA, TOY_LICENCE, TOYS, toy_pairs
-
         toy = TOYS.get(arguments.checkpoint.name)
         if toy is None:
             parser.error("--data is needed: only a toy draws its own sentences")
