@@ -65,11 +65,11 @@ class Opened:
         return f"Opened({self.url!r})"
 
 
-def open(shown: str | os.PathLike[str] | Trace, *, browser: bool = True) -> Opened:
+def open(place_or_trace: str | os.PathLike[str] | Trace, *, browser: bool = True) -> Opened:
     """Open a trace or a model in the app.
 
     Args:
-        shown: a trace, the file of a saved one, or a model's folder, of Headscope or of
+        place_or_trace: a trace, the file of a saved one, or a model's folder, of Headscope or of
             Hugging Face.
         browser: whether the person's browser is sent there.
 
@@ -82,13 +82,13 @@ def open(shown: str | os.PathLike[str] | Trace, *, browser: bool = True) -> Open
         ServerError: if the server does not start.
     """
     folder = None
-    if isinstance(shown, Trace):
+    if isinstance(place_or_trace, Trace):
         folder = tempfile.TemporaryDirectory(prefix="headscope-")
         place = Path(folder.name, "trace.npz")
-        shown.save(place)
+        place_or_trace.save(place)
     else:
         # Its name is what the address calls it, so "." will not do.
-        place = Path(shown).resolve()
+        place = Path(place_or_trace).resolve()
     if place.is_dir():
         _require_model(place)
         variable, usual = CHECKPOINTS_VARIABLE, str(CHECKPOINTS)

@@ -179,10 +179,10 @@ def _load(
     except (ConfigError, TokenizerError) as error:
         raise CheckpointError(f"The checkpoint {directory} is damaged: {error}") from error
     if bool(config.single_stack) == (make is Transformer):
-        held = config.single_stack or "an encoder and a decoder"
+        content = config.single_stack or "an encoder and a decoder"
         opens = "headscope.load_reader" if config.single_stack else "headscope.load"
         raise CheckpointError(
-            f"The checkpoint {directory} has {held}; open it in the app, or with {opens}."
+            f"The checkpoint {directory} has {content}; open it in the app, or with {opens}."
         )
     sides = ((tokenizer, config.vocab_size), (tokenizer.target, config.output_size))
     for vocabulary, size in sides:

@@ -204,8 +204,8 @@ def alignment_error_rate(
     sure_made, possible_made, made, sure = counts.sum(axis=0)
     if made + sure == 0:
         raise ValueError("Without any link there is nothing to measure; give pairs with links.")
-    drawn = np.random.default_rng(seed).integers(len(gold), size=(RESAMPLES, len(gold)))
-    samples = counts[drawn].sum(axis=1)
+    picks = np.random.default_rng(seed).integers(len(gold), size=(RESAMPLES, len(gold)))
+    samples = counts[picks].sum(axis=1)
     # A sample of sentences without any link tells nothing.
     samples = samples[samples[:, 2] + samples[:, 3] > 0]
     errors = 1 - (samples[:, 0] + samples[:, 1]) / (samples[:, 2] + samples[:, 3])

@@ -131,8 +131,8 @@ class AttributionMap(ArrayValue, Sized):
                 f"The map of {_named(self.site)} has {len(self.heads)} heads, counted from 0; "
                 f"there is no head {head}."
             )
-        found: FloatArray = self.heads[head]
-        return found
+        head_map: FloatArray = self.heads[head]
+        return head_map
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

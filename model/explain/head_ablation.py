@@ -149,8 +149,8 @@ class _Branches:
         heads, _ = attention.attend_heads(q, *key_value, allowed, bias)
         if site in self._sites:
             # (removed head, head)
-            kept = 1 - torch.eye(attention.n_heads, dtype=heads.dtype, device=heads.device)
-            heads = torch.cat([heads, heads[:1] * kept[:, :, None, None]])
+            gates = 1 - torch.eye(attention.n_heads, dtype=heads.dtype, device=heads.device)
+            heads = torch.cat([heads, heads[:1] * gates[:, :, None, None]])
         output: Tensor = attention.w_o(heads.transpose(1, 2).flatten(2))
         return output
 

@@ -192,8 +192,8 @@ def _shifted_pairs(
         raise ValueError(
             f"A shift within this table may be from 0 to {length - 1}; it is {offset}."
         )
-    kept = length - offset
-    return (sines[:kept], cosines[:kept]), (sines[offset:], cosines[offset:])
+    n_pairs = length - offset
+    return (sines[:n_pairs], cosines[:n_pairs]), (sines[offset:], cosines[offset:])
 
 
 def require_table(table: FloatArray) -> None:

@@ -83,13 +83,13 @@ class PartialHypothesis:
     def hypothesis(self, alpha: float, eos_id: int) -> Hypothesis:
         """The decoded sentence."""
         steps = self.steps()
-        kept = [step.distribution for step in steps if step.distribution is not None]
+        distributions = [step.distribution for step in steps if step.distribution is not None]
         return Hypothesis(
             tuple(step.token for step in steps),
             tuple(step.log_prob for step in steps),
             self.total / length_penalty(len(steps), alpha),
             self.token == eos_id,
-            torch.stack(kept) if kept else None,
+            torch.stack(distributions) if distributions else None,
         )
 
 
@@ -217,7 +217,7 @@ def _follow(
     _require_prefix(prefix, config, min(limits))
     tokens: list[list[int]] = [[] for _ in limits]
     log_probs: list[list[float]] = [[] for _ in limits]
-    kept: list[list[Tensor]] = [[] for _ in limits]
+    kept_distributions: list[list[Tensor]] = [[] for _ in limits]
     active = list(range(len(limits)))
     device = model.output.weight.device
     newest = torch.full((len(limits),), config.bos_id, device=device)
@@ -235,7 +235,7 @@ def _follow(
             tokens[sentence].append(token)
             log_probs[sentence].append(newest_log_probs[row])
             if keep_distributions:
-                kept[sentence].append(step_log_probs[row])
+                kept_distributions[sentence].append(step_log_probs[row])
             if token != config.eos_id and len(tokens[sentence]) < limits[sentence]:
                 stays.append(row)
         if 0 < len(stays) < len(active):
@@ -251,7 +251,7 @@ def _follow(
             ids[-1] == config.eos_id,
             torch.stack(distributions) if distributions else None,
         )
-        for ids, each, distributions in zip(tokens, log_probs, kept, strict=True)
+        for ids, each, distributions in zip(tokens, log_probs, kept_distributions, strict=True)
     ]
 
 

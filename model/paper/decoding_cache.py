@@ -108,14 +108,14 @@ class DecodingState:
             cache.select(rows)
         if sentences is None:
             return
-        kept, start = [], 0
+        remaining, start = [], 0
         for k, _ in self.caches[0].cross:
-            kept.append(sentences[(sentences >= start) & (sentences < start + len(k))] - start)
+            remaining.append(sentences[(sentences >= start) & (sentences < start + len(k))] - start)
             start += len(k)
         for cache in self.caches:
-            cache.select_sentences(kept)
+            cache.select_sentences(remaining)
         self.memory_allowed = [
             None if allowed is None else allowed.index_select(0, own)
-            for allowed, own in zip(self.memory_allowed, kept, strict=True)
+            for allowed, own in zip(self.memory_allowed, remaining, strict=True)
             if len(own)
         ]

@@ -80,14 +80,14 @@ def plan(data: Path, output: Path, *, device: str, toy: bool = False) -> list[St
         return [str(data / pair / name) for name in names]
 
     def train(name: str, config: str, files: list[str], pair: str, *overrides: str) -> Step:
-        given = [*overrides, *(TOY if toy else [])]
+        settings = [*overrides, *(TOY if toy else [])]
         return Step(
             name,
             (
                 *("-m", "model.training.train", "--config", config, "--device", device),
                 *("--output", str(output / name), "--valid", str(data / pair / "dev.tsv")),
                 *("--data", *files),
-                *(("--set", *given) if given else ()),
+                *(("--set", *settings) if settings else ()),
             ),
         )
 
@@ -156,8 +156,8 @@ def work(steps: Sequence[Step], output: Path, *, seconds: float) -> dict[str, Ou
     path = output / STATE
     outcomes = {step.name: Outcome() for step in steps}
     if path.exists():
-        kept = read_json(path)
-        outcomes |= {name: Outcome(**kept[name]) for name in outcomes if name in kept}
+        saved = read_json(path)
+        outcomes |= {name: Outcome(**saved[name]) for name in outcomes if name in saved}
     end = time.monotonic() + seconds
     for step in steps:
         outcome = outcomes[step.name]
@@ -218,9 +218,9 @@ def main(argv: list[str] | None = None) -> int:
             few.parent.mkdir(parents=True, exist_ok=True)
             lines = file.read_text(encoding="utf-8").splitlines(keepends=True)
             few.write_text("".join(lines[:TOY_PAIRS]), encoding="utf-8")
-    wanted = [step for step in steps if step.name in (arguments.only or {step.name})]
+    selected = [step for step in steps if step.name in (arguments.only or {step.name})]
     try:
-        outcomes = work(steps=wanted, output=arguments.output, seconds=60 * arguments.minutes)
+        outcomes = work(steps=selected, output=arguments.output, seconds=60 * arguments.minutes)
     except CheckpointError as error:
         print(error, file=sys.stderr)
         return 1
@@ -228,7 +228,7 @@ def main(argv: list[str] | None = None) -> int:
     if all(each.done for each in outcomes.values()):
         return 0
     failed = {name for name, each in outcomes.items() if each.failures >= MAX_FAILURES}
-    blocked = {step.name for step in wanted if failed.intersection(step.needs)}
+    blocked = {step.name for step in selected if failed.intersection(step.needs)}
     left = {name for name, each in outcomes.items() if not each.done} - failed - blocked
     return 2 if left else 1
 

@@ -134,12 +134,12 @@ def _write(arguments: argparse.Namespace) -> tuple[Counter[str], int]:
     output, state = arguments.output, arguments.output.with_name(f"{arguments.output.name}.state")
     done, size, faults = 0, 0, Counter[str]()
     if state.exists():
-        kept = read_json(state)
-        if kept.get("run") != run:
+        saved = read_json(state)
+        if saved.get("run") != run:
             raise CorpusError(
                 f"{output} was begun by another command; give that command, or another --output."
             )
-        done, size, faults = kept["done"], kept["size"], Counter(kept["faults"])
+        done, size, faults = saved["done"], saved["size"], Counter(saved["faults"])
     elif output.exists():
         raise CorpusError(f"{output} exists already; choose another --output.")
     device = resolve_device(arguments.device)

@@ -197,13 +197,13 @@ def good_examples(
     turns.append([Good(*pair, WORD_FOR_WORD) for pair in alike])
     in_turns = [each for row in zip_longest(*turns) for each in row if each is not None]
     rest = [Good(*pair, "Exactly the reference.") for pair in exact]
-    kept: dict[str, Good] = {}
+    examples: dict[str, Good] = {}
     for example in [*in_turns, *rest]:
-        if len(kept) == count:
+        if len(examples) == count:
             break
-        if example.source not in kept and _is_kept(translator, example):
-            kept[example.source] = example
-    return list(kept.values())
+        if example.source not in examples and _is_repeatable(translator, example):
+            examples[example.source] = example
+    return list(examples.values())
 
 
 def given_examples(pairs: Sequence[Pair], *, count: int = 10) -> list[Good]:
@@ -235,7 +235,7 @@ def entries(examples: Sequence[Good]) -> list[dict[str, str]]:
     return [asdict(example) for example in examples]
 
 
-def _is_kept(translator: Translator, example: Good) -> bool:
+def _is_repeatable(translator: Translator, example: Good) -> bool:
     try:
         return translator.translate(example.source).text == example.translation
     except TextError:

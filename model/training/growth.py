@@ -81,7 +81,7 @@ def card_with(card: str, growth: Growth) -> str:
     """A card with the steps at which heads emerged, before its scores."""
     rows = [
         f"| {site.head_name(head)} | {label} | {since:,} |"
-        for site, head, label, since in growth.kept()
+        for site, head, label, since in growth.lasting_labels()
     ]
     listed = "\n".join(["| head | label in the end | since step |", "| --- | --- | ---: |", *rows])
     part = (

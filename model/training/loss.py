@@ -31,20 +31,20 @@ class _SmoothedCrossEntropy(torch.autograd.Function):
         total = logits.new_zeros((), dtype=torch.float32)
         for part in _parts(logits):
             right = labels[part, None]
-            kept = right != ignored
+            counted = right != ignored
             probabilities = logits[part].to(torch.float32, copy=True)
             normalizer = probabilities.logsumexp(dim=-1, keepdim=True)
             target = probabilities.gather(1, right)
             losses = normalizer - (1 - smoothing) * target
             if smoothing:
                 losses -= smoothing * probabilities.mean(dim=-1, keepdim=True)
-            total += (losses * kept).sum()
+            total += (losses * counted).sum()
             # d loss / d logits = softmax - smoothed target; from here on, this is the gradient.
             gradient = probabilities.sub_(normalizer).exp_()
             if smoothing:
                 gradient.sub_(smoothing / vocab)
             gradient.scatter_add_(1, right, torch.full_like(target, smoothing - 1))
-            gradients[part] = gradient.mul_(kept)
+            gradients[part] = gradient.mul_(counted)
         ctx.save_for_backward(gradients)
         return total
 
@@ -68,7 +68,7 @@ def smoothed_cross_entropy(
 
 class _Divergence(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, first: Tensor, second: Tensor, kept: Tensor) -> Tensor:
+    def forward(ctx: Any, first: Tensor, second: Tensor, counted: Tensor) -> Tensor:
         gradients = torch.empty_like(first), torch.empty_like(second)
         total = first.new_zeros((), dtype=torch.float32)
         for part in _parts(first):
@@ -76,7 +76,7 @@ class _Divergence(torch.autograd.Function):
             gap = one - other
             one.exp_()
             other.exp_()
-            half = 0.5 * kept[part, None]
+            half = 0.5 * counted[part, None]
             # KL(p‖q) = Σ p (log p - log q), and its gradient in p's logits is
             # p (log p - log q - KL(p‖q)); that of KL(q‖p) adds p - q.
             forth = (one * gap).sum(dim=-1, keepdim=True)

@@ -76,11 +76,11 @@ def _others(
     if len(german.findall(pair.target)) != 1:
         return []
     others = [other for other in nouns if other != noun.lower()]
-    drawn = [others[index] for index in random.integers(len(others), size=copies)]
+    replacements = [others[index] for index in random.integers(len(others), size=copies)]
     return [
         Pair(
             english.sub(other.capitalize() if noun[0].isupper() else other, pair.source),
             german.sub(nouns[other], pair.target),
         )
-        for other in drawn
+        for other in replacements
     ]

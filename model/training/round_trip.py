@@ -56,9 +56,9 @@ def agreeing(
     The chrF of the sentence translated back, 0 to 100, is at least `least_chrf`; both searches have
     the beam. Raises DecodingError if that is out of range.
     """
-    there = translate_all(forward.model, forward.tokenizer, sentences, beam=beam)
-    back = translate_all(backward.model, backward.tokenizer, there, beam=beam)
-    for sentence, translation, returned in zip(sentences, there, back, strict=True):
+    translations = translate_all(forward.model, forward.tokenizer, sentences, beam=beam)
+    back = translate_all(backward.model, backward.tokenizer, translations, beam=beam)
+    for sentence, translation, returned in zip(sentences, translations, back, strict=True):
         near = sacrebleu.sentence_chrf(returned, [sentence]).score >= least_chrf
         if near and translation.strip() and key(translation) != key(sentence):
             yield Pair(sentence, translation)
@@ -90,7 +90,7 @@ def _parser() -> Program:
 def main(argv: list[str] | None) -> None:
     """The command line."""
     arguments = _parser().parse(argv)
-    kept = 0
+    n_agreeing = 0
     known = keys_in(arguments.held_out)
     sentences = new_sentences(read_pairs(arguments.data), known)[: arguments.limit]
     forward, backward = (
@@ -110,9 +110,9 @@ def main(argv: list[str] | None) -> None:
             ):
                 if key(pair.target) not in known:
                     file.write(f"{SOURCE}\tB\t{pair.source}\t{pair.target}\n")
-                    kept += 1
+                    n_agreeing += 1
             file.flush()
-    print(f"{kept:,} of {len(sentences):,} sentences kept in {arguments.output}")
+    print(f"{n_agreeing:,} of {len(sentences):,} sentences kept in {arguments.output}")
 
 
 if __name__ == "__main__":

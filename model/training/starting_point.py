@@ -44,10 +44,10 @@ def make_tokenizer(settings: TrainingSettings, pairs: list[Pair]) -> Tokenizer:
 
 
 def require_sides(
-    kept: Tokenizer, settings: TrainingSettings, arguments: argparse.Namespace
+    tokenizer: Tokenizer, settings: TrainingSettings, arguments: argparse.Namespace
 ) -> None:
     """Raises SettingsError if a checkpoint's vocabularies are too many, or too few to keep."""
-    has_two, wants_two = kept.target is not kept, settings.separate_vocabularies
+    has_two, wants_two = tokenizer.target is not tokenizer, settings.separate_vocabularies
     if has_two and not wants_two:
         raise SettingsError(
             f"The model of {arguments.checkpoint} has a vocabulary for each side; give --set "
@@ -102,18 +102,18 @@ def config_to_go_on(
     A model of fewer layers starts with the first layers of the checkpoint's. Raises SettingsError
     if layers of the two compute different functions.
     """
-    kept = start.model.config
+    trained = start.model.config
     # These change training or layout, not the function.
     alike = dataclasses.replace(
-        kept,
+        trained,
         dropout=wanted.dropout,
         fused_attention=wanted.fused_attention,
         vocab_size=wanted.vocab_size,
         target_vocab_size=wanted.target_vocab_size,
-        n_encoder_layers=min(wanted.n_encoder_layers, kept.n_encoder_layers),
-        n_decoder_layers=min(wanted.n_decoder_layers, kept.n_decoder_layers),
+        n_encoder_layers=min(wanted.n_encoder_layers, trained.n_encoder_layers),
+        n_decoder_layers=min(wanted.n_decoder_layers, trained.n_decoder_layers),
     )
-    laid_out = dataclasses.replace(wanted, fused_qkv=kept.fused_qkv)
+    laid_out = dataclasses.replace(wanted, fused_qkv=trained.fused_qkv)
     for field in dataclasses.fields(alike):
         mine, theirs = getattr(laid_out, field.name), getattr(alike, field.name)
         if mine != theirs:

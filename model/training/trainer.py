@@ -476,8 +476,8 @@ class Trainer:
         lines = path.read_text(encoding="utf-8").splitlines()
         # On a full disk, the last line may be incomplete.
         whole = [line for line in lines if line.endswith("}")]
-        kept = [line for line in whole if json.loads(line)["step"] <= self.progress.step]
-        write_whole(path, "".join(f"{line}\n" for line in kept).encode())
+        repeatable = [line for line in whole if json.loads(line)["step"] <= self.progress.step]
+        write_whole(path, "".join(f"{line}\n" for line in repeatable).encode())
 
 
 def _mean_loss(recent: list[tuple[Tensor, int]]) -> float:

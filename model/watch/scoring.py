@@ -242,8 +242,8 @@ def summed(mode: Recorder, func: Any, args: Args, kwargs: Kwargs) -> Any:
     if node is not None and node.mixed is not None and len(args) > 1:
         _, weights, values = node.mixed
         if args[1] is not None and [axis % x.dim() for axis in args[1]] == [x.dim() - 2]:
-            held = mode.lineage.of(weights)
+            node_of_weights = mode.lineage.of(weights)
             axes = mode.lineage.of(result).axes
-            attend(mode, held, weights.transpose(-2, -1), values, result)
+            attend(mode, node_of_weights, weights.transpose(-2, -1), values, result)
             mode.lineage.put(result, mode.lineage.fresh(), axes)
     return result

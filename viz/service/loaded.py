@@ -40,9 +40,9 @@ def translator(version: ModelVersion, device: Device = "auto") -> Translator:
     the folder is damaged, or has become another version; so does `reader`.
     """
     # Apart, so that moving through a run's snapshots does not push the large models out.
-    kept = _SNAPSHOTS if is_snapshot(version.checkpoint) else _TRAINED
+    load_cached = _SNAPSHOTS if is_snapshot(version.checkpoint) else _TRAINED
     with _loading:
-        return kept[device](version)
+        return load_cached[device](version)
 
 
 def _load(device: Device, version: ModelVersion) -> Translator:
@@ -67,14 +67,14 @@ def _load(device: Device, version: ModelVersion) -> Translator:
     return model
 
 
-def _kept(most: int) -> dict[Device, Callable[[ModelVersion], Translator]]:
+def _cached(most: int) -> dict[Device, Callable[[ModelVersion], Translator]]:
     devices: tuple[Device, ...] = ("auto", "cpu")
     return {
         device: functools.lru_cache(most)(functools.partial(_load, device)) for device in devices
     }
 
 
-_TRAINED, _SNAPSHOTS = _kept(MAX_MODELS), _kept(MAX_SNAPSHOTS)
+_TRAINED, _SNAPSHOTS = _cached(MAX_MODELS), _cached(MAX_SNAPSHOTS)
 
 
 def reader(version: ModelVersion, device: Device = "auto") -> Reader:

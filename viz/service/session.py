@@ -274,7 +274,7 @@ def _is_answered(request: Request, seconds: float) -> bool:
 
 
 def _wait(queue: RequestQueue, request: Request, job: Job[Any]) -> None:
-    said = ""
+    shown_text = ""
     lines: list[ExitStack] = []
     try:
         while not _is_answered(request, POLL_SECONDS):
@@ -283,10 +283,10 @@ def _wait(queue: RequestQueue, request: Request, job: Job[Any]) -> None:
                 lines.pop(0).close()
             before = queue.before(request)
             text = _questions(before) if before else job.doing
-            if text != said:
+            if text != shown_text:
                 lines.append(ExitStack())
                 lines[-1].enter_context(st.spinner(text))
-                said = text
+                shown_text = text
             # Streamlit ends a run that is out of date wherever it touches the session.
             st.session_state.get("sentence")
     finally:
