@@ -611,7 +611,7 @@ def _require_memory(folder: Path, needed: int, stored: int, device: torch.device
             f"and its weights are {stored:,}."
         )
     # As float32; on the way to a GPU, in this machine's memory as well.
-    free = _free_bytes()
+    free = free_bytes()
     if device.type == "cuda":
         free = min(free, torch.cuda.mem_get_info(device)[0])
     if 4 * max(needed, stored) > free:
@@ -621,7 +621,7 @@ def _require_memory(folder: Path, needed: int, stored: int, device: torch.device
         )
 
 
-def _free_bytes() -> int:
+def free_bytes() -> int:
     """What is left of this machine's memory; where a system does not say, all that it has."""
     try:
         with open("/proc/meminfo", encoding="ascii") as lines:
