@@ -19,12 +19,7 @@ from torch import Tensor, nn
 
 from model.paper.attention import HEAD_LAYOUTS, NOTHING, MultiHeadAttention, Relative
 from model.paper.config import CHOICES, ConfigError, TransformerConfig
-from model.paper.decoding_cache import (
-    DecodingState,
-    LayerCache,
-    decoding_position,
-    decoding_tokens,
-)
+from model.paper.decoding_cache import DecodingState, LayerCache, decoding_position, decoding_tokens
 from model.paper.dropout import Dropout
 from model.paper.linear import Linear
 from model.paper.masks import decoder_allowed, padding_allowed

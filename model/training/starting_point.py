@@ -11,9 +11,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from model.checkpoints.checkpoint import (
-    Checkpoint,
-)
+from model.checkpoints.checkpoint import Checkpoint
 from model.paper.config import TransformerConfig
 from model.paper.tokenizer import Tokenizer
 from model.training.capitals import capitalized

@@ -32,15 +32,7 @@ from model.watch.propagation import (
     unrelated,
     written,
 )
-from model.watch.scoring import (
-    added,
-    masked_fill,
-    multiplied,
-    product,
-    softmax,
-    summed,
-    where,
-)
+from model.watch.scoring import added, masked_fill, multiplied, product, softmax, summed, where
 
 _KERNELS = {
     "_native_multi_head_attention": kernels.of_native,

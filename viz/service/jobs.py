@@ -17,12 +17,7 @@ from numpy.typing import NDArray
 
 from model.explain import measures, source_rows
 from model.explain.ablation_results import Effects, Removal
-from model.explain.attribution import (
-    Agreements,
-    AttributionPart,
-    Attributions,
-    SelfAttributions,
-)
+from model.explain.attribution import Agreements, AttributionPart, Attributions, SelfAttributions
 from model.explain.attribution_methods import (
     AttributionPiece,
     attribution_part,
