@@ -39,8 +39,7 @@ class Opened:
     def wait(self) -> None:
         """Wait for the server's end.
 
-        Raises:
-            ServerError: if it ends by itself.
+        Raises ServerError if it ends by itself.
         """
         self._server.wait()
 
@@ -120,8 +119,7 @@ def _require_model(folder: Path) -> None:
 def read_trace(file: Path) -> Trace:
     """A saved trace that can be drawn.
 
-    Raises:
-        TraceError: if it cannot, or if the file cannot be read.
+    Raises TraceError if it cannot, or if the file cannot be read.
     """
     try:
         return drawable(Trace.load(file))

@@ -109,10 +109,8 @@ def save_snapshots(
 ) -> None:
     """Write a checkpoint folder of one model at several steps of its training, in float16.
 
-    The last of the models, which are keyed by step, is the checkpoint's own.
-
-    Raises:
-        ValueError: if there is no model, or their configurations differ.
+    The last of the models, which are keyed by step, is the checkpoint's own. Raises ValueError if
+    there is no model, or their configurations differ.
     """
     if len({model.config for model in models.values()}) != 1:
         raise ValueError("Snapshots are one or more models of the same configuration.")
@@ -307,8 +305,7 @@ def language_pair(name: str) -> tuple[str, str]:
 def own_file(directory: Path, name: str) -> Path:
     """The path of a file in a checkpoint folder; the file need not exist.
 
-    Raises:
-        CheckpointError: if a link leads out of the folder, or the path is no file.
+    Raises CheckpointError if a link leads out of the folder, or the path is no file.
     """
     path = directory / name
     # A link in someone else's folder must not show files outside it.
@@ -333,9 +330,8 @@ def read_json(path: Path) -> dict[str, Any]:
 def parse_json(path: Path) -> Any:
     """The content of a JSON file of a checkpoint.
 
-    Raises:
-        CheckpointError: if the file is missing, too large or no JSON, or an object in it has a
-            field twice.
+    Raises CheckpointError if the file is missing, too large or no JSON, or an object in it has a
+    field twice.
     """
     try:
         with path.open("rb") as opened:

@@ -58,9 +58,7 @@ def rank_correlation(estimate: ArrayLike, truth: ArrayLike) -> Agreement:
     """Spearman's correlation of each row of two maps, (row, column), from -1 to 1 (Spearman 1904).
 
     Equal values share the mean of their ranks. A row that is constant in either map is left out.
-
-    Raises:
-        ValueError: if the shapes differ, or have not two axes.
+    Raises ValueError if the shapes differ, or have not two axes.
     """
     rows = zip(*_alike(estimate, truth), strict=True)
     return Agreement(np.array([_spearman(*both) for both in rows]))

@@ -181,13 +181,10 @@ def alignment_error_rate(
     """The alignment error rate with its precision and recall (Och and Ney 2003, section 5).
 
     With the links made A, the sure ones S and the possible ones P, all sentences together:
-    precision = |A ∩ P| / |A|, recall = |A ∩ S| / |S|, and the error rate is
-    1 - (|A ∩ S| + |A ∩ P|) / (|A| + |S|). The seed is of the interval's samples: equally many
-    sentences, drawn with replacement (percentile bootstrap; Efron and Tibshirani 1993, chapter 13).
-
-    Raises:
-        ValueError: if there are not as many sets of links as pairs, or no link at all on both
-            sides.
+    precision = |A ∩ P| / |A|, recall = |A ∩ S| / |S|, and the error rate is 1 - (|A ∩ S| + |A ∩ P|)
+    / (|A| + |S|). The seed is of the interval's samples: equally many sentences, drawn with
+    replacement (percentile bootstrap; Efron and Tibshirani 1993, chapter 13). Raises ValueError if
+    there are not as many sets of links as pairs, or no link at all on both sides.
     """
     if len(predicted) != len(gold):
         raise ValueError(

@@ -186,10 +186,8 @@ def selected_maps(
 ) -> tuple[list[AttentionMap], list[int]]:
     """The maps of one kind of attention, all or of one layer, then the numbers of their heads.
 
-    Layer and head are counted from 0; None takes every one.
-
-    Raises:
-        IndexError: if there is no such layer or head; the message says which there are.
+    Layer and head are counted from 0; None takes every one. Raises IndexError if there is no such
+    layer or head; the message says which there are.
     """
     kind = AttentionKind(attention)
     maps = [each for site, each in trace.maps.items() if site.kind is kind]

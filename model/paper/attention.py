@@ -377,8 +377,7 @@ class MultiHead(nn.Module, ABC):
     def head_matrices(self, head: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """W_Q, W_K and W_V as in `projections`, then the head's rows of W_O, (d_v, d_model).
 
-        Raises:
-            IndexError: if there is no such head.
+        Raises IndexError if there is no such head.
         """
         if not 0 <= head < self.n_heads:
             raise IndexError(f"There is no head {head}; choose one from 0 to {self.n_heads - 1}.")

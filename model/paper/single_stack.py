@@ -56,10 +56,8 @@ class SelfDecoder(Encoder):
 class SingleStack(nn.Module):
     """An encoder or a decoder alone: token ids in, logits over a token at each position out.
 
-    With `tie_embeddings`, embedding and output projection are one matrix (section 3.4).
-
-    Raises:
-        ConfigError: if the configuration describes another model.
+    With `tie_embeddings`, embedding and output projection are one matrix (section 3.4). Raises
+    ConfigError if the configuration describes another model.
     """
 
     tied: ClassVar[tuple[str, ...]] = ("output.weight",)

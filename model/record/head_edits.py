@@ -195,10 +195,8 @@ class HeadEdits(Mapping[tuple[Site, int], HeadEdit]):
 
     A head is (kind, layer, head) or (Site, head). An edit is a Gate, a MeanAblation, a
     ReplacedWeights or a RuleWeights, or for short the gate's number, the pattern's name or the
-    mean's array. A gate of 1 does nothing and is left out.
-
-    Raises:
-        HeadError: if a head or an edit is invalid, or a head has two edits.
+    mean's array. A gate of 1 does nothing and is left out. Raises HeadError if a head or an edit is
+    invalid, or a head has two edits.
     """
 
     def __init__(self, heads: Heads) -> None:

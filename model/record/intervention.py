@@ -42,11 +42,9 @@ MaskOrRule = BoolArray | Callable[[int, int], Any]
 class MaskEdits(Mapping[AttentionKind | Site, MaskOrRule]):
     """Checked masks by place; arrays are read-only copies.
 
-    Two are equal if their places, arrays and rules are.
-
-    Raises:
-        MaskError: if a place is invalid or has two masks, a mask is not boolean or has neither two
-            axes nor three, or a rule takes other arguments than two lengths.
+    Two are equal if their places, arrays and rules are. Raises MaskError if a place is invalid or
+    has two masks, a mask is not boolean or has neither two axes nor three, or a rule takes other
+    arguments than two lengths.
     """
 
     def __init__(self, masks: Masks) -> None:

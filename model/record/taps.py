@@ -277,11 +277,8 @@ def install_taps(model: nn.Module) -> tuple[Site, ...]:
     leave their fast path for good, because it skips hooks; outputs agree to float32 rounding.
 
     A CaptureWarning names attention that no adapter knows: modules whose class has "attention" in
-    its name.
-
-    Raises:
-        CaptureError: if ADAPTERS knows none of the model's attention, or a subclass of a known one
-            replaces its forward; then no hook is registered.
+    its name. Raises CaptureError if ADAPTERS knows none of the model's attention, or a subclass of
+    a known one replaces its forward; then no hook is registered.
     """
     plan: list[tuple[nn.Module, Tap]] = []
     count: Counter[AttentionKind] = Counter()

@@ -113,10 +113,8 @@ def _noun(side: TextSide | None) -> str:
 class Site:
     """One attention of a model: its kind with its layer, counted from 0.
 
-    Sites sort by kind (encoder, decoder, cross, module), then by layer.
-
-    Raises:
-        TraceError: if there is no such kind, or the layer is negative.
+    Sites sort by kind (encoder, decoder, cross, module), then by layer. Raises TraceError if there
+    is no such kind, or the layer is negative.
     """
 
     kind: AttentionKind

@@ -26,10 +26,8 @@ def read_pairs(paths: Sequence[Path], *, reverse: bool = False) -> list[Pair]:
     """The pairs of .tsv or .tsv.xz files, in order.
 
     The last two columns are source and target, or in reverse target and source; the columns before
-    them, a pair's origin, are ignored.
-
-    Raises:
-        CorpusError: if a file cannot be read, has no pairs, or a line has fewer columns.
+    them, a pair's origin, are ignored. Raises CorpusError if a file cannot be read, has no pairs,
+    or a line has fewer columns.
     """
     return [Pair(*(columns[:-3:-1] if reverse else columns[-2:])) for columns in columns_of(paths)]
 
@@ -37,8 +35,7 @@ def read_pairs(paths: Sequence[Path], *, reverse: bool = False) -> list[Pair]:
 def read_weights(paths: Sequence[Path], weights: Mapping[str, float]) -> list[float]:
     """The weight of each pair of `read_pairs`, from `weight_of` the columns of its origin.
 
-    Raises:
-        CorpusError: as `read_pairs`, and if a weight names a source that no pair has.
+    Raises CorpusError as `read_pairs`, and if a weight names a source that no pair has.
     """
     labels = [tuple(columns[:-2]) for columns in columns_of(paths)]
     sources = {name for each in set(labels) for name in (*each[:1], "/".join(each[:2]))}

@@ -124,10 +124,8 @@ class Translator(TracedModel):
     def embedding_parts(self, text: str, *, under: Intervention = UNCHANGED) -> EmbeddingParts:
         """Word and position of a sentence's tokens, with the sum that the encoder reads.
 
-        Masks and heads do not affect them.
-
-        Raises:
-            PositionError: also if the model adds no positions to its embeddings.
+        Masks and heads do not affect them. Raises PositionError also if the model adds no positions
+        to its embeddings.
         """
         self._require_added()
         source = self._source(text, under)
@@ -150,9 +148,8 @@ class Translator(TracedModel):
     def score_terms(self, text: str, *, under: Intervention = UNCHANGED) -> ScoreTerms:
         """The parts that words and positions have in the scores of the encoder's first layer.
 
-        Raises:
-            PositionError: also with additive attention, and if the model adds no positions to its
-                embeddings.
+        Raises PositionError also with additive attention, and if the model adds no positions to its
+        embeddings.
         """
         self._require_added()
         source = self._source(text, under)

@@ -49,9 +49,8 @@ class Joined:
 def joined(sites: Sequence[tuple[Site, Sequence[Call]]]) -> Joined:
     """Every site with one call.
 
-    Raises:
-        CaptureError: if several calls are neither layers of one run nor steps of one text, or sites
-            hold batches of different sizes.
+    Raises CaptureError if several calls are neither layers of one run nor steps of one text, or
+    sites hold batches of different sizes.
     """
     layers = [(site, calls) for site, all_calls in sites for calls in _layers(site, all_calls)]
     layers.sort(key=lambda each: each[1][0].order)
