@@ -202,11 +202,19 @@ def removal(
     """
     ranked = sorted(losses.ranked(), key=lambda each: each[2])
     heads = [(site, head) for site, head, _ in ranked]
+    counts, in_order = removal_orders(heads, steps, orders, seed)
+    left = np.array([_left(translator, trace, order, counts) for order in in_order])
+    return Removal(tuple(counts), left[0], left[1:])
+
+
+def removal_orders(
+    heads: list[tuple[Site, int]], steps: int, orders: int, seed: int
+) -> tuple[list[int], list[list[tuple[Site, int]]]]:
+    """Numbers of heads to remove, then the heads as they are given and in random orders."""
     counts = sorted({round(len(heads) * step / steps) for step in range(steps + 1)})
     generator = np.random.default_rng(seed)
     shuffled = [[heads[i] for i in generator.permutation(len(heads))] for _ in range(orders)]
-    left = np.array([_left(translator, trace, order, counts) for order in (heads, *shuffled)])
-    return Removal(tuple(counts), left[0], left[1:])
+    return counts, [heads, *shuffled]
 
 
 @torch.inference_mode()

@@ -200,7 +200,6 @@ PRESETS: dict[str, Preset] = {
         kinds=_ANY,
         build=look_ahead,
         reason="too far ahead",
-        settings=("k",),
     ),
     "window": Preset(
         title="Window",
@@ -208,7 +207,6 @@ PRESETS: dict[str, Preset] = {
         kinds=_ANY,
         build=window,
         reason="outside the window",
-        settings=("width",),
     ),
     "causal_window": Preset(
         title="Causal window",
@@ -217,7 +215,6 @@ PRESETS: dict[str, Preset] = {
         build=causal_window,
         reason="outside the window",
         causal=True,
-        settings=("width",),
     ),
     "first_token": Preset(
         title="First token only",
@@ -240,7 +237,6 @@ PRESETS: dict[str, Preset] = {
         kinds=_ANY,
         build=block_words,
         reason="blocked",
-        settings=("keys",),
     ),
     "block_diagonal": Preset(
         title="Sentence by sentence",
@@ -248,7 +244,6 @@ PRESETS: dict[str, Preset] = {
         kinds=_ANY,
         build=block_diagonal,
         reason="in another sentence",
-        settings=("lengths", "key_lengths"),
     ),
 }
 """Every preset by name: PRESETS["window"](5, 5, width=2) or PRESETS["window"].rule(width=2)."""

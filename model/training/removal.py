@@ -20,7 +20,7 @@ from tqdm import tqdm
 
 from model.checkpoints.checkpoint import EXAMPLES, REMOVAL, CheckpointError, own_file, parse_json
 from model.explain.ablation_results import ExamplesRemoval, Removal
-from model.explain.head_ablation import effects_of
+from model.explain.head_ablation import effects_of, removal_orders
 from model.explain.removal_file import save_removal
 from model.paper.decoding import greedy, token_log_probs
 from model.record.head_editing import editing_heads
@@ -52,9 +52,7 @@ def examples_removal(
         for site, head, loss in effects_of(translator, trace).ranked():
             losses[site, head] = losses.get((site, head), 0) + loss
     heads = sorted(losses, key=losses.__getitem__)
-    counts = sorted({round(len(heads) * step / steps) for step in range(steps + 1)})
-    generator = np.random.default_rng(seed)
-    shuffled = [[heads[i] for i in generator.permutation(len(heads))] for _ in range(orders)]
+    counts, in_order = removal_orders(heads, steps, orders, seed)
     batch = _Batch(
         translator,
         [trace.source for trace in traces],
@@ -65,7 +63,7 @@ def examples_removal(
     # Without any head and without all of them, every order is the same.
     known: dict[frozenset[Head], tuple[float, float]] = {}
     measured = []
-    for order in tqdm((heads, *shuffled), unit="order", disable=not progress):
+    for order in tqdm(in_order, unit="order", disable=not progress):
         for count in counts:
             removed = frozenset(order[:count])
             if removed not in known:

@@ -32,7 +32,7 @@ from model.checkpoints.checkpoint import (
     read_json,
 )
 from model.record.recording import CaptureError
-from model.trace.attention_map import Tokens, TraceError
+from model.trace.attention_map import Tokens
 from model.trace.text_result import Answer, FolderFacts, Purpose, sizes_of
 from model.trace.trace import Trace
 from model.trace.word_grouping import START, WORD_START
@@ -299,20 +299,15 @@ class ForeignModel:
                 }
                 self._require_room(given["input_ids"])
                 return self._read(text, given)
-        except (CaptureError, TraceError, LookupError, TypeError, AttributeError) as error:
-            raise TextError(self._could_not(error)) from error
-        except ValueError as error:
+        except (AttributeError, LookupError, RuntimeError, TypeError, ValueError) as error:
+            # Of a GPU, and of memory, whoever asked knows what to do.
+            of_machine = isinstance(error, RuntimeError) and not isinstance(error, CaptureError)
+            if of_machine and (self.device.type != "cpu" or "alloc" in str(error)):
+                raise
             if isinstance(error, TextError):
                 raise
-            raise TextError(self._could_not(error)) from error
-        except RuntimeError as error:
-            # Of a GPU, and of memory, whoever asked knows what to do.
-            if self.device.type != "cpu" or "alloc" in str(error):
-                raise
-            raise TextError(self._could_not(error)) from error
-
-    def _could_not(self, error: Exception) -> str:
-        return f"{self.name} could not run on this text: {_first_line(error)}"
+            message = f"{self.name} could not run on this text: {_first_line(error)}"
+            raise TextError(message) from error
 
     def _read(self, text: str, given: dict[str, Any]) -> Answer:
         match self.purpose:
