@@ -57,12 +57,10 @@ class Effects(ArrayValue, Sized):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Removal(ArrayValue):
-    """A score while a model's heads are removed one after another.
+    """A score while a model's heads are removed one after another, in numbers from 0 to all.
 
-    Attributes:
-        removed: numbers of removed heads, ascending from 0 to all.
-        least_first: the score, (removed,), with heads removed by their cost alone, least first.
-        at_random: the score in random orders, (order, removed).
+    `least_first` removes them by their cost alone, (removed,); `at_random` in random orders,
+    (order, removed).
     """
 
     removed: tuple[int, ...]
@@ -74,11 +72,8 @@ class Removal(ArrayValue):
 class ExamplesRemoval:
     """The scores of a model's example translations while its heads are removed.
 
-    Attributes:
-        sentences: the number of examples.
-        log_prob: the mean log-probability of a token of the examples' translations.
-        chrf: of the model's own translations against the examples', 0 to 100.
-        chrf_signature: the signature of that score (Post 2018).
+    `log_prob` is the mean log-probability of a token of these translations, `chrf` that of the
+    model's own against them, 0 to 100, with its signature (Post 2018).
     """
 
     sentences: int

@@ -39,12 +39,7 @@ class Agreement(ArrayValue):
 class MeanAgreement:
     """The mean agreement of two maps over several sentences, with its bootstrap interval.
 
-    Attributes:
-        mean: over the sentences' means; nan if no sentence has one.
-        low: the lower end of the interval.
-        high: its upper end.
-        n_sentences: the number of sentences with a mean.
-        n_left_out: the number of rows left out, over all sentences.
+    The mean is nan if no sentence has one; `n_left_out` counts rows over all sentences.
     """
 
     mean: float

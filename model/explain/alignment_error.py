@@ -46,16 +46,9 @@ class AlignmentError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class AlignedPair:
-    """Two sentences whose words were linked by hand.
+    """Two sentences whose words, punctuation apart, were linked by hand.
 
-    Attributes:
-        line: its line in the original corpus, counted from 1.
-        source: a sentence as text.
-        target: its translation as text.
-        source_words: the words of the source, punctuation apart.
-        target_words: those of the target.
-        sure: the links without doubt.
-        possible: every link, the sure ones included.
+    The line is that of the original corpus, counted from 1. Possible links include the sure ones.
     """
 
     line: int
@@ -81,14 +74,10 @@ class AlignedPair:
 
 @dataclass(frozen=True, slots=True)
 class ErrorRate:
-    """The alignment error rate with precision and recall; shares from 0 to 1.
+    """The alignment error rate, 0 at best, with precision and recall; shares from 0 to 1.
 
-    Attributes:
-        error: the alignment error rate; 0 is best.
-        precision: the share of predicted links that are possible; nan without any.
-        recall: the share of sure links that are predicted; nan without any.
-        low: the lower end of the 95% bootstrap interval of the error rate.
-        high: its upper end.
+    Precision is the share of predicted links that are possible, recall that of sure links that are
+    predicted; nan without any. `low` and `high` end the 95% bootstrap interval of the error rate.
     """
 
     error: float

@@ -30,14 +30,9 @@ class Read(NamedTuple):
 
 
 class Combination(NamedTuple):
-    """The best of many ways to link words.
+    """The best of `n_candidates` ways to link words, by heads in words and a rule "row ∩ column".
 
-    Attributes:
-        heads: the heads, in words.
-        map: the values that link words, "weights" or "norms".
-        rule: the rule that links words, such as "row ∩ column".
-        n_candidates: the number of ways compared.
-        rate: its error rate, on the same pairs, so optimistic.
+    The map is "weights" or "norms". Its error rate is on the same pairs, so optimistic.
     """
 
     heads: str
@@ -49,14 +44,10 @@ class Combination(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AlignmentTable:
-    """Error rates of one checkpoint on one gold set.
+    """Error rates of one checkpoint on the pairs of a gold set's file.
 
-    Attributes:
-        gold: the name of the gold set's file.
-        n_pairs: its number of sentence pairs.
-        diagonal: of linking each word with the one at the same relative place.
-        rates: by weights and row argmax, of every layer and head in both rows.
-        best: the best heads and pairs of heads.
+    `rates` are by weights and row argmax, of every layer and head in both rows; `diagonal` links
+    each word with the one at the same relative place.
     """
 
     gold: str

@@ -316,12 +316,7 @@ class SelfAttributions(ArrayValue, Sized):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeletionAgreement:
-    """How well one map of one sentence agrees with the truth.
-
-    Attributes:
-        correlation: as `Attributions.correlation`.
-        top: as `Attributions.top_agreement`.
-    """
+    """How well one map of one sentence agrees with deletion, as `Attributions` measures it."""
 
     correlation: Agreement
     top: Agreement

@@ -22,13 +22,10 @@ _DIGITS = 3
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Growth:
-    """The measures of heads at several steps of one training run.
+    """The measures of heads at several steps of one training run, ascending.
 
-    Attributes:
-        steps: of training, ascending.
-        means: by measure and site, the mean over the examples, (head, step); nan if they cannot
-            tell.
-        labels: by site, for each head, the label that held over the examples at each step, or None.
+    Means over the examples are by measure and site, (head, step); nan if they cannot tell. Labels
+    are by site, for each head the one that held over the examples at each step, or None.
     """
 
     steps: tuple[int, ...]

@@ -200,13 +200,10 @@ class Label:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """The findings of a survey on one head.
+    """The findings of a survey on one head: the means of measures that enough sentences can tell.
 
-    Attributes:
-        means: of each measure with enough sentences that can tell, by its key.
-        label: the measure of the earned rule; None for none.
-        sentences: the number of sentences that can tell for this rule.
-        passing: the number of these that reach the threshold.
+    The label is the measure of the earned rule, None for none. Of the sentences that can tell for
+    this rule, the passing ones reach the threshold.
     """
 
     means: Mapping[str, float]
@@ -259,13 +256,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """The sentences of a survey, none of which is an example of the model.
-
-    Attributes:
-        data: their origin.
-        licence: of these data.
-        sentences: how many were read.
-    """
+    """The sentences of a survey, none of which is an example of the model, with their licence."""
 
     data: str
     licence: str
@@ -274,12 +265,7 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """The findings on every head of a model over new sentences, as in labels.json.
-
-    Attributes:
-        sample: the sentences.
-        heads: for each site, an entry for each head.
-    """
+    """The findings on every head of a model over new sentences, by site, as in labels.json."""
 
     sample: Sample
     heads: Mapping[Site, tuple[Finding, ...]]

@@ -84,13 +84,9 @@ def likeness(table: FloatArray, *, cosine: bool) -> Values:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ByOffset:
-    """The likeness of two positions by their distance.
+    """The likeness of two positions by their distance 0, 1, …, (offset,) each.
 
-    Attributes:
-        offsets: 0, 1, …, (offset,).
-        mean: over all pairs at this distance, (offset,).
-        low: the least of these pairs.
-        high: the greatest of these pairs.
+    The mean, the least and the greatest are over all pairs at this distance.
     """
 
     offsets: NDArray[np.int64]

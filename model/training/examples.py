@@ -30,10 +30,8 @@ GIVEN = (
 class Feature:
     """A pattern in a pair of sentences that is worth a look.
 
-    Attributes:
-        source: a regular expression that the source matches; empty matches all.
-        target: one that the target matches; its groups fill `shows`.
-        shows: what to look at, with {0} for the first group.
+    Both are regular expressions; an empty source matches all. The target's groups fill {0}, … in
+    the sentence on what to look at.
     """
 
     source: str

@@ -173,12 +173,9 @@ def main(argv: list[str] | None) -> None:
     )
     parser.add_argument("--output", type=Path, required=True, help="the checkpoint folder to write")
     parser.add_argument("--test", type=Path, help="a .tsv file to score the result on")
-    parser.add_argument(
+    parser.files(
         "--data",
-        nargs="+",
-        type=Path,
-        default=[],
-        help="the training data; test sentences at most one word from them get their own scores",
+        "the training data; test sentences at most one word from them get their own scores",
     )
     parser.add_argument("--beam", type=int, default=4)
     parser.add_argument(

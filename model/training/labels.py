@@ -193,22 +193,15 @@ def main(argv: list[str] | None) -> None:
     """The command line."""
     parser = Program(__spec__, __doc__)
     parser.add_argument("--checkpoint", type=Path, required=True, help="gets a labels.json")
-    parser.add_argument(
+    parser.files(
         "--data",
-        nargs="+",
-        type=Path,
-        default=[],
-        help=".tsv or .tsv.xz files of sentences that the model was not trained on; a toy needs "
-        "none",
+        ".tsv or .tsv.xz files of sentences that the model was not trained on; a toy needs none",
     )
     parser.add_argument("--name", help="name of the data (default: the names of the files)")
     parser.add_argument("--licence", default="not stated", help="of the data")
-    parser.add_argument(
+    parser.files(
         "--without",
-        nargs="+",
-        type=Path,
-        default=[],
-        help="text files of sentences to leave out besides the examples, by lines and columns",
+        "text files of sentences to leave out besides the examples, by lines and columns",
     )
     arguments = parser.parse(argv)
     if arguments.data:

@@ -73,13 +73,7 @@ def _parser() -> Program:
         "holds the sentences"
     )  # fmt: skip
     parser.add_argument("--output", type=Path, required=True, help="a .tsv file to write")
-    parser.add_argument(
-        "--held-out",
-        nargs="*",
-        type=Path,
-        default=[],
-        help="files of sentences to leave out, training files included",
-    )
+    parser.files("--held-out", "files of sentences to leave out, training files included")
     parser.add_argument("--beam", type=int, default=4)
     parser.add_argument("--least-chrf", type=float, default=LEAST_CHRF)
     parser.add_argument("--limit", type=int, help="the most sentences to translate")

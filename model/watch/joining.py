@@ -23,13 +23,10 @@ _CLOSE = 1e-4
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Call:
-    """One call of a site.
+    """One call of a site: its record, and its number among the calls of all sites.
 
-    Attributes:
-        record: what it did.
-        order: its number among the calls of all sites.
-        run: which call of the whole model it is part of; None where no module ran.
-        queries: numbers of the tensors that its queries were computed from; None if not known.
+    `run` is the call of the whole model that it is part of, None where no module ran; `queries` are
+    numbers of the tensors that its queries were computed from, None if not known.
     """
 
     record: AttentionRecord

@@ -28,12 +28,8 @@ N_READ = 2
 class Product:
     """A batched product that may become scores: QKᵀ, or its transpose where einsum turned it.
 
-    Attributes:
-        left: (batch, row, width), or without a batch.
-        right: (batch, width, column).
-        nodes: what is known of both.
-        views: where their axes come from.
-        is_parameter: whether a storage of that address is a parameter of the model.
+    The factors are (batch, row, width) and (batch, width, column), or without a batch, with what is
+    known of both and where their axes come from.
     """
 
     left: Tensor

@@ -168,10 +168,7 @@ class Record(SentenceJob[Trace]):
 class RecordBatch(ModelJob[Batch]):
     """Sentences padded to one length, as in training, and recorded in one pass.
 
-    Attributes:
-        sentences: as they are typed.
-        target: a target for the first of them; empty for the model's own translation.
-        own: the model's own translations, where they are known.
+    The target is for the first of them; empty for the model's own translation.
     """
 
     sentences: tuple[str, ...]
@@ -200,11 +197,8 @@ class RecordBatch(ModelJob[Batch]):
 class Intervene(Job[Outcome]):
     """What the model does with one sentence of a batch under an intervention.
 
-    Attributes:
-        batch: the sentences.
-        number: which of them is looked at, from 0.
-        under: what the model is asked to do differently with it; masks are of the padded lengths.
-        made: the batch without any intervention, where it is known, and without its traces.
+    The number counts from 0, and masks are of the padded lengths. `made` is the batch without any
+    intervention, where it is known, and without its traces.
     """
 
     batch: RecordBatch

@@ -63,12 +63,9 @@ class Kind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Openable:
-    """One entry of the menu.
+    """One entry of the menu: a folder or file, or the bare name of a trace that was dropped.
 
-    Attributes:
-        kind: what it opens.
-        path: its folder or file; for a dropped trace, the file's bare name.
-        is_dropped: whether only this session holds it, in memory.
+    A dropped one is held by this session alone, in memory.
     """
 
     kind: Kind

@@ -29,12 +29,9 @@ class TimedAnswer(Sized):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Batch(Sized):
-    """Several sentences in one padded pass, each with the model's own translation.
+    """Several sentences in one padded pass, a trace each, with the model's own translations.
 
-    Attributes:
-        padded: a trace a sentence, with the rows and columns of its padding.
-        n_source: tokens of each source, without padding.
-        n_target: tokens of each decoder input, without padding.
+    `n_source` and `n_target` count tokens of each source and decoder input without padding.
     """
 
     padded: tuple[Trace, ...]
@@ -57,11 +54,9 @@ class Outcome(Sized):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Decoded(Sized):
-    """A translation with the record of its decoding, and what every head did for it.
+    """A translation with the record of its decoding, and its trace under the same intervention.
 
-    Attributes:
-        decoding: without the distributions of its steps, which are large.
-        trace: of its translation, under the same intervention.
+    The record is without the distributions of its steps, which are large.
     """
 
     decoding: Decoding
