@@ -148,7 +148,7 @@ class SiteEdit:
     def _allowed(self, mask: MaskOrRule, shape: tuple[int, ...], device: torch.device) -> Tensor:
         """The mask as (1, head or 1, query, key), with the keys that the model adds."""
         _, heads, n_queries, n_keys = shape
-        given: Any = mask
+        array: Any = mask
         if callable(mask):
             step = self.site.kind is AttentionKind.DECODER and n_queries < n_keys
             if not (step or self.once):
@@ -157,8 +157,8 @@ class SiteEdit:
                     "meant; give masks to one pass over the whole text."
                 )
             # Queries of a step are the last ones of what was read so far.
-            given = mask(n_keys if step else n_queries, n_keys)[..., -n_queries:, :]
-        allowed = torch.tensor(allowed_array(self.site, given), device=device)
+            array = mask(n_keys if step else n_queries, n_keys)[..., -n_queries:, :]
+        allowed = torch.tensor(allowed_array(self.site, array), device=device)
         if allowed.shape[-2:] != (n_queries, n_keys) or (
             allowed.dim() == 3 and len(allowed) not in (1, self.n_heads)
         ):
@@ -189,11 +189,11 @@ class SiteEdit:
 
     def _set(self, weights: Tensor) -> Tensor:
         assert self.weights is not None
-        given = self.weights.to(weights.device, weights.dtype)
-        if given.dim() == 4 and given.shape[1] == self.n_heads:
-            given = given[:, self.first : self.first + weights.shape[1]]
+        own = self.weights.to(weights.device, weights.dtype)
+        if own.dim() == 4 and own.shape[1] == self.n_heads:
+            own = own[:, self.first : self.first + weights.shape[1]]
         try:
-            return given.expand(weights.shape)
+            return own.expand(weights.shape)
         except RuntimeError:
             raise HeadError(
                 f"Weights for {self.site} have the shape {tuple(self.weights.shape)}, but this "
@@ -256,8 +256,8 @@ def site_edits(
     masks, heads = MaskEdits(under.masks), HeadEdits(under.heads)
     masks.require_sites(sites)
     heads.require_sites(sites)
-    given = {_site(place): torch.as_tensor(each) for place, each in weights.items()}
-    for site in given:
+    fixed = {_site(place): torch.as_tensor(each) for place, each in weights.items()}
+    for site in fixed:
         if site not in sites:
             raise HeadError(
                 f"There is no {site} in this model; it has {', '.join(map(str, sites))}."
@@ -265,7 +265,7 @@ def site_edits(
     edits: dict[Hashable, SiteEdit] = {}
     for site, (keys, n_heads, once, n_extra) in sites.items():
         at = heads.at(site)
-        if not at and masks.at(site) is None and site not in given:
+        if not at and masks.at(site) is None and site not in fixed:
             continue
         if at and max(at) >= n_heads:
             raise HeadError(
@@ -279,9 +279,9 @@ def site_edits(
                     "this was traced from."
                 )
             own = {h - part * each: at[h] for h in at if 0 <= h - part * each < each}
-            if own or masks.at(site) is not None or site in given:
+            if own or masks.at(site) is not None or site in fixed:
                 edits[key] = SiteEdit(
-                    site, part * each, n_heads, own, masks.at(site), given.get(site), once, n_extra
+                    site, part * each, n_heads, own, masks.at(site), fixed.get(site), once, n_extra
                 )
     return Edits(edits)
 

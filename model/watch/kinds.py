@@ -71,12 +71,12 @@ def kind_notes(place_calls: PlaceCalls, site: Site) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def named_sites(places: list[PlaceCalls], given: Sequence[AttentionKind | None]) -> list[Site]:
+def named_sites(places: list[PlaceCalls], kinds: Sequence[AttentionKind | None]) -> list[Site]:
     """Kind and layer of each place, in order; given kinds count before what the calls show."""
     crosses = [_is_cross(each) for each in places]
     count: Counter[AttentionKind] = Counter()
     sites: list[Site] = []
-    for number, (each, is_cross, own) in enumerate(zip(places, crosses, given, strict=True)):
+    for number, (each, is_cross, own) in enumerate(zip(places, crosses, kinds, strict=True)):
         kind = AttentionKind.ENCODER
         if is_cross:
             kind = AttentionKind.CROSS

@@ -138,24 +138,24 @@ def _flex(mode: Recorder, func: Any, args: Args, kwargs: Kwargs) -> Any:
 def _fused(mode: Recorder, func: Any, args: Args, kwargs: Kwargs) -> Any:
     """A fused kernel, whose own output is handed on."""
     result = func(*args, **kwargs)
-    given = _given(func, args, kwargs)
+    arguments = _named_arguments(func, args, kwargs)
     name = func.overloadpacket.__name__
-    if name not in _KERNELS and _rows_are_heads(mode, given["query"]):
-        given |= _unpacked(given)
-    record = _KERNELS.get(name, kernels.of_fused)(given)
+    if name not in _KERNELS and _rows_are_heads(mode, arguments["query"]):
+        arguments |= _unpacked(arguments)
+    record = _KERNELS.get(name, kernels.of_fused)(arguments)
     origins = None
     if name not in _KERNELS:
-        query, key = (mode.lineage.of(given[each]).origins for each in ("query", "key"))
+        query, key = (mode.lineage.of(arguments[each]).origins for each in ("query", "key"))
         origins = query, key
     spot, out = mode.places.here(), first_tensor(result)
     doubts: tuple[str, ...] = ()
-    source: Any = given.get("query", given.get("src"))
+    source: Any = arguments.get("query", arguments.get("src"))
     splits = False
     if name not in _KERNELS:
-        if record.v is not None and out is not None and not given.get("dropout_p"):
+        if record.v is not None and out is not None and not arguments.get("dropout_p"):
             doubts = _disagreement(record, out)
         if torch.is_tensor(source) and not source.is_nested:
-            key = given["key"]
+            key = arguments["key"]
             record, more, splits = _of_kernel(mode, spot, source, key, record)
             doubts += more
     edit = mode.edits.at(spot.key)
@@ -166,7 +166,7 @@ def _fused(mode: Recorder, func: Any, args: Args, kwargs: Kwargs) -> Any:
                 "call torch.backends.mha.set_fastpath_enabled(False), and watch it anew",
             )
         if edit.of_weights:
-            record = kernels.edited(edit, record, given)
+            record = kernels.edited(edit, record, arguments)
             assert record.v is not None
             out.copy_((record.weights @ record.v).reshape(out.shape))
         if edit.of_output:
@@ -188,9 +188,9 @@ def _rows_are_heads(mode: Recorder, query: Tensor) -> bool:
     return is_features(rows) and {line.root for _, line in rows} <= {line.root for _, line in width}
 
 
-def _unpacked(given: dict[str, Any]) -> dict[str, Any]:
+def _unpacked(arguments: dict[str, Any]) -> dict[str, Any]:
     """The arguments of a kernel with such heads where heads stand, and one query."""
-    query = given["query"]
+    query = arguments["query"]
     packed = query.shape[1:3]
 
     def apart(mask: Tensor | None) -> Tensor | None:
@@ -199,7 +199,7 @@ def _unpacked(given: dict[str, Any]) -> dict[str, Any]:
         return mask.expand(*mask.shape[:-3], *packed, mask.shape[-1]).flatten(-3, -2)[..., None, :]
 
     masks: dict[str, Any] = {
-        name: apart(given[name]) for name in ("attn_mask", "attn_bias") if name in given
+        name: apart(arguments[name]) for name in ("attn_mask", "attn_bias") if name in arguments
     }
     return {**masks, "query": query.flatten(1, 2)[:, :, None]}
 
@@ -260,7 +260,7 @@ def _of_kernel(
     return dataclasses.replace(record, **moved), arrangement.doubts, arrangement.splits
 
 
-def _given(func: Any, args: Args, kwargs: Kwargs) -> dict[str, Any]:
+def _named_arguments(func: Any, args: Args, kwargs: Kwargs) -> dict[str, Any]:
     """Arguments by name, defaults included."""
     names, defaults = _parameters(func)
     return {**defaults, **dict(zip(names, args, strict=False)), **kwargs}

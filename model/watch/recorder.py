@@ -69,8 +69,8 @@ class RecordingMode(TorchDispatchMode):
 
     def n_heads(self, spot: Spot) -> int | None:
         """How many heads the person who watches says that a module has."""
-        given = self._n_heads
-        return given.get(spot.place.path) if isinstance(given, Mapping) else given
+        n_heads = self._n_heads
+        return n_heads.get(spot.place.path) if isinstance(n_heads, Mapping) else n_heads
 
     def parts_of(self, func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
         """Run an operation that is made of others, with these seen one by one."""

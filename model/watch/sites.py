@@ -66,8 +66,8 @@ class Watched:
         names = [self._names.get(each.keys[0]) for each in places]
         known = [name for name in names if name is not None]
         named = len(known) == len(places)
-        given = [None if named else self._kind_of(each.place) for each in places]
-        sites = known if named else named_sites(places, given)
+        given_kinds = [None if named else self._kind_of(each.place) for each in places]
+        sites = known if named else named_sites(places, given_kinds)
         twins = twin_notes(places, sites)
         return [
             (
@@ -79,7 +79,7 @@ class Watched:
                 ),
                 each,
             )
-            for site, each, kind, twin in zip(sites, places, given, twins, strict=True)
+            for site, each, kind, twin in zip(sites, places, given_kinds, twins, strict=True)
         ]
 
     def _kind_of(self, place: Place) -> AttentionKind | None:
