@@ -14,12 +14,12 @@ from model.watch.joining import Call
 from model.watch.lineage import Softmax
 
 Origins = tuple[frozenset[int], frozenset[int]]
-"""What queries and keys were computed from, as numbers of tensors."""
+"""The tensors that queries and keys were computed from, by number."""
 
 
 @dataclass(slots=True, eq=False)
 class PlaceCalls:
-    """The calls of one place, with what the first of them read."""
+    """The calls of one place, with the inputs of the first."""
 
     place: Place
     origins: Origins | None
@@ -77,7 +77,7 @@ class CallLog:
 
 
 def heads_joined(places: list[PlaceCalls]) -> list[PlaceCalls]:
-    """Heads that are modules of their own, as one place each: they read the same, in a row."""
+    """Heads in separate modules, joined into one place: consecutive ones with equal inputs."""
     joined: list[list[PlaceCalls]] = []
     for each in places:
         if joined and _is_next_head(joined[-1][-1], each):

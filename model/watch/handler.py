@@ -19,11 +19,11 @@ class Recorder(Protocol):
     """A running recording, as handlers see it.
 
     Attributes:
-        lineage: what is known of tensors.
-        masks: what additive masks allow.
-        places: names of modules.
+        lineage: the ancestry of tensors.
+        masks: those in additive tensors.
+        places: module names.
         log: calls of attention and other softmaxes.
-        edits: what is done differently.
+        edits: the edits to apply.
     """
 
     lineage: Lineage
@@ -33,10 +33,10 @@ class Recorder(Protocol):
     edits: Edits
 
     def n_heads(self, spot: Spot) -> int | None:
-        """How many heads the person who watches says that a module has."""
+        """The number of a module's heads according to the caller."""
 
     def parts_of(self, func: Callable[..., Any], args: Args, kwargs: Kwargs) -> Any:
-        """Run an operation that is made of others, with these seen one by one."""
+        """Run a composed operation so that its parts are seen one by one."""
 
 
 Handler = Callable[[Recorder, Any, Args, Kwargs], Any]

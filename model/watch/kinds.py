@@ -51,7 +51,7 @@ def kind_notes(place_calls: PlaceCalls, site: Site) -> tuple[str, ...]:
     doubts = []
     if site.kind is AttentionKind.ENCODER:
         if first.n_queries == first.n_keys == 1 and len(place_calls.calls) == 1:
-            doubts.append("of one token, nothing tells what it may see")
+            doubts.append("a single token does not show its mask")
         elif _is_causal(place_calls) is None:
             doubts.append("no query sees a later key, nor do later ones see more")
     elif (
@@ -91,7 +91,7 @@ def named_sites(places: list[PlaceCalls], kinds: Sequence[AttentionKind | None])
 def _beside_cross(
     number: int, places: list[PlaceCalls], crosses: list[bool], before: list[Site]
 ) -> bool:
-    """Whether a layer goes on with cross-attention, or had it after another of its own kind."""
+    """Whether cross-attention follows in the layer, or followed another one of its own kind."""
     place = places[number].place
     followed = places[number + 1] if crosses[number + 1 : number + 2] == [True] else None
     if followed and _in_one_layer(place, followed.place):
@@ -113,7 +113,7 @@ def _is_cross(place_calls: PlaceCalls) -> bool:
 
 
 def _is_causal(place_calls: PlaceCalls) -> bool | None:
-    """Whether no query sees a later key; of single queries, whether keys grow call by call.
+    """Whether no query sees a later key; for single queries, whether keys grow with each call.
 
     None where that is so because all queries see the same keys, as those of one word and padding.
     """
@@ -132,7 +132,7 @@ def _is_causal(place_calls: PlaceCalls) -> bool | None:
 
 
 def _latest_key(call: AttentionRecord) -> Tensor:
-    """(batch, head, query): the number of the last key that each query sees; -1 for none."""
+    """The last key that each query sees, (batch, head, query); -1 for none."""
     visible: Tensor = call.weights > 0
     if call.allowed is not None:
         visible = call.allowed.expand(visible.shape)
@@ -141,14 +141,14 @@ def _latest_key(call: AttentionRecord) -> Tensor:
 
 
 def _grows(latest: Tensor) -> bool:
-    """Whether in any head some query sees further than another."""
+    """Whether in any head one query sees further than another."""
     none = latest < 0
     lowest = latest.masked_fill(none, torch.iinfo(latest.dtype).max).amin(dim=-1)
     return bool((latest.amax(dim=-1) > lowest).any())
 
 
 def _in_one_layer(place: Place, cross: Place) -> bool:
-    """Whether two modules have an owner in common that is less than the whole model."""
+    """Whether two modules share an owner other than the whole model."""
     mine, theirs = (each.path.split(".")[:-1] for each in (place, cross))
     shared = [a for a, b in zip(mine, theirs, strict=False) if a == b]
     return mine == theirs or any(part.isdigit() for part in shared)

@@ -1,4 +1,4 @@
-"""What a recording says of itself: what it saw, what else it saw, and what it cannot see."""
+"""The report of a recording: attention, everything that resembled it, and its blind spots."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ INVISIBLE = (
     "attention inside compiled kernels of an extension",
     "attention without a softmax, such as sigmoid and linear attention",
 )
-"""What no recording sees, so that nothing found does not mean that nothing ran."""
+"""Blind spots of every recording: an empty report does not mean that no attention ran."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WatchedSite:
-    """One attention of a model, and what each of its calls did.
+    """One attention of a model, with its calls.
 
     Attributes:
         site: its kind and layer; layers are counted from 0 by kind, in the order of first calls.
@@ -39,7 +39,7 @@ class WatchedSite:
 
     @property
     def n_heads(self) -> int:
-        """How many heads there are."""
+        """The number of heads."""
         return self.calls[0].weights.shape[1]
 
 
@@ -64,14 +64,14 @@ class Suspicion:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What `watching` saw.
+    """The contents of a recording by `watching`.
 
     Attributes:
         sites: every attention.
         others: every other softmax.
-        suspicions: what may be attention by another way than a softmax.
-        joined: how a trace joins several calls of a site, or why none can.
-        invisible: what cannot be seen at all.
+        suspicions: possible attention without a softmax.
+        joined: how a trace joins several calls of a site, or why it cannot.
+        invisible: blind spots of every recording.
     """
 
     sites: tuple[WatchedSite, ...]

@@ -1,4 +1,4 @@
-"""What a recording saw: sites by kind and layer, as maps, traces and a report."""
+"""The results of a recording: sites with their kind and layer, and other observations."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from model.watch.left_padding import without_left_padding
 from model.watch.report import OtherSoftmax, Report, Suspicion, WatchedSite
 
 _ROUNDING = 0.02
-"""How far from 1 the weights of a query may add up to; half precision needs it."""
+"""The tolerance for weights of a query that add up to 1, as half precision needs."""
 
 
 class Watched:
-    """What `watching` saw; readable while it watches and afterwards."""
+    """The results of `watching`; readable during and after the block."""
 
     def __init__(
         self,
@@ -34,7 +34,7 @@ class Watched:
     ) -> None:
         self._log = log
         self._kinds = kinds
-        # Edited attention may look like another kind, and so is called as it was.
+        # Edited attention may look like another kind, so it keeps its name.
         self._names: dict[Hashable, Site] = {}
         if like is not None:
             for each, there in like._sites():
@@ -46,7 +46,7 @@ class Watched:
         return tuple(site for site, _ in self._sites())
 
     def edits(self, under: Intervention, weights: Mapping[Any, Any]) -> Edits:
-        """What `watching` does under an intervention, by these sites; errors as `site_edits`."""
+        """The edits of an intervention at the sites seen here; errors as `site_edits`."""
         return site_edits(
             under,
             weights,
@@ -86,7 +86,7 @@ class Watched:
         return self._kinds.get(place.path) if isinstance(self._kinds, Mapping) else self._kinds
 
     def recording(self) -> Recording:
-        """The same as taps would have recorded it, for maps by sentence and for traces.
+        """The results as taps would have recorded them, for maps by sentence and for traces.
 
         Raises CaptureError if no attention ran.
         """
@@ -152,7 +152,7 @@ class Watched:
         return joined([(each.site, place.calls) for each, place in self._sites()])
 
     def report(self) -> Report:
-        """What was seen and what was not; `str` of it is for people."""
+        """The report; `str` makes it readable."""
         others = Counter(
             (each.place, each.shape, each.reason)
             for each in self._log.softmaxes
@@ -173,7 +173,7 @@ class Watched:
 
 
 def _require_certain(site: WatchedSite, place: PlaceCalls, *, partial: bool) -> None:
-    """Refuse what a trace could not say of its own weights."""
+    """Refuse weights that a trace could not describe."""
     for note in site.notes:
         if note.startswith(UNCERTAIN):
             raise CaptureError(f"{site.site}: {note}, or choose other sites= for the trace.")
