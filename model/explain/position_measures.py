@@ -107,12 +107,6 @@ def by_offset(table: FloatArray, *, cosine: bool = False) -> ByOffset:
     )
 
 
-def offset_deviation(table: FloatArray) -> float:
-    """The largest difference of PE(p)·PE(p + k) at one offset k; 0 for exact sinusoids."""
-    likenesses = by_offset(table)
-    return float((likenesses.high - likenesses.low).max())
-
-
 def rotation_angles(table: FloatArray, offset: int) -> Values:
     """The best-fitting angle by which a shift rotates each pair of dimensions, (d_model / 2,).
 
