@@ -109,7 +109,7 @@ class Visit:
         option = self.page.get_by_role("option").first
         question = option.text_content() or ""
         option.click(timeout=LONGEST)
-        line = self.page.locator(".st-key-answer-line", has_text=question)
+        line = self.page.locator(".st-key-answer-line p", has_text=question)
         line.wait_for(timeout=LONGEST)
         said = line.text_content() or ""
         self.note(said)
