@@ -146,7 +146,7 @@ def test_the_future_is_seen_where_all_of_the_target_is_given(model: Translator) 
     )
     assert trace.log_probs is not None
     assert forced.log_probs is not None
-    before, after = (number(float(each.log_probs.sum())) for each in (trace, forced))
+    before, after = (number(float(each.sum())) for each in (trace.log_probs, forced.log_probs))
     assert answer("see-future").sentence.endswith(f"from {before} to {after}.")
 
 
