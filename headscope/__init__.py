@@ -3,7 +3,7 @@
     import headscope as hs
 
     trace = hs.load("en-de").trace("The cat sat.")  # a model that comes with Headscope, or a path
-    hs.show(trace)                                  # every head, in the output of a cell
+    hs.show(trace)                                  # every head, in a cell's output
     with hs.watching() as seen:                     # any PyTorch module with attention in it
         my_model(**inputs)
     hs.open("mine.npz")                             # a trace or a model's folder, in the app
@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    # What is listed here is public, for type checkers and, by _HOMES, for Python.
+    # The public names, for type checkers; _HOMES provides them to Python.
     from headscope import figures as figures
     from headscope.in_app import Opened as Opened
     from headscope.in_app import open as open
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from model.record.mask_presets import PRESETS as PRESETS
     from model.record.recording import recording as recording
     from model.record.taps import install_taps as install_taps
+    from model.survey.survey_file import read_survey as read_survey
     from model.trace.attention_map import AttentionKind as AttentionKind
     from model.trace.attention_map import AttentionMap as AttentionMap
     from model.trace.attention_map import Site as Site
