@@ -181,14 +181,14 @@ def _growth(subject: Subject) -> Growth | None:
 
 def _has_growth(subject: Subject) -> bool:
     growth = _growth(subject)
-    return growth is not None and any(True for _ in growth.kept())
+    return growth is not None and any(True for _ in growth.lasting_labels())
 
 
 def when_heads_came(subject: Subject) -> Answer:
     """The first label that lasts."""
     growth = _growth(subject)
     assert growth is not None, "it is offered only where it was measured"
-    kept = list(growth.kept())
+    kept = list(growth.lasting_labels())
     site, head, text, step = min(kept, key=lambda each: each[3])
     latest = max(each[3] for each in kept)
     return Answer(
