@@ -1,5 +1,6 @@
 """The translation above a page: words that are doubtful, and what it becomes without heads."""
 
+import re
 from collections.abc import Callable
 
 import numpy as np
@@ -9,7 +10,7 @@ from playwright.sync_api import expect
 from model.record.intervention import Intervention
 from model.trace.attention_map import AttentionKind, Site
 from model.translate.translator import Translator
-from tests.kit.heads_page import HeadsPage
+from tests.kit.heads_page import HeadsPage, pixels
 from viz.shell.headline import headline_of
 
 Visitor = Callable[..., HeadsPage]
@@ -129,3 +130,45 @@ def test_the_underlined_words_are_those_to_which_the_model_gave_less_than_half(
     for place, word in enumerate(doubtful):
         expect(shown.nth(place)).to_have_attribute("title", str(word.entry["said"]))
     assert ("underlined" in heads.page.locator(".answer .model").inner_text()) == bool(doubtful)
+
+
+# ---- words that are pointed at -------------------------------------------------------------------
+
+
+def test_a_word_pointed_at_in_the_translation_lights_its_row_in_every_head(
+    heads: HeadsPage, model: Translator
+) -> None:
+    heads.open(sentence=SENTENCE, attention="cross", layer="0", head="5")
+    before = pixels(heads.overview)
+    heads.page.evaluate("window.held = []")
+    words = heads.page.locator(".answer .word")
+    words.nth(1).hover()
+    bands = heads.root.locator(".band.lit")
+    expect(bands).to_have_count(1)
+    expect(words.nth(1)).to_have_class(re.compile(r"\blit\b"))
+    assert (pixels(heads.overview) != before).any()
+    assert heads.page.evaluate("window.held.length") == 0
+    heads.page.evaluate("window.release()")
+    band = bands.bounding_box()
+    assert band is not None
+    # The second word is read in the third row, below <s>.
+    heads.page.mouse.move(band["x"] + band["width"] / 2, band["y"] + band["height"] / 2)
+    expect(heads.tooltip).to_contain_text("(2) to")
+
+
+def test_a_cell_and_a_label_pointed_at_light_their_words_in_the_translation(
+    heads: HeadsPage,
+) -> None:
+    heads.open(sentence=SENTENCE, attention="cross", layer="0", head="5")
+    words = heads.page.locator(".answer .word")
+    lit = heads.page.locator(".answer .lit")
+    frame = heads.frame()
+    heads.point_at(frame, 3, 3)
+    expect(lit).to_have_text([words.nth(2).inner_text()])
+    _, y = frame.middle(4, 0)
+    heads.matrix.hover(position={"x": frame.x - 12, "y": y})
+    expect(lit).to_have_text([words.nth(3).inner_text()])
+    heads.matrix.hover(position={"x": frame.x + frame.width * 8 + 40, "y": y})
+    expect(lit).to_have_text([words.nth(4).inner_text()])
+    heads.page.mouse.move(5, 5)
+    expect(lit).to_have_count(0)

@@ -10,7 +10,7 @@ import { Matrix } from "../canvas/matrix.js";
 import { ASK_EVENT, SHOWN_EVENT, pageGround, pageTheme, roomWithin } from "../canvas/page.js";
 import { countOf } from "../canvas/numbers.js";
 import { Palette } from "../canvas/paint.js";
-import { ALL_ON_EVENT, tell } from "../canvas/shared.js";
+import { ALL_ON_EVENT, heed, meets, tell } from "../canvas/shared.js";
 import { Lines } from "./lines.js";
 import { Overview } from "./overview.js";
 import { Payload } from "./payload.js";
@@ -78,6 +78,7 @@ export class Explorer {
     window.addEventListener("keydown", this.onKey, true);
     document.addEventListener(ASK_EVENT, this.onAsk);
     document.addEventListener(ALL_ON_EVENT, this.onAllOn);
+    this.unheed = heed("pointed", (words) => this._light(words));
   }
 
   dispose() {
@@ -86,6 +87,7 @@ export class Explorer {
     window.removeEventListener("keydown", this.onKey, true);
     document.removeEventListener(ASK_EVENT, this.onAsk);
     document.removeEventListener(ALL_ON_EVENT, this.onAllOn);
+    this.unheed();
     clearTimeout(this.waiting);
   }
 
@@ -118,6 +120,7 @@ export class Explorer {
     this.matrix = new Matrix({
       point: (cell, place, spoken) => this._cellTip(cell, place, spoken),
       pick: (query, key) => this._change({ cell: [query, key] }),
+      label: (axis, place) => this._pointAt(axis && { [axis]: place }),
     });
     this.lines = new Lines({ point: (token) => this._tokenTip(token) });
 
@@ -668,7 +671,34 @@ export class Explorer {
     this.tooltip.show(event, ...lines);
   }
 
+  /** Lets every picture of the page light the words that are pointed at here; null for none. */
+  _pointAt(at) {
+    const words = Object.entries(at ?? {}).flatMap(([axis, place]) => this.payload.words(this.state.attention, axis)[place] ?? []);
+    this.pointing = at;
+    tell("pointed", words.length ? words : null);
+    this.pointing = null;
+  }
+
+  /** Lights words, `{side, first, end}` each, that are pointed at on this page; null for none. */
+  _light(words) {
+    if (!this.payload) return;
+    const { attention } = this.state;
+    // Of a cell that is pointed at here, the row and the column are known, and not only their words.
+    const { queries, keys } = this.pointing ?? {};
+    const isCell = queries !== undefined && keys !== undefined;
+    const places = (axis) => {
+      if (isCell) return [this.pointing[axis]];
+      const there = this.payload.words(attention, axis);
+      return there.flatMap((word, place) => (word && words && meets(word, words) ? [place] : []));
+    };
+    const lit = { queries: places("queries"), keys: places("keys") };
+    if (!this.payload.stage) this.overview.light(lit);
+    this.matrix.light(isCell ? { queries: [], keys: [] } : lit);
+    this.lines.light(lit);
+  }
+
   _cellTip(cell, place, spoken) {
+    this._pointAt(cell && { queries: cell[0], keys: cell[1] });
     if (!cell) {
       this.tooltip.show(null);
       return;
@@ -693,6 +723,7 @@ export class Explorer {
   }
 
   _tokenTip(token) {
+    this._pointAt(token && { [token.side === "query" ? "queries" : "keys"]: token.index });
     if (!token) return;
     const kind = this.payload.kind(this.state.attention);
     this._say(tokenOf(this.payload, kind, this._drawn()[0].cells, token));

@@ -27,6 +27,7 @@ export class Overview {
     this.on = on;
     this.zoom = 0;
     this.tiles = [];
+    this.lit = { queries: [], keys: [] };
     this.pooledTiles = new Map();
     this.canvas = element("canvas", "overview", { tabindex: "0", role: "application" });
     this.rings = element("div", "rings");
@@ -107,6 +108,13 @@ export class Overview {
     else if (tile.x + tile.width > scroll.scrollLeft + view.width) scroll.scrollLeft = tile.x + tile.width - view.width;
     if (tile.y - this.above < scroll.scrollTop) scroll.scrollTop = tile.y - this.above;
     else if (tile.y + tile.height > scroll.scrollTop + view.height) scroll.scrollTop = tile.y + tile.height - view.height;
+  }
+
+  /** Lights rows and columns, by their places, in every tile. */
+  light(lit) {
+    if (JSON.stringify(lit) === JSON.stringify(this.lit)) return;
+    this.lit = lit;
+    this.paint();
   }
 
   /** Puts the switch of a head on its tile. */
@@ -234,6 +242,7 @@ export class Overview {
       paintSteps(pixels, wide, high, steps, Math.round(x * density), Math.round(y * density), size, size, this.palette);
     }
     context.putImageData(image, 0, 0);
+    this._lightUp(context, density, named);
     this._cross(context, density, named);
     this._mark(context, density, named);
     if (this.root.classList.contains("flows")) this._name(context, density, named);
@@ -243,6 +252,24 @@ export class Overview {
         return { attention, layer, head, x, y, width, height, off: this.isOff(tile) };
       }),
     );
+  }
+
+  _lightUp(context, density, named) {
+    const { queries, keys } = this.lit;
+    if (!queries.length && !keys.length) return;
+    const kind = this.payload.kind(this.state.attention);
+    const [nQueries, nKeys] = [kind.queries, kind.keys].map((axis) => this.payload.axis(axis).length);
+    context.save();
+    context.scale(density, density);
+    // Orange on a scale of blues.
+    context.fillStyle = this.palette.theme.now;
+    context.globalAlpha = 0.38;
+    for (const { tile, x, y } of named) {
+      const [wide, high] = [tile.width / nKeys, tile.height / nQueries];
+      for (const query of queries) context.fillRect(x, y + query * high, tile.width, Math.max(high, 1));
+      for (const key of keys) context.fillRect(x + key * wide, y, Math.max(wide, 1), tile.height);
+    }
+    context.restore();
   }
 
   /** Dims and crosses out the heads that are switched off. */
