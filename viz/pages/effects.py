@@ -35,7 +35,7 @@ from viz.service import session
 from viz.service.jobs import AverageHeads, MeasureEffects, RemoveHeads, WriteWithout
 from viz.service.questions import OfModel
 from viz.service.results import Outcome
-from viz.shell import address, stage
+from viz.shell import address, opening, stage
 from viz.shell.head_picker import choose_heads, keep_known
 from viz.shell.save_menu import show_picture
 from viz.shell.theme import is_dark
@@ -318,6 +318,14 @@ def written_html(before: Outcome, after: Outcome) -> str:
     return translations_html(before.free.text, after.free.text, ("With", "Without"), dark=is_dark())
 
 
+def open_without_greatest(question: OfModel) -> None:
+    """Let the page open with the head switched off that matters most for this translation."""
+    view = address.read(EffectsView)
+    if address.is_plain() and not view.off and not stage.is_on():
+        site, head, _ = effects_of(question).ranked()[0]
+        opening.bring(off=written_heads([(site, head)]))
+
+
 def effects_of(question: OfModel) -> Effects:
     """What the translation loses without each head."""
     return session.ask(MeasureEffects(question.record))
@@ -376,6 +384,7 @@ def show_part(question: OfModel) -> None:
     """What is chosen, of the translation."""
     model = session.translator(question.checkpoint)
     trace = session.ask(question.record)
+    open_without_greatest(question)
     view = clamp_view(model, trace.predictions)
     if stage.is_on():
         show_on_stage(question, view, trace.predictions)

@@ -39,7 +39,7 @@ from viz.service import session
 from viz.service.jobs import FindLaterRows, MeasureEffects
 from viz.service.model_menu import toy_task
 from viz.service.questions import OfModel, OfReader, OfTrace, Question
-from viz.shell import address, current_head, stage
+from viz.shell import address, current_head, opening, stage
 from viz.shell.answer import show_large
 from viz.shell.fragments import fragment
 from viz.shell.head_picker import keep_counted
@@ -644,6 +644,7 @@ def offer_keys(prepared: Prepared) -> None:
 
 def show(question: Question) -> None:
     """Everything, for a question that has an answer."""
+    opening.leave("off")
     bring_head()
     prepared = prepare(question, address.read(HeadsView).reading)
     clamp_place(prepared)
