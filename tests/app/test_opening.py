@@ -15,6 +15,7 @@ from model.translate.translator import load
 from tests.kit.apptest import go_to
 from tests.kit.shown import plain
 from viz.links.mask_edits import parse
+from viz.pages.positions import ORIGINAL
 from viz.registry.pages import DEFAULT_SENTENCE
 
 OpenApp = Callable[..., AppTest]
@@ -116,7 +117,7 @@ def test_words_open_shuffled_as_the_stored_sentence_shows_most(
     app = open_app(folder=folder, page="positions")
     app.segmented_control(key="topic").set_value("shuffle").run()
     assert app.query_params["shuffled"] == SHOWN["shuffle"].setting
-    next(each for each in app.button if each.label == "As it was").click().run()
+    next(each for each in app.button if each.label == ORIGINAL).click().run()
     assert "shuffled" not in app.query_params
 
 

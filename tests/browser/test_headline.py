@@ -172,3 +172,28 @@ def test_a_cell_and_a_label_pointed_at_light_their_words_in_the_translation(
     expect(lit).to_have_text([words.nth(4).inner_text()])
     heads.page.mouse.move(5, 5)
     expect(lit).to_have_count(0)
+
+
+@pytest.mark.parametrize(
+    ("page", "query", "lit"),
+    [
+        ("masks", {}, ".band.lit"),
+        ("decoding", {"at": "4"}, ".token.lit"),
+        ("decoding", {"section": "certainty"}, ".word-lit"),
+        ("effects", {"show": "maps"}, ".word-lit"),
+    ],
+)
+def test_a_word_pointed_at_lights_on_every_page_that_shows_it_without_the_server(
+    heads: HeadsPage, page: str, query: dict[str, str], lit: str
+) -> None:
+    heads.walk(page, sentence=SENTENCE, **query)
+    words = heads.page.locator(".answer .word")
+    expect(words.first).to_be_visible()
+    expect(heads.page.locator(lit)).to_have_count(0)
+    heads.page.evaluate("window.held = []")
+    words.nth(1).hover()
+    expect(heads.page.locator(lit)).not_to_have_count(0)
+    heads.page.mouse.move(5, 5)
+    expect(heads.page.locator(lit)).to_have_count(0)
+    assert heads.page.evaluate("window.held.length") == 0
+    heads.page.evaluate("window.release()")

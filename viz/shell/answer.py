@@ -27,7 +27,7 @@ from viz.service import session
 from viz.service.model_menu import copies, toy_task
 from viz.service.questions import OfModel, OfReader, OfTrace, Question
 from viz.shell import address, stage
-from viz.shell.headline import UNDERLINED, Headline, headline_of
+from viz.shell.headline import UNDERLINED, Headline, headline_of_trace
 from viz.shell.language import LANGUAGES, is_foreign
 
 MAX_UNSEEN = 12
@@ -55,7 +55,7 @@ def show_answer(question: Question, steps: Sequence[int]) -> None:
             _show_html(
                 _own_words(trace),
                 f"{facts}<br>A saved trace: one run of a model",
-                headline_of(trace.text, trace.predictions, trace.log_probs),
+                headline_of_trace(trace.text, trace),
             )
 
 
@@ -85,7 +85,7 @@ def _show_reading(question: OfReader) -> None:
         f"{escape_html(kind[:1].upper() + kind[1:])}: {_millions(answer.n_parameters)} "
         f"parameters, {escape_html(shape_of(trace))}<br>"
         f"{answer.device.upper()} · {_done(answer)} in {question.timed.seconds:.2f} s",
-        headline_of(trace.text, trace.predictions, trace.log_probs),
+        headline_of_trace(trace.text, trace),
     )
     if answer.purpose is Purpose.TRANSLATE and not answer.finished:
         _show_cut("text")
@@ -183,7 +183,7 @@ def _show_translation(question: OfModel, steps: Sequence[int]) -> None:
 def headline_of_model(question: OfModel) -> Headline:
     """The words of the translation, or of the target that a person typed."""
     trace = session.ask(question.record)
-    return headline_of(question.target or trace.text, trace.predictions, trace.log_probs)
+    return headline_of_trace(question.target or trace.text, trace)
 
 
 def show_large(question: OfModel) -> None:

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
 from model.trace.attention_map import Tokens
+from model.trace.trace import Trace
 from viz.browser.headline import headline
 from viz.decoding.certainty import HESITANT, percent
 from viz.door.arcs import words_of
 from viz.draw import style
-from viz.draw.labels import visible
+from viz.draw.labels import axis_texts, visible
 from viz.shell.theme import is_dark
 
 UNDERLINED = f"underlined: less than {percent(HESITANT)} likely"
@@ -57,10 +59,14 @@ class Headline:
     Attributes:
         text: the translation.
         words: that make up the text; none where the tokens do not.
+        source: the tokens that were read, as axes name them.
+        target: those that were written.
     """
 
     text: str
     words: tuple[HeadlineWord, ...]
+    source: Sequence[str] = ()
+    target: Sequence[str] = ()
 
     @property
     def is_doubtful(self) -> bool:
@@ -77,7 +83,20 @@ class Headline:
         theme = style.look(is_dark())
         colors = {"mark": theme.heads[1], "ground": theme.hover}
         with st.container(key="headline-words"):
-            headline({"text": visible(self.text), "words": self.entries, "colors": colors})
+            headline(
+                {
+                    "text": visible(self.text),
+                    "words": self.entries,
+                    "colors": colors,
+                    "tokens": {"source": list(self.source), "target": list(self.target)},
+                }
+            )
+
+
+def headline_of_trace(text: str, trace: Trace) -> Headline:
+    """A text as words, of the trace in which it was written."""
+    words = headline_of(text, trace.predictions, trace.log_probs)
+    return replace(words, source=axis_texts(trace.source), target=axis_texts(trace.predictions))
 
 
 def headline_of(text: str, tokens: Tokens, log_probs: NDArray[np.floating] | None) -> Headline:

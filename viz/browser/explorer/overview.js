@@ -122,7 +122,9 @@ export class Overview {
     this.power.hidden = !tile || !this.payload.canSwitchOff;
     if (this.power.hidden) return;
     this.powered = tile;
-    this.power.style.transform = `translate(${tile.x + tile.width - 14}px, ${tile.y - 10}px)`;
+    // In the lower corner, where it covers no label of a row or a column.
+    const size = 1.5 * parseFloat(getComputedStyle(document.documentElement).fontSize);
+    this.power.style.transform = `translate(${tile.x + tile.width - size + 3}px, ${tile.y + tile.height - size + 3}px)`;
     const isOff = this.isOff(tile);
     const said = `Switch this head ${isOff ? "on" : "off"} (X)`;
     this.power.title = said;

@@ -3,31 +3,39 @@
 
 import { element } from "../canvas/dom.js";
 import { mounted } from "../canvas/mount.js";
-import { ALL_ON_EVENT, heed, meets, tell } from "../canvas/shared.js";
+import { ALL_ON_EVENT, heed, lightWithin, pointable, tell } from "../canvas/shared.js";
+import { Plots } from "./plots.js";
 import { headNames, marked, turned } from "./turning.js";
 
 const TURN = { duration: 280, delay: 110 };
 
 class Headline {
   constructor() {
-    Object.assign(this, { pointed: null, off: null, outcome: null, turns: 0 });
+    Object.assign(this, { pointed: null, off: null, outcome: null, turns: 0, plots: new Plots() });
     this.ends = [
       heed("pointed", (pointed) => this._light(pointed)),
       heed("off", (off) => this._take({ off })),
       heed("without", (outcome) => this._take({ outcome })),
     ];
     // The text comes after the script, and another one with every other sentence.
-    this.observer = new MutationObserver(() => this._find());
+    this.observer = new MutationObserver(() => {
+      this._find();
+      this.plots.find();
+    });
     this.observer.observe(document.body, { childList: true, subtree: true });
   }
 
   dispose() {
     this.observer.disconnect();
     for (const end of this.ends) end();
+    this.plots.leave();
+    tell("tokens", null);
   }
 
   update(data) {
     this.data = data;
+    tell("tokens", data.tokens);
+    document.body.style.setProperty("--word-lit", data.colors.mark);
     this._find();
   }
 
@@ -108,17 +116,20 @@ class Headline {
       return [span];
     }
     span.textContent = text;
-    if (!isNew) {
-      span.dataset.range = JSON.stringify({ side: "target", first, end });
-      span.addEventListener("pointerenter", () => tell("pointed", [{ side: "target", first, end }]));
-      span.addEventListener("pointerleave", () => tell("pointed", null));
-    }
+    if (!isNew) pointable(span, { side: "target", first, end });
     return space ? [space, span] : [span];
   }
 
   /** What it costs to have heads off, in the place of the model's facts. */
   _price() {
     const answer = this.line.closest(".answer");
+    const height = answer.offsetHeight;
+    this._write(answer);
+    // On a stage the picture below has a fixed place, and hears of nothing that moves it.
+    if (answer.offsetHeight !== height) window.dispatchEvent(new Event("resize"));
+  }
+
+  _write(answer) {
     answer.querySelector(".price")?.remove();
     answer.classList.toggle("without", Boolean(this.off));
     if (!this.off) return;
@@ -139,9 +150,8 @@ class Headline {
 
   _light(pointed) {
     this.pointed = pointed;
-    for (const span of this.line?.querySelectorAll("[data-range]") ?? []) {
-      span.classList.toggle("lit", Boolean(pointed) && meets(JSON.parse(span.dataset.range), pointed));
-    }
+    if (this.line) lightWithin(this.line, pointed);
+    this.plots?.light(pointed);
   }
 }
 
