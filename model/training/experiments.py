@@ -41,8 +41,9 @@ WORDS = range(4, 11)
 PIECES = 2
 """So many tokens more than words: a point and one more. Scattered pieces of a word say little."""
 
-LEAST = math.log(2)
-"""An effect below that, a probability not even halved, is nothing to open a page with."""
+LEAST: dict[Kind, float] = dict.fromkeys(KINDS, math.log(2)) | {"search": math.log(1.25)}
+"""A smaller effect, such as a probability not even halved, is nothing to open a page with; two
+searches often differ by less."""
 
 Measure = Callable[[Translator, Trace, str], Experiment | None]
 
@@ -117,7 +118,7 @@ def measure(model: Translator, kind: Kind, trace: Trace, noun: str) -> Experimen
         found = MEASURES[kind](model, trace, noun)
     except PositionError:
         return None
-    return found if found is not None and found.effect >= LEAST else None
+    return found if found is not None and found.effect >= LEAST[kind] else None
 
 
 def _rewritten(

@@ -45,7 +45,7 @@ def test_the_first_sentence_of_each_kind_shows_the_effect_that_is_stored(name: s
         assert found.effect == pytest.approx(first.effect, rel=ROUNDING, abs=ROUNDING)
         assert found.setting == first.setting
         assert times(first.effect) in first.shows
-        assert all(each.effect >= LEAST for each in listed)
+        assert all(each.effect >= LEAST[kind] for each in listed)
 
 
 @pytest.mark.parametrize("name", [name for name in STORED if name in TOYS])
@@ -69,7 +69,7 @@ def test_the_largest_effects_come_first_after_the_sentences_that_are_to_lead(
             last = next(trace for trace in traces if trace.source_text == listed[-1].source)
             others = [trace for trace in traces if trace is not last]
             led = chosen(model, others, "translation", first=[last])[kind]
-            assert led[0].source == last.source
+            assert led[0].source == last.source_text
 
 
 def test_what_is_written_is_read_back_and_a_damaged_file_is_none(tmp_path: Path) -> None:
