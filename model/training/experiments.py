@@ -29,6 +29,7 @@ from model.trace.trace import Trace
 from model.training.command import Program, command
 from model.training.corpus import Pair, read_pairs
 from model.training.evaluate import reversed_columns
+from model.training.toy_recipes import TOYS, toy_pairs
 from model.translate.sentences import TextError
 from model.translate.translator import Translator, load
 
@@ -215,9 +216,6 @@ def main(argv: list[str] | None) -> None:
         read = read_pairs(arguments.data, reverse=reversed_columns(arguments.checkpoint))
         pairs, noun = plain(model, read), "translation"
     else:
-        # A toy's recipe imports what labels heads.
-        from model.training.toys import TOYS, toy_pairs
-
         toy = TOYS.get(arguments.checkpoint.name)
         if toy is None:
             parser.error("--data is needed: only a toy draws its own sentences")

@@ -11,7 +11,7 @@ import pytest
 from model.checkpoints.checkpoint import EXPERIMENTS, is_single_stack, trained_without_causal_mask
 from model.explain.experiments import KINDS, Experiment, read_experiments, save_experiments
 from model.training.experiments import LEAST, chosen, measure, times
-from model.training.toys import TOYS, toy_pairs
+from model.training.toy_recipes import TOYS, toy_pairs
 from model.translate.translator import load
 from tests.kit.tiny_checkpoint import write_tiny_checkpoint
 

@@ -62,7 +62,7 @@ export class Plots {
 
   _light(chart) {
     const layout = chart._fullLayout ?? {};
-    for (const tick of chart.querySelectorAll("g[class$=tick]")) {
+    for (const tick of chart.querySelectorAll("g[class*=tick]")) {
       const [, letter, number] = /([xy])(\d*)tick/.exec(tick.getAttribute("class")) ?? [];
       const axis = layout[`${letter}axis${number}`];
       const isLit = axis && placesLit(this._words(axis), this.pointed).includes(tick.__data__?.x);
