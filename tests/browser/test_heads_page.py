@@ -405,7 +405,8 @@ OVERLAPS = """() => {
     ...main.querySelectorAll('input, button, p[lang], [data-testid="stCaptionContainer"]'),
     ...window.explorer().querySelectorAll(
       // The switch of a head lies on its tile.
-      "button:not(.power), select, input, canvas, .name, .label-earned, .caption, .note, .words, summary"
+      "button:not(.power), select, input, canvas, .name, .label-earned, .caption, .note, .words, " +
+        "summary"
     ),
   ].filter(seen);
   // As much of a box as is scrolled into view.
