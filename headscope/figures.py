@@ -17,7 +17,7 @@ from model.explain.head_ablation import effects_of as effects_of
 from model.explain.head_ablation import removal as removal
 from model.explain.head_ablation import rewritten as rewritten
 from model.explain.position_measures import formula_table as formula_table
-from model.explain.reading import chosen_maps as chosen_maps
+from model.explain.reading import selected_maps
 from model.explain.reading import site_map as site_map
 from model.explain.removal_file import read_removal as read_removal
 from model.trace.attention_map import Site
@@ -94,6 +94,9 @@ from viz.positions.waves import Circle as Circle
 from viz.positions.waves import FormulaWaves as FormulaWaves
 from viz.positions.waves import Waves as Waves
 from viz.save.picture import Layout, Picture
+
+# The name in saved notebooks.
+chosen_maps = selected_maps
 
 # Public names for functions with shorter names in their modules.
 compared_masks = _compared_masks

@@ -32,15 +32,9 @@ class Sublayer:
 
     Attributes:
         attention: the module.
-    <<<<<<< HEAD
         residual: the residual connection around it.
         x: the input that the residual connection adds, (batch, query, d_model).
-        weights: after the softmax, (batch, head, query, key).
-    =======
-        residual: what surrounds it.
-        x: what the residual connection adds, (batch, query, d_model).
         weights: after the softmax and before any gate, (batch, head, query, key).
-    >>>>>>> main
         v: projected values, (batch, head, key, d_v).
         heads: every head's output before W_O and after any gate, (batch, head, query, d_v).
         update: the output of attention, (batch, query, d_model).
@@ -68,12 +62,7 @@ class Sublayer:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Decomposition:
-    """A pass with its sub-layers.
-
-    Attributes:
-        sublayers: every attention, by site.
-        logits: (batch, target, vocab).
-    """
+    """A pass with its sub-layers by site, and its (batch, target, vocab) logits."""
 
     sublayers: dict[Site, Sublayer]
     logits: Tensor
@@ -84,12 +73,8 @@ def decompose(
 ) -> Decomposition:
     """A pass with its parts; the logits equal `model(source, target)` to float32 rounding.
 
-    Args:
-        model: after `install_taps`.
-        source: token ids, (batch, source).
-        target: token ids of the decoder's input, (batch, target).
-        gates: of whole kinds of attention; with any, the parts belong to another function, and
-            `rest` must not be used.
+    The model has taps; source and target are token ids, (batch, token). With gates of whole kinds
+    of attention, the parts belong to another function, and `rest` must not be used.
     """
     sublayers: dict[Site, Sublayer] = {}
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,6 +58,12 @@ _UNDECODED = re.compile("[\udc80-\udcff]")
 _ESCAPE = 0xDC00
 
 
+Axis = Literal["source", "input", "output"]
+
+Spans = tuple[tuple[int, int], ...]
+"""For each label of an axis, the position of its first token and the one after its last."""
+
+
 @dataclass(frozen=True, slots=True)
 class Reading:
     """A way to read a trace; the default changes nothing.
@@ -80,7 +87,7 @@ AS_RECORDED = Reading()
 
 # Compared by identity, like its maps.
 @dataclass(frozen=True, slots=True, eq=False)
-class Seen:
+class ReadTrace:
     """A trace under a reading.
 
     Attributes:
@@ -97,6 +104,10 @@ class Seen:
         reading: the reading.
         file: the file of the trace; empty for a recorded model.
         folder: of the recorded Hugging Face model; empty for others.
+        spans: the tokens of each label of the source, of the decoder's "input" and of its "output",
+            under the reading.
+        beside_spans: the tokens of the output, or with rows named by prediction of the input, of
+            the labels in `beside`.
     """
 
     maps: Mapping[Site, AttentionMap]
@@ -109,6 +120,8 @@ class Seen:
     reading: Reading = AS_RECORDED
     file: str = ""
     folder: str = ""
+    spans: Mapping[Axis, Spans] = field(default_factory=dict)
+    beside_spans: Mapping[AttentionKind, Spans] = field(default_factory=dict)
 
     @property
     def has_sides(self) -> bool:
@@ -119,7 +132,7 @@ class Seen:
         return any(site.kind is AttentionKind.CROSS for site in self.maps)
 
 
-def read(trace: Trace, reading: Reading = Reading()) -> Seen:
+def read(trace: Trace, reading: Reading = Reading()) -> ReadTrace:
     """A trace under a reading; the trace itself does not change.
 
     Whole words: a key word's weight is the sum over its tokens, a query word's row the mean over
@@ -154,14 +167,18 @@ def read(trace: Trace, reading: Reading = Reading()) -> Seen:
         rows = outputs if predicts else axes[attention.queries]
         maps[site] = _read_map(attention, rows, axes[attention.keys], reading)
     beside: dict[AttentionKind, Tokens] = {}
+    beside_spans: dict[AttentionKind, Spans] = {}
     if len(trace.predictions) > 0:
         # A word's last token predicts the next word.
-        following = outputs.at(inputs.last[inputs.kept])
-        beside[AttentionKind.DECODER] = following
+        following = inputs.last[inputs.kept]
+        beside[AttentionKind.DECODER] = outputs.at(following)
+        beside_spans[AttentionKind.DECODER] = outputs.spans_at(following)
         # The token read before a word predicts the word's first token.
-        before = inputs.at(outputs.starts[outputs.kept])
-        beside[AttentionKind.CROSS] = before if by_prediction else following
-    return Seen(
+        before = outputs.starts[outputs.kept]
+        of_cross = (inputs, before) if by_prediction else (outputs, following)
+        beside[AttentionKind.CROSS] = of_cross[0].at(of_cross[1])
+        beside_spans[AttentionKind.CROSS] = of_cross[0].spans_at(of_cross[1])
+    return ReadTrace(
         maps=MappingProxyType(maps),
         beside=MappingProxyType(beside),
         source=axes[trace.source].shown,
@@ -170,6 +187,14 @@ def read(trace: Trace, reading: Reading = Reading()) -> Seen:
         notes=tuple(_notes(trace, reading, by_prediction)),
         by_prediction=by_prediction,
         reading=reading,
+        spans=MappingProxyType(
+            {
+                "source": axes[trace.source].spans,
+                "input": inputs.spans,
+                "output": outputs.spans,
+            }
+        ),
+        beside_spans=MappingProxyType(beside_spans),
     )
 
 
@@ -178,22 +203,19 @@ def measures_of(reading: Reading) -> tuple[Measure, ...]:
     return measures(words=reading.words, specials=reading.specials)
 
 
-def chosen_maps(
-    seen: Seen, attention: AttentionKind | str, layer: int | None = None, head: int | None = None
+def selected_maps(
+    trace: ReadTrace,
+    attention: AttentionKind | str,
+    layer: int | None = None,
+    head: int | None = None,
 ) -> tuple[list[AttentionMap], list[int]]:
     """The maps of one kind of attention, all or of one layer, then the numbers of their heads.
 
-    Args:
-        seen: the trace under a reading.
-        attention: the kind.
-        layer: counted from 0; None takes every layer.
-        head: counted from 0; None takes every head.
-
-    Raises:
-        IndexError: if there is no such layer or head; the message says which there are.
+    Layer and head are counted from 0; None takes every one. Raises IndexError if there is no such
+    layer or head; the message says which there are.
     """
     kind = AttentionKind(attention)
-    maps = [each for site, each in seen.maps.items() if site.kind is kind]
+    maps = [each for site, each in trace.maps.items() if site.kind is kind]
     n_heads = min((each.n_heads for each in maps), default=0)
     selected = [each for each in maps if layer is None or each.site.layer == layer]
     if not selected:
@@ -204,17 +226,13 @@ def chosen_maps(
     return selected, list(range(n_heads)) if head is None else [head]
 
 
-def site_map(seen: Seen, attention: AttentionKind | str, layer: int) -> AttentionMap:
-    """The map of one site of a trace under a reading; errors as `chosen_maps`."""
-    return chosen_maps(seen, attention, layer)[0][0]
+def site_map(trace: ReadTrace, attention: AttentionKind | str, layer: int) -> AttentionMap:
+    """The map of one site of a trace under a reading; errors as `selected_maps`."""
+    return selected_maps(trace, attention, layer)[0][0]
 
 
 def alignment_note(layers: Mapping[int, bool]) -> str:
-    """A sentence on the rows in which layers of cross-attention look at a token's source.
-
-    Args:
-        layers: from model.explain.source_rows.read_later; without any, the sentence is empty.
-    """
+    """A sentence on the rows in which layers look at a token's source, from `read_later`; or ""."""
     rows = {True: "that has read it", False: "that predicts it"}
     parts = []
     for later, row in rows.items():
@@ -272,7 +290,23 @@ class _Axis:
 
     def at(self, positions: NDArray[np.intp]) -> Tokens:
         """The labels of the groups that hold these tokens, shown or not."""
-        return _pick(self.labels, np.searchsorted(self.starts, positions, side="right") - 1)
+        return _pick(self.labels, self._groups(positions))
+
+    def spans_at(self, positions: NDArray[np.intp]) -> Spans:
+        """The tokens of the same groups."""
+        return self._spans(self._groups(positions))
+
+    @property
+    def spans(self) -> Spans:
+        """The tokens of each shown group."""
+        return self._spans(np.flatnonzero(self.kept))
+
+    def _groups(self, positions: NDArray[np.intp]) -> NDArray[np.intp]:
+        return np.searchsorted(self.starts, positions, side="right") - 1
+
+    def _spans(self, groups: NDArray[np.intp]) -> Spans:
+        ends = self.last + 1
+        return tuple((int(self.starts[group]), int(ends[group])) for group in groups)
 
 
 def _pick(tokens: Tokens, positions: NDArray[np.intp]) -> Tokens:
@@ -366,26 +400,13 @@ def _word_allowed(allowed: BoolArray, rows: _Axis, columns: _Axis) -> BoolArray:
 def _without_specials(
     attention: AttentionMap, rows: _Axis, columns: _Axis, *, renormalise: bool
 ) -> AttentionMap:
-    def cells(array: FloatArray) -> FloatArray:
-        return array[:, rows.kept][:, :, columns.kept]
-
-    weights = cells(attention.weights)
-    if renormalise:
-        left = weights.sum(axis=-1, keepdims=True)
-        # A row without weight stays zero.
-        shares = weights / np.where(left > 0, left, 1)
-        weights = np.minimum(shares, 1).astype(np.float32, copy=False)
-    return replace(
-        attention,
-        weights=weights,
-        allowed=attention.allowed[..., rows.kept, :][..., columns.kept],
-        queries=rows.shown,
-        keys=columns.shown,
-        scores=None if attention.scores is None else cells(attention.scores),
-        q=None if attention.q is None else attention.q[:, rows.kept],
-        k=None if attention.k is None else attention.k[:, columns.kept],
-        v=None if attention.v is None else attention.v[:, columns.kept],
-    )
+    part = attention.part(rows.kept, columns.kept, rows.shown, columns.shown)
+    if not renormalise:
+        return part
+    left = part.weights.sum(axis=-1, keepdims=True)
+    # A row without weight stays zero.
+    shares = part.weights / np.where(left > 0, left, 1)
+    return replace(part, weights=np.minimum(shares, 1).astype(np.float32, copy=False))
 
 
 def _notes(trace: Trace, reading: Reading, by_prediction: bool) -> Iterator[str]:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from PIL import Image
 from playwright.sync_api import Locator, Page, ViewportSize, expect
 
-from model.explain.reading import Seen
+from model.explain.reading import ReadTrace
 from model.trace.attention_map import AttentionKind, BoolArray, FloatArray, Site
 from viz.draw.style import LIGHT, Look
 
@@ -429,7 +429,7 @@ def has_colour(
     return bool(((color[:3] >= low - tolerance) & (color[:3] <= high + tolerance)).all())
 
 
-def picture(seen: Seen, attention: str, layer: int, head: int) -> tuple[FloatArray, BoolArray]:
+def picture(seen: ReadTrace, attention: str, layer: int, head: int) -> tuple[FloatArray, BoolArray]:
     """The weights and the mask that a picture must show, (query, key)."""
     if attention != "joint":
         found = seen.maps[Site(AttentionKind(attention), layer)]
@@ -449,7 +449,7 @@ def picture(seen: Seen, attention: str, layer: int, head: int) -> tuple[FloatArr
 
 
 def wrong_cells(
-    heads: HeadsPage, seen: Seen, *, look: Look = LIGHT, gamma: float = 1, density: float = 1
+    heads: HeadsPage, seen: ReadTrace, *, look: Look = LIGHT, gamma: float = 1, density: float = 1
 ) -> list[str]:
     """The cells of the large heatmap that have another colour than their number, in words."""
     attention, layer, head = heads.selected
@@ -478,7 +478,7 @@ def wrong_cells(
 
 
 def wrong_tiles(
-    heads: HeadsPage, seen: Seen, *, look: Look = LIGHT, gamma: float = 1, density: float = 1
+    heads: HeadsPage, seen: ReadTrace, *, look: Look = LIGHT, gamma: float = 1, density: float = 1
 ) -> list[str]:
     """The cells of the overview's tiles that have another colour than their number, in words."""
     drawn = pixels(heads.overview)

@@ -9,7 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from model.explain.reading import Seen, site_map
+from model.explain.reading import ReadTrace, site_map
 from model.trace.attention_map import AttentionKind, AttentionMap, Tokens
 from viz.draw import style
 from viz.draw.constants import CONSTANTS
@@ -45,7 +45,7 @@ def attention_heatmap(
         arrow: stands before each of them; "←" where the row is named by what it predicts and what
             it read stands beside it.
         query_title: the title of the row axis, where the usual one is not true.
-        sides: whether tokens are of a source and a target, of `Seen.has_sides`.
+        sides: whether tokens are of a source and a target, of `ReadTrace.has_sides`.
         narrow: for a width below `style.NARROW`: without axis titles at the sides, with shorter
             labels, and with numbers only where a phone has room for them.
         dark: for a dark page.
@@ -151,7 +151,7 @@ def attention_heatmap(
 
 
 def head_figure(
-    seen: Seen,
+    seen: ReadTrace,
     attention: AttentionKind | str,
     layer: int,
     head: int,
@@ -203,7 +203,7 @@ class RowTitles:
     arrow: str
 
 
-def row_titles(kind: AttentionKind, seen: Seen) -> RowTitles:
+def row_titles(kind: AttentionKind, seen: ReadTrace) -> RowTitles:
     """The names of a trace's rows, given how the trace is read."""
     if kind is AttentionKind.CROSS and seen.by_prediction:
         return RowTitles("Query: target token predicted", "Token just read", "←")

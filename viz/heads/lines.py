@@ -44,7 +44,7 @@ def lines_figure(
         attention_map: the site.
         head: counted from 0.
         query_title: what the left column is, where the usual name is not true.
-        sides: whether tokens are of a source and a target, of `Seen.has_sides`.
+        sides: whether tokens are of a source and a target, of `ReadTrace.has_sides`.
         narrow: for a width below `style.NARROW`.
         dark: for a dark page.
 

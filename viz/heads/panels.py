@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from model.explain.reading import Seen
+from model.explain.reading import ReadTrace
 from model.trace.attention_map import AttentionKind, AttentionMap, Site, Tokens
 from viz.draw import style
 from viz.draw.heatmap import key_title, row_titles
@@ -21,7 +21,7 @@ JOINED = {
 
 
 def compared_panels(
-    seen: Seen, attention: AttentionKind | str, heads: Sequence[tuple[int, int]]
+    seen: ReadTrace, attention: AttentionKind | str, heads: Sequence[tuple[int, int]]
 ) -> list[Panel]:
     """The weights of several heads of one kind of attention, a panel each.
 
@@ -57,7 +57,7 @@ def compared_panels(
     return panels
 
 
-def joint_maps(seen: Seen, layer: int) -> list[AttentionMap]:
+def joint_maps(seen: ReadTrace, layer: int) -> list[AttentionMap]:
     """The maps of one layer of every kind that has it.
 
     Raises:
@@ -69,7 +69,7 @@ def joint_maps(seen: Seen, layer: int) -> list[AttentionMap]:
     return maps
 
 
-def joint_panel(seen: Seen, layer: int, head: int) -> Panel:
+def joint_panel(seen: ReadTrace, layer: int, head: int) -> Panel:
     """One head number of all three kinds of attention over source and target tokens together.
 
     Source tokens look at the source (encoder), target tokens at the source (cross) and at the

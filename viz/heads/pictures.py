@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from model.explain.labels import Label
 from model.explain.measures import MEASURES, facts_of
-from model.explain.reading import Reading, Seen, chosen_maps
+from model.explain.reading import Reading, ReadTrace, selected_maps
 from model.trace.attention_map import AttentionKind, AttentionMap, FloatArray, Site
 from viz.draw import heatmap, style
 from viz.draw.panel_figure import panel_figure, panels_figure
@@ -42,7 +42,7 @@ class _OfTrace(Picture):
         target: the translation that was recorded if it is a person's; empty for the model's.
     """
 
-    seen: Seen
+    seen: ReadTrace
     target: str = field(default="", kw_only=True)
 
     @property
@@ -325,7 +325,7 @@ class EveryHead(_OfTrace):
 
     @property
     def _chosen(self) -> tuple[list[AttentionMap], list[int]]:
-        return chosen_maps(self.seen, self.kind, self.layer, self.head)
+        return selected_maps(self.seen, self.kind, self.layer, self.head)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -460,7 +460,7 @@ class WholeView(Picture):
         effects: the loss without each head, by site, (head,), where heads can be ordered by it.
     """
 
-    seen: Seen
+    seen: ReadTrace
     facts: Facts
     labels: Mapping[Site, tuple[Label | None, ...]]
     heading: str

@@ -98,7 +98,7 @@ def query_key_figure(
         head: counted from 0.
         query: the position of the query.
         key: the position of the key.
-        sides: whether tokens are of a source and a target, of `Seen.has_sides`.
+        sides: whether tokens are of a source and a target, of `ReadTrace.has_sides`.
         side_by_side: the keys beside the dimensions and not below them, for a width of at least
             `style.SIDE_BY_SIDE`. One below the other fits every width from a phone's on.
         dark: for a dark page.

@@ -80,7 +80,7 @@ def show_talk() -> None:
             "waiting": shown is None,
         },
         key="talk-keys",
-        on_go=_on_go,
+        on_go=go_on_message,
         on_look=_on_look,
         on_kept=_on_kept,
         on_full=_on_full,
@@ -246,10 +246,10 @@ def _here() -> Scene:
     for name in ("sentence", "checkpoint"):
         if name in names(page) and st.session_state.get(name):
             view[name] = str(st.session_state[name])
-    return Scene(_suggested(page, view), "", page, view)
+    return Scene(suggested_title(page, view), "", page, view)
 
 
-def _suggested(page: str, view: Mapping[str, str]) -> str:
+def suggested_title(page: str, view: Mapping[str, str]) -> str:
     """A short title for a view."""
     if page == HEADS.name:
         names = {str(kind): kind.full_name for kind in AttentionKind}
@@ -264,7 +264,8 @@ def _suggested(page: str, view: Mapping[str, str]) -> str:
 # ---- messages of the browser ---------------------------------------------------------------------
 
 
-def _on_go() -> None:
+def go_on_message() -> None:
+    """Move to the scene that the browser names, once a message."""
     state = st.session_state
     match message_of("talk-keys", "go"):
         # While the talk is not known yet, the browser goes on telling.

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from model.explain.labels import Label, opening_heads
 from model.explain.measures import MEASURES, head_facts, head_numbers
-from model.explain.reading import Reading, Seen, read
+from model.explain.reading import Reading, ReadTrace, read
 from model.trace.attention_map import AttentionKind, AttentionMap, Site, Tokens
 from model.trace.trace import Trace
 from tests.kit.explorer_payload import Decoded
@@ -74,13 +74,13 @@ def a_trace(
 
 
 def packed(
-    seen: Seen, labels: Mapping[Site, tuple[Label | None, ...]] | None = None, **more: Any
+    seen: ReadTrace, labels: Mapping[Site, tuple[Label | None, ...]] | None = None, **more: Any
 ) -> bytes:
     facts = {site: head_facts(each) for site, each in seen.maps.items()}
     return pack(seen, facts, labels or {}, **more)
 
 
-def decoded(seen: Seen, **more: Any) -> Decoded:
+def decoded(seen: ReadTrace, **more: Any) -> Decoded:
     return Decoded(packed(seen, **more))
 
 
@@ -132,6 +132,29 @@ def test_masks_that_are_the_same_in_every_head_count_as_one() -> None:
     repeated = np.broadcast_to(seen.allowed, seen.weights.shape)
     trace = replace(trace, maps={**trace.maps, site: replace(seen, allowed=repeated)})
     assert not isinstance(decoded(read(trace)).kind("decoder")["allowed"][0], list)
+
+
+def test_every_label_knows_which_tokens_it_stands_for_however_the_trace_is_read() -> None:
+    trace = a_trace(("▁The", "▁cat", "s", "</s>"), ("▁Die", "▁Kat", "ze", "</s>"))
+    cross = decoded(read(trace)).kind("cross")["words"]
+    assert cross["keys"] == [["source", place, place + 1] for place in range(4)]
+    # <s> was read and not written.
+    assert cross["queries"] == [["target", place, place + 1] for place in range(-1, 3)]
+    assert cross["beside"] == [["target", place, place + 1] for place in range(4)]
+    words = Reading(words=True, specials=False)
+    cross = decoded(read(trace, words)).kind("cross")["words"]
+    assert cross["keys"] == [["source", 0, 1], ["source", 1, 3]]
+    assert cross["queries"] == [["target", 0, 1], ["target", 1, 3]]
+    assert cross["beside"] == [["target", 1, 3], ["target", 3, 4]]
+    cross = decoded(read(trace, replace(words, predicted=True))).kind("cross")["words"]
+    assert cross["queries"] == [["target", 0, 1], ["target", 1, 3]]
+    assert cross["beside"] == [["target", -1, 0], ["target", 0, 1]]
+    decoder = decoded(read(trace)).kind("decoder")["words"]
+    assert (
+        decoder["queries"]
+        == decoder["keys"]
+        == [["target", place, place + 1] for place in range(-1, 3)]
+    )
 
 
 def test_axes_are_named_as_every_figure_names_them_and_each_is_sent_once() -> None:
