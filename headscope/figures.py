@@ -8,6 +8,7 @@ imports draw the same figures; notebooks saved by older versions call them.
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 from model.explain.alignment_file import read_alignment as read_alignment
@@ -32,6 +33,7 @@ from viz.decoding.steps import OneStep as OneStep
 from viz.draw.heatmap import head_figure as head_figure
 from viz.draw.panel_figure import panel_figure as panel_figure
 from viz.draw.panel_figure import panels_figure as panels_figure
+from viz.draw.panels import Panel
 from viz.effects.alignment_map import AlignmentMap as AlignmentMap
 from viz.effects.effect_map import EffectMap as EffectMap
 from viz.effects.effect_map import WordMap as WordMap
@@ -62,20 +64,26 @@ from viz.links.link_interventions import Changes as Changes
 from viz.links.mask_edits import decode as _decode_mask
 from viz.links.mask_edits import intervention as _masks_intervention
 from viz.links.mask_edits import parse as _parse_masks
-from viz.masks.log_probs import log_prob_bars as log_prob_bars
-from viz.masks.mask import batch_masks as batch_masks
+from viz.masks.batch_masks import batch_masks as batch_masks
+from viz.masks.compared import ComparedMasks as ComparedMasks
+from viz.masks.compared import ComparedWeights as ComparedWeights
+from viz.masks.compared import MovedHeads as MovedHeads
+from viz.masks.compared import NamedMask as NamedMask
+from viz.masks.compared import TwoMasks as TwoMasks
+from viz.masks.compared import moved_heads as moved_heads
+from viz.masks.compared import moved_panel as moved_panel
+from viz.masks.head_in_batch import HeadInBatch as HeadInBatch
+from viz.masks.head_in_batch import changed_panels as changed_panels
+from viz.masks.inside import HeadSteps as HeadSteps
+from viz.masks.log_probs import LogProbs as LogProbs
 from viz.masks.mask import edited_mask as edited_mask
 from viz.masks.mask import preset_mask as preset_mask
-from viz.masks.panels import changed_panels as changed_panels
-from viz.masks.panels import compared_panels as _compared_masks
+from viz.masks.own_masks import DecoderFactors as DecoderFactors
+from viz.masks.own_masks import OneMask as OneMask
+from viz.masks.own_masks import OtherMasks as OtherMasks
+from viz.masks.painted import EditedWeights as EditedWeights
+from viz.masks.painted import Edits as Edits
 from viz.masks.panels import editor_panel as editor_panel
-from viz.masks.panels import factor_panels as factor_panels
-from viz.masks.panels import mask_figure as mask_figure
-from viz.masks.panels import moved_heads as moved_heads
-from viz.masks.panels import moved_panel as moved_panel
-from viz.masks.panels import other_panels as other_panels
-from viz.masks.panels import step_panels as step_panels
-from viz.masks.pictures import OneMask as OneMask
 from viz.masks.steps import head_steps as head_steps
 from viz.positions.embedding_sum import EmbeddingSum as EmbeddingSum
 from viz.positions.neighbours import NeighbourHeads as NeighbourHeads
@@ -96,12 +104,20 @@ from viz.positions.waves import Waves as Waves
 from viz.save.picture import Layout, Picture
 
 # Clear names for what has a short one where it is written.
-compared_masks = _compared_masks
 decode_mask = _decode_mask
 masks_intervention = _masks_intervention
 parse_masks = _parse_masks
 method_scores = _method_scores
 searches_of_every_width = _searches_of_every_width
+
+
+_NOWHERE: Any = None
+"""In place of the head and the sentence, of which only the title of a picture speaks."""
+
+
+def _named(names: tuple[str, str]) -> Any:
+    """What two passes differ in, of which a picture takes the names alone."""
+    return SimpleNamespace(names=names)
 
 
 def _drawing(picture: Callable[..., Picture]) -> Callable[..., Any]:
@@ -122,6 +138,32 @@ def lens_figure(lens: Any, title: str = "", *, narrow: bool = False, dark: bool 
     """The logit lens of a translation, under a title."""
     figure = LayerLens(lens, "").figure(Layout(narrow=narrow, dark=dark))
     return figure if narrow or not title else figure.update_layout(title_text=title)
+
+
+def compared_masks(a: Any, b: Any, titles: tuple[str, str]) -> list[Panel]:
+    """Two masks and what differs, under titles such as "A: decoder"."""
+    named = [
+        NamedMask("", title.partition(": ")[2], mask)
+        for mask, title in zip((a, b), titles, strict=True)
+    ]
+    return ComparedMasks(_NOWHERE, TwoMasks(*named)).panels
+
+
+def factor_panels(masks: dict[str, Any]) -> list[Panel]:
+    """How the decoder's mask is made."""
+    return DecoderFactors(_NOWHERE, masks).panels
+
+
+def other_panels(masks: dict[str, Any]) -> list[Panel]:
+    """All masks but the decoder's."""
+    return OtherMasks(_NOWHERE, masks).panels
+
+
+def step_panels(
+    seen: Any, steps: Any, *, limit: float, longest: float, hatched: bool
+) -> list[Panel]:
+    """What happens inside a head."""
+    return HeadSteps(_NOWHERE, seen, steps, limit, longest, hatched).panels
 
 
 encoding_heatmap = _drawing(
@@ -147,6 +189,12 @@ self_figure = _drawing(
     )
 )
 matrices_figure = _drawing(WeightMatrices)
+mask_figure = _drawing(lambda mask: OneMask(mask, 0, ""))
+log_prob_bars = _drawing(
+    lambda tokens_a, log_probs_a, tokens_b, log_probs_b, names: LogProbs(
+        _NOWHERE, _named(names), ((tokens_a, log_probs_a), (tokens_b, log_probs_b))
+    )
+)
 growth_figure = _drawing(
     lambda grown, measure, kind, chosen: HeadGrowth(
         grown, measure, Site(kind, chosen[0]), chosen[1], ""

@@ -39,3 +39,30 @@ def test_functions_of_older_notebooks_draw_the_pictures(
     ):
         assert drawn.to_json() == picture.figure(Layout(narrow=True, dark=True)).to_json()
     assert figures.lens_figure(lens, "Mine").layout.title.text == "Mine"
+
+
+def test_panels_of_older_notebooks_are_those_of_the_pictures(translator: Translator) -> None:
+    figures, trace = hs.figures, translator.trace(SENTENCE)
+    masks = figures.batch_masks([trace], 0)
+    a, b, titles = masks["decoder"], masks["causal"], ("A: “one”", "B: C: other")
+    both = figures.TwoMasks(
+        figures.NamedMask("1.decoder", "“one”", a), figures.NamedMask("1.causal", "C: other", b)
+    )
+    at = figures.HeadInBatch((SENTENCE,), 0, "", "decoder", 1, 2)
+    seen = trace.attention("decoder", 1)
+    steps = figures.head_steps(seen, 2)
+    sides = [(trace.predictions, trace.log_probs)] * 2
+    probable = figures.LogProbs(at, both, tuple(sides)).figure(Layout(narrow=True, dark=True))
+    for drawn, picture in (
+        (figures.compared_masks(a, b, titles), figures.ComparedMasks(at, both)),
+        (figures.factor_panels(masks), figures.DecoderFactors(at, masks)),
+        (figures.other_panels(masks), figures.OtherMasks(at, masks)),
+        (
+            figures.step_panels(seen, steps, limit=2.0, longest=1.0, hatched=True),
+            figures.HeadSteps(at, seen, steps, 2.0, 1.0, True),
+        ),
+    ):
+        again = figures.panels_figure(drawn, title=picture.title)
+        assert again.to_json() == picture.figure(Layout()).to_json()
+    bars = figures.log_prob_bars(*sides[0], *sides[1], ("A", "B"), **NARROW)
+    assert bars.to_json() == probable.to_json()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import unicodedata
 from collections.abc import Iterator, Sequence
 from typing import Literal
@@ -11,10 +12,13 @@ from numpy.typing import NDArray
 
 from model.trace.attention_map import FloatArray, Tokens
 from viz.draw import css, style
-from viz.draw.labels import escape_html, visible
+from viz.draw.labels import NOTHING, escape_html, visible
 
 Place = tuple[int | None, int | None]
 """The positions of two targets' tokens in one place of the plot."""
+
+SHORT = 80
+"""Translations of up to so many characters are set large."""
 
 Change = tuple[Literal["same", "removed", "added"], str]
 """What became of some words, and these words."""
@@ -71,6 +75,46 @@ def diff_html(before: str, after: str, *, dark: bool = False) -> str:
     return "".join(parts)
 
 
+def translations_html(
+    before: str,
+    after: str,
+    names: tuple[str, str],
+    *,
+    dark: bool,
+    given: tuple[float, float] | None = None,
+) -> str:
+    """Two translations side by side where there is room, what changed marked in the second.
+
+    `given`, if any, are the mean log-probabilities of a typed target's tokens.
+    """
+    size = 1.5 if max(len(before), len(after)) <= SHORT else 1.125
+    shown = (escape_html(visible(before)), diff_html(before, after, dark=dark))
+    notes = [
+        '<div style="font-size: 1.125rem; font-weight: 400">Typed target: each token gets a '
+        f"probability of {_probability(mean)} (geometric mean)</div>"
+        for mean in given or ()
+    ] or ["", ""]
+    sections = "".join(
+        f'<section style="display: flex; gap: 0.75rem; font-size: {size}rem">'
+        f"<span>{escape_html(name)}</span>"
+        f"<div>{text or NOTHING}{note}</div></section>"
+        for name, text, note in zip(names, shown, notes, strict=True)
+    )
+    columns = "repeat(auto-fit, minmax(min(100%, 30rem), 1fr))"
+    return (
+        f"<style>{css.CHANGE_CSS}</style>"
+        f'<div class="change" style="grid-template-columns: {columns}">{sections}</div>'
+    )
+
+
+def _probability(log_prob: float) -> str:
+    share = math.exp(log_prob)
+    if share > 0.999:
+        return "more than 0.999"
+    # Two digits would round to 1 what is less.
+    return f"{share:.{3 if share >= 0.995 else 2}g}" if share >= 1e-4 else "less than 0.0001"
+
+
 def _words(text: str) -> Iterator[str]:
     """Words and punctuation marks, each after a space unless it touched what is before it."""
     for chunk in text.split():
@@ -92,16 +136,15 @@ def _split_punctuation(chunk: str) -> Iterator[str]:
     yield from chunk[end:]
 
 
-def aligned(
-    tokens_a: Tokens, log_probs_a: FloatArray, tokens_b: Tokens, log_probs_b: FloatArray
-) -> list[Place]:
-    """Both targets in order, tokens that both have in one place."""
-    for tokens, log_probs in ((tokens_a, log_probs_a), (tokens_b, log_probs_b)):
+def aligned(one: tuple[Tokens, FloatArray], other: tuple[Tokens, FloatArray]) -> list[Place]:
+    """Both targets in order, tokens that both have in one place; each with a number a token."""
+    for tokens, log_probs in (one, other):
         if log_probs.shape != (len(tokens),):
             raise ValueError(
                 f"Each token needs one log-probability: there are {len(tokens)} tokens and the "
                 f"numbers have the shape {log_probs.shape}."
             )
+    tokens_a, tokens_b = one[0], other[0]
     if tokens_a.tokens == tokens_b.tokens:
         return [(position, position) for position in range(len(tokens_a))]
     places: list[Place] = []

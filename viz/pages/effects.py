@@ -16,13 +16,13 @@ from viz.browser.clicks import handle_clicks
 from viz.browser.switches import switches
 from viz.draw import style
 from viz.draw.labels import axis_texts, escape_markdown
+from viz.draw.word_diff import translations_html
 from viz.effects.effect_map import LISTED, EffectMap, WordMap, change_words, effect_sentences
 from viz.effects.head_map import cross_colors, lower_first
 from viz.effects.removal_curve import MEASURES, NO_CURVES, ExamplesCurve, RemovalCurve
 from viz.effects.self_maps import PLAIN
 from viz.effects.view import CURVES, EVERY, MAPS, SENTENCE, VIEW, WAYS, EffectsView
 from viz.links.head_refs import MOST_HEADS, head_name, read_heads, written_heads
-from viz.masks.panels import translations_html
 from viz.pages.effects_maps import (
     parts_of,
     show_alignment,

@@ -15,7 +15,7 @@ from viz.effects.removal_curve import ExamplesCurve, RemovalCurve
 from viz.heads.matrices import WeightMatrices
 from viz.heads.pictures import EveryHead, OneHead, QueryKey
 from viz.links.request import Exported
-from viz.masks.pictures import OneMask
+from viz.masks.own_masks import OneMask
 from viz.positions.embedding_sum import EmbeddingSum
 from viz.positions.score_terms import TermShares
 from viz.positions.similarity import ByOffset, Similarity

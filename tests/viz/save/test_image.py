@@ -28,10 +28,12 @@ from viz.draw import style
 from viz.draw.heatmap import attention_heatmap, head_figure
 from viz.draw.labels import axis_texts
 from viz.draw.panel_figure import panel_figure
-from viz.masks.mask import batch_masks
-from viz.masks.panels import mask_figure, number_panel, weights_panel
+from viz.masks.batch_masks import batch_masks
+from viz.masks.own_masks import OneMask
+from viz.masks.panels import number_panel, weights_panel
 from viz.save import image
 from viz.save.formats import ExportError
+from viz.save.picture import Layout
 
 ROOT = Path(__file__).parents[3]
 SENTENCE = "The cat sat on the mat."
@@ -312,7 +314,7 @@ def test_a_panel_keeps_its_values_its_scale_and_what_it_hides(trace: Trace) -> N
 def test_a_mask_has_one_legend_entry_for_each_reason_that_occurs(trace: Trace) -> None:
     mask = batch_masks([trace], 0)["decoder"]
     for narrow in (False, True):
-        figure = mask_figure(mask, narrow=narrow)
+        figure = OneMask(mask, 0, "").figure(Layout(narrow=narrow))
         np.testing.assert_array_equal(figure.data[0].z, mask.cells)
         entries = {each.name: each.marker.color for each in figure.data if each.showlegend}
         assert entries == {
