@@ -7,7 +7,7 @@ imports draw the same figures; notebooks saved by older versions call them.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -18,10 +18,11 @@ from model.explain.head_ablation import effects_of as effects_of
 from model.explain.head_ablation import removal as removal
 from model.explain.head_ablation import rewritten as rewritten
 from model.explain.position_measures import formula_table as formula_table
+from model.explain.reading import Seen
 from model.explain.reading import chosen_maps as chosen_maps
 from model.explain.reading import site_map as site_map
 from model.explain.removal_file import read_removal as read_removal
-from model.trace.attention_map import Site
+from model.trace.attention_map import AttentionKind, AttentionMap, Site, Tokens
 from model.training.growth import read_growth as read_growth
 from viz.decoding.certainty import Certainty as Certainty
 from viz.decoding.lens import LayerLens as LayerLens
@@ -30,7 +31,6 @@ from viz.decoding.search_results import ComparedSearches as ComparedSearches
 from viz.decoding.search_results import SearchWidths as SearchWidths
 from viz.decoding.search_tree import SearchTree as SearchTree
 from viz.decoding.steps import OneStep as OneStep
-from viz.draw.heatmap import head_figure as head_figure
 from viz.draw.panel_figure import panel_figure as panel_figure
 from viz.draw.panel_figure import panels_figure as panels_figure
 from viz.draw.panels import Panel
@@ -47,18 +47,13 @@ from viz.effects.removal_curve import ExamplesCurve as ExamplesCurve
 from viz.effects.removal_curve import RemovalCurve as RemovalCurve
 from viz.effects.removal_curve import removal_figure as removal_figure
 from viz.effects.self_maps import SelfMap as SelfMap
-from viz.heads.lines import lines_figure as lines_figure
+from viz.heads.every_head import EveryHead as EveryHead
+from viz.heads.lines import HeadLines as HeadLines
 from viz.heads.matrices import WeightMatrices as WeightMatrices
-from viz.heads.overview import heads_overview as heads_overview
-from viz.heads.panels import compared_panels as compared_panels
-from viz.heads.panels import joint_panel as joint_panel
-from viz.heads.pictures import ComparedHeads as ComparedHeads
-from viz.heads.pictures import EveryHead as EveryHead
-from viz.heads.pictures import HeadLines as HeadLines
-from viz.heads.pictures import JointHeads as JointHeads
-from viz.heads.pictures import OneHead as OneHead
-from viz.heads.pictures import QueryKey as QueryKey
-from viz.heads.query_key import query_key_figure as query_key_figure
+from viz.heads.one_head import OneHead as OneHead
+from viz.heads.query_key import QueryKey as QueryKey
+from viz.heads.several_heads import ComparedHeads as ComparedHeads
+from viz.heads.several_heads import JointHeads as JointHeads
 from viz.heads.training_curves import HeadGrowth as HeadGrowth
 from viz.links.link_interventions import Changes as Changes
 from viz.links.mask_edits import decode as _decode_mask
@@ -138,6 +133,51 @@ def lens_figure(lens: Any, title: str = "", *, narrow: bool = False, dark: bool 
     """The logit lens of a translation, under a title."""
     figure = LayerLens(lens, "").figure(Layout(narrow=narrow, dark=dark))
     return figure if narrow or not title else figure.update_layout(title_text=title)
+
+
+def _seen(one: AttentionMap, sides: bool = True, by_prediction: bool = False) -> Seen:
+    """One map as a reading, of a source and a target or without."""
+    maps = {one.site: one} | ({Site(AttentionKind.CROSS, 99): one} if sides else {})
+    return Seen(maps, {}, Tokens(), Tokens(), "", (), by_prediction)
+
+
+def query_key_figure(
+    one: AttentionMap,
+    *cell: int,
+    sides: bool = True,
+    side_by_side: bool = False,
+    dark: bool = False,
+) -> Any:
+    """One weight from the inside: of a head, a query and a key."""
+    picture = QueryKey(_seen(one, sides), one.site, *cell)
+    return picture.figure(Layout(narrow=not side_by_side, dark=dark))
+
+
+def compared_panels(seen: Seen, kind: str, heads: Sequence[tuple[int, int]]) -> list[Panel]:
+    """Several heads of one kind of attention."""
+    return ComparedHeads(seen, AttentionKind(kind), heads).panels
+
+
+def joint_panel(seen: Seen, layer: int, head: int) -> Panel:
+    """One head number of all three kinds of attention."""
+    return JointHeads(seen, layer, head).panel
+
+
+head_figure = _drawing(
+    lambda seen, kind, layer, head: OneHead(seen, site_map(seen, kind, layer).site, head)
+)
+lines_figure = _drawing(
+    lambda one, head, query_title="", sides=True: HeadLines(
+        _seen(one, sides, "predicted" in (query_title or "")), one.site, head
+    )
+)
+heads_overview = _drawing(
+    lambda maps, heads: EveryHead(
+        Seen({each.site: each for each in maps}, {}, Tokens(), Tokens(), "", ()),
+        maps[0].site.kind,
+        head=heads[0] if len(heads) == 1 else None,
+    )
+)
 
 
 def compared_masks(a: Any, b: Any, titles: tuple[str, str]) -> list[Panel]:

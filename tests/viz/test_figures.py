@@ -7,6 +7,7 @@ from pathlib import Path
 import headscope as hs
 from model.explain.alignment_file import read_alignment
 from model.trace.attention_map import Site
+from model.trace.trace import Trace
 from model.translate.translator import Translator
 from viz.save.picture import Layout
 
@@ -38,6 +39,41 @@ def test_functions_of_older_notebooks_draw_the_pictures(
         (figures.lens_figure(lens, "", **NARROW), figures.LayerLens(lens, SENTENCE)),
     ):
         assert drawn.to_json() == picture.figure(Layout(narrow=True, dark=True)).to_json()
+
+
+def test_functions_of_older_notebooks_draw_heads(trace: Trace) -> None:
+    figures, seen = hs.figures, hs.read(trace, hs.Reading(predicted=True))
+    one, row = seen.maps[Site("cross", 1)], "Query: target token predicted"
+    maps, _ = figures.chosen_maps(seen, "decoder")
+    for drawn, picture in (
+        (figures.head_figure(seen, "cross", 1, 2, **NARROW), figures.OneHead(seen, one.site, 2)),
+        (
+            figures.lines_figure(one, 2, query_title=row, sides=True, **NARROW),
+            figures.HeadLines(seen, one.site, 2),
+        ),
+        (
+            figures.query_key_figure(one, 2, 3, 1, sides=True, dark=True),
+            figures.QueryKey(seen, one.site, 2, 3, 1),
+        ),
+        (figures.heads_overview(maps, [3], **NARROW), figures.EveryHead(seen, "decoder", None, 3)),
+        (
+            figures.panel_figure(figures.joint_panel(seen, 1, 2), **NARROW),
+            figures.JointHeads(seen, 1, 2),
+        ),
+        (
+            figures.panel_figure(figures.compared_panels(seen, "cross", [(1, 2)])[0], **NARROW),
+            figures.ComparedHeads(seen, "cross", [(1, 2)]),
+        ),
+    ):
+        if isinstance(picture, figures.ComparedHeads):
+            assert (drawn.data[0].z == picture.panels[0].values).all()
+        else:
+            assert drawn.to_json() == picture.figure(Layout(narrow=True, dark=True)).to_json()
+
+
+def test_a_lens_of_older_notebooks_takes_a_title(translator: Translator) -> None:
+    lens = translator.logit_lens(translator.trace(SENTENCE))
+    figures = hs.figures
     assert figures.lens_figure(lens, "Mine").layout.title.text == "Mine"
 
 

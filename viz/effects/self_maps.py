@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 from model.explain.attribution import METHODS, Method, SelfAttributions
 from model.trace.attention_map import AttentionKind, Site
 from viz.draw import style
-from viz.draw.heatmap import row_noun
+from viz.draw.axis_names import row_noun
 from viz.draw.labels import axis_texts
 from viz.effects.head_map import lower_first
 from viz.effects.side_by_side import GREATEST, Panel, Sides, greatest, maps_figure

@@ -12,7 +12,7 @@ import plotly.graph_objects as go
 
 from model.trace.attention_map import BoolArray, FloatArray, Tokens
 from viz.draw import style
-from viz.draw.heatmap import cell_names, forbidden_traces
+from viz.draw.cells import cell_names, forbidden_traces
 from viz.draw.labels import escape_html, side_texts
 from viz.effects.head_map import lower_first
 

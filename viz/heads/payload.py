@@ -28,8 +28,8 @@ from model.trace.attention_map import (
 )
 from viz.browser.envelope import Body, seal
 from viz.draw import style
+from viz.draw.axis_names import caption, key_title, nouns, row_titles
 from viz.draw.constants import CONSTANTS
-from viz.draw.heatmap import caption, key_title, nouns, row_titles
 from viz.draw.labels import axis_texts
 from viz.heads.head_sentences import HeadWords, words_of
 

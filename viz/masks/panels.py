@@ -8,7 +8,7 @@ import numpy as np
 
 from model.trace.attention_map import AttentionKind, AttentionMap, BoolArray, Tokens
 from viz.draw import style
-from viz.draw.heatmap import key_title, row_noun
+from viz.draw.axis_names import key_title, row_noun
 from viz.draw.panels import Panel
 from viz.masks.batch_masks import EVERY_QUERY
 from viz.masks.difference import COMPARED_NAMES, Compared, Difference

@@ -26,12 +26,16 @@ from viz.draw import css, style
 from viz.draw.labels import escape_html, escape_markdown
 from viz.effects.view import VIEW as EFFECTS
 from viz.effects.view import EffectsView
-from viz.heads import pictures, training_curves
+from viz.heads import training_curves
 from viz.heads.head_sentences import head_words
 from viz.heads.matrices import WeightMatrices
+from viz.heads.one_head import OneHead
 from viz.heads.payload import JOINT, pack
+from viz.heads.pictures_to_save import pictures_to_save
+from viz.heads.query_key import QueryKey
 from viz.heads.tables import facts_table, weights_table
 from viz.heads.view import SECTIONS, SELECTED, TRAINING, USUAL, VIEW, HeadsView
+from viz.heads.whole_view import Facts, HeadMeasures, WholeView
 from viz.links.head_refs import written_heads
 from viz.save.formats import ExportError
 from viz.service import session
@@ -72,7 +76,7 @@ class Prepared:
     reading: Reading
     trace: Trace
     seen: Seen
-    facts: pictures.Facts
+    facts: Facts
     labels: Labels
 
     @property
@@ -235,7 +239,7 @@ def read_losses(question: Question, view: HeadsView) -> Mapping[Site, FloatArray
 def show_below(prepared: Prepared, view: HeadsView, losses: Mapping[Site, FloatArray]) -> None:
     """What belongs to the selection in the picture."""
     sites, head = selected_sites(prepared, view)
-    whole = pictures.WholeView(
+    whole = WholeView(
         prepared.seen,
         prepared.facts,
         prepared.labels,
@@ -246,7 +250,7 @@ def show_below(prepared: Prepared, view: HeadsView, losses: Mapping[Site, FloatA
     captioned(
         ":material/info: A weight says where a head looks, not why the model wrote a word. "
         "[What the pictures can and cannot tell](about)",
-        pictures.selected(whole, sites, head, target=prepared.target),
+        pictures_to_save(whole, sites, head, target=prepared.target),
         "picture",
     )
     question = prepared.question
@@ -300,9 +304,9 @@ def selected_sites(prepared: Prepared, view: HeadsView) -> tuple[list[Site], int
     return sites, min(view.head, n_heads - 1)
 
 
-def one_head(prepared: Prepared, site: Site, head: int) -> pictures.OneHead:
+def one_head(prepared: Prepared, site: Site, head: int) -> OneHead:
     """One head as a picture."""
-    return pictures.OneHead(prepared.seen, site, head, target=prepared.target)
+    return OneHead(prepared.seen, site, head, target=prepared.target)
 
 
 def show_facts(prepared: Prepared, sites: list[Site], head: int) -> None:
@@ -319,12 +323,12 @@ def show_facts(prepared: Prepared, sites: list[Site], head: int) -> None:
         captioned(
             f"Every head on this sentence{labelled}. Click a column's name to sort, a row's box to "
             "see its head.",
-            [pictures.HeadMeasures(prepared.seen, facts)],
+            [HeadMeasures(prepared.seen, facts)],
             "facts",
         )
 
 
-def show_every_head(prepared: Prepared, facts: pictures.Facts) -> None:
+def show_every_head(prepared: Prepared, facts: Facts) -> None:
     """A table of the heads' measures."""
     named = {site: labels for site, labels in prepared.labels.items() if site in facts}
     counted = measures_of(prepared.reading)
@@ -455,7 +459,7 @@ def show_query_key(prepared: Prepared, view: HeadsView, head: int) -> None:
     if seen.q is None or seen.k is None:
         hint("A whole word has no query and key of its own; switch “Whole words” off.")
         return
-    picture = pictures.QueryKey(prepared.seen, site, head, query, key, target=prepared.target)
+    picture = QueryKey(prepared.seen, site, head, query, key, target=prepared.target)
     narrow = st.session_state.get("_width", "wide") != "wide"
     try:
         show_picture(picture, "query-key", narrow=narrow)

@@ -6,6 +6,7 @@ from decimal import Decimal
 from itertools import pairwise
 
 import numpy as np
+import plotly.graph_objects as go
 import pytest
 import torch
 from hypothesis import given
@@ -19,18 +20,36 @@ from model.paper.attention import (
     masked_softmax,
 )
 from model.trace.attention_map import AttentionKind, AttentionMap, Site, Tokens
+from tests.kit.readings import cell_of
 from viz.draw import style
-from viz.heads.query_key import (
-    alt_text,
-    arithmetic,
-    caption,
-    equations,
-    more,
-    query_key_figure,
-)
+from viz.heads.arithmetic import arithmetic, equations
+from viz.save.formats import ExportError
+from viz.save.picture import Layout
 
 TOKENS = Tokens(("<s>", "▁Katze", "▁sa", "ß", "▁<b>x</b>"), (2, 20, 21, 22, 23))
 N_HEADS = 3
+
+
+def alt_text(seen: AttentionMap, *cell: int) -> str:
+    return cell_of(seen, *cell).alt
+
+
+def caption(seen: AttentionMap, *cell: int) -> str:
+    return cell_of(seen, *cell).caption
+
+
+def more(seen: AttentionMap, *cell: int) -> str:
+    return cell_of(seen, *cell).more
+
+
+def query_key_figure(
+    seen: AttentionMap,
+    *cell: int,
+    sides: bool = True,
+    side_by_side: bool = False,
+    dark: bool = False,
+) -> go.Figure:
+    return cell_of(seen, *cell, sides=sides).figure(Layout(narrow=not side_by_side, dark=dark))
 
 
 def many(count: int) -> Tokens:
@@ -112,7 +131,7 @@ def test_scores_that_are_no_products_are_refused() -> None:
     torch.manual_seed(3)
     seen = a_map(AdditiveAttention(N_HEADS, 8))
     for ask in (arithmetic, query_key_figure, alt_text, caption):
-        with pytest.raises(ValueError, match="scores are not dot products"):
+        with pytest.raises(ExportError, match="scores are not dot products"):
             ask(seen, 0, 1, 2)
 
 
@@ -120,7 +139,7 @@ def test_scores_that_are_no_products_are_refused() -> None:
 def test_a_head_whose_vectors_are_not_known_is_refused(lacking: str) -> None:
     seen = replace(a_map(), **{lacking: None})
     for ask in (arithmetic, query_key_figure, alt_text, caption):
-        with pytest.raises(ValueError, match="there is no product to show"):
+        with pytest.raises(ExportError, match="there is no product to show"):
             ask(seen, 0, 1, 2)
 
 

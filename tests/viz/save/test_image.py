@@ -21,13 +21,15 @@ import pytest
 from PIL import Image
 
 from model.explain.reading import read
+from model.trace.attention_map import Site
 from model.trace.trace import Trace
 from model.translate.translator import Translator
 from tests.kit.hostile_map import hostile_map
+from tests.kit.readings import attention_heatmap
 from viz.draw import style
-from viz.draw.heatmap import attention_heatmap, head_figure
 from viz.draw.labels import axis_texts
 from viz.draw.panel_figure import panel_figure
+from viz.heads.one_head import OneHead
 from viz.masks.batch_masks import batch_masks
 from viz.masks.own_masks import OneMask
 from viz.masks.panels import number_panel, weights_panel
@@ -151,7 +153,7 @@ def test_the_vectors_keep_the_colour_bar_and_the_numbers(chromium: None, trace: 
 def test_pdf_is_one_page_of_its_width_with_every_token_as_text(
     chromium: None, trace: Trace, width: image.Width
 ) -> None:
-    figure = head_figure(read(trace), "cross", 1, 2, narrow=width == "column")
+    figure = OneHead(read(trace), Site("cross", 1), 2).figure(Layout(narrow=width == "column"))
     reader = pypdf.PdfReader(io.BytesIO(image.image(figure, "pdf", width)))
     [page] = reader.pages
     assert float(page.mediabox.width) * MILLIMETRES_A_POINT == pytest.approx(
@@ -224,7 +226,9 @@ def test_figures_drawn_in_several_threads_do_not_mix(chromium: None, trace: Trac
     with ThreadPoolExecutor(4) as pool:
         drawn = list(
             pool.map(
-                lambda head: image.image(head_figure(seen, "cross", 1, head), "svg"),
+                lambda head: image.image(
+                    OneHead(seen, Site("cross", 1), head).figure(Layout()), "svg"
+                ),
                 range(4),
             )
         )
