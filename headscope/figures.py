@@ -55,7 +55,9 @@ from viz.heads.query_key import QueryKey as QueryKey
 from viz.heads.several_heads import ComparedHeads as ComparedHeads
 from viz.heads.several_heads import JointHeads as JointHeads
 from viz.heads.training_curves import HeadGrowth as HeadGrowth
-from viz.links.link_interventions import Changes as Changes
+from viz.links.head_refs import Head as _Head
+from viz.links.head_refs import read_heads as _read_heads
+from viz.links.link_interventions import Changes as _Changes
 from viz.links.mask_edits import decode as _decode_mask
 from viz.links.mask_edits import intervention as _masks_intervention
 from viz.links.mask_edits import parse as _parse_masks
@@ -122,6 +124,11 @@ def _drawing(picture: Callable[..., Picture]) -> Callable[..., Any]:
         return picture(*fields, **named).figure(Layout(narrow=narrow, dark=dark))
 
     return draw
+
+
+def Changes(mask: str = "", off: str | tuple[_Head, ...] = ()) -> _Changes:
+    """Masks and heads that differ while decoding; older notebooks write the heads as a text."""
+    return _Changes(mask, _read_heads(off) if isinstance(off, str) else off)
 
 
 def effect_title(effects: Any, token: int | None) -> str:

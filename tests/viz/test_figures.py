@@ -102,3 +102,10 @@ def test_panels_of_older_notebooks_are_those_of_the_pictures(translator: Transla
         assert again.to_json() == picture.figure(Layout()).to_json()
     bars = figures.log_prob_bars(*sides[0], *sides[1], ("A", "B"), **NARROW)
     assert bars.to_json() == probable.to_json()
+
+
+def test_heads_that_older_notebooks_write_as_a_text_are_switched_off() -> None:
+    cross, encoder = (Site("cross", 1), 2), (Site("encoder", 0), 1)
+    changes = hs.figures.Changes("", "cross.1.2-encoder.0.1")
+    assert changes == hs.figures.Changes(off=(cross, encoder))
+    assert changes.under == hs.Intervention(heads={cross: 0, encoder: 0})

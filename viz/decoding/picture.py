@@ -36,7 +36,7 @@ class DecodingPicture(Picture):
     @property
     def given(self) -> Lines:
         """The lines of a notebook that say what is decoded, and how."""
-        changes = [f"changes = hs.figures.{self.changes!r}"] if self.changes else []
+        changes = [f"changes = {public(self.changes)}"] if self.changes else []
         return [f"sentence = {self.source!r}", f"search = {public(self.search)}", *changes]
 
     @property

@@ -170,7 +170,7 @@ class ResultList(Picture):
     @property
     def given(self) -> Lines:
         """The lines of a notebook that name the sentence, and the changes if there are any."""
-        changes = [f"changes = hs.figures.{self.changes!r}"] if self.changes else []
+        changes = [f"changes = {public(self.changes)}"] if self.changes else []
         return [f"sentence = {self.decodings[0].translation.source_text!r}", *changes]
 
     def decoded(self, searches: str) -> Lines:

@@ -36,7 +36,7 @@ from viz.heads.query_key import QueryKey
 from viz.heads.tables import facts_table, weights_table
 from viz.heads.view import SECTIONS, SELECTED, TRAINING, USUAL, VIEW, HeadsView
 from viz.heads.whole_view import Facts, HeadMeasures, WholeView
-from viz.links.head_refs import written_heads
+from viz.links.head_refs import MOST_HEADS
 from viz.save.formats import ExportError
 from viz.service import session
 from viz.service.jobs import FindLaterRows, MeasureEffects
@@ -169,14 +169,14 @@ def on_switch_off(trace: Trace) -> None:
     if not heads:
         return
     before = address.last(EffectsView)
-    if not before.heads:
+    if not before.off:
         # The way in which other heads were edited once was not asked for now.
         before = replace(before, way="gate", gate=0)
     if before.show == "maps":
         # Maps do not depend on heads that are switched off.
         before = replace(before, show="probability")
-    off = dict.fromkeys([*before.heads, *heads])
-    address.open_view(EFFECTS, replace(before, off=written_heads(off)))
+    off = dict.fromkeys([*before.off, *heads])
+    address.open_view(EFFECTS, replace(before, off=tuple(off)[:MOST_HEADS]))
 
 
 @fragment

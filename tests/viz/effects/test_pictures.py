@@ -35,8 +35,8 @@ from viz.effects.head_map import (
     lower_first,
 )
 from viz.effects.removal_curve import ExamplesCurve, RemovalCurve
-from viz.effects.view import EffectsView
-from viz.links.head_refs import KINDS, written_heads
+from viz.effects.view import VIEW, EffectsView
+from viz.links.head_refs import KINDS
 
 SENTENCE, TARGET = "The cat sat on the mat.", "Der Hund saß auf der Matte."
 
@@ -256,10 +256,11 @@ def test_changed_words_are_counted_once(before: str, after: str, count: int) -> 
 
 
 def test_heads_in_an_address_become_an_intervention() -> None:
-    view = EffectsView(off="cross.2.3-encoder.0.1-cross.2.3", gate=25)
-    heads = [(Site(AttentionKind.CROSS, 2), 3), (Site(AttentionKind.ENCODER, 0), 1)]
-    assert view.heads == heads
-    assert written_heads(heads) == "cross.2.3-encoder.0.1"
+    (off,) = (each for each in VIEW.parameters if each.name == "off")
+    heads = ((Site(AttentionKind.CROSS, 2), 3), (Site(AttentionKind.ENCODER, 0), 1))
+    assert off.parse("cross.2.3-encoder.0.1-cross.2.3") == heads
+    assert off.write(heads) == "cross.2.3-encoder.0.1"
+    view = EffectsView(off=heads, gate=25)
     assert view.intervention({}) == Intervention(heads=dict.fromkeys(heads, 0.25))
     assert EffectsView(off=view.off, way="first").intervention({}) == Intervention(
         heads=dict.fromkeys(heads, "first")
