@@ -199,7 +199,7 @@ def test_a_target_of_ones_own_is_what_is_drawn(run: Run) -> None:
         (["--figure", "heads", "--layer", "9"], "a.html", "no layer 9"),
         (["--figure", "mask", "--layer", "9"], "a.csv", "no layer 9"),
         (["--figure", "query-key", "--query", "99"], "a.svg", "there is no query 99"),
-        (["--figure", "query-key", "--words"], "a.svg", "no query and no key"),
+        (["--figure", "query-key", "--words"], "a.svg", "read token by token"),
         (["--figure", "waves", "--dimensions", "999"], "a.svg", "no dimension 999"),
         (["--figure", "circle", "--position", "9999"], "a.svg", "9999"),
         (["--figure", "effects", "--token", "0"], "a.csv", "no target token 0"),

@@ -8,12 +8,12 @@ from model.explain.reading import Seen
 from model.trace.attention_map import AttentionKind, AttentionMap
 
 _COMPLETE = 0.999
-"""A row's weights that add up to more than this add up to 1, but for rounding."""
+"""Weights of a row that add up to more than this add up to 1 before rounding."""
 
 
 @dataclass(frozen=True, slots=True)
 class RowTitles:
-    """What the rows of one kind of attention are called.
+    """The names of the rows of one kind of attention.
 
     Attributes:
         query: the row axis.
@@ -27,7 +27,7 @@ class RowTitles:
 
 
 def row_titles(kind: AttentionKind, seen: Seen) -> RowTitles:
-    """What the rows of a trace are called, as it is read."""
+    """The names of a trace's rows, given how the trace is read."""
     if kind is AttentionKind.CROSS and seen.by_prediction:
         return RowTitles("Query: target token predicted", "Token just read", "←")
     row = row_noun(kind, sides=seen.has_sides)
@@ -51,7 +51,7 @@ def caption(attention_map: AttentionMap, *, by_prediction: bool = False, sides: 
 
 
 def row_words(kind: AttentionKind, *, by_prediction: bool = False, sides: bool = True) -> str:
-    """What a row of a heatmap shows, as a sentence without its full stop; see `caption`."""
+    """A description of a heatmap's rows, without a full stop; see `caption`."""
     match kind:
         case AttentionKind.ENCODER if not sides:
             return "A row shows where a token looks among all of them"
@@ -68,7 +68,7 @@ def row_words(kind: AttentionKind, *, by_prediction: bool = False, sides: bool =
 
 
 def nouns(kind: AttentionKind, *, sides: bool = True) -> tuple[str, str]:
-    """What a query and a key are, such as "target token"; without sides, a "token"."""
+    """The nouns for query and key, such as "target token"; without sides, "token"."""
     if not sides and kind is not AttentionKind.MODULE:
         return "token", "token"
     return kind.query_noun, kind.key_noun
@@ -80,6 +80,6 @@ def key_title(kind: AttentionKind, *, sides: bool = True) -> str:
 
 
 def row_noun(kind: AttentionKind, *, sides: bool = True) -> str:
-    """What a row stands for, such as "target token just read"."""
+    """The name of a row's token, such as "target token just read"."""
     noun, _ = nouns(kind, sides=sides)
     return f"{noun} just read" if kind in (AttentionKind.DECODER, AttentionKind.CROSS) else noun

@@ -32,7 +32,7 @@ def forbidden_traces(
     theme: style.Look,
     gap: int,
 ) -> list[Any]:
-    """A grey ground over every forbidden cell, and one hatched outline a run of them in a row.
+    """A grey background over forbidden cells, with one hatched outline per run of them in a row.
 
     Args:
         forbidden: (query, key).

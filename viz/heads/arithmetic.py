@@ -162,8 +162,8 @@ def vectors_of(
             raise IndexError(f"The {axis} axis has {there}; there is no {axis} {place}.")
     if seen.q is None or seen.k is None or seen.scores is None:
         raise ExportError(
-            "The query and key vectors of this head are not known, so there is no product to "
-            "show. Choose a head of a model that records them, and read token by token."
+            "This head's queries and keys were not recorded, so there is no product to show. "
+            "Choose a head of a model that records them, and read token by token."
         )
     return seen.q[head], seen.k[head], seen.scores[head]
 
@@ -177,8 +177,8 @@ def _divisor(q: FloatArray, k: FloatArray, scores: FloatArray) -> float:
         if np.abs(products / divisor - scores).max(initial=0) <= _TOLERANCE * size / divisor:
             return divisor
     raise ExportError(
-        "This head's scores are not dot products, divided by √d_k or not, and nothing else; "
-        "there is no such sum to show."
+        "This head's scores are not plain dot products, with or without division by √d_k; there is "
+        "no such sum to show."
     )
 
 

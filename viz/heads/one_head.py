@@ -156,7 +156,7 @@ class OneHead(OfHead):
         named = cell_names(seen_map.queries, seen_map.keys)
         columns = style.NARROW_NUMBERED_COLUMNS if narrow else style.NUMBERED_COLUMNS
         numbered = n_queries <= style.NUMBERED_ROWS and n_keys <= columns
-        # A line between cells helps the eye along a row, and would eat cells a few pixels wide.
+        # Lines between cells guide the eye along a row, but would cover cells a few pixels wide.
         gap = 1 if numbered else 0
         traces: list[Any] = [
             go.Heatmap(
@@ -182,7 +182,7 @@ class OneHead(OfHead):
         if narrow:
             lines = [f"Rows – {rows}", f"Columns – {keys}"]
             if beside is not None:
-                # In the colour of what it names, as the axis title has it where one has room.
+                # In the same colour as the axis title that it replaces.
                 right = f'<span style="color: {theme.accent}">Right – {titles.beside}</span>'
                 lines.insert(1, right)
         height = style.plot_height(n_queries)
@@ -211,7 +211,7 @@ class OneHead(OfHead):
                 ),
                 range=[-0.5, n_keys - 0.5],
                 side="top",
-                # Slanted labels lean out of a narrow figure.
+                # Slanted labels would extend beyond a narrow figure.
                 autotickangles=[0, -90] if narrow else [0, -45, -90],
             ),
             yaxis=style.axis(
@@ -222,7 +222,7 @@ class OneHead(OfHead):
             ),
         )
         if beside is not None:
-            # Plotly draws an axis only where a trace uses it.
+            # Plotly draws an axis only if a trace uses it.
             figure.add_scatter(x=[None], y=[None], yaxis="y2", hoverinfo="skip", showlegend=False)
             figure.update_layout(
                 yaxis2=style.axis(
@@ -240,7 +240,7 @@ class OneHead(OfHead):
 
 
 def _without_cells(figure: go.Figure, theme: style.Look) -> go.Figure:
-    """The figure of a head whose every query or every key is hidden: one sentence, no axes."""
+    """The figure of a head with all queries or all keys hidden: one sentence, no axes."""
     figure.data[0].showscale = False
     figure.add_annotation(
         text="There is no cell to show.",
@@ -260,7 +260,7 @@ def _numbers(
     weights: NDArray[np.float32], forbidden: NDArray[np.bool_], theme: style.Look
 ) -> go.Scatter:
     """Each weight as two digits in its cell, except where it would round to 0."""
-    # Not the heatmap's own texts: Plotly writes those in a grey that fades on the middle colours.
+    # Not the heatmap's own texts, which Plotly writes in a grey that is hard to read on mid-tones.
     rows, columns = np.nonzero((weights >= CONSTANTS["LEAST_NUMBER"]) & ~forbidden)
     shown = weights[rows, columns].tolist()
     return go.Scatter(

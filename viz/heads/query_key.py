@@ -375,7 +375,7 @@ def _headings(numbers: Arithmetic, plan: _Plan, theme: style.Look) -> list[dict[
         keys = "1 key" if numbers.n_allowed == 1 else f"{numbers.n_allowed} keys"
         outcome = f"e<sup>{scaled}</sup> ÷ sum over {keys} = {weight}"
     else:
-        outcome = f"{weight} recorded; not all that made it is shown"
+        outcome = f"{weight} recorded; it has parts that are not shown"
     texts = (
         ("1  Two vectors", f"{numbers.d_k} {sign}, from query and key"),
         (

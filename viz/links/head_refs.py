@@ -18,13 +18,13 @@ Head = tuple[Site, int]
 def heads_parameter(
     name: str, meaning: str, kinds: Sequence[AttentionKind] = KINDS, example: str = "encoder.0.1"
 ) -> Parameter[tuple[Head, ...]]:
-    """A parameter that names any number of heads, or none.
+    """A parameter that lists heads.
 
     Args:
         name: in the address.
         meaning: in one line.
         kinds: of attention that the heads may be of.
-        example: another head than cross.3.5.
+        example: a head other than cross.3.5.
     """
     head = rf"({'|'.join(kinds)})\.[0-9]{{1,3}}\.[0-9]{{1,3}}"
     text = pattern(
@@ -38,7 +38,7 @@ def heads_parameter(
 
 
 def read_heads(written: str) -> tuple[Head, ...]:
-    """The heads that an address names, each once."""
+    """The heads in an address, without duplicates."""
     heads = []
     for each in filter(None, written.split("-")):
         kind, layer, head = each.split(".")
@@ -47,7 +47,7 @@ def read_heads(written: str) -> tuple[Head, ...]:
 
 
 def written_heads(heads: Iterable[Head]) -> str:
-    """Heads as an address has them."""
+    """Heads as an address spells them."""
     return "-".join(f"{site}.{head}" for site, head in heads)
 
 

@@ -1,4 +1,4 @@
-"""Masks and switched-off heads that an address asks a decoding to use."""
+"""Masks and switched-off heads that an address applies to a decoding."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from viz.links.head_refs import Head, head_name
 from viz.links.mask_edits import Edit, intervention, parse
 
 NAMED = 2
-"""The most removed heads that the name of a decoding lists."""
+"""The most removed heads that a decoding's name lists."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class Changes:
 
     Attributes:
         mask: edited masks, as `viz.links.mask_edits.write` writes them; empty for its own.
-        off: heads switched off, each once.
+        off: heads switched off, without duplicates.
     """
 
     mask: str = ""
@@ -39,7 +39,7 @@ class Changes:
 
     @property
     def under(self) -> Intervention:
-        """The same as an intervention.
+        """The changes as an intervention.
 
         While decoding, no later word exists yet, whatever the mask allows. The recorded pass reads
         the whole translation at once, so its mask closes later words again.
@@ -54,7 +54,7 @@ class Changes:
 
     @property
     def looks_ahead(self) -> bool:
-        """Whether a mask lets the decoder look at words it has not written yet."""
+        """Whether a mask opens words to the decoder that it has not written yet."""
         return any(
             edit.kind is AttentionKind.DECODER and bool(np.triu(edit.allowed, 1).any())
             for edit in self.edits
@@ -62,7 +62,7 @@ class Changes:
 
     @property
     def name(self) -> str:
-        """The changes as the end of a decoding's name; empty for none."""
+        """The changes as a suffix of a decoding's name; empty for none."""
         heads = ""
         if len(self.off) > NAMED:
             heads = f", without {len(self.off)} heads"

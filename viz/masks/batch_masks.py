@@ -15,16 +15,16 @@ from viz.draw.labels import axis_texts
 from viz.masks.mask import EDITED, Mask, edited_mask, future_cells, padding_row
 
 EVERY_QUERY = Tokens.unnamed(["every query"])
-"""The query axis of a mask that is one row, the same for every query."""
+"""The query axis of a mask with one row for all queries."""
 
 
 _BY_HEAD = (
-    "Heads were given different masks: a query may look at a key where that of any head allows it."
+    "Heads have different masks: here, a query may look at a key if any head's mask allows it."
 )
 
 
 def batch_masks(padded: Sequence[Trace], sentence: int, *, layer: int = 0) -> dict[str, Mask]:
-    """Every mask that one sentence of a batch meets (Vaswani et al. 2017, section 3.2.3).
+    """Every mask that applies to one sentence of a batch (Vaswani et al. 2017, section 3.2.3).
 
     "decoder", "encoder" and "cross" are what the trace recorded in that layer; where that differs
     from the model's own rule it was edited, and their names say so. Where heads were given
@@ -66,7 +66,7 @@ def batch_masks(padded: Sequence[Trace], sentence: int, *, layer: int = 0) -> di
             source,
             source,
             by_key.format(batch, n_source),
-            "A source token may look at every source token and at no padding; the model holds one "
+            "A source token may look at every source token but not at padding; the model holds one "
             "row for all queries.",
         ),
         AttentionKind.DECODER: Mask(
@@ -77,7 +77,7 @@ def batch_masks(padded: Sequence[Trace], sentence: int, *, layer: int = 0) -> di
             target,
             target,
             by_query.format(batch, n_target, n_target),
-            "A target token may look at itself and at what came before it, and at no padding.",
+            "A target token may look at itself and at earlier tokens, but not at padding.",
         ),
         AttentionKind.CROSS: Mask(
             "Cross-attention: not padding of the source",
@@ -87,7 +87,7 @@ def batch_masks(padded: Sequence[Trace], sentence: int, *, layer: int = 0) -> di
             target,
             source,
             by_key.format(batch, n_source),
-            "A target token may look at every source token and at no padding; the model holds one "
+            "A target token may look at every source token but not at padding; the model holds one "
             "row for all queries.",
         ),
     }
@@ -120,8 +120,8 @@ def batch_masks(padded: Sequence[Trace], sentence: int, *, layer: int = 0) -> di
             target,
             target,
             f"(1, 1, query, key) = (1, 1, {n_target}, {n_target})",
-            "True on the diagonal and below it: each position may look at itself and at what came "
-            "before, in every sentence of the batch alike.",
+            "True on the diagonal and below it: each position may look at itself and at earlier "
+            "ones, in every sentence of the batch.",
         ),
         **{
             str(kind): _as_recorded(mask, _recorded(trace, kind, layer), batch)
@@ -131,7 +131,7 @@ def batch_masks(padded: Sequence[Trace], sentence: int, *, layer: int = 0) -> di
 
 
 def factors(masks: dict[str, Mask]) -> tuple[Mask, Mask, Mask]:
-    """How the decoder's own mask is made: causal, not padding, and their logical "and".
+    """The factors of the decoder's mask: causal, not padding, and their logical "and".
 
     All three have the shape (target, target), cell on cell; the row of the padding mask is repeated
     for every query, as broadcasting does. The third is the model's rule, also after an edit.
@@ -193,7 +193,7 @@ def _recorded(trace: Trace, kind: AttentionKind, layer: int) -> BoolArray | None
 
 
 def _as_recorded(own: Mask, recorded: BoolArray | None, batch: int) -> Mask:
-    """The model's own mask, or what was recorded in its place."""
+    """The model's own mask, or the one recorded instead."""
     if recorded is None or bool((recorded == own.allowed).all()):
         return own
     size = f"{len(own.queries)}, {len(own.keys)}"

@@ -29,7 +29,7 @@ from viz.save.notebook import Lines
 from viz.save.numbers import Numbers, panels_numbers
 
 NOTICED = 0.01
-"""A head of which less weight moved counts as one that stayed."""
+"""A head that moved less of its weight counts as unchanged."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -88,7 +88,7 @@ class TwoMasks:
 
     @property
     def texts(self) -> dict[str, str]:
-        """Which masks they are, to go with numbers."""
+        """The names of both masks, for the metadata of files."""
         return dict(zip(("mask_a", "mask_b"), self.titles, strict=True))
 
     def setup(self, at: HeadInBatch) -> Lines:
@@ -117,7 +117,7 @@ class _OfTwoMasks(Panels):
 
 
 class ComparedMasks(_OfTwoMasks):
-    """Two masks and, where they are of one size, what differs."""
+    """Two masks and, if they have the same size, their difference."""
 
     title = "Two masks compared"
     name = "masks-compared"
@@ -130,7 +130,7 @@ class ComparedMasks(_OfTwoMasks):
     @property
     def caption(self) -> str:
         if not self._is_alike:
-            return "The two masks differ in size, so no cell of one is a cell of the other."
+            return "The two masks differ in size, so their cells do not correspond."
         return mask_difference(*self.both.masks).words
 
     @property
@@ -151,7 +151,7 @@ class ComparedMasks(_OfTwoMasks):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ComparedWeights(_OfTwoMasks, ChangedWeights):
-    """One head's weights under two masks, and how they differ."""
+    """One head's weights under two masks, and their difference."""
 
     maps: tuple[AttentionMap, AttentionMap]
 
@@ -183,7 +183,7 @@ class ComparedWeights(_OfTwoMasks, ChangedWeights):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MovedHeads(_OfTwoMasks):
-    """How much of every head's weight moved between two masks.
+    """The share of every head's weight that moved between two masks.
 
     Attributes:
         moved: as `moved_heads` gives it.
@@ -218,7 +218,7 @@ class MovedHeads(_OfTwoMasks):
 
 
 def moved_heads(before: Trace, after: Trace, lengths: tuple[int, int]) -> dict[Site, FloatArray]:
-    """How much of every head's weight moved between two passes, by site, (head,) each.
+    """The share of every head's weight that moved between two passes, by site, (head,) each.
 
     Args:
         before: the first pass.
@@ -235,7 +235,7 @@ def moved_heads(before: Trace, after: Trace, lengths: tuple[int, int]) -> dict[S
 
 
 def moved_panel(moved: Mapping[Site, FloatArray]) -> Panel:
-    """Every head as a cell: how much of its weight moved; `moved` as `moved_heads` gives it."""
+    """One cell per head: the share of its weight that moved; `moved` from `moved_heads`."""
     values = np.stack(list(moved.values()))
     return Panel(
         title="How much each head moved",
@@ -255,7 +255,7 @@ def moved_panel(moved: Mapping[Site, FloatArray]) -> Panel:
 
 
 def moved_words(moved: Mapping[Site, FloatArray]) -> str:
-    """How many heads moved, and which most; `moved` as `moved_heads` gives it."""
+    """The number of heads that moved, and the one that moved most; `moved` from `moved_heads`."""
     count = sum(np.size(heads) for heads in moved.values())
     some = sum(int(np.count_nonzero(heads >= NOTICED)) for heads in moved.values())
     if not some:
@@ -270,6 +270,6 @@ def moved_words(moved: Mapping[Site, FloatArray]) -> str:
 
 
 def most_moved(moved: Mapping[Site, FloatArray]) -> tuple[Site, int]:
-    """The site and the number of the head that moved most; the first of several."""
+    """The site and number of the head that moved most; the first of equals."""
     site = max(moved, key=lambda each: float(moved[each].max()))
     return site, int(np.argmax(moved[site]))

@@ -1,4 +1,4 @@
-"""Two masks, cell by cell: who allows what."""
+"""Two masks compared, cell by cell."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from viz.masks.mask import Cell, CellArray, Mask
 
 
 class Compared(IntEnum):
-    """What two masks say of one cell."""
+    """What two masks say about one cell."""
 
     BOTH_ALLOW = 0
     BOTH_FORBID = 1
@@ -27,7 +27,7 @@ COMPARED_NAMES = {
     Compared.ONLY_A_ALLOWS: "only A allows",
     Compared.ONLY_B_ALLOWS: "only B allows",
 }
-"""What a legend calls each cell of two compared masks."""
+"""The legend's names for the cells of two compared masks."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,12 +46,12 @@ class Difference:
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """Every sentence about a cell; `sentence_ids` are places in it."""
+        """All sentences about cells; `sentence_ids` are indices into it."""
         return tuple(self._sentence(a, b) for a in Cell for b in Cell)
 
     @property
     def sentence_ids(self) -> CellArray:
-        """Which sentence is true of each cell, (query, key)."""
+        """The index of each cell's sentence, (query, key)."""
         return self.a.cells * np.uint8(len(Cell)) + self.b.cells
 
     def text(self, query: int, key: int) -> str:
@@ -70,7 +70,7 @@ class Difference:
 
     @property
     def alt(self) -> str:
-        """Both masks in words, for those who do not see them."""
+        """The alternative text."""
         n_queries, n_keys = self.cells.shape
         counts = np.bincount(self.cells.ravel(), minlength=len(Compared))
         listed = ", ".join(f"{COMPARED_NAMES[answer]} {counts[answer]}" for answer in Compared)
@@ -92,12 +92,12 @@ class Difference:
 
     @property
     def words(self) -> str:
-        """How many cells they differ in."""
+        """The number of cells in which they differ, in words."""
         size, differing = self.cells.size, (Compared.ONLY_A_ALLOWS, Compared.ONLY_B_ALLOWS)
         counts = [np.count_nonzero(self.cells == each) for each in differing]
         if not sum(counts):
             return f"None of the {size} cells differs."
-        # A part of 0 cells is left out.
+        # Parts without cells are left out.
         named = zip(differing, counts, strict=True)
         parts = [f"{COMPARED_NAMES[each]} {count}" for each, count in named if count]
         verb = "differs" if sum(counts) == 1 else "differ"
@@ -112,7 +112,7 @@ class Difference:
 
 
 def mask_difference(a: Mask, b: Mask) -> Difference:
-    """Which cells two masks agree on.
+    """The cells in which two masks agree or differ.
 
     Raises:
         ValueError: if the masks are not of one shape.

@@ -21,12 +21,12 @@ CELLS = ("query", "key")
 """The axes of a matrix."""
 
 QUOTED_CHARACTERS = 60
-"""So much of a sentence names it."""
+"""The most characters of a sentence in its name."""
 
 
 @dataclass(frozen=True, slots=True)
 class HeadInBatch:
-    """One head, and one sentence of a batch in which it is looked at.
+    """One head in one sentence of a batch.
 
     Attributes:
         sentences: the batch.
@@ -49,12 +49,12 @@ class HeadInBatch:
 
     @property
     def title(self) -> str:
-        """Which head, in words."""
+        """The head's name."""
         return Site(self.kind, self.layer).head_name(self.head)
 
     @property
     def name(self) -> str:
-        """Which head, in the name of a file."""
+        """The head in a file name."""
         return f"{self.kind}-layer{self.layer}-head{self.head}"
 
     @property
@@ -64,12 +64,12 @@ class HeadInBatch:
 
     @property
     def is_typed(self) -> bool:
-        """Whether the sentence is looked at with a target that the reader typed."""
+        """Whether the sentence has a target typed by the reader."""
         return self.number == 0 and bool(self.target)
 
     @property
     def texts(self) -> dict[str, str]:
-        """The batch and the sentence that is looked at, to go with numbers and images."""
+        """The batch and the selected sentence, for the metadata of files."""
         return {
             "sentence": self.sentences[self.number],
             "target": self.target if self.is_typed else "",
@@ -134,7 +134,7 @@ class Panels(InBatch):
 
 
 class ChangedWeights(Panels):
-    """One head's weights in two passes of the same tokens, and how they differ.
+    """One head's weights in two passes of the same tokens, and their difference.
 
     Attributes:
         maps: the head's site in both.
@@ -163,7 +163,7 @@ class ChangedWeights(Panels):
 def changed_panels(
     before: AttentionMap, after: AttentionMap, head: int, titles: tuple[str, str], *, sign: str = ""
 ) -> list[Panel]:
-    """One head's weights at a site in two passes, and how they changed, from -1 to 1.
+    """One head's weights at a site in two passes, and their change, from -1 to 1.
 
     Args:
         before: the site in the first.

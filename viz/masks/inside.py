@@ -15,7 +15,7 @@ from viz.save.numbers import Arrays, Numbers, column_numbers, of_head
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HeadSteps(Panels):
-    """What happens inside a head: scores, scores after the mask, weights, and what each key adds.
+    """The steps inside a head: scores, scores after the mask, weights, and each key's contribution.
 
     Attributes:
         seen: the site.
@@ -48,7 +48,7 @@ class HeadSteps(Panels):
         inside = (
             "Scores, scores after the mask, weights after the softmax"
             if self.hatched
-            else "The same scores and the weights that they give with no mask"
+            else "The same scores and their weights without a mask"
         )
         return f"{inside}, and the length of weight · v: what each key adds before W_O."
 
@@ -60,7 +60,7 @@ class HeadSteps(Panels):
             number_panel(seen, "Scores", steps.scores, limit=limit, unit="score"),
             number_panel(
                 seen,
-                "Scores after the mask" if self.hatched else "The same, with no mask",
+                "Scores after the mask" if self.hatched else "Without the mask",
                 steps.masked,
                 shown=shown,
                 limit=limit,
@@ -80,7 +80,7 @@ class HeadSteps(Panels):
         ]
 
     def numbers(self) -> Numbers:
-        """Masked scores are missing where the mask forbids."""
+        """Scores of forbidden cells are missing."""
         steps = self.steps
         arrays: Arrays = {
             "allowed": (CELLS, steps.allowed),
@@ -106,7 +106,7 @@ class HeadSteps(Panels):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RowLesson(InBatch):
-    """Three softmaxes of one row, which are a table."""
+    """Three softmaxes of one row, as a table."""
 
     lesson: FillLesson
     keys: Tokens
@@ -118,7 +118,7 @@ class RowLesson(InBatch):
         return f"softmax-{self.at.name}"
 
     def numbers(self) -> Numbers:
-        """What is no number is missing."""
+        """NaN counts as missing."""
         rows = {
             "softmax_with_minus_infinity": self.lesson.minus_infinity,
             "softmax_with_large_negative": self.lesson.large_negative,

@@ -1,4 +1,4 @@
-"""What two passes cost, token by token: the bars of their log-probabilities."""
+"""Bars of two passes' log-probabilities, token by token."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from viz.save.numbers import Arrays, Axes, Numbers, axis_name
 from viz.save.picture import Layout
 
 LABELLED_TOKENS, NARROW_LABELLED_TOKENS = 28, 10
-"""Up to so many pairs of bars all have their labels."""
+"""The most pairs of bars with room for all labels."""
 
 _NO_TOKEN = "–"
 
 PLOT_HEIGHT = 260
-"""Pixels of the log-probabilities, without what surrounds them."""
+"""The plot's height in pixels, without its surroundings."""
 
 Side = tuple[Tokens, FloatArray]
 """The predicted tokens of a pass, and the natural logarithm of each one's probability."""
@@ -36,7 +36,7 @@ Side = tuple[Tokens, FloatArray]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LogProbs(InBatch):
-    """How probable each target token is in two passes: bars that hang from 0.
+    """The probability of each target token in two passes: bars that hang from 0.
 
     Where the two targets differ, they are aligned: tokens that both have share a place, others
     stand under two labels, A above B, or have a place that the other leaves empty.

@@ -1,4 +1,4 @@
-"""A mask as a value: who may look where, and why not."""
+"""Masks as values: allowed cells, and reasons for forbidden ones."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CellArray = NDArray[np.uint8]
 class Cell(IntEnum):
     """Why a query may not look at a key; the bits of FUTURE and PADDING together are BOTH.
 
-    OTHER is for the reason that the mask itself names.
+    OTHER is a reason that the mask itself names.
     """
 
     ALLOWED = 0
@@ -30,7 +30,7 @@ class Cell(IntEnum):
 
 
 LISTED_QUERIES = 5
-"""So many queries without a key are named; the rest are counted."""
+"""The most queries without a key that are named; the rest are counted."""
 
 EDITED = ", edited"
 _BY_EDIT = "closed by the edit"
@@ -84,7 +84,7 @@ class Mask:
 
     @property
     def reasons(self) -> dict[Cell, str]:
-        """What is wrong with the key of a cell that is forbidden, in the order of Cell."""
+        """Why a key is forbidden, in the order of Cell."""
         return {
             Cell.FUTURE: "future",
             Cell.PADDING: "padding",
@@ -94,7 +94,7 @@ class Mask:
 
     @property
     def cell_names(self) -> tuple[str, ...]:
-        """What a legend calls each cell, in the order of Cell."""
+        """The legend's name for each cell, in the order of Cell."""
         return "allowed", *(f"forbidden: {why}" for why in self.reasons.values())
 
     @property
@@ -104,7 +104,7 @@ class Mask:
 
     @property
     def empty_queries(self) -> dict[int, str]:
-        """The labels, as plain text, of the queries that may look at no key, by position."""
+        """The labels, as plain text, of the queries without an allowed key, by position."""
         texts = axis_texts(self.queries)
         return {
             place: texts[place] for place in np.flatnonzero(~self.allowed.any(axis=-1)).tolist()
@@ -112,7 +112,7 @@ class Mask:
 
     @property
     def alt(self) -> str:
-        """The mask in words, for those who do not see it."""
+        """The alternative text."""
         n_queries, n_keys = self.cells.shape
         counts = np.bincount(self.cells.ravel(), minlength=len(Cell))
         reasons = [f"{counts[cell]} ({why})" for cell, why in self.reasons.items() if counts[cell]]
@@ -130,12 +130,12 @@ class Mask:
 
     @property
     def empty_words(self) -> str:
-        """Which queries have nothing left to look at, and what the model then does; "" for none."""
+        """The queries without an allowed key, and their weights; "" if there are none."""
         if not self.empty_queries:
             return ""
         return (
-            f"Nothing left to look at: {self._listed('“{text}” ({place})')}. The model then takes "
-            "zeros for the weights, so this attention adds nothing but its bias there."
+            f"Nothing left to look at: {self._listed('“{text}” ({place})')}. Their weights are "
+            "then zeros, so this attention adds only its bias there."
         )
 
     def _listed(self, form: str) -> str:
@@ -155,7 +155,7 @@ def preset_mask(
     reason: str = "",
     causal: bool = False,
 ) -> Mask:
-    """A mask that a rule makes, and no model.
+    """A mask made by a rule instead of a model.
 
     A cell counts as padding only where the mask as a whole allows no padding at all, and as future
     only in the decoder and for a rule that is causal. Else it has the rule's own reason.
@@ -194,7 +194,7 @@ def preset_mask(
 
 
 def edited_mask(base: Mask, allowed: BoolArray) -> Mask:
-    """A mask after an edit: what the edit alone forbids is OTHER, the rest keeps its reason.
+    """A mask after an edit: cells that only the edit forbids are OTHER, the rest keep their reason.
 
     Args:
         base: before the edit.

@@ -24,7 +24,7 @@ from viz.save.picture import Layout, Picture
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BatchTokens(InBatch):
-    """The tokens of a batch and which of them are padding, which are a table."""
+    """The tokens of a batch, with padding marked, as a table."""
 
     padded: Sequence[Trace]
 
@@ -45,7 +45,7 @@ class BatchTokens(InBatch):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _OwnMasks(Panels):
-    """Some of the model's own masks; `masks` as `batch_masks` gives them."""
+    """Some of the model's own masks; `masks` from `batch_masks`."""
 
     masks: dict[str, Mask]
 
@@ -65,7 +65,7 @@ class _OwnMasks(Panels):
 
 
 class DecoderFactors(_OwnMasks):
-    """How the decoder's mask is made."""
+    """The decoder's mask and its factors."""
 
     shown: ClassVar = {
         "causal": "Causal",
@@ -114,7 +114,7 @@ class OtherMasks(_OwnMasks):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OneMask(Picture):
-    """What one layer's attention may look at.
+    """The mask of one layer's attention.
 
     Attributes:
         mask: of one kind of attention.
@@ -135,7 +135,7 @@ class OneMask(Picture):
 
     @classmethod
     def of(cls, request: Request) -> OneMask:
-        # Also refuses a layer that there is not, of which no mask was recorded.
+        # Also refuses a missing layer, which has no recorded mask.
         site = request.attention_map.site
         mask = batch_masks([request.trace], 0, layer=site.layer)[site.kind]
         return cls(mask, site.layer, request.text, request.target)
@@ -163,7 +163,7 @@ class OneMask(Picture):
         return panel_figure(mask_panel(self.mask, title), **layout.options)
 
     def numbers(self) -> Numbers:
-        """Where the mask lets attention look, and the reason where it does not."""
+        """The allowed cells, and the reasons for forbidden ones."""
         mask = self.mask
         return Numbers(
             {"mask": mask.name},
@@ -181,7 +181,7 @@ class OneMask(Picture):
 
 
 def masks_numbers(masks: Mapping[str, Mask]) -> Numbers:
-    """Where each mask lets attention look, and the reason where it does not, by their names."""
+    """Each mask's allowed cells, and the reasons for forbidden ones, by name."""
     axes: Axes = {}
     arrays: Arrays = {}
     for name, mask in masks.items():

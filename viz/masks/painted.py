@@ -21,7 +21,7 @@ from viz.save.numbers import Numbers
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Edits:
-    """Edited masks, against the model's own."""
+    """Edited masks, compared with the model's own."""
 
     edits: tuple[Edit, ...]
 
@@ -29,7 +29,7 @@ class Edits:
 
     @property
     def texts(self) -> dict[str, str]:
-        """Which masks were edited and how, to go with numbers."""
+        """The edits, for the metadata of files."""
         return {"edited": "; ".join(map(str, self.edits)) or "none", "edit": write(self.edits)}
 
     def passes(self, at: HeadInBatch) -> Lines:
@@ -45,7 +45,7 @@ class Edits:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EditedWeights(ChangedWeights):
-    """A painted mask and what it does to a head.
+    """A painted mask and its effect on a head.
 
     Attributes:
         edits: all that hold.
@@ -96,7 +96,7 @@ class EditedWeights(ChangedWeights):
 
 
 def is_unchanged(before: tuple[Trace, Trace], after: tuple[Trace, Trace]) -> bool:
-    """Whether two runs of the model came to the same, to the last bit.
+    """Whether two runs of the model are equal to the last bit.
 
     Args:
         before: the pass over a given translation, and the one over what the model wrote.

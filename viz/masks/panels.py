@@ -15,7 +15,7 @@ from viz.masks.difference import COMPARED_NAMES, Compared, Difference
 from viz.masks.mask import Cell, Mask, edited_mask
 
 EVERY = Tokens.unnamed(["every"])
-"""The query of a mask that is one row; a label has no room for spaces, which it would mark."""
+"""The query of a one-row mask; without spaces, which labels would mark."""
 
 
 def mask_panel(mask: Mask, title: str, *, sign: str = "", note: str | None = None) -> Panel:
@@ -44,7 +44,7 @@ def mask_panel(mask: Mask, title: str, *, sign: str = "", note: str | None = Non
 
 
 def editor_panel(own: Mask, allowed: BoolArray, title: str) -> Panel:
-    """A mask that can be painted on.
+    """A mask to paint on.
 
     Args:
         own: the model's own mask, whose reasons its forbidden cells keep.
@@ -73,8 +73,8 @@ def editor_panel(own: Mask, allowed: BoolArray, title: str) -> Panel:
 
 
 def difference_panel(difference: Difference) -> Panel:
-    """Which cells two masks agree on; under the pointer each cell says what either mask says."""
-    # One category a sentence, in the colour of what it means, so that each cell says what differs.
+    """The cells in which two masks agree or differ; hovering a cell shows both masks' reasons."""
+    # One category per sentence, coloured by its meaning, so that each cell tells the difference.
     place = {answer: index for index, answer in enumerate(COMPARED_NAMES)}
     sentences = difference.sentence_ids
     used, cells = np.unique(sentences, return_inverse=True)
@@ -148,7 +148,7 @@ def number_panel(
 
 
 def weights_panel(seen: AttentionMap, head: int, title: str, *, sign: str = "") -> Panel:
-    """One head's weights, what it may not look at hatched.
+    """One head's weights, with masked cells hatched.
 
     Raises:
         IndexError: if there is no such head.

