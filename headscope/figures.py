@@ -100,7 +100,7 @@ from viz.positions.waves import FormulaWaves as FormulaWaves
 from viz.positions.waves import Waves as Waves
 from viz.save.picture import Layout, Picture
 
-# Clear names for what has a short one where it is written.
+# Public names for functions with shorter names in their modules.
 decode_mask = _decode_mask
 masks_intervention = _masks_intervention
 parse_masks = _parse_masks
@@ -118,7 +118,7 @@ def _named(names: tuple[str, str]) -> Any:
 
 
 def _drawing(picture: Callable[..., Picture]) -> Callable[..., Any]:
-    """The function that draws a picture of a class, with the fields of the class as arguments."""
+    """A function that draws a picture class, with the class's fields as arguments."""
 
     def draw(*fields: Any, narrow: bool = False, dark: bool = False, **named: Any) -> Any:
         return picture(*fields, **named).figure(Layout(narrow=narrow, dark=dark))

@@ -32,15 +32,9 @@ class Sublayer:
 
     Attributes:
         attention: the module.
-    <<<<<<< HEAD
         residual: the residual connection around it.
         x: the input that the residual connection adds, (batch, query, d_model).
-        weights: after the softmax, (batch, head, query, key).
-    =======
-        residual: what surrounds it.
-        x: what the residual connection adds, (batch, query, d_model).
         weights: after the softmax and before any gate, (batch, head, query, key).
-    >>>>>>> main
         v: projected values, (batch, head, key, d_v).
         heads: every head's output before W_O and after any gate, (batch, head, query, d_v).
         update: the output of attention, (batch, query, d_model).

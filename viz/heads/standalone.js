@@ -1,8 +1,8 @@
-// The explorer in a file of its own: what the app's page and its server do for it elsewhere.
+// Runs the explorer in a standalone file, in place of the app's page and server.
 
 import { Explorer } from "../browser/explorer/explorer.js";
 
-/** The payload as the explorer takes it, from deflated bytes in base64. */
+/** The explorer's payload, from deflated bytes in base64. */
 async function unpacked(text) {
   const packed = Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
   const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate"));
@@ -15,12 +15,12 @@ async function open() {
   const explorer = new Explorer(host.shadowRoot.querySelector(".explorer"), { canAskPython: false });
   const update = () => explorer.update(bytes, () => {});
   update();
-  // It draws anew where the page's background has changed.
+  // Redraws when the page's background changes.
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", update);
   document.querySelector("#trouble").remove();
 }
 
 open().catch((error) => {
-  const said = `This browser cannot draw the picture (${error.message}); one of 2023 or later can.`;
+  const said = `This browser cannot draw the picture (${error.message}); use a browser from 2023 or later.`;
   document.querySelector("#trouble").textContent = said;
 });

@@ -85,7 +85,7 @@ def show_steps(question: OfModel, view: DecodingView, search: Search, decoded: D
         stage.offer("Arrow keys: step · K: play")
         return
     captioned(
-        f"{picture.caption} Click another and the model continues from there.",
+        f"{picture.caption} Click another, and the model continues from it.",
         [picture],
         "step",
     )

@@ -130,7 +130,7 @@ def show_choice(question: OfModel, view: MasksView) -> None:
             show_heads(question, view)
     if len(view.further) >= MOST_SENTENCES:
         st.warning(
-            f"A batch has up to {MOST_SENTENCES} sentences here, with the one above; the last "
+            f"A batch holds at most {MOST_SENTENCES} sentences, including the one above; the last "
             f"{len(view.further) - MOST_SENTENCES + 1} are left out.",
             icon=":material/content_cut:",
         )
@@ -145,7 +145,7 @@ def show_further(view: MasksView) -> None:
         key="batch-menu",
     ):
         st.text_area(
-            "Further sentences in the batch, one a line",
+            "Further sentences in the batch, one per line",
             view.batch,
             key="batch",
             height=170,
@@ -153,7 +153,7 @@ def show_further(view: MasksView) -> None:
             placeholder="None: a batch of one sentence has no padding",
         )
         show_caption(
-            f"Up to {MOST_SENTENCES} with the one above, padded to one length as in training. "
+            f"At most {MOST_SENTENCES}, including the one above, padded to the same length. "
             "Press Ctrl+Enter to apply."
         )
 
@@ -205,7 +205,7 @@ def show_masks(selection: Selection) -> None:
     }
     st.html(grid_html(sides, selection.number, dark=is_dark()))
     captioned(
-        "Sentences are padded to one length. Padding is hatched: no word may look at it. The masks "
+        "Padding (hatched) makes all sentences equally long; no word may look at it. The masks "
         "below belong to the framed sentence."
         if len(selection.sentences) > 1
         else "One sentence needs no padding; add sentences to the batch to see some.",
@@ -253,8 +253,8 @@ def show_inside(selection: Selection) -> None:
         save_button([picture], key)
     show_caption(
         f"{selection.at.title}. The mask removes scores before the softmax, so other weights grow. "
-        "The last picture is the length of weight times value: what each key adds to this head's "
-        "output, before W_O. Without the mask, only this head's step is computed again."
+        "The last picture shows the length of weight times value: how much each key adds to this "
+        "head's output, before W_O. Without the mask, only this head is recomputed."
     )
     show_lesson(selection, with_mask)
 
@@ -270,7 +270,7 @@ def show_lesson(selection: Selection, inside: Steps) -> None:
     st.html(lesson_html(lesson, keys, dark=is_dark()))
     captioned(
         escape_markdown(
-            f"The query {queries[row]} ({row}) with every key forbidden in three ways. "
+            f"All keys of the query {queries[row]} ({row}) are forbidden, in three ways. "
             f"{lesson.explanation}"
         ),
         [RowLesson(selection.at, lesson, selection.attention.keys)],
@@ -348,7 +348,7 @@ def show_comparison(selection: Selection) -> None:
         if both.a.mask.cells.shape == both.b.mask.cells.shape:
             hint(
                 f"The model cannot run with these masks: {selection.kind.full_name.lower()} has "
-                f"{shape[0]} × {shape[1]} cells. Choose masks of that size to see what it does."
+                f"{shape[0]} × {shape[1]} cells. Choose masks of that size to see their effect."
             )
         return
     one, other = (

@@ -265,13 +265,13 @@ def show_change(
     """What edits change, below the matrices of `picture`."""
     show_translations(selection, before, after, ("Before", "After"), [picture])
     offer_decoding(selection, picture.edits.edits)
-    show_caption(f"{selection.at.sentence}: the model reads its own words so far.")
+    show_caption(f"{selection.at.sentence}: the model reads the words it has written so far.")
     show_notices(selection, picture.edits.edits, before, after)
     sides = selection.log_probs(before.forced), selection.log_probs(after.forced)
     show_probabilities(LogProbs(selection.at, picture.edits, sides))
     show_caption(
-        "Drag on the first matrix to turn cells, on its labels to turn rows or columns; "
-        f"{PAINTING_HELP} Beside it: {selection.at.title}, under teacher forcing."
+        "Drag on the first matrix to flip cells, on its labels to flip rows or columns; "
+        f"{PAINTING_HELP} Next to it: {selection.at.title}, under teacher forcing."
     )
 
 
@@ -290,7 +290,7 @@ def offer_decoding(selection: Selection, edits: tuple[Edit, ...]) -> None:
         icon=DECODING.icon,
         help="Opens the decoding page."
         if fits
-        else "This mask opens padding, and a sentence that is decoded alone has none.",
+        else "This mask opens padding, but a sentence decoded alone has none.",
         disabled=not fits,
         on_click=decode_under,
         args=(selection, alone),

@@ -35,6 +35,8 @@ from viz.shell.theme import is_dark
 from viz.shell.widgets import hint, segments
 from viz.shell.width import is_narrow, watch_width
 
+ORIGINAL = "Original order"
+
 SHORT_PARTS = {
     "table": "Table",
     "likeness": "Similarity",
@@ -231,8 +233,8 @@ def show_without(question: OfModel) -> None:
             "Reverse",
             view.reverse,
             key="reverse",
-            help="The first word gets the last position. Only in the encoder, since the decoder's "
-            "last position is not known while it writes.",
+            help="The first word gets the last position. Encoder only: while the decoder writes, "
+            "its last position is unknown.",
         )
         segments("Where", SIDES, key="side", hides_label=False, disabled=view.reverse)
     before = session.run(question)
@@ -262,7 +264,7 @@ def show_translations(heading: str, before: str, after: str) -> None:
     words = moved_words(before, after)
     if words:
         listed = ", ".join(f"“{word}”" for word in words)
-        st.caption(escape_markdown(f"In both, but at another place: {listed}."))
+        st.caption(escape_markdown(f"In both, but elsewhere: {listed}."))
 
 
 @fragment
@@ -282,7 +284,7 @@ def show_shuffle(question: OfModel, model: Translator) -> None:
             disabled=len(texts) < 2,
         )
         st.button(
-            "As it was",
+            ORIGINAL,
             icon=":material/undo:",
             on_click=address.change,
             kwargs={"shuffled": ""},
@@ -293,8 +295,8 @@ def show_shuffle(question: OfModel, model: Translator) -> None:
         order = usual
     if order == usual:
         st.markdown(
-            "Nothing has moved yet: drag a token, or press Shuffle. Only with positions can the "
-            "encoder tell one order from another."
+            "Nothing has moved yet: drag a token or press Shuffle. Without positions, the encoder "
+            "cannot tell one order from another."
         )
     else:
         show_reordered(question, model, order)
@@ -469,8 +471,8 @@ def show_part(question: OfModel) -> None:
     if not model.positions.is_added:
         hint(
             "This model has no table of encodings: it adds nothing to its embeddings, and every "
-            f"self-attention {model.positions.acts}. A shift changes nothing, since only the "
-            "distance of two tokens counts."
+            f"self-attention {model.positions.acts}. A shift changes nothing, because only the "
+            "distance between two tokens counts."
         )
     segments("Part", {part: part_name(part) for part in parts}, key="topic")
     match view.topic:
