@@ -38,14 +38,12 @@ from viz.effects.alignment_map import AlignmentMap as AlignmentMap
 from viz.effects.effect_map import EffectMap as EffectMap
 from viz.effects.effect_map import WordMap as WordMap
 from viz.effects.estimate_vs_deletion import MapBesideTruth as MapBesideTruth
-from viz.effects.head_map import effect_figure as effect_figure
+from viz.effects.head_map import LOSS, HeadMap
 from viz.effects.ranking import MapRanking as MapRanking
-from viz.effects.ranking import ranking_figure as ranking_figure
-from viz.effects.ranking import ranking_title as ranking_title
-from viz.effects.ranking import scores as _method_scores
+from viz.effects.removal_curve import LOG_PROB, Curve
+from viz.effects.removal_curve import TITLE as REMOVAL_TITLE
 from viz.effects.removal_curve import ExamplesCurve as ExamplesCurve
 from viz.effects.removal_curve import RemovalCurve as RemovalCurve
-from viz.effects.removal_curve import removal_figure as removal_figure
 from viz.effects.self_maps import SelfMap as SelfMap
 from viz.heads.every_head import EveryHead as EveryHead
 from viz.heads.lines import HeadLines as HeadLines
@@ -104,17 +102,7 @@ from viz.save.picture import Layout, Picture
 decode_mask = _decode_mask
 masks_intervention = _masks_intervention
 parse_masks = _parse_masks
-method_scores = _method_scores
 searches_of_every_width = _searches_of_every_width
-
-
-_NOWHERE: Any = None
-"""In place of the head and the sentence, of which only the title of a picture speaks."""
-
-
-def _named(names: tuple[str, str]) -> Any:
-    """What two passes differ in, of which a picture takes the names alone."""
-    return SimpleNamespace(names=names)
 
 
 def _drawing(picture: Callable[..., Picture]) -> Callable[..., Any]:
@@ -124,6 +112,12 @@ def _drawing(picture: Callable[..., Picture]) -> Callable[..., Any]:
         return picture(*fields, **named).figure(Layout(narrow=narrow, dark=dark))
 
     return draw
+
+
+def _picture(kind: Any, **attributes: Any) -> Any:
+    """A picture of which only some attributes are known."""
+    made: Any = type(kind.__name__, (kind,), {"name": "", **attributes})
+    return made.__new__(made)
 
 
 def Changes(mask: str = "", off: str | tuple[_Head, ...] = ()) -> _Changes:
@@ -193,26 +187,55 @@ def compared_masks(a: Any, b: Any, titles: tuple[str, str]) -> list[Panel]:
         NamedMask("", title.partition(": ")[2], mask)
         for mask, title in zip((a, b), titles, strict=True)
     ]
-    return ComparedMasks(_NOWHERE, TwoMasks(*named)).panels
+    panels: list[Panel] = _picture(ComparedMasks, both=TwoMasks(*named)).panels
+    return panels
 
 
 def factor_panels(masks: dict[str, Any]) -> list[Panel]:
     """How the decoder's mask is made."""
-    return DecoderFactors(_NOWHERE, masks).panels
+    panels: list[Panel] = _picture(DecoderFactors, masks=masks).panels
+    return panels
 
 
 def other_panels(masks: dict[str, Any]) -> list[Panel]:
     """All masks but the decoder's."""
-    return OtherMasks(_NOWHERE, masks).panels
+    panels: list[Panel] = _picture(OtherMasks, masks=masks).panels
+    return panels
 
 
-def step_panels(
-    seen: Any, steps: Any, *, limit: float, longest: float, hatched: bool
-) -> list[Panel]:
+def step_panels(seen: Any, steps: Any, **named: Any) -> list[Panel]:
     """What happens inside a head."""
-    return HeadSteps(_NOWHERE, seen, steps, limit, longest, hatched).panels
+    panels: list[Panel] = _picture(HeadSteps, seen=seen, steps=steps, **named).panels
+    return panels
 
 
+def ranking_title(site: Site | None, head: int | None) -> str:
+    """The title of the bars of methods."""
+    return str(_picture(MapRanking, site=site, head=head).title)
+
+
+def method_scores(
+    attributions: Any, site: Site | None = None, head: int | None = None, **named: Any
+) -> list[Any]:
+    """How well every method agrees with the truth, the best first."""
+    return MapRanking(attributions, "", site=site, head=head, **named).scores
+
+
+effect_figure = _drawing(
+    lambda values, title, unit=LOSS, off=(), numbered=True: _picture(
+        HeadMap, values=values, title=title, unit=unit, off=off, numbered=numbered
+    )
+)
+ranking_figure = _drawing(
+    lambda ranked, title, marked="", of_token=False: _picture(
+        MapRanking, scores=ranked, title=title, marked=marked, token=0 if of_token else None
+    )
+)
+removal_figure = _drawing(
+    lambda removal, title=REMOVAL_TITLE, value=LOG_PROB: _picture(
+        Curve, removal=removal, title=title, value=value
+    )
+)
 encoding_heatmap = _drawing(
     lambda table, title=MODEL_TITLE, **named: Positions(table, None, heading=title, **named)
 )
@@ -238,8 +261,10 @@ self_figure = _drawing(
 matrices_figure = _drawing(WeightMatrices)
 mask_figure = _drawing(lambda mask: OneMask(mask, 0, ""))
 log_prob_bars = _drawing(
-    lambda tokens_a, log_probs_a, tokens_b, log_probs_b, names: LogProbs(
-        _NOWHERE, _named(names), ((tokens_a, log_probs_a), (tokens_b, log_probs_b))
+    lambda tokens_a, log_probs_a, tokens_b, log_probs_b, names: _picture(
+        LogProbs,
+        under=SimpleNamespace(names=names),
+        sides=((tokens_a, log_probs_a), (tokens_b, log_probs_b)),
     )
 )
 growth_figure = _drawing(

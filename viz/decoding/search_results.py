@@ -120,11 +120,10 @@ class ResultList(Picture):
             down += _LINE * len(lines)
             places.append(down + _BAR / 2)
             down += _BAR + _GAP
-        shared = style.bar_layout(theme, title=self.title, height=round(down), top=0, lines=[])
         spec: dict[str, Any] = {
-            **shared,
-            "height": shared["height"] + _GAP,
-            "margin": {**shared["margin"], "b": shared["margin"]["b"] + _GAP},
+            **style.bar_layout(
+                theme, title=self.title, height=round(down), top=0, lines=[], axis=_GAP
+            ),
             "plot_bgcolor": style.CLEAR,
             "annotations": notes,
             "xaxis": {

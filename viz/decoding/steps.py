@@ -144,12 +144,11 @@ class OneStep(DecodingPicture):
         labels = axis_labels(step.likeliest)
         heights = [_STRIP] * len(looks) + [_ROW * len(labels)]
         full = sum(heights) + _HEADING * len(looks)
-        shared = style.bar_layout(theme, title=self.title, height=full, top=_HEADING, lines=[])
         below = 0 if layout.narrow else style.SMALL_FONT_SIZE + 30
         spec: dict[str, Any] = {
-            **shared,
-            "height": shared["height"] + below,
-            "margin": {**shared["margin"], "b": shared["margin"]["b"] + below},
+            **style.bar_layout(
+                theme, title=self.title, height=full, top=_HEADING, lines=[], axis=below
+            ),
             "plot_bgcolor": style.CLEAR,
             "coloraxis": {
                 "cmin": 0,
@@ -189,19 +188,10 @@ class OneStep(DecodingPicture):
                 "visible": False,
                 "anchor": f"x{suffix}",
             }
+            muted = {"size": style.SMALL_FONT_SIZE, "color": theme.muted}
+            shift = _HEADING - style.SMALL_FONT_SIZE - 16
             spec["annotations"].append(
-                {
-                    "text": escape_html(name),
-                    "xref": "paper",
-                    "yref": "paper",
-                    "x": 0,
-                    "y": top / full,
-                    "yshift": _HEADING - style.SMALL_FONT_SIZE - 16,
-                    "xanchor": "left",
-                    "yanchor": "bottom",
-                    "showarrow": False,
-                    "font": {"size": style.SMALL_FONT_SIZE, "color": theme.muted},
-                }
+                style.heading(theme, escape_html(name), 0, top / full, yshift=shift, font=muted)
             )
             top -= _STRIP + _HEADING
         last = str(len(looks) + 1)

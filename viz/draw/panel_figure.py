@@ -225,19 +225,15 @@ def panels_figure(
             panel, place, plan, suffix, narrow
         )
         layout["annotations"].append(
-            {
-                "text": "<br>".join(escape_html(line) for line in place.title),
-                "x": place.left / plan.width,
-                "y": 1 - place.top / plan.height,
-                "xref": "paper",
-                "yref": "paper",
-                "xanchor": "left",
-                "yanchor": "bottom",
-                "yshift": place.labels,
-                "align": "left",
-                "showarrow": False,
-                "font": {"size": style.SMALL_FONT_SIZE, "color": theme.text, "weight": 600},
-            }
+            style.heading(
+                theme,
+                "<br>".join(escape_html(line) for line in place.title),
+                place.left / plan.width,
+                1 - place.top / plan.height,
+                yshift=place.labels,
+                align="left",
+                font={"size": style.SMALL_FONT_SIZE, "color": theme.text, "weight": 600},
+            )
         )
     entries = [_legend_entry(name, color, theme) for name, color in legend.items()]
     frame = _frame(panels, plan, title, bars, legend, theme, narrow)
@@ -438,19 +434,9 @@ def _cell_numbers(panel: Panel, theme: style.Look) -> dict[str, Any]:
         shown = shown & panel.shown
     rows, columns = np.nonzero(shown)
     values = panel.values[rows, columns].tolist()
-    return {
-        "type": "scatter",
-        "x": columns,
-        "y": rows,
-        "mode": "text",
-        "text": [f"{value:.{panel.digits}f}" for value in values],
-        "textfont": {
-            "size": style.DENSE_FONT_SIZE,
-            "color": [theme.ink(min(value / panel.high, 1.0)) for value in values],
-        },
-        "hoverinfo": "skip",
-        "showlegend": False,
-    }
+    texts = [f"{value:.{panel.digits}f}" for value in values]
+    colors = [theme.ink(min(value / panel.high, 1.0)) for value in values]
+    return style.cell_texts(columns, rows, texts, colors, style.DENSE_FONT_SIZE)
 
 
 def _frame(

@@ -403,11 +403,11 @@ def legend_below(shared: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def bar_layout(
-    theme: Look, *, title: str, height: int, top: int, lines: Sequence[str]
+    theme: Look, *, title: str, height: int, top: int, lines: Sequence[str], axis: int = 0
 ) -> dict[str, Any]:
     """`layout` for a figure that has a colour bar and no legend."""
     shared = layout(theme, title=title, height=height, top=top, lines=lines)
-    return with_bottom(shared, BOTTOM)
+    return with_bottom(shared, BOTTOM + axis)
 
 
 def axis_title(text: str, standoff: int = 10) -> dict[str, Any]:
@@ -541,6 +541,51 @@ def signed_bar(theme: Look, limit: float, *, y: float) -> dict[str, Any]:
         "ypad": 0,
         "tickvals": [-limit, 0, limit],
         "ticktext": [number(-limit), "0", number(limit)],
+    }
+
+
+_Places = Sequence[int] | NDArray[np.integer[Any]]
+
+
+def heading(
+    theme: Look, text: str, x: float, y: float, *, size: int = FONT_SIZE, **more: Any
+) -> dict[str, Any]:
+    """A text whose lower left corner stands at a place of the figure, by shares of the plot.
+
+    Args:
+        theme: the colours.
+        text: already safe to show.
+        x: from the left edge.
+        y: from the lower edge.
+        size: of the font.
+        more: further settings of Plotly's annotation.
+    """
+    return {
+        **{"text": text, "x": x, "xref": "paper", "xanchor": "left"},
+        **{"y": y, "yref": "paper", "yanchor": "bottom", "showarrow": False},
+        "font": {"size": size, "color": theme.text},
+        **more,
+    }
+
+
+def without_plot(theme: Look, text: str) -> dict[str, Any]:
+    """The part of a layout that shows one sentence in place of a plot."""
+    note = {
+        **{"text": text, "x": 0.5, "xref": "paper", "y": 0.5, "yref": "paper"},
+        **{"showarrow": False, "font": {"size": FONT_SIZE, "color": theme.muted}},
+    }
+    return {"xaxis": {"visible": False}, "yaxis": {"visible": False}, "annotations": [note]}
+
+
+def cell_texts(
+    x: _Places, y: _Places, texts: list[str], colors: list[str], size: int, **more: Any
+) -> dict[str, Any]:
+    """A trace of texts in cells, one a cell, by column and row."""
+    return {
+        **{"type": "scatter", "mode": "text", "x": x, "y": y, "text": texts},
+        "textfont": {"size": size, "color": colors},
+        **{"hoverinfo": "skip", "showlegend": False},
+        **more,
     }
 
 

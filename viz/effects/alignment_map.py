@@ -114,18 +114,16 @@ class AlignmentMap(Picture):
         plot = style.row_height(_ROW, n_layers) * n_layers
         full = 2 * plot + _GAP if layout.narrow else plot
         axis_room = _NARROW_AXIS if layout.narrow else _AXIS
-        shared = style.bar_layout(
-            theme,
-            title=self.title,
-            height=full,
-            top=_HEADING,
-            lines=["Rows – layer, columns – head"] if layout.narrow else [],
-        )
         bar = style.weight_bar(theme)
         spec: dict[str, Any] = {
-            **shared,
-            "height": shared["height"] + axis_room,
-            "margin": {**shared["margin"], "b": shared["margin"]["b"] + axis_room},
+            **style.bar_layout(
+                theme,
+                title=self.title,
+                height=full,
+                top=_HEADING,
+                lines=["Rows – layer, columns – head"] if layout.narrow else [],
+                axis=axis_room,
+            ),
             "coloraxis": {
                 "cmin": 0,
                 "cmax": 100,
@@ -212,20 +210,9 @@ def _intervals(table: AlignmentTable, later: bool) -> NDArray[np.object_]:
 
 def _numbers(values: NDArray[np.float64], theme: style.Look) -> dict[str, Any]:
     rows, columns = np.indices(values.shape).reshape(2, -1)
-    return {
-        "type": "scatter",
-        "mode": "text",
-        "x": columns,
-        "y": rows,
-        "text": [f"{value:.0f}" for value in values.ravel()],
-        "textfont": {
-            "size": style.SMALL_FONT_SIZE,
-            "color": [theme.ink(1 - value / 100) for value in values.ravel()],
-        },
-        "hoverinfo": "skip",
-        "showlegend": False,
-        "cliponaxis": False,
-    }
+    texts = [f"{value:.0f}" for value in values.ravel()]
+    colors = [theme.ink(1 - value / 100) for value in values.ravel()]
+    return style.cell_texts(columns, rows, texts, colors, style.SMALL_FONT_SIZE, cliponaxis=False)
 
 
 def interval(rate: ErrorRate) -> str:

@@ -51,16 +51,4 @@ def add_axes(
         domain=down,
         anchor=f"x{suffix}",
     )
-    layout["annotations"].append(
-        {
-            "text": name,
-            "xref": "paper",
-            "yref": "paper",
-            "x": across[0],
-            "y": down[1],
-            "xanchor": "left",
-            "yanchor": "bottom",
-            "showarrow": False,
-            "font": {"size": style.FONT_SIZE, "color": theme.text},
-        }
-    )
+    layout["annotations"].append(style.heading(theme, name, across[0], down[1]))

@@ -10,8 +10,8 @@ import numpy as np
 import plotly.graph_objects as go
 
 from model.explain.agreement import Agreement, MeanAgreement, mean_agreement
-from model.explain.attribution import METHODS, TELLING, Agreements, Attributions
-from model.trace.attention_map import AttentionKind, Site
+from model.explain.attribution import METHODS, TELLING, Agreements
+from model.trace.attention_map import AttentionKind
 from viz.draw import style
 from viz.draw.labels import axis_texts, escape_html
 from viz.effects.estimate_vs_deletion import CrossMaps
@@ -93,19 +93,29 @@ class MapRanking(CrossMaps):
 
     @property
     def title(self) -> str:
-        return ranking_title(self.site, self.head)
+        return f"Agreement with the truth: {part_name(self.site, self.head)}"
 
     @property
     def scores(self) -> list[Score]:
         """One a method, the one with the highest rank correlation first."""
-        return scores(
-            self.attributions,
-            self.site,
-            self.head,
-            later=self.later,
-            token=self.token,
-            examples=self.examples,
-        )
+        maps, listed = self.attributions, []
+        for method in dict.fromkeys(each.method for each in maps.maps):
+            place = method, self.site, self.head
+            over = None
+            if self.examples:
+                over = (
+                    mean_agreement([each[place].correlation for each in self.examples]),
+                    mean_agreement([each[place].top for each in self.examples]),
+                )
+            listed.append(
+                Score(
+                    method=method,
+                    correlation=_of(maps.correlation(*place, later=self.later), self.token),
+                    top=_of(maps.top_agreement(*place, later=self.later), self.token),
+                    examples=over,
+                )
+            )
+        return sorted(listed, key=lambda each: _order(each.correlation), reverse=True)
 
     @property
     def alt(self) -> str:
@@ -160,13 +170,108 @@ class MapRanking(CrossMaps):
         return ranking_sentences(self.scores, "" if self.token is None else tokens[self.token])
 
     def figure(self, layout: Layout) -> go.Figure:
-        return ranking_figure(
-            self.scores,
-            self.title,
-            marked=self.marked,
-            of_token=self.token is not None,
-            **layout.options,
+        """One row a method, with two bars: rank correlation with the truth, and same token on top.
+
+        The first two traces are the bars. If examples were measured, the next two are their means
+        with 95% intervals.
+        """
+        ranked, theme, narrow = self.scores, style.look(layout.dark), layout.narrow
+        names = [
+            _SHORT.get(each.method, METHODS[each.method].title)
+            if narrow
+            else METHODS[each.method].title
+            for each in ranked
+        ]
+        rows = list(range(len(ranked)))
+        plot = _ROW * len(ranked)
+        full = 2 * plot + _HEADING + _AXIS + _BELOW if narrow else plot
+        shared = style.layout(
+            theme,
+            title="Agreement with the truth" if narrow else escape_html(self.title),
+            height=full,
+            top=_HEADING if narrow else 0,
+            lines=[escape_html(self.title.partition(": ")[2])] if narrow else [],
         )
+        of = "this sentence" if self.token is None else "this target token"
+        over = any(each.examples for each in ranked)
+        below = _AXIS + style.LEGEND_HEIGHT * (2 if narrow and over else 1) + 12
+        spec: dict[str, Any] = {
+            **style.with_bottom(shared, below),
+            "legend": style.legend_below(shared),
+            "plot_bgcolor": style.CLEAR,
+            "bargap": 0.35,
+            "annotations": [],
+        }
+        bars, means = [], []
+        for place, name in enumerate((CORRELATION, TOP)):
+            suffix = ("", "2")[place]
+            axes = {"xaxis": f"x{suffix}", "yaxis": f"y{suffix}"}
+            values = [each.both[place] for each in ranked]
+            bars.append(
+                {
+                    "type": "bar",
+                    "orientation": "h",
+                    "x": values,
+                    "y": rows,
+                    "marker": {
+                        "color": [
+                            theme.accent if each.method == self.marked else theme.beside
+                            for each in ranked
+                        ]
+                    },
+                    "customdata": [METHODS[each.method].title for each in ranked],
+                    "hovertemplate": f"%{{customdata}}<br>{name.lower()} <b>%{{x:.4~g}}</b>"
+                    f"<extra>{of}</extra>",
+                    "name": of,
+                    "showlegend": not place,
+                    **axes,
+                }
+            )
+            if over:
+                means.append(_means(ranked, place, name, theme) | axes)
+            lows = [each.examples[place].low for each in ranked if each.examples]
+            low = min([0.0, *(value for value in [*values, *lows] if not np.isnan(value))])
+            start = place * (1 + _BETWEEN) / 2
+            across = [0.0, 1.0] if narrow else [start, start + (1 - _BETWEEN) / 2]
+            top = full - place * (plot + _HEADING + _AXIS + _BELOW) if narrow else full
+            down = [max(0.0, (top - plot) / full), top / full]
+            spec[f"xaxis{suffix}"] = {
+                "domain": across,
+                "anchor": f"y{suffix}",
+                "range": [low * 1.05, 1 + (1 - low) * _NUMBER_ROOM],
+                "tickvals": [0, 0.5, 1],
+                "ticktext": ["0", "0.5", "1"] if not place else ["0%", "50%", "100%"],
+                "tickfont": {"size": style.SMALL_FONT_SIZE},
+                "gridcolor": theme.grid,
+                "zeroline": True,
+                "zerolinecolor": theme.muted,
+            }
+            spec[f"yaxis{suffix}"] = style.axis(
+                "",
+                [escape_html(each) for each in names],
+                1,
+                range=[len(ranked) - 0.5, -0.5],
+                domain=down,
+                anchor=f"x{suffix}",
+                showticklabels=narrow or not place,
+            )
+            spec["annotations"] += [
+                style.heading(theme, name, across[0], down[1], size=style.SMALL_FONT_SIZE),
+                *(
+                    {
+                        **{
+                            "text": _written(value, place),
+                            "x": 1 + (1 - low) * _NUMBER_ROOM,
+                            "y": row,
+                        },
+                        **{"xref": axes["xaxis"], "yref": axes["yaxis"], "xanchor": "right"},
+                        "showarrow": False,
+                        "font": {"size": style.SMALL_FONT_SIZE, "color": theme.text},
+                    }
+                    for row, value in enumerate(values)
+                ),
+            ]
+        return go.Figure({"data": [*bars, *means], "layout": spec})
 
     def numbers(self) -> Numbers:
         ranked = self.scores
@@ -204,48 +309,6 @@ class MapRanking(CrossMaps):
         ]
 
 
-def scores(
-    attributions: Attributions,
-    site: Site | None = None,
-    head: int | None = None,
-    *,
-    later: bool = False,
-    token: int | None = None,
-    examples: Sequence[Agreements] = (),
-) -> list[Score]:
-    """How well every method agrees, the one with the highest rank correlation first.
-
-    Args:
-        attributions: the maps of the sentence.
-        site: of cross-attention; None for the whole model.
-        head: None for all heads together.
-        later: whether the layer is read one row later.
-        token: one target token, from 0; None for the mean over all.
-        examples: of other sentences, for a mean over them.
-
-    Raises:
-        AttributionError: if there is no such map.
-    """
-    listed = []
-    for method in dict.fromkeys(each.method for each in attributions.maps):
-        place = method, site, head
-        over = None
-        if examples:
-            over = (
-                mean_agreement([each[place].correlation for each in examples]),
-                mean_agreement([each[place].top for each in examples]),
-            )
-        listed.append(
-            Score(
-                method=method,
-                correlation=_of(attributions.correlation(*place, later=later), token),
-                top=_of(attributions.top_agreement(*place, later=later), token),
-                examples=over,
-            )
-        )
-    return sorted(listed, key=lambda each: _order(each.correlation), reverse=True)
-
-
 def _of(agreement: Agreement, token: int | None) -> float:
     if token is None:
         return agreement.mean
@@ -255,130 +318,6 @@ def _of(agreement: Agreement, token: int | None) -> float:
 
 def _order(value: float) -> float:
     return -2.0 if np.isnan(value) else value
-
-
-def ranking_title(site: Site | None, head: int | None) -> str:
-    """The title of the bars."""
-    return f"Agreement with the truth: {part_name(site, head)}"
-
-
-def ranking_figure(
-    ranked: Sequence[Score],
-    title: str,
-    *,
-    marked: str = "",
-    of_token: bool = False,
-    narrow: bool = False,
-    dark: bool = False,
-) -> go.Figure:
-    """One row a method, with two bars: rank correlation with the truth, and same token on top.
-
-    The first two traces are the bars. If examples were measured, the next two are their means with
-    95% intervals.
-
-    Args:
-        ranked: as `scores` gives them.
-        title: in plain text.
-        marked: a method whose bars stand out.
-        of_token: whether they are of one target token, not of the whole sentence.
-        narrow: for a width below `style.NARROW`: one panel below the other.
-        dark: for a dark page.
-    """
-    theme = style.look(dark)
-    names = [
-        _SHORT.get(each.method, METHODS[each.method].title)
-        if narrow
-        else METHODS[each.method].title
-        for each in ranked
-    ]
-    rows = list(range(len(ranked)))
-    plot = _ROW * len(ranked)
-    full = 2 * plot + _HEADING + _AXIS + _BELOW if narrow else plot
-    shared = style.layout(
-        theme,
-        title="Agreement with the truth" if narrow else escape_html(title),
-        height=full,
-        top=_HEADING if narrow else 0,
-        lines=[escape_html(title.partition(": ")[2])] if narrow else [],
-    )
-    of = "this target token" if of_token else "this sentence"
-    over = any(each.examples for each in ranked)
-    below = _AXIS + style.LEGEND_HEIGHT * (2 if narrow and over else 1) + 12
-    layout: dict[str, Any] = {
-        **style.with_bottom(shared, below),
-        "legend": style.legend_below(shared),
-        "plot_bgcolor": style.CLEAR,
-        "bargap": 0.35,
-        "annotations": [],
-    }
-    bars, means = [], []
-    for place, name in enumerate((CORRELATION, TOP)):
-        suffix = ("", "2")[place]
-        axes = {"xaxis": f"x{suffix}", "yaxis": f"y{suffix}"}
-        values = [each.both[place] for each in ranked]
-        bars.append(
-            {
-                "type": "bar",
-                "orientation": "h",
-                "x": values,
-                "y": rows,
-                "marker": {
-                    "color": [
-                        theme.accent if each.method == marked else theme.beside for each in ranked
-                    ]
-                },
-                "customdata": [METHODS[each.method].title for each in ranked],
-                "hovertemplate": f"%{{customdata}}<br>{name.lower()} <b>%{{x:.4~g}}</b>"
-                f"<extra>{of}</extra>",
-                "name": of,
-                "showlegend": not place,
-                **axes,
-            }
-        )
-        if over:
-            means.append(_means(ranked, place, name, theme) | axes)
-        lows = [each.examples[place].low for each in ranked if each.examples]
-        low = min([0.0, *(value for value in [*values, *lows] if not np.isnan(value))])
-        start = place * (1 + _BETWEEN) / 2
-        across = [0.0, 1.0] if narrow else [start, start + (1 - _BETWEEN) / 2]
-        top = full - place * (plot + _HEADING + _AXIS + _BELOW) if narrow else full
-        down = [max(0.0, (top - plot) / full), top / full]
-        layout[f"xaxis{suffix}"] = {
-            "domain": across,
-            "anchor": f"y{suffix}",
-            "range": [low * 1.05, 1 + (1 - low) * _NUMBER_ROOM],
-            "tickvals": [0, 0.5, 1],
-            "ticktext": ["0", "0.5", "1"] if not place else ["0%", "50%", "100%"],
-            "tickfont": {"size": style.SMALL_FONT_SIZE},
-            "gridcolor": theme.grid,
-            "zeroline": True,
-            "zerolinecolor": theme.muted,
-        }
-        layout[f"yaxis{suffix}"] = style.axis(
-            "",
-            [escape_html(each) for each in names],
-            1,
-            range=[len(ranked) - 0.5, -0.5],
-            domain=down,
-            anchor=f"x{suffix}",
-            showticklabels=narrow or not place,
-        )
-        layout["annotations"] += [
-            _note(name, across[0], down[1], theme, xref="paper", yref="paper", yanchor="bottom"),
-            *(
-                _note(
-                    _written(value, place),
-                    1 + (1 - low) * _NUMBER_ROOM,
-                    row,
-                    theme,
-                    xref=f"x{suffix}",
-                    yref=f"y{suffix}",
-                    xanchor="right",
-                )
-                for row, value in enumerate(values)
-            ),
-        ]
-    return go.Figure({"data": [*bars, *means], "layout": layout})
 
 
 def _means(ranked: Sequence[Score], place: int, name: str, theme: style.Look) -> dict[str, Any]:
@@ -402,18 +341,6 @@ def _means(ranked: Sequence[Score], place: int, name: str, theme: style.Look) ->
         "<extra>the examples</extra>",
         "name": "the model’s examples, mean and 95% interval",
         "showlegend": not place,
-    }
-
-
-def _note(text: str, x: float, y: float, theme: style.Look, **more: Any) -> dict[str, Any]:
-    return {
-        "text": text,
-        "x": x,
-        "y": y,
-        "xanchor": "left",
-        "showarrow": False,
-        "font": {"size": style.SMALL_FONT_SIZE, "color": theme.text},
-        **more,
     }
 
 

@@ -165,17 +165,7 @@ class WeightMatrices(Picture):
                 "title": {"text": "" if column else "Head’s number", "standoff": 4, "font": small},
             }
             spec["annotations"].append(
-                {
-                    "text": name,
-                    "x": across[0],
-                    "y": top,
-                    "xref": "paper",
-                    "yref": "paper",
-                    "xanchor": "left",
-                    "yanchor": "bottom",
-                    "showarrow": False,
-                    "font": {"size": style.SMALL_FONT_SIZE, "color": theme.text},
-                }
+                style.heading(theme, name, across[0], top, size=style.SMALL_FONT_SIZE)
             )
         return go.Figure({"data": data, "layout": spec})
 

@@ -199,7 +199,9 @@ class OneHead(OfHead):
             )
         )
         if not weights.size:
-            return _without_cells(figure, theme)
+            figure.data[0].showscale = False
+            empty = style.without_plot(theme, "There is no cell to show.")
+            return figure.update_layout(empty, plot_bgcolor=style.CLEAR)
         row_step = style.label_step(n_queries, height // style.MIN_ROW_HEIGHT)
         downward = [n_queries - 0.5, -0.5]
         figure.update_layout(
@@ -239,40 +241,13 @@ class OneHead(OfHead):
         return figure
 
 
-def _without_cells(figure: go.Figure, theme: style.Look) -> go.Figure:
-    """The figure of a head with all queries or all keys hidden: one sentence, no axes."""
-    figure.data[0].showscale = False
-    figure.add_annotation(
-        text="There is no cell to show.",
-        x=0.5,
-        y=0.5,
-        xref="paper",
-        yref="paper",
-        showarrow=False,
-        font={"size": style.FONT_SIZE, "color": theme.muted},
-    )
-    return figure.update_layout(
-        xaxis={"visible": False}, yaxis={"visible": False}, plot_bgcolor=style.CLEAR
-    )
-
-
 def _numbers(
     weights: NDArray[np.float32], forbidden: NDArray[np.bool_], theme: style.Look
-) -> go.Scatter:
+) -> dict[str, Any]:
     """Each weight as two digits in its cell, except where it would round to 0."""
-    # Not the heatmap's own texts, which Plotly writes in a grey that is hard to read on mid-tones.
+    # Not the heatmap's own texts: Plotly writes those in a grey that fades on the middle colours.
     rows, columns = np.nonzero((weights >= CONSTANTS["LEAST_NUMBER"]) & ~forbidden)
     shown = weights[rows, columns].tolist()
-    return go.Scatter(
-        x=columns,
-        y=rows,
-        mode="text",
-        text=[f"{weight:.2f}" for weight in shown],
-        textfont={
-            "size": style.SMALL_FONT_SIZE,
-            "color": [theme.ink(weight) for weight in shown],
-        },
-        hoverinfo="skip",
-        showlegend=False,
-        name="weight as a number",
-    )
+    texts, colors = [f"{weight:.2f}" for weight in shown], [theme.ink(weight) for weight in shown]
+    size, name = style.SMALL_FONT_SIZE, "weight as a number"
+    return style.cell_texts(columns, rows, texts, colors, size, name=name)

@@ -387,21 +387,16 @@ def _headings(numbers: Arithmetic, plan: _Plan, theme: style.Look) -> list[dict[
     )
     columns = [plan.columns[0][0]] * 2 + [plan.columns[1][0]] * 2
     return [
-        {
-            "text": f"<b>{heading}</b><br>{sum_}",
-            "align": "left",
-            "font": {"size": style.FONT_SIZE, "color": theme.text},
-            "showarrow": False,
-            "x": x,
-            "xref": "paper",
-            "xanchor": "left",
-            # From the left edge of the numbers, where a heading has the whole width.
-            "xshift": 4 - LEFT,
-            "y": row[1],
-            "yref": "paper",
-            "yanchor": "bottom",
-            "yshift": 8,
-        }
+        # From the left edge of the numbers, where a heading has the whole width.
+        style.heading(
+            theme,
+            f"<b>{heading}</b><br>{sum_}",
+            x,
+            row[1],
+            align="left",
+            xshift=4 - LEFT,
+            yshift=8,
+        )
         for (heading, sum_), x, row in zip(texts, columns, plan.rows, strict=True)
     ]
 

@@ -187,22 +187,7 @@ class LogProbs(InBatch):
             },
         }
         if not places:
-            spec |= {
-                "xaxis": {"visible": False},
-                "yaxis": {"visible": False},
-                "showlegend": False,
-                "annotations": [
-                    {
-                        "text": "There is no token to show.",
-                        "x": 0.5,
-                        "y": 0.5,
-                        "xref": "paper",
-                        "yref": "paper",
-                        "showarrow": False,
-                        "font": {"size": style.FONT_SIZE, "color": theme.muted},
-                    }
-                ],
-            }
+            spec |= style.without_plot(theme, "There is no token to show.") | {"showlegend": False}
         return go.Figure({"data": data, "layout": spec})
 
     def numbers(self) -> Numbers:

@@ -107,15 +107,17 @@ class EmbeddingSum(Picture):
         full = 4 * height + 3 * _PANEL_GAP if layout.narrow else height
         labels = [escape_html(text) for text in side_texts(parts.tokens, layout.narrow)]
         step = style.label_step(n_tokens, height // style.MIN_ROW_HEIGHT)
-        shared = style.bar_layout(
-            theme,
-            title="Word and position",
-            height=full,
-            top=style.SMALL_FONT_SIZE + 10,
-            lines=["Rows – token, columns – dimension"] if layout.narrow else [],
-        )
+        # A phone has no room for two colour bars beside each other.
+        below = _NARROW_AXIS_ROOM + _BAR_HEIGHT if layout.narrow else _AXIS_ROOM
         spec: dict[str, Any] = {
-            **shared,
+            **style.bar_layout(
+                theme,
+                title=self.title,
+                height=full,
+                top=style.SMALL_FONT_SIZE + 10,
+                lines=["Rows – token, columns – dimension"] if layout.narrow else [],
+                axis=below,
+            ),
             "plot_bgcolor": style.CLEAR,
             "coloraxis": style.clipped_axis(theme, [parts.word], "word", length=_BAR),
             "coloraxis2": style.clipped_axis(
@@ -189,11 +191,11 @@ class EmbeddingSum(Picture):
                 **({} if place == 0 else {"matches": "y"}),
                 **({"tickfont": {"size": style.DENSE_FONT_SIZE}} if layout.narrow else {}),
             )
-            spec["annotations"] += _headings(name, across, down, theme)
-        # A phone has no room for two colour bars beside each other.
-        below = _NARROW_AXIS_ROOM + _BAR_HEIGHT if layout.narrow else _AXIS_ROOM
-        spec["margin"] = {**shared["margin"], "b": shared["margin"]["b"] + below}
-        spec["height"] = shared["height"] + below
+            muted = {"size": style.SMALL_FONT_SIZE, "color": theme.muted}
+            spec["annotations"] += [
+                style.heading(theme, name, across[0], down[1]),
+                style.heading(theme, "norm", across[1], down[1], xshift=3, font=muted),
+            ]
         if layout.narrow:
             spec["coloraxis"]["colorbar"]["y"] = _BAR_HEIGHT / spec["height"]
         else:
@@ -285,35 +287,6 @@ def _domains(place: int, narrow: bool, height: int, full: int) -> tuple[list[flo
         top = full - place * (height + _PANEL_GAP)
         return [0, _NARROW_PANEL_WIDTH], [max(0.0, (top - height) / full), top / full]
     return [place / 4, place / 4 + _PANEL_WIDTH], [0, 1]
-
-
-def _headings(
-    name: str, across: list[float], down: list[float], theme: style.Look
-) -> list[dict[str, Any]]:
-    shared = {
-        "xref": "paper",
-        "yref": "paper",
-        "y": down[1],
-        "yanchor": "bottom",
-        "showarrow": False,
-    }
-    return [
-        {
-            **shared,
-            "text": name,
-            "x": across[0],
-            "xanchor": "left",
-            "font": {"size": style.FONT_SIZE, "color": theme.text},
-        },
-        {
-            **shared,
-            "text": "norm",
-            "x": across[1],
-            "xanchor": "left",
-            "xshift": 3,
-            "font": {"size": style.SMALL_FONT_SIZE, "color": theme.muted},
-        },
-    ]
 
 
 def _norms(values: FloatArray) -> Values:
