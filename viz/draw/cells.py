@@ -32,14 +32,7 @@ def forbidden_traces(
     theme: style.Look,
     gap: int,
 ) -> list[Any]:
-    """A grey background over forbidden cells, with one hatched outline per run of them in a row.
-
-    Args:
-        forbidden: (query, key).
-        named: what hovering names a cell by, as `cell_names` gives it.
-        theme: of the page.
-        gap: pixels between cells.
-    """
+    """A grey background over forbidden cells, with one hatched outline per run of them in a row."""
     x: list[float | None] = []
     y: list[float | None] = []
     for row, cells in enumerate(forbidden):

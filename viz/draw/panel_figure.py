@@ -16,6 +16,7 @@ from model.trace.attention_map import Tokens
 from viz.draw import style
 from viz.draw.labels import escape_html, side_texts
 from viz.draw.panels import Panel
+from viz.draw.token_axes import token_layout
 
 _WIDE, _NARROW = 780, 396
 """Width in pixels of several panels on paper: two columns, one column."""
@@ -51,11 +52,6 @@ def panel_figure(panel: Panel, *, narrow: bool = False, dark: bool = False) -> g
 
     The first trace's z is the panel's values, unchanged; cells that it does not show lie grey above
     it.
-
-    Args:
-        panel: what to draw; that it can be painted on makes no difference.
-        narrow: for a width below `style.NARROW`.
-        dark: for a dark page.
     """
     theme = style.look(dark)
     n_queries, n_keys = panel.values.shape
@@ -103,37 +99,17 @@ def panel_figure(panel: Panel, *, narrow: bool = False, dark: bool = False) -> g
                 _legend_entry("not allowed", theme.forbidden, theme),
             ]
     rows, across = panel.query_title, panel.key_title
-    lines = [f"Rows – {rows}", f"Columns – {across}"] if narrow else []
-    height = style.plot_height(n_queries)
-    texts = side_texts(panel.keys, narrow)
-    width = style.NARROW_PLOT_WIDTH if narrow else style.PLOT_WIDTH
-    layout = style.layout(
+    layout = token_layout(
         theme,
-        title=escape_html(panel.title),
-        height=height,
-        top=style.labels_height(texts, width),
-        lines=lines,
+        escape_html(panel.title),
+        (panel.queries, panel.keys),
+        (rows, across),
+        narrow=narrow,
+        lines=[f"Rows – {rows}", f"Columns – {across}"] if narrow else [],
     )
     if panel.scale == "category":
-        # Nothing goes beside the legend, whose long names may need a line each.
+        # Nothing stands beside the legend, which may need a line for each of its long names.
         layout["legend"] |= {"x": 0, "xanchor": "left", "y": 0}
-    labelled = style.NARROW_LABELLED_COLUMNS if narrow else style.LABELLED_COLUMNS
-    layout |= {
-        "xaxis": style.axis(
-            "" if narrow else across,
-            [escape_html(text) for text in texts],
-            style.label_step(n_keys, labelled),
-            range=[-0.5, n_keys - 0.5],
-            side="top",
-            autotickangles=[0, -90] if narrow else [0, -45, -90],
-        ),
-        "yaxis": style.axis(
-            "" if narrow else rows,
-            _row_labels(panel.queries, narrow),
-            style.label_step(n_queries, height // style.MIN_ROW_HEIGHT),
-            range=[n_queries - 0.5, -0.5],
-        ),
-    }
     return go.Figure({"data": data, "layout": layout})
 
 

@@ -312,12 +312,7 @@ def row_height(usual: int, n_rows: int) -> int:
 
 
 def labels_height(texts: list[str], width: int = PLOT_WIDTH) -> int:
-    """The height of the labels above a plot in pixels: one line, or their length if rotated.
-
-    Args:
-        texts: as they are read, not as they are escaped.
-        width: of the plot, in pixels.
-    """
+    """The pixels of plain labels above a plot: one line, or their length if rotated."""
     size = _label_size(texts)
     # A letter is about half as wide as it is high.
     widths = [len(text) * size / 2 for text in texts]
@@ -416,14 +411,7 @@ def axis_title(text: str, standoff: int = 10) -> dict[str, Any]:
 
 
 def axis(title: str, labels: list[str], step: int, **more: Any) -> dict[str, Any]:
-    """An axis over positions 0, 1, …, with labels that are already safe to show.
-
-    Args:
-        title: in sentence case.
-        labels: one a position.
-        step: 1 labels every position, 2 every other one, and so on.
-        more: further settings of Plotly's axis.
-    """
+    """An axis over positions 0, 1, … that shows every `step`th label, already safe to show."""
     return {
         "title": {"text": title, "standoff": 10, "font": {"size": SMALL_FONT_SIZE}},
         "tickmode": "array",
@@ -472,14 +460,7 @@ def weight_bar(theme: Look) -> dict[str, Any]:
 
 
 def value_bar(theme: Look, limit: float, title: str, *, narrow: bool = False) -> dict[str, Any]:
-    """The colour bar of numbers from -limit to limit, below the plot.
-
-    Args:
-        theme: the colours.
-        limit: the number at its right end.
-        title: what the numbers are.
-        narrow: for a plot as narrow as on a phone.
-    """
+    """The colour bar of numbers from -limit to limit, below the plot."""
     bar = weight_bar(theme)
     end = f"{limit:.3g}"
     return {
@@ -500,14 +481,7 @@ def clipped_limit(values: Sequence[NDArray[np.floating[Any]]]) -> float:
 def clipped_axis(
     theme: Look, values: Sequence[NDArray[np.floating[Any]]], title: str, *, length: int
 ) -> dict[str, Any]:
-    """A colour axis to both sides of 0 that ends at `clipped_limit`, with its bar.
-
-    Args:
-        theme: the colours.
-        values: all numbers that are drawn on it.
-        title: what they are.
-        length: of the bar, in pixels.
-    """
+    """A colour axis to both sides of 0 that ends at `clipped_limit`, with its bar."""
     limit = clipped_limit(values)
     bar = value_bar(theme, limit, title)
     low, middle, high = bar["ticktext"]
@@ -520,13 +494,7 @@ def clipped_axis(
 
 
 def signed_bar(theme: Look, limit: float, *, y: float) -> dict[str, Any]:
-    """The colour bar of numbers from -limit to limit, for a place right below its plot.
-
-    Args:
-        theme: the colours.
-        limit: the number at its right end.
-        y: of its upper edge, as a share of the plot's height.
-    """
+    """The colour bar of numbers from -limit to limit, right below its plot."""
     return {
         **weight_bar(theme),
         "title": {
@@ -550,16 +518,7 @@ _Places = Sequence[int] | NDArray[np.integer[Any]]
 def heading(
     theme: Look, text: str, x: float, y: float, *, size: int = FONT_SIZE, **more: Any
 ) -> dict[str, Any]:
-    """A text whose lower left corner stands at a place of the figure, by shares of the plot.
-
-    Args:
-        theme: the colours.
-        text: already safe to show.
-        x: from the left edge.
-        y: from the lower edge.
-        size: of the font.
-        more: further settings of Plotly's annotation.
-    """
+    """A text, already safe to show, whose lower left corner stands at shares of the plot."""
     return {
         **{"text": text, "x": x, "xref": "paper", "xanchor": "left"},
         **{"y": y, "yref": "paper", "yanchor": "bottom", "showarrow": False},
@@ -590,13 +549,7 @@ def cell_texts(
 
 
 def legend_square(theme: Look, name: str, color: str) -> dict[str, Any]:
-    """A trace without points that adds a colour to the legend.
-
-    Args:
-        theme: the colours.
-        name: already safe to show.
-        color: of the square.
-    """
+    """A trace without points that adds a colour to the legend; the name is already safe to show."""
     return {
         "type": "scatter",
         "x": [None],

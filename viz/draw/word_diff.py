@@ -29,10 +29,6 @@ def word_diff(before: str, after: str) -> list[Change]:
 
     Runs of words come with the space before them, so that all runs in a row read as a text, and
     those that are not "removed" give the text after, its spaces made single.
-
-    Args:
-        before: a text.
-        after: the text that took its place.
     """
     old, new = list(_words(before)), list(_words(after))
     changes: list[Change] = []
@@ -54,13 +50,7 @@ def word_diff(before: str, after: str) -> list[Change]:
 
 
 def diff_html(before: str, after: str, *, dark: bool = False) -> str:
-    """`word_diff` as HTML: <del> struck through, <ins> underlined, the rest unchanged.
-
-    Args:
-        before: a text; nothing in it acts as markup.
-        after: likewise.
-        dark: for a dark page.
-    """
+    """`word_diff` as HTML without other markup: <del> struck through, <ins> underlined."""
     theme = style.look(dark)
     removed, added = (css.change_css(theme, removed=removed) for removed in (True, False))
     tags = {"removed": ("del", removed), "added": ("ins", added)}

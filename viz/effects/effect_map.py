@@ -182,16 +182,7 @@ def changed_words(before: str, after: str) -> int:
 
 
 def effect_sentences(effects: Effects, token: int | None, count: int = LISTED) -> list[str]:
-    """The heads whose removal changes most, in plain text, largest change first.
-
-    Args:
-        effects: of the translation.
-        token: a target token, from 0; None for the whole translation.
-        count: how many heads.
-
-    Raises:
-        IndexError: if there is no such token.
-    """
+    """The heads whose removal changes the translation or one of its tokens most, in plain text."""
     return [
         f"Without {lower_first(site.head_name(head))}, "
         + (

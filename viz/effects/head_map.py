@@ -280,11 +280,7 @@ def by_kind(values: Mapping[Site, Values]) -> dict[AttentionKind, Values]:
 
 
 def head_columns(sites: Mapping[Site, Any]) -> dict[str, NDArray[np.str_] | NDArray[np.int64]]:
-    """Kind, layer and number of every head, one below the other.
-
-    Args:
-        sites: a value for each head, by site.
-    """
+    """Kind, layer and number of every head, one below the other, for a value per head by site."""
     heads = [(site, head) for site, each in sites.items() for head in range(len(each))]
     return {
         "attention": np.array([str(site.kind) for site, _ in heads], np.str_),

@@ -20,10 +20,10 @@ def add_axes(
     down: Sequence[float],
     narrow: bool,
 ) -> None:
-    """Add a layer by head map's axes to a layout.
+    """Add the axes and the name of a layer by head map to a layout with annotations.
 
     Args:
-        layout: of the figure, with its annotations.
+        layout: of the figure.
         theme: of the page.
         name: of the map.
         heads: the labels of its columns.

@@ -345,12 +345,7 @@ def _means(ranked: Sequence[Score], place: int, name: str, theme: style.Look) ->
 
 
 def ranking_sentences(ranked: Sequence[Score], token_name: str = "") -> list[str]:
-    """Which map to believe, in a number, in plain text.
-
-    Args:
-        ranked: as `scores` gives them.
-        token_name: their target token; "" for the whole sentence.
-    """
+    """Which map to believe, in a number, in plain text; for a target token if it has a name."""
     where = f"For “{token_name}”" if token_name else "For this sentence"
     sentences = [_believed(where, {each.method: each.correlation for each in ranked})]
     if not token_name:

@@ -17,6 +17,7 @@ from viz.draw.axis_names import caption, key_title, nouns, row_titles
 from viz.draw.cells import cell_names, forbidden_traces
 from viz.draw.constants import CONSTANTS
 from viz.draw.labels import axis_texts, escape_html, side_texts
+from viz.draw.token_axes import token_layout
 from viz.links.request import Request
 from viz.save.notebook import Lines, opened, public, recorded_elsewhere, traced
 from viz.save.numbers import Arrays, Numbers, of_head
@@ -142,8 +143,7 @@ class OneHead(OfHead):
         lie hatched above it, so that they do not look like cells with the weight 0. What rows
         predict, or read, stands at their right.
         """
-        seen_map = self.map
-        one, kind = seen_map.head(self.head), self.site.kind
+        one, kind = self.map.head(self.head), self.site.kind
         beside, titles = self.seen.beside.get(kind), row_titles(kind, self.seen)
         weights, forbidden = one.weights, ~one.allowed
         n_queries, n_keys = weights.shape
@@ -153,7 +153,7 @@ class OneHead(OfHead):
                 f"{len(beside)} tokens."
             )
         theme, narrow = style.look(layout.dark), layout.narrow
-        named = cell_names(seen_map.queries, seen_map.keys)
+        named = cell_names(one.queries, one.keys)
         columns = style.NARROW_NUMBERED_COLUMNS if narrow else style.NUMBERED_COLUMNS
         numbered = n_queries <= style.NUMBERED_ROWS and n_keys <= columns
         # Lines between cells guide the eye along a row, but would cover cells a few pixels wide.
@@ -176,69 +176,37 @@ class OneHead(OfHead):
             traces += forbidden_traces(forbidden, named, theme, gap)
         if numbered:
             traces.append(_numbers(weights, forbidden, theme))
-        figure = go.Figure(traces)
         rows, keys = titles.query, key_title(kind, sides=self.seen.has_sides)
-        lines = []
-        if narrow:
-            lines = [f"Rows – {rows}", f"Columns – {keys}"]
-            if beside is not None:
-                # In the same colour as the axis title that it replaces.
-                right = f'<span style="color: {theme.accent}">Right – {titles.beside}</span>'
-                lines.insert(1, right)
-        height = style.plot_height(n_queries)
-        column_texts = side_texts(seen_map.keys, narrow)
-        figure.update_layout(
-            style.layout(
-                theme,
-                title=one.name,
-                height=height,
-                top=style.labels_height(
-                    column_texts, style.NARROW_PLOT_WIDTH if narrow else style.PLOT_WIDTH
-                ),
-                lines=lines,
-            )
+        lines = [f"Rows – {rows}", f"Columns – {keys}"]
+        if beside is not None:
+            # In the same colour as the axis title that it replaces.
+            right = f'<span style="color: {theme.accent}">Right – {titles.beside}</span>'
+            lines.insert(1, right)
+        spec = token_layout(
+            *(theme, one.name, (one.queries, one.keys), (rows, keys)),
+            narrow=narrow,
+            lines=lines if narrow else [],
         )
         if not weights.size:
-            figure.data[0].showscale = False
-            empty = style.without_plot(theme, "There is no cell to show.")
-            return figure.update_layout(empty, plot_bgcolor=style.CLEAR)
-        row_step = style.label_step(n_queries, height // style.MIN_ROW_HEIGHT)
-        downward = [n_queries - 0.5, -0.5]
-        figure.update_layout(
-            xaxis=style.axis(
-                "" if narrow else keys,
-                [escape_html(text) for text in column_texts],
-                style.label_step(
-                    n_keys, style.NARROW_LABELLED_COLUMNS if narrow else style.LABELLED_COLUMNS
-                ),
-                range=[-0.5, n_keys - 0.5],
-                side="top",
-                # Slanted labels would extend beyond a narrow figure.
-                autotickangles=[0, -90] if narrow else [0, -45, -90],
-            ),
-            yaxis=style.axis(
-                "" if narrow else rows,
-                [escape_html(text) for text in side_texts(seen_map.queries, narrow)],
-                row_step,
-                range=downward,
-            ),
-        )
-        if beside is not None:
-            # Plotly draws an axis only if a trace uses it.
-            figure.add_scatter(x=[None], y=[None], yaxis="y2", hoverinfo="skip", showlegend=False)
-            figure.update_layout(
-                yaxis2=style.axis(
-                    "" if narrow else titles.beside,
-                    [f"{titles.arrow} {escape_html(text)}" for text in side_texts(beside, narrow)],
-                    row_step,
-                    range=downward,
-                    side="right",
-                    overlaying="y",
-                    matches="y",
-                    color=theme.accent,
-                )
+            traces[0]["showscale"] = False
+            spec |= style.without_plot(theme, "There is no cell to show.")
+            spec["plot_bgcolor"] = style.CLEAR
+        elif beside is not None:
+            # Plotly draws an axis only where a trace uses it.
+            unseen = {"hoverinfo": "skip", "showlegend": False}
+            traces.append({"type": "scatter", "x": [None], "y": [None], "yaxis": "y2", **unseen})
+            texts = [f"{titles.arrow} {escape_html(text)}" for text in side_texts(beside, narrow)]
+            spec["yaxis2"] = style.axis(
+                "" if narrow else titles.beside,
+                texts,
+                style.label_step(n_queries, style.plot_height(n_queries) // style.MIN_ROW_HEIGHT),
+                range=[n_queries - 0.5, -0.5],
+                side="right",
+                overlaying="y",
+                matches="y",
+                color=theme.accent,
             )
-        return figure
+        return go.Figure({"data": traces, "layout": spec})
 
 
 def _numbers(

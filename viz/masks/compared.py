@@ -220,10 +220,7 @@ class MovedHeads(_OfTwoMasks):
 def moved_heads(before: Trace, after: Trace, lengths: tuple[int, int]) -> dict[Site, FloatArray]:
     """The share of every head's weight that moved between two passes, by site, (head,) each.
 
-    Args:
-        before: the first pass.
-        after: the second, over the same tokens.
-        lengths: tokens of the source and of the decoder's input, without padding.
+    `lengths` are the tokens of the source and of the decoder's input, without padding.
     """
     n_source, n_target = lengths
     return {

@@ -163,15 +163,7 @@ class ChangedWeights(Panels):
 def changed_panels(
     before: AttentionMap, after: AttentionMap, head: int, titles: tuple[str, str], *, sign: str = ""
 ) -> list[Panel]:
-    """One head's weights at a site in two passes, and their change, from -1 to 1.
-
-    Args:
-        before: the site in the first.
-        after: the site in the second.
-        head: counted from 0.
-        titles: of the two.
-        sign: stands before the second title.
-    """
+    """One head's weights at a site in two passes, and their change, from -1 to 1."""
     change = after.head(head).weights - before.head(head).weights
     return [
         weights_panel(before, head, titles[0]),

@@ -196,10 +196,6 @@ def preset_mask(
 def edited_mask(base: Mask, allowed: BoolArray) -> Mask:
     """A mask after an edit: cells that only the edit forbids are OTHER, the rest keep their reason.
 
-    Args:
-        base: before the edit.
-        allowed: after it, True = may attend, (query, key).
-
     Raises:
         ValueError: if the edit is not boolean, or of another shape than the mask.
     """

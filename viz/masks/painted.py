@@ -96,12 +96,7 @@ class EditedWeights(ChangedWeights):
 
 
 def is_unchanged(before: tuple[Trace, Trace], after: tuple[Trace, Trace]) -> bool:
-    """Whether two runs of the model are equal to the last bit.
-
-    Args:
-        before: the pass over a given translation, and the one over what the model wrote.
-        after: likewise.
-    """
+    """Whether two runs, each forced and free, are equal to the last bit."""
     (forced, free), (other_forced, other_free) = before, after
     return (
         free.text == other_free.text

@@ -19,14 +19,7 @@ EVERY = Tokens.unnamed(["every"])
 
 
 def mask_panel(mask: Mask, title: str, *, sign: str = "", note: str | None = None) -> Panel:
-    """A mask, its cells coloured by the reason why they are forbidden.
-
-    Args:
-        mask: what to show.
-        title: in sentence case.
-        sign: stands before the title, such as "=".
-        note: below the title; None says shape and type.
-    """
+    """A mask, its cells coloured by reason; by default its note is shape and type."""
     query_title, key_titled = ("Query", "Key") if mask.kind is None else _titles(mask.kind)
     return Panel(
         title=title,
@@ -44,16 +37,7 @@ def mask_panel(mask: Mask, title: str, *, sign: str = "", note: str | None = Non
 
 
 def editor_panel(own: Mask, allowed: BoolArray, title: str) -> Panel:
-    """A mask to paint on.
-
-    Args:
-        own: the model's own mask, whose reasons its forbidden cells keep.
-        allowed: where painting begins, True = may attend, (query, key).
-        title: in sentence case.
-
-    Raises:
-        ValueError: if `allowed` is not boolean, or of another shape than the mask.
-    """
+    """A mask to paint on; what `allowed` forbids keeps the reasons of the own mask."""
     shown = edited_mask(own, allowed)
     query_title, key_titled = ("Query", "Key") if own.kind is None else _titles(own.kind)
     return Panel(

@@ -169,12 +169,7 @@ class ShuffledDistances(Picture):
 
 
 def reordered(tokens: Tokens, places: list[int]) -> Tokens:
-    """Tokens in another order.
-
-    Args:
-        tokens: as they stand.
-        places: for each place of the new order, where its token stood.
-    """
+    """Tokens in another order: for each of its places, where its token stood."""
     return Tokens(
         tuple(tokens.tokens[place] for place in places),
         tuple(tokens.ids[place] for place in places),

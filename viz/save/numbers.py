@@ -154,14 +154,7 @@ def column_numbers(
     places: Tokens | Sequence[int],
     columns: Mapping[str, NDArray[Any]],
 ) -> Numbers:
-    """Numbers that all stand on one axis: a row for each of its places.
-
-    Args:
-        about: as in Numbers.
-        axis: its name.
-        places: the tokens along it, or the numbers of its places.
-        columns: by name, one value a place.
-    """
+    """Numbers that all stand on one axis, by name: one value for each token or number along it."""
     return Numbers(
         about, {axis: places}, {name: ((axis,), values) for name, values in columns.items()}
     )

@@ -32,16 +32,6 @@ class Layout:
         """For figures of several panels."""
         return asdict(self)
 
-    @property
-    def python(self) -> str:
-        """`options` as the end of a call, such as ", narrow=True"."""
-        return _arguments(self.options)
-
-    @property
-    def panel_python(self) -> str:
-        """`panel_options` as the end of a call."""
-        return _arguments(self.panel_options)
-
 
 class Picture(ABC):
     """One picture in all its forms.
@@ -148,7 +138,3 @@ class Picture(ABC):
         offered["html"] = self.has("page") or self.has("figure")
         offered["py"] = self.has("figure") and (self.has("setup") or self.has("python"))
         return [format for format, is_offered in offered.items() if is_offered]
-
-
-def _arguments(options: Mapping[str, Any]) -> str:
-    return "".join(f", {name}={value}" for name, value in options.items() if value)
