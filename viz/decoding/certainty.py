@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
@@ -41,8 +41,8 @@ class Certainty(DecodingPicture):
         changes: as in DecodingPicture.
     """
 
-    slug: ClassVar[str] = "certainty"
-    about: ClassVar[str] = "probability, rank and entropy of every token of the translation"
+    slug = "certainty"
+    about = "probability, rank and entropy of every token of the translation"
 
     decoding: Decoding
     search: Search
@@ -133,24 +133,15 @@ class Certainty(DecodingPicture):
             hovertemplate="<b>%{customdata[0]}</b><br>entropy <b>%{y:.2f} bits</b><extra></extra>",
             showlegend=False,
         )
-        shared = style.layout(
-            theme,
-            title=self.title,
-            height=_HEIGHT,
-            lines=["Above – probability, below – entropy in bits"] if layout.narrow else [],
-        )
-        room = style.labels_height(labels)
-        below = shared["margin"]["b"] + room + (style.LEGEND_HEIGHT if layout.narrow else 0)
-        tick = {
-            "gridcolor": theme.grid,
-            "zeroline": False,
-            "automargin": True,
-            "tickfont": {"size": style.SMALL_FONT_SIZE},
-        }
+        legends = 2 * style.LEGEND_HEIGHT if layout.narrow else 0
         spec = {
-            **style.with_bottom(shared, below),
-            "plot_bgcolor": style.CLEAR,
-            "legend": style.legend_below(shared),
+            **style.plain_layout(
+                theme,
+                title=self.title,
+                height=_HEIGHT,
+                below=style.BOTTOM + style.labels_height(labels) + legends,
+                lines=["Above – probability, below – entropy in bits"] if layout.narrow else [],
+            ),
             "xaxis": style.axis(
                 "",
                 labels,
@@ -158,21 +149,21 @@ class Certainty(DecodingPicture):
                 range=[-0.5, len(labels) - 0.5],
                 anchor="y2",
             ),
-            "yaxis": {
-                "title": style.axis_title("" if layout.narrow else "Probability"),
-                "domain": [0.5 + _GAP / 2, 1],
-                "range": [0, 1],
-                "tickvals": [0, 0.5, 1],
-                "ticktext": [percent(share) for share in (0, 0.5, 1)],
-                **tick,
-            },
-            "yaxis2": {
-                "title": style.axis_title("" if layout.narrow else "Entropy, bits"),
-                "domain": [0, 0.5 - _GAP / 2],
-                "rangemode": "tozero",
-                "nticks": 4,
-                **tick,
-            },
+            "yaxis": style.value_axis(
+                theme,
+                "" if layout.narrow else "Probability",
+                domain=[0.5 + _GAP / 2, 1],
+                range=[0, 1],
+                tickvals=[0, 0.5, 1],
+                ticktext=[percent(share) for share in (0, 0.5, 1)],
+            ),
+            "yaxis2": style.value_axis(
+                theme,
+                "" if layout.narrow else "Entropy, bits",
+                domain=[0, 0.5 - _GAP / 2],
+                rangemode="tozero",
+                nticks=4,
+            ),
         }
         named = [
             ("the likeliest token it may write", theme.accent),

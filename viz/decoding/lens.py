@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
@@ -55,8 +55,8 @@ class LayerLens(DecodingPicture):
         changes: as in DecodingPicture.
     """
 
-    slug: ClassVar[str] = "layers"
-    about: ClassVar[str] = "what each decoder layer would predict at every step of the translation"
+    slug = "layers"
+    about = "what each decoder layer would predict at every step of the translation"
 
     lens: LogitLens
     sentence: str

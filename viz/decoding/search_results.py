@@ -192,10 +192,8 @@ class ComparedSearches(ResultList):
         changes: what the model did differently meanwhile.
     """
 
-    slug: ClassVar[str] = "compare"
-    about: ClassVar[str] = (
-        "a search (--beam, --samples) compared with another: --against, by default greedy"
-    )
+    slug = "compare"
+    about = "a search (--beam, --samples) compared with another: --against, by default greedy"
 
     decodings: Sequence[Decoding]
     searches: Sequence[Search]
@@ -255,8 +253,8 @@ class SearchWidths(ResultList):
         changes: what the model did differently meanwhile.
     """
 
-    slug: ClassVar[str] = "widths"
-    about: ClassVar[str] = f"what beams of the widths 1 to {WIDEST} find"
+    slug = "widths"
+    about = f"what beams of the widths 1 to {WIDEST} find"
 
     decodings: Sequence[Decoding]
     search: Search

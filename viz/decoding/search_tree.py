@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
@@ -62,8 +62,8 @@ class SearchTree(DecodingPicture):
         changes: as in DecodingPicture.
     """
 
-    slug: ClassVar[str] = "tree"
-    about: ClassVar[str] = "every hypothesis of the search as a tree: --beam, --samples, --prefix"
+    slug = "tree"
+    about = "every hypothesis of the search as a tree: --beam, --samples, --prefix"
 
     decoding: Decoding
     search: Search

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
@@ -42,8 +42,8 @@ class OneStep(DecodingPicture):
         changes: as in DecodingPicture.
     """
 
-    slug: ClassVar[str] = "step"
-    about: ClassVar[str] = "one step of the decoding and the likeliest tokens it may write: --token"
+    slug = "step"
+    about = "one step of the decoding and the likeliest tokens it may write: --token"
 
     decoding: Decoding
     trace: Trace

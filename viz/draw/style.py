@@ -397,6 +397,15 @@ def legend_below(shared: Mapping[str, Any]) -> dict[str, Any]:
     return {**shared["legend"], **place}
 
 
+def plain_layout(
+    theme: Look, *, title: str, height: int, below: int, top: int = 0, lines: Sequence[str] = ()
+) -> dict[str, Any]:
+    """`layout` on a clear ground, with the legend in the lower left corner of what lies below."""
+    shared = layout(theme, title=title, height=height, top=top, lines=lines)
+    legend = legend_below(shared)
+    return {**with_bottom(shared, below), "plot_bgcolor": CLEAR, "legend": legend}
+
+
 def bar_layout(
     theme: Look, *, title: str, height: int, top: int, lines: Sequence[str], axis: int = 0
 ) -> dict[str, Any]:
@@ -410,10 +419,22 @@ def axis_title(text: str, standoff: int = 10) -> dict[str, Any]:
     return {"text": text, "standoff": standoff, "font": {"size": SMALL_FONT_SIZE}}
 
 
+def value_axis(theme: Look, title: str, **more: Any) -> dict[str, Any]:
+    """An axis of numbers, with further settings of Plotly's."""
+    return {
+        "title": axis_title(title),
+        "tickfont": {"size": SMALL_FONT_SIZE},
+        "gridcolor": theme.grid,
+        "zeroline": False,
+        "automargin": True,
+        **more,
+    }
+
+
 def axis(title: str, labels: list[str], step: int, **more: Any) -> dict[str, Any]:
     """An axis over positions 0, 1, … that shows every `step`th label, already safe to show."""
     return {
-        "title": {"text": title, "standoff": 10, "font": {"size": SMALL_FONT_SIZE}},
+        "title": axis_title(title),
         "tickmode": "array",
         "tickvals": list(range(0, len(labels), step)),
         "ticktext": labels[::step],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
@@ -59,8 +59,8 @@ class AlignmentMap(Picture):
         numbered: whether cells print their numbers.
     """
 
-    slug: ClassVar[str] = "alignment"
-    about: ClassVar[str] = "alignment error of every head of cross-attention, if measured"
+    slug = "alignment"
+    about = "alignment error of every head of cross-attention, if measured"
 
     table: AlignmentTable
     folder: str

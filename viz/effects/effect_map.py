@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,10 +38,8 @@ class EffectMap(HeadMap):
         off: as in HeadMap.
     """
 
-    slug: ClassVar[str] = "effects"
-    about: ClassVar[str] = (
-        "what the translation, or with --token one target token, loses without each head"
-    )
+    slug = "effects"
+    about = "what the translation, or with --token one target token, loses without each head"
     unit = LOSS
 
     effects: Effects

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -91,8 +91,8 @@ class MapBesideTruth(CrossMaps, SideBySide):
         alone: whether only the estimate is drawn, with the rings of the truth.
     """
 
-    slug: ClassVar[str] = "maps"
-    about: ClassVar[str] = (
+    slug = "maps"
+    about = (
         "what a target token loses without each source token, beside --method's estimate for the "
         "whole model, for the cross-attention of --layer, or for its --head; --token frames a row; "
         "with --attention encoder or decoder, a map of --layer beside its weights"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
@@ -73,10 +73,8 @@ class MapRanking(CrossMaps):
         examples: how well every method agrees with the truth in these.
     """
 
-    slug: ClassVar[str] = "ranking"
-    about: ClassVar[str] = (
-        "how well each method's map agrees with the truth; --layer, --head, --token as in maps"
-    )
+    slug = "ranking"
+    about = "how well each method's map agrees with the truth; --layer, --head, --token as in maps"
 
     marked: str = ""
     pairs: Sequence[tuple[str, str]] = ()
@@ -185,20 +183,18 @@ class MapRanking(CrossMaps):
         rows = list(range(len(ranked)))
         plot = _ROW * len(ranked)
         full = 2 * plot + _HEADING + _AXIS + _BELOW if narrow else plot
-        shared = style.layout(
-            theme,
-            title="Agreement with the truth" if narrow else escape_html(self.title),
-            height=full,
-            top=_HEADING if narrow else 0,
-            lines=[escape_html(self.title.partition(": ")[2])] if narrow else [],
-        )
         of = "this sentence" if self.token is None else "this target token"
         over = any(each.examples for each in ranked)
         below = _AXIS + style.LEGEND_HEIGHT * (2 if narrow and over else 1) + 12
         spec: dict[str, Any] = {
-            **style.with_bottom(shared, below),
-            "legend": style.legend_below(shared),
-            "plot_bgcolor": style.CLEAR,
+            **style.plain_layout(
+                theme,
+                title="Agreement with the truth" if narrow else escape_html(self.title),
+                height=full,
+                below=below,
+                top=_HEADING if narrow else 0,
+                lines=[escape_html(self.title.partition(": ")[2])] if narrow else [],
+            ),
             "bargap": 0.35,
             "annotations": [],
         }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import plotly.graph_objects as go
 
@@ -94,33 +94,20 @@ class Curve(Picture):
             line(_BAND, low, **{**edge, "showlegend": False}),
             line(_BAND, high, **edge, fill="tonexty", fillcolor=_pale(theme.heads[1])),
         ]
-        shared = style.layout(
-            theme,
-            title=escape_html(self.title),
-            height=_HEIGHT,
-            lines=["Across – heads removed", f"Up – {lower_first(self.value)}"]
-            if layout.narrow
-            else [],
-        )
-        below = shared["margin"]["b"] + _AXIS + (style.LEGEND_HEIGHT if layout.narrow else 0)
-        tick = {"tickfont": {"size": style.SMALL_FONT_SIZE}, "automargin": True}
+        lines = ["Across – heads removed", f"Up – {lower_first(self.value)}"]
+        below = style.BOTTOM + _AXIS + (2 * style.LEGEND_HEIGHT if layout.narrow else 0)
         spec = {
-            **style.with_bottom(shared, below),
-            "plot_bgcolor": style.CLEAR,
-            "legend": style.legend_below(shared),
-            "xaxis": {
-                "title": style.axis_title("" if layout.narrow else "Heads removed"),
-                "range": [0, removed[-1]],
-                "gridcolor": theme.grid,
-                "zeroline": False,
-                **tick,
-            },
-            "yaxis": {
-                "title": style.axis_title("" if layout.narrow else self.value),
-                "gridcolor": theme.grid,
-                "zeroline": False,
-                **tick,
-            },
+            **style.plain_layout(
+                theme,
+                title=escape_html(self.title),
+                height=_HEIGHT,
+                below=below,
+                lines=lines if layout.narrow else [],
+            ),
+            "xaxis": style.value_axis(
+                theme, "" if layout.narrow else "Heads removed", range=[0, removed[-1]]
+            ),
+            "yaxis": style.value_axis(theme, "" if layout.narrow else self.value),
         }
         return go.Figure({"data": data, "layout": spec})
 
@@ -146,8 +133,8 @@ class RemovalCurve(Curve):
         target: a person's own translation; empty for the model's.
     """
 
-    slug: ClassVar[str] = "removal"
-    about: ClassVar[str] = "what is left of the translation while heads are removed"
+    slug = "removal"
+    about = "what is left of the translation while heads are removed"
 
     removal: Removal
     sentence: str
@@ -196,10 +183,8 @@ class ExamplesCurve(Curve):
         checkpoint: the model's folder, as a notebook finds it.
     """
 
-    slug: ClassVar[str] = "examples"
-    about: ClassVar[str] = (
-        "the same over the model's examples, if measured: --measure log_prob or chrf"
-    )
+    slug = "examples"
+    about = "the same over the model's examples, if measured: --measure log_prob or chrf"
 
     examples: ExamplesRemoval
     measure: Measure

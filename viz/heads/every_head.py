@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
@@ -40,8 +40,8 @@ class EveryHead(OfTrace):
         head: counted from 0; None for every number.
     """
 
-    slug: ClassVar[str] = "heads"
-    about: ClassVar[str] = (
+    slug = "heads"
+    about = (
         "every head of a kind of attention; with --layer or --head those of one layer or number, "
         "with both that head. As .html the whole heads view with its interaction, offline."
     )

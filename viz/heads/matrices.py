@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
@@ -41,8 +41,8 @@ class WeightMatrices(Picture):
         head: counted from 0.
     """
 
-    slug: ClassVar[str] = "matrices"
-    about: ClassVar[str] = "W_Q, W_K, W_V and W_O of one head: --attention, --layer, --head"
+    slug = "matrices"
+    about = "W_Q, W_K, W_V and W_O of one head: --attention, --layer, --head"
 
     origin = ("model",)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
@@ -124,8 +124,8 @@ class OfHead(OfTrace):
 class OneHead(OfHead):
     """The heatmap of one head."""
 
-    slug: ClassVar[str] = "head"
-    about: ClassVar[str] = "one head: --attention, --layer, --head"
+    slug = "head"
+    about = "one head: --attention, --layer, --head"
 
     @classmethod
     def of(cls, request: Request) -> OneHead:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
@@ -43,8 +43,8 @@ class QueryKey(OfHead):
         key: its position.
     """
 
-    slug: ClassVar[str] = "query-key"
-    about: ClassVar[str] = "one weight from the inside: --query, --key"
+    slug = "query-key"
+    about = "one weight from the inside: --query, --key"
 
     query: int
     key: int

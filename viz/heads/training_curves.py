@@ -171,7 +171,6 @@ class HeadGrowth(Picture):
         # Plotly holds the last line of a title where a single one would stand.
         shared["title"]["pad"]["t"] += more
         below = shared["margin"]["b"] + _AXIS + (2 * style.LEGEND_HEIGHT if layout.narrow else 0)
-        tick = {"tickfont": {"size": style.SMALL_FONT_SIZE}, "automargin": True}
         ticks = _ticks(steps, across)
         ends = np.log10([across[0], across[-1]])
         edge = _EDGE * (ends[1] - ends[0]) or 0.5
@@ -188,24 +187,20 @@ class HeadGrowth(Picture):
                     "line": {"color": theme.text, "width": 2, "dash": "dash"},
                 }
             ],
-            "xaxis": {
-                "type": "log",
-                "range": [ends[0] - edge, ends[1] + edge],
-                "title": style.axis_title("" if layout.narrow else "Steps of training (log scale)"),
-                "tickvals": list(ticks.values()),
-                "ticktext": [f"{step:,}" for step in ticks],
-                "gridcolor": theme.grid,
-                "zeroline": False,
-                **tick,
-            },
-            "yaxis": {
-                "title": style.axis_title("" if layout.narrow else _share(rule)),
-                "range": [min(0.0, least), 1],
-                "tickformat": ".0%",
-                "gridcolor": theme.grid,
-                "zeroline": False,
-                **tick,
-            },
+            "xaxis": style.value_axis(
+                theme,
+                "" if layout.narrow else "Steps of training (log scale)",
+                type="log",
+                range=[ends[0] - edge, ends[1] + edge],
+                tickvals=list(ticks.values()),
+                ticktext=[f"{step:,}" for step in ticks],
+            ),
+            "yaxis": style.value_axis(
+                theme,
+                "" if layout.narrow else _share(rule),
+                range=[min(0.0, least), 1],
+                tickformat=".0%",
+            ),
         }
         return go.Figure({"data": data, "layout": spec})
 

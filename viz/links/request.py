@@ -229,12 +229,7 @@ class Request(ABC):
 
 
 class Exported(Protocol):
-    """A class of pictures that the command line can make.
-
-    Attributes:
-        slug: its name there.
-        about: what it shows, and which arguments it takes.
-    """
+    """A class of pictures that the command line can make, by its slug."""
 
     slug: ClassVar[str]
     about: ClassVar[str]

@@ -123,10 +123,8 @@ class OneMask(Picture):
         target: a translation of one's own; empty for the model's.
     """
 
-    slug: ClassVar[str] = "mask"
-    about: ClassVar[str] = (
-        "what the mask lets attention look at, and why not elsewhere: --attention, --layer"
-    )
+    slug = "mask"
+    about = "what the mask lets attention look at, and why not elsewhere: --attention, --layer"
 
     mask: Mask
     layer: int

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
@@ -44,8 +44,8 @@ class EmbeddingSum(Picture):
         ValueError: if there is no token, or a part has not one finite row a token.
     """
 
-    slug: ClassVar[str] = "parts"
-    about: ClassVar[str] = "word, scaling, position and their sum"
+    slug = "parts"
+    about = "word, scaling, position and their sum"
 
     parts: EmbeddingParts
     sentence: str
@@ -95,6 +95,40 @@ class EmbeddingSum(Picture):
             "them comparable. The largest 1% of the numbers have the colours at its ends. The "
             "numbers on the right are the norms of the rows."
         )
+
+    @property
+    def panels(self) -> list[Panel]:
+        """The four for the browser to draw, with one pointer; fast at any length."""
+        parts, panels = self.parts, _panels(self.parts)
+        dimensions = Tokens.unnamed(range(parts.word.shape[-1]))
+        shared = style.clipped_limit([parts.scaled, parts.position, parts.sum])
+        return [
+            Panel(
+                title=name,
+                values=values,
+                queries=parts.tokens,
+                keys=dimensions,
+                alt=f"{name}: {style.count_of(len(parts.tokens), 'token')} by "
+                f"{style.count_of(len(dimensions), 'dimension')}; the norm of a row is "
+                f"{_written(_norms(values).mean())} on average.",
+                scale="signed",
+                low=-limit,
+                high=limit,
+                unit=unit,
+                beside=[_written(norm) for norm in _norms(values)],
+                beside_title="Norm of the row",
+                query_title="Token",
+                key_title="Dimension",
+                sign=sign,
+            )
+            for (name, values), limit, unit, sign in zip(
+                panels.items(),
+                (style.clipped_limit([parts.word]), shared, shared, shared),
+                ("word", *3 * ("scaled word, position and sum",)),
+                ("", "→", "+", "="),
+                strict=True,
+            )
+        ]
 
     def figure(self, layout: Layout) -> go.Figure:
         """The first four traces are the four, unchanged; each row's norm stands at its right."""
@@ -216,43 +250,6 @@ class EmbeddingSum(Picture):
             f"sentence = {self.sentence!r}",
             "parts = translator.embedding_parts(sentence)",
         ]
-
-
-def parts_panels(parts: EmbeddingParts) -> list[Panel]:
-    """The same four for the browser to draw, with one pointer; fast at any length.
-
-    Errors are those of `EmbeddingSum`.
-    """
-    panels = _panels(parts)
-    dimensions = Tokens.unnamed(range(parts.word.shape[-1]))
-    shared = style.clipped_limit([parts.scaled, parts.position, parts.sum])
-    return [
-        Panel(
-            title=name,
-            values=values,
-            queries=parts.tokens,
-            keys=dimensions,
-            alt=f"{name}: {style.count_of(len(parts.tokens), 'token')} by "
-            f"{style.count_of(len(dimensions), 'dimension')}; the norm of a row is "
-            f"{_written(_norms(values).mean())} on average.",
-            scale="signed",
-            low=-limit,
-            high=limit,
-            unit=unit,
-            beside=[_written(norm) for norm in _norms(values)],
-            beside_title="Norm of the row",
-            query_title="Token",
-            key_title="Dimension",
-            sign=sign,
-        )
-        for (name, values), limit, unit, sign in zip(
-            panels.items(),
-            (style.clipped_limit([parts.word]), shared, shared, shared),
-            ("word", *3 * ("scaled word, position and sum",)),
-            ("", "→", "+", "="),
-            strict=True,
-        )
-    ]
 
 
 def _panels(parts: EmbeddingParts) -> dict[str, FloatArray]:

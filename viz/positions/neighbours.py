@@ -148,34 +148,29 @@ class NeighbourHeads(Picture):
                 ("edited positions", theme.positive, [each.after for each in heads]),
             )
         ]
-        shared = style.layout(
-            theme,
-            title=self.title,
-            height=style.plot_height(len(heads)),
-            lines=["Share of the weight on that token"] if layout.narrow else [],
-        )
+        share = "Share of the weight on that token"
         below = (_NARROW_AXIS_ROOM if layout.narrow else _AXIS_ROOM) + 10 + style.LEGEND_HEIGHT
         below += style.LEGEND_HEIGHT if layout.narrow else 0
         spec = {
-            **style.with_bottom(shared, below),
-            "plot_bgcolor": style.CLEAR,
+            **style.plain_layout(
+                theme,
+                title=self.title,
+                height=style.plot_height(len(heads)),
+                below=below,
+                lines=[share] if layout.narrow else [],
+            ),
             "barmode": "group",
             "bargap": 0.3,
-            "legend": style.legend_below(shared),
-            "xaxis": {
-                "title": style.axis_title(
-                    "" if layout.narrow else "Share of the weight on that token"
-                ),
+            "xaxis": style.value_axis(
+                theme,
+                "" if layout.narrow else share,
                 # A little more, or the last label would be left out.
-                "range": [0, 101],
-                "ticksuffix": "%",
-                "nticks": 6,
-                "tickfont": {"size": style.SMALL_FONT_SIZE},
-                "gridcolor": theme.grid,
-                "zeroline": True,
-                "zerolinecolor": theme.muted,
-                "automargin": True,
-            },
+                range=[0, 101],
+                ticksuffix="%",
+                nticks=6,
+                zeroline=True,
+                zerolinecolor=theme.muted,
+            ),
             "yaxis": style.axis(
                 "" if layout.narrow else "Head and neighbour",
                 names,

@@ -122,9 +122,7 @@ class ShuffledDistances(Picture):
             ),
             lines=["Distance by token, in the new order"] if layout.narrow else [],
         )
-        spec |= {
-            "height": spec["height"] - spec["margin"]["b"] + _BELOW,
-            "margin": {**spec["margin"], "b": _BELOW},
+        spec = style.with_bottom(spec, _BELOW) | {
             "legend": {**spec["legend"], "x": 0, "xref": "container", "xanchor": "left", "y": 0},
             "plot_bgcolor": style.CLEAR,
             "xaxis": style.axis(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 import plotly.graph_objects as go
@@ -80,8 +79,8 @@ class _Alike(TablePicture):
 class Similarity(_Alike):
     """How alike every two positions of a table are; fields as in _Alike."""
 
-    slug: ClassVar[str] = "likeness"
-    about: ClassVar[str] = "how similar every two positions are"
+    slug = "likeness"
+    about = "how similar every two positions are"
 
     rows: FloatArray
     cosine: bool = True
@@ -172,8 +171,8 @@ class Similarity(_Alike):
 class ByOffset(_Alike):
     """The same by how far apart two positions stand; fields as in _Alike."""
 
-    slug: ClassVar[str] = "offsets"
-    about: ClassVar[str] = "the same by how far apart they stand"
+    slug = "offsets"
+    about = "the same by how far apart they stand"
 
     rows: FloatArray
     cosine: bool = True

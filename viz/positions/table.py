@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, TypeGuard
+from typing import Any, TypeGuard
 
 import plotly.graph_objects as go
 
@@ -179,8 +179,8 @@ class Positions(_Heatmap):
         sentence: the tokens' sentence; empty for none.
     """
 
-    slug: ClassVar[str] = "positions"
-    about: ClassVar[str] = "the model's table of positions for this sentence"
+    slug = "positions"
+    about = "the model's table of positions for this sentence"
 
     rows: FloatArray
     base: float | None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
@@ -179,8 +179,8 @@ class _Lines(Picture):
 class Waves(TablePicture, _Lines):
     """Dimensions of a table over position; fields as in _Lines."""
 
-    slug: ClassVar[str] = "waves"
-    about: ClassVar[str] = "dimensions of that table over position: --dimensions"
+    slug = "waves"
+    about = "dimensions of that table over position: --dimensions"
 
     rows: FloatArray
     dimensions: Sequence[int]
@@ -226,10 +226,8 @@ class Circle(TablePicture):
         IndexError: if there is no such pair or position.
     """
 
-    slug: ClassVar[str] = "circle"
-    about: ClassVar[str] = (
-        "a pair of dimensions as points: --dimensions (its first names the pair), --position"
-    )
+    slug = "circle"
+    about = "a pair of dimensions as points: --dimensions (its first names the pair), --position"
 
     rows: FloatArray
     pair: int
