@@ -27,7 +27,7 @@ from tests.kit.heads_page import (
 )
 from tests.kit.readings import cell_of, head_of
 from viz.draw.labels import axis_texts
-from viz.draw.style import LIGHT
+from viz.draw.themes import LIGHT
 from viz.heads.head_sentences import head_words
 
 Visitor = Callable[..., HeadsPage]

@@ -25,7 +25,7 @@ from tests.kit.heads_page import (
     wrong_tiles,
 )
 from tests.kit.readings import cell_of
-from viz.draw.style import DARK, LIGHT
+from viz.draw.themes import DARK, LIGHT
 from viz.service.session import examples
 
 Visitor = Callable[..., HeadsPage]

@@ -17,7 +17,7 @@ from model.trace.attention_map import AttentionKind, BoolArray
 from model.trace.trace import Trace
 from model.translate.translator import Translator
 from tests.kit.heads_page import LOADING, Frame, HeadsPage, channels, pixels, wait_until_calm
-from viz.draw.style import DARK, LIGHT
+from viz.draw.themes import DARK, LIGHT
 from viz.links.mask_edits import EDITABLE, Edit, parse, write
 from viz.masks.batch_masks import batch_masks
 from viz.masks.difference import mask_difference

@@ -14,7 +14,7 @@ from model.trace.attention_map import Tokens
 from model.trace.translation import Decoding, DecodingStep
 from model.trace.word_grouping import WORD_START, special
 from viz.decoding.picture import DecodingPicture
-from viz.draw import css, style
+from viz.draw import css, style, themes
 from viz.draw.labels import CONTINUED, axis_labels, axis_texts, escape_html
 from viz.links.link_interventions import UNCHANGED, Changes
 from viz.links.request import Request
@@ -92,7 +92,7 @@ class Certainty(DecodingPicture):
         )
 
     def figure(self, layout: Layout) -> go.Figure:
-        theme = style.look(layout.dark)
+        theme = themes.page(layout.dark)
         labels, steps = axis_labels(self.tokens), self.decoding.steps
         places = list(range(len(labels)))
         marked = [step.rank > 1 for step in steps]
@@ -182,7 +182,7 @@ class Certainty(DecodingPicture):
 
 def certainty_html(tokens: Tokens, steps: Sequence[DecodingStep], *, dark: bool) -> str:
     """The sentence; the less probable a token, the stronger its colour."""
-    theme, most = style.look(dark), 32 if dark else 45
+    theme, most = themes.page(dark), 32 if dark else 45
     parts = []
     for place, (text, token, step) in enumerate(
         zip(axis_texts(tokens), tokens.tokens, steps, strict=True)

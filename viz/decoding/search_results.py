@@ -17,7 +17,7 @@ from model.paper.search import Search
 from model.trace.translation import Decoding, SearchNode
 from viz.decoding.search import WIDEST, of_every_width, search_name, written_settings
 from viz.decoding.tree import hypothesis_text
-from viz.draw import style
+from viz.draw import style, themes
 from viz.draw.labels import escape_html
 from viz.links.link_interventions import UNCHANGED, Changes
 from viz.links.request import Request
@@ -95,7 +95,7 @@ class ResultList(Picture):
 
     def figure(self, layout: Layout) -> go.Figure:
         """Each translation as text, above a bar whose length is its distance from 0."""
-        theme, values = style.look(layout.dark), self.lengths
+        theme, values = themes.page(layout.dark), self.lengths
         across = _NARROW_ACROSS if layout.narrow else _ACROSS
         places: list[float] = []
         notes: list[dict[str, Any]] = []

@@ -28,7 +28,7 @@ from viz.decoding.tree import (
     node_label,
     without_pruned,
 )
-from viz.draw import style
+from viz.draw import style, themes
 from viz.draw.labels import escape_html
 from viz.links.link_interventions import UNCHANGED, Changes
 from viz.links.request import Request
@@ -133,7 +133,7 @@ class SearchTree(DecodingPicture):
 
     def figure(self, layout: Layout) -> go.Figure:
         """The tree; its last trace has a point a node, whose customdata begins with its place."""
-        theme = style.look(layout.dark)
+        theme = themes.page(layout.dark)
         decoding = self.decoding if self.whole else without_pruned(self.decoding)
         across = _NARROW_ACROSS if layout.narrow else ACROSS
         tree = layout_tree(decoding, across)
@@ -216,7 +216,7 @@ class SearchTree(DecodingPicture):
         return column_numbers({"search": self.title}, "hypothesis", tokens, arrays)
 
 
-def _start(theme: style.Look) -> dict[str, Any]:
+def _start(theme: themes.Theme) -> dict[str, Any]:
     return {
         "type": "scatter",
         "mode": "markers+text",

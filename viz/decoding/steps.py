@@ -16,7 +16,7 @@ from model.trace.translation import Decoding, DecodingStep
 from viz.decoding.attention import HeadMean, head_mean
 from viz.decoding.certainty import percent
 from viz.decoding.picture import DecodingPicture
-from viz.draw import style
+from viz.draw import style, themes
 from viz.draw.labels import axis_labels, escape_html, token_text
 from viz.links.head_refs import Head
 from viz.links.link_interventions import UNCHANGED, Changes
@@ -140,7 +140,7 @@ class OneStep(DecodingPicture):
 
         The first traces are the rows; the last is the bars, likeliest at the top.
         """
-        theme, step, looks = style.look(layout.dark), self.now, self._looks
+        theme, step, looks = themes.page(layout.dark), self.now, self._looks
         labels = axis_labels(step.likeliest)
         heights = [_STRIP] * len(looks) + [_ROW * len(labels)]
         full = sum(heights) + _HEADING * len(looks)

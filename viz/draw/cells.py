@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from model.trace.attention_map import Tokens
-from viz.draw import style
+from viz.draw import style, themes
 from viz.draw.labels import axis_labels
 
 
@@ -29,7 +29,7 @@ def cell_names(queries: Tokens, keys: Tokens) -> NDArray[np.object_] | None:
 def forbidden_traces(
     forbidden: NDArray[np.bool_],
     named: NDArray[np.object_] | None,
-    theme: style.Look,
+    theme: themes.Theme,
     gap: int,
 ) -> list[Any]:
     """A grey background over forbidden cells, with one hatched outline per run of them in a row."""

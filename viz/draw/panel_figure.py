@@ -13,7 +13,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from model.trace.attention_map import Tokens
-from viz.draw import style
+from viz.draw import style, themes
 from viz.draw.labels import escape_html, side_texts
 from viz.draw.panels import Panel
 from viz.draw.token_axes import token_layout
@@ -53,7 +53,7 @@ def panel_figure(panel: Panel, *, narrow: bool = False, dark: bool = False) -> g
     The first trace's z is the panel's values, unchanged; cells that it does not show lie grey above
     it.
     """
-    theme = style.look(dark)
+    theme = themes.page(dark)
     n_queries, n_keys = panel.values.shape
     columns = style.NARROW_NUMBERED_COLUMNS if narrow else style.NUMBERED_COLUMNS
     gap = 1 if n_queries <= style.NUMBERED_ROWS and n_keys <= columns else 0
@@ -125,11 +125,11 @@ def _steps(colors: list[str]) -> list[list[Any]]:
     ]
 
 
-def _legend_entry(name: str, color: str, theme: style.Look) -> dict[str, Any]:
+def _legend_entry(name: str, color: str, theme: themes.Theme) -> dict[str, Any]:
     return style.legend_square(theme, escape_html(name), color)
 
 
-def _hidden(shown: NDArray[np.bool_], theme: style.Look, gap: int) -> dict[str, Any]:
+def _hidden(shown: NDArray[np.bool_], theme: themes.Theme, gap: int) -> dict[str, Any]:
     return {
         "type": "heatmap",
         "z": np.where(shown, np.float32(np.nan), np.float32(1)),
@@ -173,7 +173,7 @@ def panels_figure(
         raise ValueError(
             "There is no cell to draw; a figure needs a panel with a row and a column."
         )
-    theme = style.look(dark)
+    theme = themes.page(dark)
     plan = _plan(panels, narrow, slide)
     data: list[dict[str, Any]] = []
     hidden: list[dict[str, Any]] = []
@@ -372,7 +372,7 @@ def _panel_axes(
     return across, down
 
 
-def _panel_cells(panel: Panel, theme: style.Look, dark: bool) -> dict[str, Any]:
+def _panel_cells(panel: Panel, theme: themes.Theme, dark: bool) -> dict[str, Any]:
     """The cells of a panel as a heatmap, without a colour bar."""
     cells: dict[str, Any] = {
         "type": "heatmap",
@@ -403,7 +403,7 @@ def _colors(panel: Panel, dark: bool) -> list[str]:
     return list(panel.colors["dark" if dark else "light"])
 
 
-def _cell_numbers(panel: Panel, theme: style.Look) -> dict[str, Any]:
+def _cell_numbers(panel: Panel, theme: themes.Theme) -> dict[str, Any]:
     """Each number in its cell, except where it would round to 0 or the cell is not shown."""
     shown = panel.values >= 0.5 * 10.0**-panel.digits
     if panel.shown is not None:
@@ -421,7 +421,7 @@ def _frame(
     title: str,
     bars: dict[tuple[Any, ...], dict[str, Any]],
     legend: dict[str, str],
-    theme: style.Look,
+    theme: themes.Theme,
     narrow: bool,
 ) -> dict[str, Any]:
     """The layout around the panels: title, what rows and columns are, colour bars and legend."""

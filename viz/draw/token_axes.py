@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from model.trace.attention_map import Tokens
-from viz.draw import style
+from viz.draw import style, themes
 from viz.draw.labels import escape_html, side_texts
 
 
 def token_layout(
-    theme: style.Look,
+    theme: themes.Theme,
     title: str,
     axes: tuple[Tokens, Tokens],
     names: tuple[str, str],

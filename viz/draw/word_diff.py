@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from model.trace.attention_map import FloatArray, Tokens
-from viz.draw import css, style
+from viz.draw import css, themes
 from viz.draw.labels import NOTHING, escape_html, visible
 
 Place = tuple[int | None, int | None]
@@ -51,7 +51,7 @@ def word_diff(before: str, after: str) -> list[Change]:
 
 def diff_html(before: str, after: str, *, dark: bool = False) -> str:
     """`word_diff` as HTML without other markup: <del> struck through, <ins> underlined."""
-    theme = style.look(dark)
+    theme = themes.page(dark)
     removed, added = (css.change_css(theme, removed=removed) for removed in (True, False))
     tags = {"removed": ("del", removed), "added": ("ins", added)}
     parts = []

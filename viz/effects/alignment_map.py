@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from model.explain.alignment_error import ErrorRate
 from model.explain.alignment_table import AlignmentTable, Combination, Read
-from viz.draw import style
+from viz.draw import style, themes
 from viz.effects.layer_head_axes import add_axes
 from viz.effects.view import MAPS
 from viz.links.request import Request
@@ -108,7 +108,7 @@ class AlignmentMap(Picture):
 
         The first two traces are the maps, whose z are `error_rates`.
         """
-        theme = style.look(layout.dark)
+        theme = themes.page(layout.dark)
         maps = {later: error_rates(self.table, later) for later in ROWS}
         n_layers, n_columns = maps[False].shape
         plot = style.row_height(_ROW, n_layers) * n_layers
@@ -208,7 +208,7 @@ def _intervals(table: AlignmentTable, later: bool) -> NDArray[np.object_]:
     return np.array(written, dtype=object).reshape(-1, table.n_heads + 1)
 
 
-def _numbers(values: NDArray[np.float64], theme: style.Look) -> dict[str, Any]:
+def _numbers(values: NDArray[np.float64], theme: themes.Theme) -> dict[str, Any]:
     rows, columns = np.indices(values.shape).reshape(2, -1)
     texts = [f"{value:.0f}" for value in values.ravel()]
     colors = [theme.ink(1 - value / 100) for value in values.ravel()]

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from plotly.colors import sample_colorscale
 
 from model.trace.attention_map import AttentionKind, Site
-from viz.draw import style
+from viz.draw import style, themes
 from viz.draw.labels import escape_html
 from viz.effects.layer_head_axes import add_axes
 from viz.links.head_refs import KINDS, Head
@@ -99,7 +99,7 @@ class HeadMap(Picture):
             ValueError: if there is no site, or sites differ in their number of heads.
         """
         maps = by_kind(self.values)
-        theme, unit = style.look(layout.dark), self.unit
+        theme, unit = themes.page(layout.dark), self.unit
         n_heads = next(iter(maps.values())).shape[1]
         layers = [len(each) for each in maps.values()]
         row = style.row_height(_ROW, max(layers))
@@ -171,7 +171,7 @@ class HeadMap(Picture):
         return go.Figure({"data": data + texts + marks, "layout": spec})
 
 
-def _bar(theme: style.Look, limit: float, unit: str, narrow: bool) -> dict[str, Any]:
+def _bar(theme: themes.Theme, limit: float, unit: str, narrow: bool) -> dict[str, Any]:
     bar = style.value_bar(theme, limit, unit, narrow=narrow)
     if unit == CHANGED:
         bar |= {"tickvals": [0, limit], "ticktext": ["0", f"{limit:.0f}"]}
@@ -183,7 +183,7 @@ def _numbers(
     limit: float,
     unit: str,
     suffix: str,
-    theme: style.Look,
+    theme: themes.Theme,
     crossed: Collection[tuple[int, int]],
 ) -> dict[str, Any]:
     """The numbers of one map, except small ones, which would hide those that matter."""
@@ -206,7 +206,7 @@ def _crosses(
     limit: float,
     unit: str,
     suffix: str,
-    theme: style.Look,
+    theme: themes.Theme,
     crossed: Sequence[tuple[int, int]],
 ) -> dict[str, Any]:
     """Crosses over cells of one map, (layer, head)."""
@@ -230,7 +230,7 @@ def _crosses(
     }
 
 
-def _ink(theme: style.Look, share: float, unit: str) -> str:
+def _ink(theme: themes.Theme, share: float, unit: str) -> str:
     """Black or white, on the colour of a share of the greatest number."""
     return theme.ink(share) if unit == CHANGED else theme.signed_ink((1 + share) / 2)
 
@@ -239,7 +239,7 @@ def cross_colors(
     values: Mapping[Site, Values], unit: str = LOSS, *, dark: bool = False
 ) -> dict[str, list[list[tuple[str, str]]]]:
     """The colours of every cell and of a cross in it, by kind, [layer][head]."""
-    maps, theme = by_kind(values), style.look(dark)
+    maps, theme = by_kind(values), themes.page(dark)
     limit = _limit(maps)
     scale = theme.colorscale if unit == CHANGED else theme.signed_colorscale
     return {

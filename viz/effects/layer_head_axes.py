@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from viz.draw import style
+from viz.draw import style, themes
 
 
 def add_axes(
     layout: dict[str, Any],
-    theme: style.Look,
+    theme: themes.Theme,
     name: str,
     heads: list[str],
     n_layers: int,

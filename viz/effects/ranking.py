@@ -12,7 +12,7 @@ import plotly.graph_objects as go
 from model.explain.agreement import Agreement, MeanAgreement, mean_agreement
 from model.explain.attribution import METHODS, TELLING, Agreements
 from model.trace.attention_map import AttentionKind
-from viz.draw import style
+from viz.draw import style, themes
 from viz.draw.labels import axis_texts, escape_html
 from viz.effects.estimate_vs_deletion import CrossMaps
 from viz.effects.head_map import lower_first
@@ -173,7 +173,7 @@ class MapRanking(CrossMaps):
         The first two traces are the bars. If examples were measured, the next two are their means
         with 95% intervals.
         """
-        ranked, theme, narrow = self.scores, style.look(layout.dark), layout.narrow
+        ranked, theme, narrow = self.scores, themes.page(layout.dark), layout.narrow
         names = [
             _SHORT.get(each.method, METHODS[each.method].title)
             if narrow
@@ -316,7 +316,7 @@ def _order(value: float) -> float:
     return -2.0 if np.isnan(value) else value
 
 
-def _means(ranked: Sequence[Score], place: int, name: str, theme: style.Look) -> dict[str, Any]:
+def _means(ranked: Sequence[Score], place: int, name: str, theme: themes.Theme) -> dict[str, Any]:
     each = [(row, score.examples[place]) for row, score in enumerate(ranked) if score.examples]
     return {
         "type": "scatter",

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import plotly.graph_objects as go
 
 from model.explain.ablation_results import ExamplesRemoval, Removal
-from viz.draw import style
+from viz.draw import style, themes
 from viz.draw.labels import escape_html
 from viz.effects.head_map import lower_first
 from viz.links.request import Request
@@ -63,7 +63,7 @@ class Curve(Picture):
 
     def figure(self, layout: Layout) -> go.Figure:
         """The first trace removes the least important heads first; the second is the mean."""
-        theme, removal = style.look(layout.dark), self.removal
+        theme, removal = themes.page(layout.dark), self.removal
         low, high = removal.at_random.min(axis=0), removal.at_random.max(axis=0)
         removed = list(removal.removed)
 

@@ -12,7 +12,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from model.trace.attention_map import BoolArray, FloatArray, Tokens
-from viz.draw import style
+from viz.draw import style, themes
 from viz.draw.cells import cell_names, forbidden_traces
 from viz.draw.labels import escape_html, side_texts
 from viz.effects.head_map import lower_first
@@ -103,7 +103,7 @@ class SideBySide(Picture):
     def figure(self, layout: Layout) -> go.Figure:
         """The first traces are the maps, their values unchanged."""
         panels, sides, title = self.panels, self.sides, self.title
-        theme, narrow, narrow_title = style.look(layout.dark), layout.narrow, self.narrow_title
+        theme, narrow, narrow_title = themes.page(layout.dark), layout.narrow, self.narrow_title
         n_rows, n_columns = panels[0].values.shape
         columns = side_texts(sides.columns, narrow)
         plot = style.plot_height(n_rows)
@@ -223,7 +223,7 @@ def greatest(values: FloatArray) -> list[tuple[int, int]]:
     ]
 
 
-def _scale(values: FloatArray, theme: style.Look) -> dict[str, Any]:
+def _scale(values: FloatArray, theme: themes.Theme) -> dict[str, Any]:
     """From 0 up, or on both sides of 0 if a value is negative."""
     limit = max(float(np.nanmax(np.abs(values))), 1e-6)
     if np.nanmin(values) < 0:
@@ -237,7 +237,7 @@ def _mark(
     values: FloatArray,
     scale: dict[str, Any],
     plot: int,
-    theme: style.Look,
+    theme: themes.Theme,
 ) -> dict[str, Any]:
     symbol, share, _ = _SYMBOLS[mark]
     low, high = scale["zmin"], scale["zmax"]
@@ -262,7 +262,7 @@ def _mark(
     }
 
 
-def _legend(mark: str, theme: style.Look) -> dict[str, Any]:
+def _legend(mark: str, theme: themes.Theme) -> dict[str, Any]:
     symbol, _, size = _SYMBOLS[mark]
     return {
         "type": "scatter",
@@ -280,7 +280,7 @@ def _legend(mark: str, theme: style.Look) -> dict[str, Any]:
     }
 
 
-def _frame(token: int, n_columns: int, suffix: str, theme: style.Look) -> dict[str, Any]:
+def _frame(token: int, n_columns: int, suffix: str, theme: themes.Theme) -> dict[str, Any]:
     return {
         "type": "rect",
         "xref": f"x{suffix}",

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from model.explain.reading import chosen_maps
 from model.trace.attention_map import AttentionKind, AttentionMap
-from viz.draw import style
+from viz.draw import style, themes
 from viz.draw.labels import axis_labels
 from viz.heads.one_head import CELL, OfTrace, OneHead
 from viz.heads.whole_view import WholeView
@@ -100,7 +100,7 @@ class EveryHead(OfTrace):
                 "An overview needs at least one layer and one head, and layers of one kind of "
                 "attention with the same tokens."
             )
-        theme, narrow = style.look(layout.dark), layout.narrow
+        theme, narrow = themes.page(layout.dark), layout.narrow
         first = maps[0]
         n_queries, n_keys = len(first.queries), len(first.keys)
         down, across = n_queries + _gap(n_queries), n_keys + _gap(n_keys)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from viz.draw import style
+from viz.draw import style, themes
 from viz.draw.axis_names import key_title, row_titles
 from viz.draw.constants import CONSTANTS
 from viz.draw.labels import escape_html, side_texts
@@ -51,7 +51,7 @@ class HeadLines(OfHead):
     def figure(self, layout: Layout) -> go.Figure:
         """Queries on the left, keys on the right; weights below FAINTEST have no line."""
         one, kind = self.map.head(self.head), self.site.kind
-        weights, theme, narrow = one.weights, style.look(layout.dark), layout.narrow
+        weights, theme, narrow = one.weights, themes.page(layout.dark), layout.narrow
         labels = [side_texts(tokens, narrow) for tokens in (one.queries, one.keys)]
         most = max(1, *map(len, labels))
         steps = np.ceil(weights * STEPS).astype(int)

@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 
 from model.trace.attention_map import FloatArray, Site
 from model.trace.terms import HeadMatrices
-from viz.draw import style
+from viz.draw import style, themes
 from viz.links.request import Request
 from viz.save.notebook import Lines, public
 from viz.save.numbers import Arrays, Axes, Numbers, of_head
@@ -96,7 +96,7 @@ class WeightMatrices(Picture):
 
     def figure(self, layout: Layout) -> go.Figure:
         """The four on one colour scale to both sides of 0, W_Q, W_K and W_V transposed."""
-        theme = style.look(layout.dark)
+        theme = themes.page(layout.dark)
         drawn = self._drawn
         columns = 1 if layout.narrow else 2
         rows = len(drawn) // columns

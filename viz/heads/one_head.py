@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from model.explain.reading import Reading, Seen
 from model.trace.attention_map import AttentionMap, Site
-from viz.draw import style
+from viz.draw import style, themes
 from viz.draw.axis_names import caption, key_title, nouns, row_titles
 from viz.draw.cells import cell_names, forbidden_traces
 from viz.draw.constants import CONSTANTS
@@ -152,7 +152,7 @@ class OneHead(OfHead):
                 f"Each row needs one token beside it: there are {n_queries} rows and "
                 f"{len(beside)} tokens."
             )
-        theme, narrow = style.look(layout.dark), layout.narrow
+        theme, narrow = themes.page(layout.dark), layout.narrow
         named = cell_names(one.queries, one.keys)
         columns = style.NARROW_NUMBERED_COLUMNS if narrow else style.NUMBERED_COLUMNS
         numbered = n_queries <= style.NUMBERED_ROWS and n_keys <= columns
@@ -210,7 +210,7 @@ class OneHead(OfHead):
 
 
 def _numbers(
-    weights: NDArray[np.float32], forbidden: NDArray[np.bool_], theme: style.Look
+    weights: NDArray[np.float32], forbidden: NDArray[np.bool_], theme: themes.Theme
 ) -> dict[str, Any]:
     """Each weight as two digits in its cell, except where it would round to 0."""
     # Not the heatmap's own texts: Plotly writes those in a grey that fades on the middle colours.

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from viz.draw import style
+from viz.draw import style, themes
 from viz.draw.axis_names import key_title
 from viz.draw.labels import axis_labels, axis_texts, escape_html, side_texts
 from viz.heads.arithmetic import Arithmetic, arithmetic, equations, vectors_of
@@ -107,7 +107,7 @@ class QueryKey(OfHead):
         """
         seen, query, key, numbers = self.map, self.query, self.key, self.arithmetic
         q, k, scores = vectors_of(seen, self.head, query, key)
-        theme, plan = style.look(layout.dark), _plan(not layout.narrow)
+        theme, plan = themes.page(layout.dark), _plan(not layout.narrow)
         vectors = np.stack([q[query], k[key]])
         limit = float(np.abs(vectors).max(initial=0)) or 1.0
         products = vectors[0] * vectors[1]
@@ -214,7 +214,7 @@ class QueryKey(OfHead):
         return go.Figure({"data": data, "layout": spec})
 
     def _layout(
-        self, numbers: Arithmetic, theme: style.Look, plan: _Plan, *, legend: bool
+        self, numbers: Arithmetic, theme: themes.Theme, plan: _Plan, *, legend: bool
     ) -> dict[str, Any]:
         seen, query, key = self.map, self.query, self.key
         (query_label,) = axis_labels(seen.queries[query : query + 1])
@@ -360,7 +360,7 @@ def _plan(side_by_side: bool) -> _Plan:
     return _Plan(height, columns, rows, rows[0][0] - 8 / height, side_by_side)
 
 
-def _headings(numbers: Arithmetic, plan: _Plan, theme: style.Look) -> list[dict[str, Any]]:
+def _headings(numbers: Arithmetic, plan: _Plan, theme: themes.Theme) -> list[dict[str, Any]]:
     """What happens in each part, and the same with this cell's numbers."""
     printed = equations(numbers)
     scaled, weight = style.number(numbers.scaled), style.number(numbers.weight)
@@ -401,7 +401,7 @@ def _headings(numbers: Arithmetic, plan: _Plan, theme: style.Look) -> list[dict[
     ]
 
 
-def _mark(key: int, axis: str, theme: style.Look) -> dict[str, Any]:
+def _mark(key: int, axis: str, theme: themes.Theme) -> dict[str, Any]:
     """A frame round the selected key, which shows it even where its bar has no height."""
     return {
         "type": "rect",

@@ -18,7 +18,7 @@ from model.explain.growth import GROWN, Growth
 from model.explain.labels import Rule
 from model.explain.measures import MEASURES, ON_SOURCE
 from model.trace.attention_map import FloatArray, Site
-from viz.draw import style
+from viz.draw import style, themes
 from viz.draw.labels import escape_html
 from viz.save.notebook import Lines
 from viz.save.numbers import Numbers
@@ -105,7 +105,7 @@ class HeadGrowth(Picture):
         return f"{before}The label needs {GROWN[self.measure].needs}. {self._labelled}"
 
     def figure(self, layout: Layout) -> go.Figure:
-        theme, rule = style.look(layout.dark), GROWN[self.measure]
+        theme, rule = themes.page(layout.dark), GROWN[self.measure]
         first = self._first
         steps = self.grown.steps[first:]
         across = _on_log_axis(steps)

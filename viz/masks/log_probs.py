@@ -12,7 +12,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from model.trace.attention_map import FloatArray, Tokens
-from viz.draw import style
+from viz.draw import style, themes
 from viz.draw.labels import axis_texts, escape_html, side_texts, visible
 from viz.draw.word_diff import Place, aligned
 from viz.masks.compared import TwoMasks
@@ -112,7 +112,7 @@ class LogProbs(InBatch):
 
         Numbers that are not finite, such as those of padding, have no bar.
         """
-        theme, narrow = style.look(layout.dark), layout.narrow
+        theme, narrow = themes.page(layout.dark), layout.narrow
         places = aligned(*self.sides)
         colors = theme.heads[:2]
         data: list[dict[str, Any]] = []

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from model.trace.attention_map import AttentionKind, AttentionMap, BoolArray, Tokens
-from viz.draw import style
+from viz.draw import style, themes
 from viz.draw.axis_names import key_title, row_noun
 from viz.draw.panels import Panel
 from viz.masks.batch_masks import EVERY_QUERY
@@ -28,7 +28,7 @@ def mask_panel(mask: Mask, title: str, *, sign: str = "", note: str | None = Non
         keys=mask.keys,
         alt=mask.alt,
         names=mask.cell_names,
-        colors={"light": style.LIGHT.cells, "dark": style.DARK.cells},
+        colors={"light": themes.LIGHT.cells, "dark": themes.DARK.cells},
         note=f"{mask.shape}, {mask.dtype}" if note is None else note,
         sign=sign,
         query_title=query_title,
@@ -47,7 +47,7 @@ def editor_panel(own: Mask, allowed: BoolArray, title: str) -> Panel:
         keys=own.keys,
         alt=shown.alt,
         names=shown.cell_names,
-        colors={"light": style.LIGHT.cells, "dark": style.DARK.cells},
+        colors={"light": themes.LIGHT.cells, "dark": themes.DARK.cells},
         query_title=query_title,
         key_title=key_titled,
         base=own.cells,
@@ -81,7 +81,7 @@ def difference_panel(difference: Difference) -> Panel:
         legend=[COMPARED_NAMES[Compared(answer)] for answer in answers],
         colors={
             name: [theme.compared[answer] for answer in answers]
-            for name, theme in (("light", style.LIGHT), ("dark", style.DARK))
+            for name, theme in (("light", themes.LIGHT), ("dark", themes.DARK))
         },
         sign="→",
         query_title=query_title,

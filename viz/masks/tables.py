@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from model.trace.attention_map import BoolArray
-from viz.draw import css, style
+from viz.draw import css, themes
 from viz.draw.labels import escape_html
 from viz.masks.steps import FillLesson
 
@@ -35,7 +35,7 @@ def grid_html(
             rows.append(f"<tr{frame}><th>{number + 1}</th>{cells}</tr>")
         tables.append(f"<table><caption>{html.escape(named)}</caption>{''.join(rows)}</table>")
     return (
-        f"<style>{css.grid_css(style.look(dark))}</style>"
+        f"<style>{css.grid_css(themes.page(dark))}</style>"
         # Side by side if they fit: the masks below then start higher.
         # Focusable, because on a narrow page it scrolls.
         '<div class="token-grid" tabindex="0" role="group" aria-label="Tokens of the batch" '
@@ -56,7 +56,7 @@ def lesson_html(lesson: FillLesson, texts: Sequence[str], *, dark: bool) -> str:
         for name, row in lesson.rows
     )
     return (
-        f"<style>{css.grid_css(style.look(dark))}</style>"
+        f"<style>{css.grid_css(themes.page(dark))}</style>"
         '<div class="token-grid" tabindex="0" role="group" aria-label="Three softmaxes">'
         f'<table><tr><th scope="row">Key</th>{head}</tr>'
         f"{rows}</table></div>"

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from model.trace.attention_map import FloatArray
-from viz.draw import style
+from viz.draw import style, themes
 from viz.save.notebook import Lines
 from viz.save.numbers import Numbers
 from viz.save.picture import Picture
@@ -100,13 +100,13 @@ def numbered_axis(title: str, length: int, **more: Any) -> dict[str, Any]:
     }
 
 
-def curve_axis(theme: style.Look, title: str, **more: Any) -> dict[str, Any]:
+def curve_axis(theme: themes.Theme, title: str, **more: Any) -> dict[str, Any]:
     """An axis of curves."""
     return style.value_axis(theme, title, nticks=7, zerolinecolor=theme.muted, **more)
 
 
 def curve_layout(
-    theme: style.Look,
+    theme: themes.Theme,
     title: str,
     *,
     height: int = _CURVE_HEIGHT,

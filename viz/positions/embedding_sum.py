@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 from model.explain.position_measures import Values
 from model.trace.attention_map import FloatArray, Tokens
 from model.trace.terms import EmbeddingParts
-from viz.draw import style
+from viz.draw import style, themes
 from viz.draw.labels import axis_texts, escape_html, side_texts
 from viz.draw.panels import Panel
 from viz.links.request import Request
@@ -133,7 +133,7 @@ class EmbeddingSum(Picture):
     def figure(self, layout: Layout) -> go.Figure:
         """The first four traces are the four, unchanged; each row's norm stands at its right."""
         parts, panels = self.parts, _panels(self.parts)
-        theme = style.look(layout.dark)
+        theme = themes.page(layout.dark)
         n_tokens, d_model = parts.word.shape
         height = min(style.plot_height(n_tokens), _MAX_PANEL_HEIGHT)
         if layout.narrow:

@@ -15,7 +15,7 @@ from model.explain.measures import SELF, head_facts
 from model.record.intervention import PositionEdit
 from model.trace.attention_map import AttentionKind, Site
 from model.trace.trace import Trace
-from viz.draw import style
+from viz.draw import style, themes
 from viz.links.head_refs import head_name
 from viz.save.notebook import Lines, public
 from viz.save.numbers import Numbers, column_numbers
@@ -130,7 +130,7 @@ class NeighbourHeads(Picture):
     def figure(self, layout: Layout) -> go.Figure:
         """Two bars a head: its share before and after."""
         heads = self._shown
-        theme = style.look(layout.dark)
+        theme = themes.page(layout.dark)
         names = [_short(each) if layout.narrow else each.name for each in heads]
         data = [
             {

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from model.explain.position_measures import Values
 from model.trace.attention_map import AttentionKind
-from viz.draw import style
+from viz.draw import style, themes
 from viz.draw.labels import escape_html
 from viz.links.request import Request
 from viz.save.notebook import Lines
@@ -87,7 +87,7 @@ class TermShares(Picture):
 
     def figure(self, layout: Layout) -> go.Figure:
         shares, n_heads = self.shares, self._n_heads
-        theme = style.look(layout.dark)
+        theme = themes.page(layout.dark)
         data = [
             {
                 "type": "bar",

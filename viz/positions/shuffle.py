@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from model.trace.attention_map import Tokens
-from viz.draw import style
+from viz.draw import style, themes
 from viz.draw.labels import escape_html, side_texts
 from viz.draw.word_diff import word_diff
 from viz.save.notebook import Lines
@@ -95,7 +95,7 @@ class ShuffledDistances(Picture):
         tokens, distances = self.tokens, self.distances
         if any(len(values) != len(tokens) for values in distances.values()):
             raise ValueError(f"Each of the {len(tokens)} tokens needs one distance.")
-        theme = style.look(layout.dark)
+        theme = themes.page(layout.dark)
         labels = [escape_html(text) for text in side_texts(tokens, layout.narrow)]
         # The first as bars and the others as points on them: where nothing moved, a point shows it.
         bar = {"type": "bar", "width": _BAR_WIDTH}

@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 from model.explain import position_measures
 from model.explain.position_measures import EQUAL, ROUND, likeness, rotation_deviation
 from model.trace.attention_map import FloatArray
-from viz.draw import style
+from viz.draw import style, themes
 from viz.links.request import Request
 from viz.positions.axes import (
     NARROW_SQUARE_HEIGHT,
@@ -130,7 +130,7 @@ class Similarity(_Alike):
 
     def figure(self, layout: Layout) -> go.Figure:
         """One colour scale on both sides of 0."""
-        theme = style.look(layout.dark)
+        theme = themes.page(layout.dark)
         alike = likeness(self.rows, cosine=self.cosine).astype(np.float32)
         limit = 1.0 if self.cosine else limit_of(alike)
         length = len(alike)
@@ -241,7 +241,7 @@ class ByOffset(_Alike):
     def figure(self, layout: Layout) -> go.Figure:
         """A curve; the band shades everything between least and greatest, unless they are equal."""
         offsets = self.by_offset
-        theme = style.look(layout.dark)
+        theme = themes.page(layout.dark)
         name = self.measure
         edge = {
             "type": "scatter",

@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 
 from model.explain.position_measures import Values, require_table, row_norms, wavelengths
 from model.trace.attention_map import FloatArray, Tokens
-from viz.draw import style
+from viz.draw import style, themes
 from viz.draw.labels import escape_html, side_texts
 from viz.links.request import Request
 from viz.positions.axes import (
@@ -121,7 +121,7 @@ class _Heatmap(Picture):
         """
         table, tokens, trained = self.rows, self.tokens, self.trained
         require_table(table)
-        theme = style.look(layout.dark)
+        theme = themes.page(layout.dark)
         length, d_model = table.shape
         if tokens is not None and len(tokens) > length:
             raise ValueError(
@@ -262,7 +262,7 @@ def _rows(first: int, end: int) -> str:
     return f"row {first}" if end - first == 1 else f"rows {first} to {end - 1}"
 
 
-def _untrained_mark(theme: style.Look, trained: int, length: int) -> dict[str, Any]:
+def _untrained_mark(theme: themes.Theme, trained: int, length: int) -> dict[str, Any]:
     """A line above the rows that training never reached, and what they are."""
     # Below the line where there is room for a text, else above it.
     below = length - trained >= length / 8

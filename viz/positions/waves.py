@@ -21,7 +21,7 @@ from model.explain.position_measures import (
     wavelengths,
 )
 from model.trace.attention_map import FloatArray
-from viz.draw import style
+from viz.draw import style, themes
 from viz.links.request import Request
 from viz.positions.axes import (
     NARROW_SQUARE_HEIGHT,
@@ -128,7 +128,7 @@ class _Lines(Picture):
         """One line a dimension, with its wavelength in its name."""
         table, dimensions, position = self.rows, self.dimensions, self.position
         names = self._line_names
-        theme = style.look(layout.dark)
+        theme = themes.page(layout.dark)
         positions = np.arange(len(table))
         colors = theme.heads
         data = [
@@ -288,7 +288,7 @@ class Circle(TablePicture):
         table, pair, position, base = self.rows, self.pair, self.position, self.base
         sine, cosine = pair_of(table, pair)
         require_index("position", position, len(table))
-        theme = style.look(layout.dark)
+        theme = themes.page(layout.dark)
         data: list[dict[str, Any]] = []
         if on_circle(table, pair):
             radius = float(np.hypot(sine, cosine).mean())

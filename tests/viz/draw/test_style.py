@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from viz.draw import css, style
+from viz.draw import css, themes
 
 CONFIG = Path(__file__).parents[3] / ".streamlit" / "config.toml"
 SELECTED = 0.1
@@ -15,7 +15,7 @@ SELECTED = 0.1
 
 
 def contrast(one: str, other: str) -> float:
-    low, high = sorted((style.luminance(one), style.luminance(other)))
+    low, high = sorted((themes.luminance(one), themes.luminance(other)))
     return (high + 0.05) / (low + 0.05)
 
 

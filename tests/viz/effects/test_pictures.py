@@ -18,7 +18,7 @@ from model.record.intervention import Intervention
 from model.trace.attention_map import AttentionKind, Site
 from model.translate.translator import Translator
 from tests.kit.pictures import LAYOUTS, require_same, values
-from viz.draw import style
+from viz.draw import themes
 from viz.effects.effect_map import (
     CERTAIN,
     EffectMap,
@@ -283,7 +283,7 @@ def test_a_cross_stands_on_the_colour_of_its_cell(found: Effects) -> None:
         }
         site, head, loss = max(found.ranked(), key=lambda each: abs(each[2]))
         fill, ink = colors[str(site.kind)][site.layer][head]
-        theme = style.look(dark)
+        theme = themes.page(dark)
         _, end = theme.signed_colorscale[-1 if loss > 0 else 0]
         expected = hex_to_rgb(end) if end.startswith("#") else unlabel_rgb(end)
         np.testing.assert_allclose(unlabel_rgb(fill), expected, atol=1)

@@ -7,7 +7,7 @@ import pytest
 
 from model.trace.attention_map import AttentionKind, AttentionMap, Site, Tokens
 from tests.kit.readings import attention_heatmap, head_of
-from viz.draw import style
+from viz.draw import style, themes
 from viz.draw.axis_names import caption
 
 SOURCE = Tokens(("▁The", "▁cat", "▁sat", "</s>"), (10, 11, 12, 3))
@@ -69,16 +69,16 @@ def test_every_head_has_the_same_colour_scale_from_0_to_1() -> None:
     assert (stops[0], stops[-1]) == (0, 1)
 
 
-@pytest.mark.parametrize("theme", [style.LIGHT, style.DARK])
-def test_the_colour_scale_rises_in_lightness_alone(theme: style.Look) -> None:
-    luminances = [style.luminance(color) for color in theme.weights]
+@pytest.mark.parametrize("theme", [themes.LIGHT, themes.DARK])
+def test_the_colour_scale_rises_in_lightness_alone(theme: themes.Theme) -> None:
+    luminances = [themes.luminance(color) for color in theme.weights]
     assert luminances in (sorted(luminances), sorted(luminances, reverse=True))
     assert len(set(luminances)) == len(luminances)
 
 
-@pytest.mark.parametrize("theme", [style.LIGHT, style.DARK])
-def test_signed_colours_run_from_the_middle_to_both_sides_alike(theme: style.Look) -> None:
-    luminances = [style.luminance(color) for color in theme.signed]
+@pytest.mark.parametrize("theme", [themes.LIGHT, themes.DARK])
+def test_signed_colours_run_from_the_middle_to_both_sides_alike(theme: themes.Theme) -> None:
+    luminances = [themes.luminance(color) for color in theme.signed]
     half = len(luminances) // 2
     for side in (luminances[:half], luminances[half:]):
         assert side in (sorted(side), sorted(side, reverse=True))
@@ -86,8 +86,8 @@ def test_signed_colours_run_from_the_middle_to_both_sides_alike(theme: style.Loo
     assert [place for place, _ in theme.signed_colorscale][:: len(theme.signed) - 1] == [0, 1]
 
 
-@pytest.mark.parametrize(("theme", "page"), [("light", style.LIGHT), ("dark", style.DARK)])
-def test_figures_have_the_colours_of_their_page(theme: str, page: style.Look) -> None:
+@pytest.mark.parametrize(("theme", "page"), [("light", themes.LIGHT), ("dark", themes.DARK)])
+def test_figures_have_the_colours_of_their_page(theme: str, page: themes.Theme) -> None:
     config = Path(__file__).parents[3] / ".streamlit" / "config.toml"
     colors = tomllib.loads(config.read_text(encoding="utf-8"))["theme"][theme]
     assert list(page.weights) == colors["chartSequentialColors"]
@@ -95,11 +95,11 @@ def test_figures_have_the_colours_of_their_page(theme: str, page: style.Look) ->
     assert page.text == colors["textColor"]
 
 
-@pytest.mark.parametrize("theme", [style.LIGHT, style.DARK])
+@pytest.mark.parametrize("theme", [themes.LIGHT, themes.DARK])
 @pytest.mark.parametrize("weight", np.linspace(0, 1, 41).tolist())
-def test_a_number_stands_out_on_the_colour_of_its_cell(theme: style.Look, weight: float) -> None:
-    color = style.luminance(theme.weights[round(weight * (len(theme.weights) - 1))])
-    ink = style.luminance(theme.ink(weight))
+def test_a_number_stands_out_on_the_colour_of_its_cell(theme: themes.Theme, weight: float) -> None:
+    color = themes.luminance(theme.weights[round(weight * (len(theme.weights) - 1))])
+    ink = themes.luminance(theme.ink(weight))
     assert (max(color, ink) + 0.05) / (min(color, ink) + 0.05) >= 4.5
 
 

@@ -21,7 +21,7 @@ from model.paper.attention import (
 )
 from model.trace.attention_map import AttentionKind, AttentionMap, Site, Tokens
 from tests.kit.readings import cell_of
-from viz.draw import style
+from viz.draw import style, themes
 from viz.heads.arithmetic import arithmetic, equations
 from viz.save.formats import ExportError
 from viz.save.picture import Layout
@@ -256,7 +256,7 @@ def test_colours_of_the_vectors_are_symmetric_round_0() -> None:
     for dark in (False, True):
         vectors = query_key_figure(a_map(), 0, 1, 2, dark=dark).data[0]
         assert vectors.zmax == -vectors.zmin == np.abs(vectors.z).max()
-        assert [color for _, color in vectors.colorscale] == list(style.look(dark).signed)
+        assert [color for _, color in vectors.colorscale] == list(themes.page(dark).signed)
         assert vectors.colorbar.title.text == "value"
         assert list(vectors.colorbar.tickvals) == [vectors.zmin, 0, vectors.zmax]
 
@@ -271,7 +271,7 @@ def test_vectors_of_zeros_still_have_a_scale() -> None:
 def test_products_are_coloured_by_their_sign() -> None:
     products = query_key_figure(a_map(), 0, 1, 2).data[1]
     for value, color in zip(products.y, products.marker.color, strict=True):
-        assert color == (style.LIGHT.negative if value < 0 else style.LIGHT.positive)
+        assert color == (themes.LIGHT.negative if value < 0 else themes.LIGHT.positive)
 
 
 def test_dimensions_share_one_axis_and_keys_another() -> None:
@@ -285,7 +285,7 @@ def test_dimensions_share_one_axis_and_keys_another() -> None:
 def test_the_key_that_is_looked_at_stands_out_and_keeps_its_label() -> None:
     figure = query_key_figure(a_map(tokens=many(101)), 0, 1, 37)
     for trace in figure.data[2:4]:
-        assert list(np.flatnonzero(trace.marker.color == style.LIGHT.accent)) == [37]
+        assert list(np.flatnonzero(trace.marker.color == themes.LIGHT.accent)) == [37]
     axis = figure.layout.xaxis2
     assert len(axis.tickvals) <= 17
     assert axis.ticktext[axis.tickvals.index(37)] == "<b>token37</b>"

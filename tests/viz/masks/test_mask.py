@@ -23,7 +23,7 @@ from model.record.recording import recording
 from model.record.taps import install_taps
 from model.trace.attention_map import AttentionKind, AttentionMap, Site, Tokens
 from model.trace.trace import Trace
-from viz.draw import style
+from viz.draw import style, themes
 from viz.draw.labels import visible
 from viz.draw.word_diff import diff_html, word_diff
 from viz.masks.batch_masks import batch_masks, factors, token_grid
@@ -709,7 +709,7 @@ def test_nothing_in_a_text_acts_as_markup(before: str, attack: str) -> None:
 @pytest.mark.parametrize("dark", [False, True])
 def test_changes_differ_by_more_than_their_colour(dark: bool) -> None:
     shown = diff_html("Der Hund schläft.", "Der Mann schläft.", dark=dark)
-    theme = style.look(dark)
+    theme = themes.page(dark)
     removed, added = re.findall(r'<(?:del|ins) style="([^"]+)">', shown)
     assert "line-through" in removed
     assert theme.heads[0] in removed
@@ -829,7 +829,7 @@ def test_no_token_is_lost_or_moved_by_aligning(first: list[str], second: list[st
 @pytest.mark.parametrize("narrow", [False, True])
 def test_bars_have_their_colours_axes_and_the_whole_range(dark: bool, narrow: bool) -> None:
     figure = bars(ONE, OTHER, narrow=narrow, dark=dark)
-    heads = style.look(dark).heads
+    heads = themes.page(dark).heads
     assert [each.marker.color for each in figure.data] == list(heads[:2])
     assert figure.layout.yaxis.title.text == "log-probability (base e)"
     low, high = figure.layout.yaxis.range

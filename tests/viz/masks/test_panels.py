@@ -6,7 +6,7 @@ import pytest
 
 from model.trace.attention_map import AttentionKind, AttentionMap, BoolArray, Site, Tokens
 from model.trace.trace import Trace
-from viz.draw import style
+from viz.draw import themes
 from viz.draw.labels import NOTHING
 from viz.draw.word_diff import translations_html
 from viz.masks.batch_masks import EVERY_QUERY
@@ -97,7 +97,7 @@ def test_a_mask_has_the_colours_of_its_reasons_and_says_its_shape_and_type() -> 
     mask = a_mask(everything((0, 3), (1, 3), (2, 3), (1, 0)))
     panel = mask_panel(mask, "Cross", sign="=")
     assert np.array_equal(panel.values, mask.cells)
-    assert panel.colors == {"light": style.LIGHT.cells, "dark": style.DARK.cells}
+    assert panel.colors == {"light": themes.LIGHT.cells, "dark": themes.DARK.cells}
     assert list(panel.names) == list(mask.cell_names)
     assert panel.note == f"{mask.shape}, bool"
     assert "target token just read" in panel.query_title
@@ -132,7 +132,7 @@ def test_each_cell_of_a_difference_has_the_colour_and_the_words_of_what_differs(
         answer = expected.get(cell, "both allow")
         assert panel.legend[place] == answer
         assert panel.names[place].startswith(f"{answer} (A")
-        for name, look in (("light", style.LIGHT), ("dark", style.DARK)):
+        for name, look in (("light", themes.LIGHT), ("dark", themes.DARK)):
             assert panel.colors[name][place] == look.compared[order.index(answer)]
 
 
