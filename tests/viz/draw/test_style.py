@@ -1,4 +1,4 @@
-"""The colours of .streamlit/config.toml, which Streamlit takes and viz/draw/style.py builds on."""
+"""The colours of .streamlit/config.toml, which Streamlit takes and viz/draw/themes.py builds on."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_the_primary_colour_reads_on_every_ground_and_below_its_text(
 ) -> None:
     colors = tomllib.loads(CONFIG.read_text(encoding="utf-8"))["theme"][theme]
     primary, ground = colors["primaryColor"], colors["backgroundColor"]
-    # White or dark, as viz/draw/style.py and canvas.css have it.
+    # White or dark, as viz/draw/themes.py and canvas.css have it.
     assert contrast(primary, ground) >= least
     assert contrast(primary, colors["secondaryBackgroundColor"]) >= least
     assert contrast(primary, mixed(primary, ground, SELECTED)) >= least
