@@ -65,10 +65,6 @@ class Certainty(DecodingPicture):
         return Tokens(translation.tokens, translation.token_ids)
 
     @property
-    def source(self) -> str:
-        return self.decoding.translation.source_text
-
-    @property
     def alt(self) -> str:
         named = [
             f"{text} {percent(step.probability)}, rank {step.rank}, {step.entropy:.1f} bits"

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
-
 from model.paper.search import Search
+from model.trace.translation import Decoding
 from viz.links.link_interventions import Changes
 from viz.save.notebook import Lines, public
 from viz.save.picture import Picture
@@ -14,19 +13,21 @@ class DecodingPicture(Picture):
     """A picture of a decoding.
 
     Attributes:
+        decoding: of the sentence.
         search: how it was decoded.
         changes: what the model did differently meanwhile; titles name it.
     """
 
     __slots__ = ()
 
+    decoding: Decoding
     search: Search
     changes: Changes
 
     @property
-    @abstractmethod
     def source(self) -> str:
         """The sentence."""
+        return self.decoding.translation.source_text
 
     @property
     def under(self) -> str:

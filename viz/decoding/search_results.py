@@ -219,7 +219,17 @@ class ComparedSearches(ResultList):
 
     @property
     def results(self) -> list[SearchResult]:
-        return compared(self.decodings, self.searches)
+        """The best of a beam search, or all samples, best first."""
+        return [
+            SearchResult(
+                f"{mark}, {rank + 1}" if _is_many(search) else mark, search_name(search), text, node
+            )
+            for mark, decoding, search in zip("AB", self.decodings, self.searches, strict=True)
+            for rank, node in enumerate(
+                decoding.ranked if _is_many(search) else decoding.ranked[:1]
+            )
+            for text in [hypothesis_text(decoding, decoding.nodes.index(node))]
+        ]
 
     @property
     def words(self) -> str:
@@ -272,7 +282,19 @@ class SearchWidths(ResultList):
 
     @property
     def results(self) -> list[SearchResult]:
-        return by_width(self.decodings)
+        """Neighbours with the same result share an entry."""
+        best = [decoding.ranked[0] for decoding in self.decodings]
+        texts = [hypothesis_text(each, each.nodes.index(each.ranked[0])) for each in self.decodings]
+        top = max(map(score, best))
+        results = []
+        for _, group in groupby(range(len(best)), texts.__getitem__):
+            first, *rest = group
+            named = f"widths {first + 1} to {rest[-1] + 1}" if rest else f"width {first + 1}"
+            mark = f"{first + 1}–{rest[-1] + 1}" if rest else str(first + 1)
+            wins = len(set(texts)) > 1 and score(best[first]) == top
+            name = f"{named}, best" if wins else named
+            results.append(SearchResult(mark, name, texts[first], best[first], wins))
+        return results
 
     @property
     def words(self) -> str:
@@ -299,18 +321,6 @@ class SearchWidths(ResultList):
 
 def _is_many(search: Search) -> bool:
     return search.sampling is not None and search.sampling.n_samples > 1
-
-
-def compared(decodings: Sequence[Decoding], searches: Sequence[Search]) -> list[SearchResult]:
-    """The results of two searches: the best of a beam search, or all samples, best first."""
-    return [
-        SearchResult(
-            f"{mark}, {rank + 1}" if _is_many(search) else mark, search_name(search), text, node
-        )
-        for mark, decoding, search in zip("AB", decodings, searches, strict=True)
-        for rank, node in enumerate(decoding.ranked if _is_many(search) else decoding.ranked[:1])
-        for text in [hypothesis_text(decoding, decoding.nodes.index(node))]
-    ]
 
 
 def comparison_words(one: Decoding, other: Decoding, a: Search, b: Search) -> str:
@@ -348,22 +358,6 @@ def likelier(one: str, other: str, gap: float) -> str:
 def score(node: SearchNode) -> float:
     """Log-probability over length penalty, without rounding noise."""
     return round(node.score or 0.0, 5)
-
-
-def by_width(decodings: Sequence[Decoding]) -> list[SearchResult]:
-    """The results of beams of width 1, 2, …; neighbours with the same result share an entry."""
-    best = [decoding.ranked[0] for decoding in decodings]
-    texts = [hypothesis_text(each, each.nodes.index(each.ranked[0])) for each in decodings]
-    top = max(map(score, best))
-    results = []
-    for _, group in groupby(range(len(best)), texts.__getitem__):
-        first, *rest = group
-        named = f"widths {first + 1} to {rest[-1] + 1}" if rest else f"width {first + 1}"
-        mark = f"{first + 1}–{rest[-1] + 1}" if rest else str(first + 1)
-        wins = len(set(texts)) > 1 and score(best[first]) == top
-        name = f"{named}, best" if wins else named
-        results.append(SearchResult(mark, name, texts[first], best[first], wins))
-    return results
 
 
 def widths_words(best: Sequence[SearchNode], texts: Sequence[str], alpha: float) -> str:

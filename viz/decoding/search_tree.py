@@ -82,10 +82,6 @@ class SearchTree(DecodingPicture):
         return search_name(self.search) + self.changes.name
 
     @property
-    def source(self) -> str:
-        return self.decoding.translation.source_text
-
-    @property
     def alt(self) -> str:
         listed = [
             f"“{hypothesis_text(self.decoding, self.decoding.nodes.index(node))}” "

@@ -99,10 +99,6 @@ class OneStep(DecodingPicture):
         ]
 
     @property
-    def source(self) -> str:
-        return self.decoding.translation.source_text
-
-    @property
     def alt(self) -> str:
         named = [
             f"{token_text(token)} {style.percent(probability, 1)}"

@@ -57,42 +57,17 @@ def panel_figure(panel: Panel, *, narrow: bool = False, dark: bool = False) -> g
     n_queries, n_keys = panel.values.shape
     columns = style.NARROW_NUMBERED_COLUMNS if narrow else style.NUMBERED_COLUMNS
     gap = 1 if n_queries <= style.NUMBERED_ROWS and n_keys <= columns else 0
-    cells: dict[str, Any] = {
-        "type": "heatmap",
-        "z": panel.values,
-        "xgap": gap,
-        "ygap": gap,
-        "hovertemplate": f"<b>%{{y}}</b> to <b>%{{x}}</b><br>{escape_html(panel.unit)} "
-        "<b>%{z:.6~g}</b><extra></extra>",
-        "name": escape_html(panel.unit),
-    }
+    unit = escape_html(panel.unit)
+    cells = _panel_cells(panel, theme, dark) | {"xgap": gap, "ygap": gap, "name": unit}
     data = [cells]
     if panel.scale == "category":
-        used = np.unique(panel.values).tolist()
-        colors = list(panel.colors["dark" if dark else "light"])
-        names = list(panel.names)
-        cells |= {
-            "zmin": -0.5,
-            "zmax": len(colors) - 0.5,
-            "colorscale": _steps(colors),
-            "showscale": False,
-            "customdata": np.array(names, dtype=object)[panel.values],
-            "hovertemplate": "<b>%{y}</b> to <b>%{x}</b><br>%{customdata}<extra></extra>",
-        }
-        legend = list(panel.legend) or names
-        shown = {legend[number]: colors[number] for number in used}
-        data += [_legend_entry(name, color, theme) for name, color in shown.items()]
+        data += [_legend_entry(*entry, theme) for entry in _legend(panel, dark).items()]
     else:
-        signed = panel.scale == "signed"
         bar = style.weight_bar(theme)
         ends = [panel.low, (panel.low + panel.high) / 2, panel.high]
-        bar["title"] = {**bar["title"], "text": escape_html(panel.unit)}
-        cells |= {
-            "zmin": panel.low,
-            "zmax": panel.high,
-            "colorscale": theme.signed_colorscale if signed else theme.colorscale,
-            "colorbar": {**bar, "tickvals": ends, "ticktext": [style.number(end) for end in ends]},
-        }
+        bar["title"] = {**bar["title"], "text": unit}
+        del cells["showscale"]
+        cells["colorbar"] = bar | {"tickvals": ends, "ticktext": list(map(style.number, ends))}
         if panel.shown is not None and not panel.shown.all():
             data += [
                 _hidden(panel.shown, theme, gap),
@@ -111,10 +86,6 @@ def panel_figure(panel: Panel, *, narrow: bool = False, dark: bool = False) -> g
         # Nothing stands beside the legend, which may need a line for each of its long names.
         layout["legend"] |= {"x": 0, "xanchor": "left", "y": 0}
     return go.Figure({"data": data, "layout": layout})
-
-
-def _row_labels(queries: Tokens, narrow: bool) -> list[str]:
-    return [escape_html(text) for text in side_texts(queries, narrow)]
 
 
 def _steps(colors: list[str]) -> list[list[Any]]:
@@ -188,8 +159,7 @@ def panels_figure(
         cells = _panel_cells(panel, theme, dark) | axes | {"xgap": gap, "ygap": gap}
         data.append(cells)
         if panel.scale == "category":
-            names, colors = list(panel.legend) or list(panel.names), _colors(panel, dark)
-            legend |= {names[used]: colors[used] for used in np.unique(panel.values).tolist()}
+            legend |= _legend(panel, dark)
         else:
             bars.setdefault((panel.scale, panel.low, panel.high, panel.unit), cells)
             if panel.shown is not None and not panel.shown.all():
@@ -360,7 +330,8 @@ def _panel_axes(
         "constraintoward": "left",
         "tickangle": 0 if _lie_flat(keys, plan.cell, plan.label_size) else -90,
     }
-    down = style.axis("", _row_labels(panel.queries, narrow), row_step) | shared
+    labels = [escape_html(text) for text in side_texts(panel.queries, narrow)]
+    down = style.axis("", labels, row_step) | shared
     down |= {
         "domain": [max(0.0, 1 - bottom / plan.height), 1 - place.top / plan.height],
         "anchor": f"x{suffix}",
@@ -401,6 +372,12 @@ def _panel_cells(panel: Panel, theme: themes.Theme, dark: bool) -> dict[str, Any
 
 def _colors(panel: Panel, dark: bool) -> list[str]:
     return list(panel.colors["dark" if dark else "light"])
+
+
+def _legend(panel: Panel, dark: bool) -> dict[str, str]:
+    """The colours of the categories that occur in a panel, by what the legend calls them."""
+    names, colors = list(panel.legend) or list(panel.names), _colors(panel, dark)
+    return {names[used]: colors[used] for used in np.unique(panel.values).tolist()}
 
 
 def _cell_numbers(panel: Panel, theme: themes.Theme) -> dict[str, Any]:
