@@ -533,16 +533,16 @@ def written(measure: Measure, value: float) -> str:
 def head_numbers(
     kind: AttentionKind, facts: Mapping[str, float], measured: Sequence[Measure] = MEASURES
 ) -> str:
-    """A head in numbers: how wide its rows are, where most of the weight of one kind is, how far.
+    """A head in numbers: how wide its rows are, the place with most weight, and how far it looks.
 
     Args:
         kind: of its attention.
         facts: its value of each measure.
-        measured: the measures, as the trace was read that they are of.
+        measured: the measures, for the way the trace was read.
 
     Returns:
-        Such as "1.20 bits (38% of the maximum), 61% on the previous token, mean distance 1.4
-        tokens"; what does not apply is left out.
+        Such as "1.20 bits (38% of the maximum), 61% of the weight on the previous token, mean
+        distance 1.4 tokens"; measures that do not apply are left out.
     """
     known = {
         measure.key: measure
@@ -560,7 +560,7 @@ def head_numbers(
     places = [key for key in known if isinstance(known[key].of, WeightOn)]
     if places:
         most = max(places, key=lambda key: facts[key])
-        parts.append(f"{value(most)} {_lower(known[most].name)}")
+        parts.append(f"{value(most)} of the {_lower(known[most].name)}")
     if "pairing" in known:
         parts.append(f"pairing {value('pairing')}")
     for key in ("distance", "diagonal"):

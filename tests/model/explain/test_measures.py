@@ -651,10 +651,12 @@ def test_a_head_is_summed_up_in_one_line_of_numbers() -> None:
         "pairing": 0.7,
     }
     assert head_numbers(AttentionKind.ENCODER, facts) == (
-        "1.20 bits (38% of the maximum), 61% on the previous token, mean distance 1.4 tokens"
+        "1.20 bits (38% of the maximum), 61% of the weight on the previous token, "
+        "mean distance 1.4 tokens"
     )
     assert head_numbers(AttentionKind.CROSS, facts) == (
-        "1.20 bits (38% of the maximum), 20% on the sentence end, pairing 70%, diagonal 0.90"
+        "1.20 bits (38% of the maximum), 20% of the weight on the sentence end, pairing 70%, "
+        "diagonal 0.90"
     )
 
 

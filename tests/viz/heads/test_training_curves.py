@@ -210,4 +210,4 @@ def test_a_card_names_the_moments_once(growth: Growth) -> None:
     assert f"| Encoder self-attention, layer 0, head 0 | {BACK} | 100 |" in told
     assert told.index("How it learned") < told.index("When heads emerged") < told.index("Scores")
     assert card_with(told, growth) == told
-    assert "No head has a label" in card_with(told, replace(growth, labels={}))
+    assert "No head ends up" in card_with(told, replace(growth, labels={}))
