@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import plotly.graph_objects as go
 
 from model.paper.search import Search
@@ -37,8 +36,6 @@ class Certainty(DecodingPicture):
 
     Attributes:
         decoding: of the sentence.
-        search: as in DecodingPicture.
-        changes: as in DecodingPicture.
     """
 
     slug = "certainty"
@@ -170,7 +167,7 @@ class Certainty(DecodingPicture):
 
     def numbers(self) -> Numbers:
         columns = {
-            name: np.array([getattr(step, name) for step in self.decoding.steps])
+            name: [getattr(step, name) for step in self.decoding.steps]
             for name in ("probability", "rank", "entropy", "forced")
         }
         return column_numbers({}, "target", self.tokens, columns)

@@ -50,9 +50,7 @@ class LayerLens(DecodingPicture):
     Attributes:
         lens: of the translation.
         sentence: the source.
-        search: as in DecodingPicture.
         final_norm: whether the decoder has a norm after its last layer.
-        changes: as in DecodingPicture.
     """
 
     slug = "layers"

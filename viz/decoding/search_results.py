@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, ClassVar
 
-import numpy as np
 import plotly.graph_objects as go
 
 from model.paper.search import Search
@@ -157,12 +156,12 @@ class ResultList(Picture):
     def numbers(self) -> Numbers:
         results = self.results
         nodes = [each.node for each in results]
-        columns = {
-            "mark": np.array([each.mark for each in results], np.str_),
-            "translation": np.array([each.text for each in results], np.str_),
-            "log_prob": np.array([node.log_prob for node in nodes]),
-            "score": np.array([node.score or 0.0 for node in nodes]),
-            "tokens": np.array([node.step + 1 for node in nodes]),
+        columns: dict[str, list[Any]] = {
+            "mark": [each.mark for each in results],
+            "translation": [each.text for each in results],
+            "log_prob": [node.log_prob for node in nodes],
+            "score": [node.score or 0.0 for node in nodes],
+            "tokens": [node.step + 1 for node in nodes],
         }
         return column_numbers({}, "found", range(1, len(results) + 1), columns)
 

@@ -6,7 +6,6 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import plotly.graph_objects as go
 
 from model.paper.search import Search
@@ -56,10 +55,8 @@ class SearchTree(DecodingPicture):
 
     Attributes:
         decoding: of the sentence.
-        search: as in DecodingPicture.
         numbered: whether each hypothesis has its log-probability below.
         whole: whether pruned hypotheses are drawn.
-        changes: as in DecodingPicture.
     """
 
     slug = "tree"
@@ -196,20 +193,18 @@ class SearchTree(DecodingPicture):
 
     def numbers(self) -> Numbers:
         nodes = self.decoding.nodes
-        places = {
+        columns: dict[str, list[Any]] = {
             "parent": [-1 if node.parent is None else node.parent for node in nodes],
             "step": [node.step + 1 for node in nodes],
             "rank": [0 if node.rank is None else node.rank + 1 for node in nodes],
+            "log_prob": [node.log_prob for node in nodes],
+            "score": [math.nan if node.score is None else node.score for node in nodes],
+            "fate": [node.fate for node in nodes],
         }
-        scores = [math.nan if node.score is None else node.score for node in nodes]
-        arrays = {name: np.array(values) for name, values in places.items()}
-        arrays["log_prob"] = np.array([node.log_prob for node in nodes])
-        arrays["score"] = np.array(scores)
-        arrays["fate"] = np.array([node.fate for node in nodes])
         tokens = Tokens(
             tokens=tuple(node.token for node in nodes), ids=tuple(node.token_id for node in nodes)
         )
-        return column_numbers({"search": self.title}, "hypothesis", tokens, arrays)
+        return column_numbers({"search": self.title}, "hypothesis", tokens, columns)
 
 
 def _start(theme: themes.Theme) -> dict[str, Any]:

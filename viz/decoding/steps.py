@@ -36,10 +36,8 @@ class OneStep(DecodingPicture):
     Attributes:
         decoding: of the sentence.
         trace: of its translation.
-        search: as in DecodingPicture.
         step: from 0.
         heads: those shown, as a mean for each kind; all heads of a kind if none of them is of it.
-        changes: as in DecodingPicture.
     """
 
     slug = "step"

@@ -17,7 +17,7 @@ from viz.effects.view import MAPS
 from viz.links.request import Request
 from viz.save.formats import ExportError
 from viz.save.notebook import Lines
-from viz.save.numbers import Numbers
+from viz.save.numbers import Numbers, column_numbers
 from viz.save.picture import Layout, Picture
 
 NO_ALIGNMENT = (
@@ -181,19 +181,14 @@ class AlignmentMap(Picture):
     def numbers(self) -> Numbers:
         reads, rates = list(self.table.rates), list(self.table.rates.values())
         columns: dict[str, Any] = {
-            "layer": np.array([read.layer for read in reads], np.int64),
-            "head": np.array(
-                ["all" if read.head is None else str(read.head) for read in reads], np.str_
-            ),
-            "one_row_later": np.array([read.later for read in reads], np.bool_),
+            "layer": [read.layer for read in reads],
+            "head": ["all" if read.head is None else str(read.head) for read in reads],
+            "one_row_later": [read.later for read in reads],
         }
         for name in ("error", "low", "high", "precision", "recall"):
-            columns[name] = np.array([getattr(rate, name) for rate in rates], np.float64)
-        return Numbers(
-            {"gold": self.table.gold, "pairs": self.table.n_pairs},
-            {"read": range(len(reads))},
-            {name: (("read",), values) for name, values in columns.items()},
-        )
+            columns[name] = [getattr(rate, name) for rate in rates]
+        about: dict[str, str | int] = {"gold": self.table.gold, "pairs": self.table.n_pairs}
+        return column_numbers(about, "read", range(len(reads)), columns)
 
     @property
     def setup(self) -> Lines:

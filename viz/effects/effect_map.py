@@ -34,8 +34,6 @@ class EffectMap(HeadMap):
         effects: of the translation.
         token: the target token, from 0; None for the whole translation.
         target: a person's own translation; empty for the model's.
-        numbered: as in HeadMap.
-        off: as in HeadMap.
     """
 
     slug = "effects"
@@ -113,8 +111,6 @@ class WordMap(HeadMap):
         sentence: the source.
         before: its translation with all heads.
         after: its translations without each head, by site.
-        off: as in HeadMap.
-        numbered: as in HeadMap.
     """
 
     unit = CHANGED

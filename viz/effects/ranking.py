@@ -20,7 +20,7 @@ from viz.effects.self_maps import no_truth, part_name
 from viz.links.request import Request
 from viz.save.formats import ExportError
 from viz.save.notebook import Lines
-from viz.save.numbers import Numbers
+from viz.save.numbers import Numbers, column_numbers
 from viz.save.picture import Layout
 
 CORRELATION, TOP = "Rank correlation", "Same token on top"
@@ -272,22 +272,17 @@ class MapRanking(CrossMaps):
     def numbers(self) -> Numbers:
         ranked = self.scores
         columns: dict[str, Any] = {
-            "method": np.array([each.method for each in ranked], np.str_),
-            "rank_correlation": np.array([each.correlation for each in ranked], np.float64),
-            "same_top": np.array([each.top for each in ranked], np.float64),
+            "method": [each.method for each in ranked],
+            "rank_correlation": [each.correlation for each in ranked],
+            "same_top": [each.top for each in ranked],
         }
         for place, name in enumerate(("rank_correlation", "same_top")):
             for part in ("mean", "low", "high"):
                 if self.examples:
-                    columns[f"examples_{name}_{part}"] = np.array(
-                        [getattr(each.examples[place], part) for each in ranked if each.examples],
-                        np.float64,
-                    )
-        return Numbers(
-            {"part": self.part},
-            {"place": range(len(ranked))},
-            {name: (("place",), values) for name, values in columns.items()},
-        )
+                    columns[f"examples_{name}_{part}"] = [
+                        getattr(each.examples[place], part) for each in ranked if each.examples
+                    ]
+        return column_numbers({"part": self.part}, "place", range(len(ranked)), columns)
 
     @property
     def setup(self) -> Lines:

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
-from numpy.typing import NDArray
 
 from model.explain.measures import SELF, head_facts
 from model.record.intervention import PositionEdit
@@ -183,13 +182,13 @@ class NeighbourHeads(Picture):
 
     def numbers(self) -> Numbers:
         heads = self.heads
-        columns: dict[str, NDArray[Any]] = {
-            "attention": np.array([str(each.site.kind) for each in heads], dtype=np.str_),
-            "layer": np.array([each.site.layer for each in heads], dtype=np.int64),
-            "head": np.array([each.head for each in heads], dtype=np.int64),
-            "neighbour": np.array([each.neighbour for each in heads], dtype=np.str_),
-            "share_before": np.array([each.before for each in heads], dtype=np.float64),
-            "share_after": np.array([each.after for each in heads], dtype=np.float64),
+        columns: dict[str, list[Any]] = {
+            "attention": [str(each.site.kind) for each in heads],
+            "layer": [each.site.layer for each in heads],
+            "head": [each.head for each in heads],
+            "neighbour": [each.neighbour for each in heads],
+            "share_before": [each.before for each in heads],
+            "share_after": [each.after for each in heads],
         }
         return column_numbers({}, "rank", range(1, len(heads) + 1), columns)
 
