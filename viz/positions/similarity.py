@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 import plotly.graph_objects as go
@@ -33,6 +34,7 @@ _OFFSET_HOVER = (
 )
 
 
+@dataclass(frozen=True, slots=True, eq=False)
 class _Alike(TablePicture):
     """The similarity of the rows of a table.
 
@@ -44,10 +46,12 @@ class _Alike(TablePicture):
         ValueError: if the table is empty or not finite.
     """
 
-    __slots__ = ()
-
     rows: FloatArray
-    cosine: bool
+    cosine: bool = True
+
+    @classmethod
+    def of(cls, request: Request) -> Self:
+        return cls(request.table)
 
     @property
     def measure(self) -> str:
@@ -75,22 +79,14 @@ class _Alike(TablePicture):
         return self.deviation <= EQUAL * self.largest
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class Similarity(_Alike):
-    """How alike every two positions of a table are; fields as in _Alike."""
+    """How alike every two positions of a table are."""
 
     slug = "likeness"
     about = "how similar every two positions are"
 
-    rows: FloatArray
-    cosine: bool = True
-
     title = "How alike positions are"
     name = "likeness"
-
-    @classmethod
-    def of(cls, request: Request) -> Similarity:
-        return cls(request.table)
 
     @property
     def alt(self) -> str:
@@ -167,22 +163,14 @@ class Similarity(_Alike):
         return Numbers({}, axes, {self.measure.replace(" ", "_"): (cells, alike)})
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class ByOffset(_Alike):
-    """The same by how far apart two positions stand; fields as in _Alike."""
+    """The same by how far apart two positions stand."""
 
     slug = "offsets"
     about = "the same by how far apart they stand"
 
-    rows: FloatArray
-    cosine: bool = True
-
     title = "How alike positions are, by offset"
     name = "likeness-by-offset"
-
-    @classmethod
-    def of(cls, request: Request) -> ByOffset:
-        return cls(request.table)
 
     @property
     def alt(self) -> str:
